@@ -3,6 +3,7 @@
 #   make test             the quick tests           make types    mypy and pyright
 #   make test-all         the slow tests, too       make format   put the code in shape
 #   make test-references  the tests that compare with torch, Keras and optax, in an environment that has these
+#   make test-devices     the tests of programs over several devices, on eight that the CPU is divided into
 #   make bench            speed beside hand-written JAX, and beside the peers that are installed
 PYTHON ?= python3
 VENV   ?= .venv
@@ -18,7 +19,7 @@ STAMP := $(VENV)/$(INSTALLED)
 # Its own environment: torch is large, and the quick tests must pass without it.
 REFERENCES := $(VENV)-references
 
-.PHONY: demo test test-all test-references bench lint types format clean
+.PHONY: demo test test-all test-references test-devices bench lint types format clean
 .DEFAULT_GOAL := test
 
 $(STAMP): pyproject.toml
@@ -43,6 +44,9 @@ test-all: $(STAMP)
 
 test-references: $(REFERENCES)/$(INSTALLED)
 	KERAS_BACKEND=jax $(REFERENCES)/bin/python -m pytest -n $(JOBS) -m '' --references $(PYTEST)
+
+test-devices: $(STAMP)
+	$(BIN)/python -m pytest -n $(JOBS) -m '' --devices $(PYTEST)
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks

@@ -9,8 +9,19 @@ import jax.numpy as jnp
 import numpy as np
 
 import graftax as gx
-from benchmarks.harness import GRAFTAX, JITTED, KERAS, TORCH, Run, Work
-from benchmarks.nets import Net, data, forward, graftax_net, keras_net, torch_array, torch_net, weights
+from benchmarks.harness import GRAFTAX, JITTED, KERAS, NNX, TORCH, Run, Work
+from benchmarks.nets import (
+    Net,
+    data,
+    forward,
+    graftax_net,
+    keras_net,
+    nnx_net,
+    on_device,
+    torch_array,
+    torch_net,
+    weights,
+)
 from benchmarks.training_step import sized
 from graftax import layers
 
@@ -42,6 +53,11 @@ def compiled(net: Net) -> Run:
 
 def keras_call(net: Net) -> Run:
     (x, _), model = data(net), keras_net(net)
+    return lambda: model(x)
+
+
+def nnx_call(net: Net) -> Run:
+    (x, _), model = data(net), nnx_net(net)
     return lambda: model(x)
 
 
@@ -123,7 +139,7 @@ def lstm_keras(sizes: Recurrence) -> Run:
 def lstm_torch(sizes: Recurrence) -> Run:
     import torch
 
-    x, layer = torch_array(sizes.data()[0]), torch.nn.LSTM(sizes.units, sizes.units, batch_first=True)
+    x, layer = torch_array(sizes.data()[0]), on_device(torch.nn.LSTM(sizes.units, sizes.units, batch_first=True))
 
     def run() -> Any:
         with torch.no_grad():
@@ -147,6 +163,7 @@ WORKS = [
                 "reference": sized(op_by_op, net),
                 GRAFTAX: sized(eager, net),
                 JITTED: sized(jitted, net),
+                NNX: sized(nnx_call, net),
                 KERAS: sized(keras_call, net),
                 TORCH: sized(torch_call, net),
             },

@@ -8,7 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 
 import graftax as gx
-from benchmarks.harness import GRAFTAX, Run, Work
+from benchmarks.harness import GRAFTAX, TORCH, Run, Work
+from benchmarks.nets import torch_array
 from graftax import ops
 from graftax.layers.dense import linear
 
@@ -17,8 +18,16 @@ def array(seed: int, *shape: int) -> Any:
     return jnp.asarray(np.random.default_rng(seed).normal(size=shape), "float32")
 
 
-def work(name: str, plain: Callable[..., Any], ours: Callable[..., Any], shapes: Any, tiny: Any) -> Work:
-    """A row: the gradient of the sum of cubes with respect to the last argument."""
+def work(
+    name: str,
+    plain: Callable[..., Any],
+    ours: Callable[..., Any],
+    shapes: Any,
+    tiny: Any,
+    torch: Callable[..., Any] | None = None,
+    forward: bool = False,
+) -> Work:
+    """A row: the gradient of the sum of cubes with respect to the last argument, or the function itself."""
 
     def inputs(small: bool) -> list[Any]:
         return [array(i, *shape) for i, shape in enumerate(tiny if small else shapes)]
@@ -26,15 +35,27 @@ def work(name: str, plain: Callable[..., Any], ours: Callable[..., Any], shapes:
     def hand_written(small: bool) -> Run:
         arrays = inputs(small)
         last = len(arrays) - 1
-        gradient = jax.jit(jax.grad(lambda *args: jnp.sum(plain(*args) ** 3), argnums=last))
-        return lambda: gradient(*arrays)
+        slope = jax.grad(lambda *args: jnp.sum(plain(*args) ** 3), argnums=last)
+        function = jax.jit(plain if forward else slope)
+        return lambda: function(*arrays)
 
     def graftax(small: bool) -> Run:
-        *others, last = inputs(small)
-        gradient = gx.jit(lambda last, *others: gx.grad(lambda x: ops.sum(ours(*others, x) ** 3))(last))
-        return lambda: gradient(last, *others)
+        arrays = inputs(small)
+        slope = lambda *args: gx.grad(lambda x: ops.sum(ours(*args[:-1], x) ** 3))(args[-1])  # noqa: E731
+        function = gx.jit(lambda *args: ours(*args) if forward else slope(*args))
+        return lambda: function(*arrays)
 
-    return Work(name, "compiled, as one writes it down", {"reference": hand_written, GRAFTAX: graftax})
+    def by_torch(small: bool) -> Run:
+        import torch as library
+
+        arrays = [torch_array(one) for one in inputs(small)]
+        if forward:
+            return library.no_grad()(lambda: torch(*arrays))
+        last = arrays[-1].requires_grad_()
+        return lambda: library.autograd.grad((torch(*arrays) ** 3).sum(), last)[0]
+
+    peers = {} if torch is None else {TORCH: by_torch}
+    return Work(name, "compiled, as one writes it down", {"reference": hand_written, GRAFTAX: graftax, **peers})
 
 
 def max_pool(x: Any) -> Any:
@@ -43,6 +64,27 @@ def max_pool(x: Any) -> Any:
 
 def convolution(x: Any, kernel: Any) -> Any:
     return jax.lax.conv_general_dilated(x, kernel, (1, 1), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+
+
+def depthwise(strides: int) -> Callable[[Any, Any], Any]:
+    def convolve(x: Any, kernel: Any) -> Any:
+        kernel = kernel.reshape(*kernel.shape[:2], 1, -1)
+        steps, names = (strides, strides), ("NHWC", "HWIO", "NHWC")
+        return jax.lax.conv_general_dilated(
+            x, kernel, steps, "VALID", dimension_numbers=names, feature_group_count=x.shape[-1]
+        )
+
+    return convolve
+
+
+def torch_depthwise(strides: int) -> Callable[[Any, Any], Any]:
+    def convolve(x: Any, kernel: Any) -> Any:
+        import torch
+
+        x, kernel = x.permute(0, 3, 1, 2), kernel.permute(2, 3, 0, 1)  # channels last in memory, as it likes best
+        return torch.nn.functional.conv2d(x, kernel, stride=strides, groups=x.shape[1])
+
+    return convolve
 
 
 def norm(x: Any) -> Any:
@@ -71,6 +113,19 @@ WORKS = [
         linear,
         [(32, 64, 128), (128, 512)],
         [(2, 3, 4), (4, 5)],
+    ),
+    *(
+        work(
+            f"{'' if forward else 'gradient of '}a depthwise convolution 3×3, (16, 32, 32, 64){note}",
+            depthwise(strides),
+            lambda x, kernel, strides=strides: ops.depthwise_conv(x, kernel, strides),
+            [(16, 32, 32, 64), (3, 3, 64, 1)],
+            [(2, 5, 5, 3), (3, 3, 3, 1)],
+            torch_depthwise(strides),
+            forward,
+        )
+        for strides, note in ((1, ""), (2, ", strides of 2"))
+        for forward in (True, False)
     ),
     work("gradient of a layer norm, (2048, 128)", norm, ops.standardize, [(2048, 128)], [(3, 5)]),
     work(

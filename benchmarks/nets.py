@@ -1,5 +1,6 @@
 """Nets of dense layers with the same starting weights, in graftax and in the peers."""
 
+import itertools
 import os
 from typing import Any, NamedTuple
 
@@ -75,10 +76,32 @@ def torch_net(net: Net) -> Any:
     for size in net.sizes:
         parts += [torch.nn.Linear(width, size), torch.nn.Tanh()]
         width = size
-    return torch.nn.Sequential(*parts[:-1])
+    return on_device(torch.nn.Sequential(*parts[:-1]))
 
 
 def torch_array(x: Any) -> Any:
     import torch
 
-    return torch.from_numpy(np.array(jax.device_get(x)))
+    return on_device(torch.from_numpy(np.array(jax.device_get(x))))
+
+
+def on_device(thing: Any) -> Any:
+    """A tensor or module of PyTorch on the kind of device that JAX uses."""
+    return thing.to("cpu" if jax.default_backend() == "cpu" else "cuda")
+
+
+def nnx_net(net: Net) -> Any:
+    from flax import nnx
+
+    class Stacked(nnx.Module):  # type: ignore[misc, unused-ignore]
+        def __init__(self) -> None:
+            rngs, widths = nnx.Rngs(0), (net.width, *net.sizes)
+            pairs = itertools.pairwise(widths)
+            self.parts = nnx.List([nnx.Linear(a, b, rngs=rngs) for a, b in pairs])
+
+        def __call__(self, x: Any) -> Any:
+            for part in self.parts[:-1]:
+                x = jnp.tanh(part(x))
+            return self.parts[-1](x)
+
+    return Stacked()

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import graftax as gx
-from benchmarks.harness import GRAFTAX, JITTED, TORCH, Run, Work
+from benchmarks.harness import COMPILED, GRAFTAX, JITTED, TORCH, Run, Work
 from benchmarks.nets import torch_array
 from graftax import ops
 
@@ -39,6 +39,28 @@ def torch_silly(tiny: bool) -> Run:
 
     x = torch_array(point(tiny))
     return lambda: silly(torch, x)
+
+
+def compiled_silly(tiny: bool) -> Run:
+    import torch
+
+    x, function = torch_array(point(tiny)), torch.compile(lambda x: silly(torch, x))
+    return lambda: function(x)
+
+
+def torch_slope(compiles: bool) -> Callable[[bool], Run]:
+    def setup(tiny: bool) -> Run:
+        import torch
+
+        x = torch_array(point(tiny)).requires_grad_()
+
+        def total(x: Any) -> Any:
+            return silly(torch, x).sum()
+
+        function = torch.compile(total) if compiles else total
+        return lambda: torch.autograd.grad(function(x), x)[0]
+
+    return setup
 
 
 def jax_silly(x: Any) -> Any:
@@ -109,13 +131,20 @@ def graftax_update(compile: bool) -> Callable[[bool], Run]:
 
 
 VALUE = {"reference": of_point(jax_silly), JITTED: of_point(jax.jit(jax_silly)), TORCH: torch_silly}
-SLOPE = {"reference": of_point(jax_slope), JITTED: of_point(jax.jit(jax_slope))}
+SLOPE = {"reference": of_point(jax_slope), JITTED: of_point(jax.jit(jax_slope)), TORCH: torch_slope(False)}
+INDUCTED, SLOPE_INDUCTED = {COMPILED: compiled_silly}, {COMPILED: torch_slope(True)}
 UPDATE = {"reference": jax_update(False), JITTED: jax_update(True)}
 
 WORKS = [
     Work("silly activation, 256 × 1024, op by op", "op by op", VALUE | {GRAFTAX: of_point(graftax_silly)}),
-    Work("silly activation, 256 × 1024, in `gx.jit`", "op by op", VALUE | {GRAFTAX: of_point(gx.jit(graftax_silly))}),
-    Work("its derivative, in `gx.jit`", "op by op", SLOPE | {GRAFTAX: of_point(gx.jit(graftax_slope))}),
+    Work(
+        "silly activation, 256 × 1024, in `gx.jit`",
+        "op by op",
+        VALUE | INDUCTED | {GRAFTAX: of_point(gx.jit(graftax_silly))},
+    ),
+    Work(
+        "its derivative, in `gx.jit`", "op by op", SLOPE | SLOPE_INDUCTED | {GRAFTAX: of_point(gx.jit(graftax_slope))}
+    ),
     Work("own optimizer, 50 × (64, 64), called eagerly", "op by op", UPDATE | {GRAFTAX: graftax_update(False)}),
     Work("own optimizer, 50 × (64, 64), in `gx.jit`", "op by op", UPDATE | {GRAFTAX: graftax_update(True)}),
 ]

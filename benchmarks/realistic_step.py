@@ -1,6 +1,7 @@
 """A training step of a small transformer and of a small convolutional net, forward, backward and Adam."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -8,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 
 import graftax as gx
-from benchmarks.harness import GRAFTAX, TORCH, Run, Work
-from benchmarks.nets import torch_array
+from benchmarks.harness import COMPILED, GRAFTAX, TORCH, Run, Work
+from benchmarks.nets import on_device, torch_array
 from graftax import layers
 
 Weights = dict[str, Any]
@@ -220,10 +221,13 @@ def graftax_convolutions(net: Convolutions) -> Run:
 # --- torch ------------------------------------------------------------------------------------------------------------
 
 
-def torch_step(model: Any, batch: tuple[Any, Any]) -> Run:
+def torch_step(model: Any, batch: tuple[Any, Any], compiles: bool = False) -> Run:
     import torch
 
     x, y = (torch_array(a) for a in batch)
+    model = on_device(model)
+    if compiles:
+        model = torch.compile(model)
     optimizer, y = torch.optim.Adam(model.parameters(), 1e-3, fused=True), y.long().ravel()
 
     def run() -> Any:
@@ -237,7 +241,7 @@ def torch_step(model: Any, batch: tuple[Any, Any]) -> Run:
     return run
 
 
-def torch_transformer(net: Transformer) -> Run:
+def torch_transformer(net: Transformer, compiles: bool = False) -> Run:
     import torch
 
     class Model(torch.nn.Module):
@@ -254,10 +258,10 @@ def torch_transformer(net: Transformer) -> Run:
         def forward(self, x: Any) -> Any:
             return self.head(self.blocks(self.embedding(x) + self.positions, mask=self.mask, is_causal=True))
 
-    return torch_step(Model(), tokens(net))
+    return torch_step(Model(), tokens(net), compiles)
 
 
-def torch_convolutions(net: Convolutions) -> Run:
+def torch_convolutions(net: Convolutions, compiles: bool = False) -> Run:
     import torch
 
     f, parts, channels = net.filters, [], 3
@@ -267,9 +271,8 @@ def torch_convolutions(net: Convolutions) -> Run:
     flat = (net.size // 4) ** 2 * f
     parts += [torch.nn.Flatten(), torch.nn.Linear(flat, net.hidden), torch.nn.ReLU()]
     x, y = images(net)
-    return torch_step(
-        torch.nn.Sequential(*parts, torch.nn.Linear(net.hidden, net.classes)), (x.transpose(0, 3, 1, 2), y)
-    )
+    whole = torch.nn.Sequential(*parts, torch.nn.Linear(net.hidden, net.classes))
+    return torch_step(whole, (x.transpose(0, 3, 1, 2), y), compiles)
 
 
 def transformer_by_hand(net: Transformer) -> Run:
@@ -285,7 +288,7 @@ def sized(make: Callable[[Any], Run], net: Any, tiny_net: Any) -> Callable[[bool
 
 
 def row(name: str, net: Any, tiny_net: Any, hand: Any, graftax: Any, torch: Any) -> Work:
-    makers = {"reference": hand, GRAFTAX: graftax, TORCH: torch}
+    makers = {"reference": hand, GRAFTAX: graftax, TORCH: torch, COMPILED: partial(torch, compiles=True)}
     return Work(name, "compiled", {column: sized(make, net, tiny_net) for column, make in makers.items()})
 
 

@@ -2,6 +2,7 @@
 
 import os
 import platform
+import shutil
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,12 +14,13 @@ from benchmarks import (
     fit,
     formulations,
     jacobian,
+    layer_formulations,
     op_by_op,
     optimizer_update,
     realistic_step,
     training_step,
 )
-from benchmarks.harness import GRAFTAX, JITTED, KERAS, PEERS, TORCH, Result, Work
+from benchmarks.harness import COMPILED, GRAFTAX, JITTED, KERAS, NNX, PEERS, TORCH, Result, Times, Work
 
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 BEGIN, END = "<!-- begin: what python -m benchmarks prints -->", "<!-- end -->"
@@ -34,12 +36,20 @@ WORKS: list[Work] = [
         eager_call,
         call_overhead,
         formulations,
+        layer_formulations,
         jacobian,
         op_by_op,
     )
     for work in family.WORKS
 ]
-COLUMNS = {GRAFTAX: "graftax", JITTED: "`jax.jit`", KERAS: "Keras 3 on JAX", TORCH: "PyTorch"}
+COLUMNS = {
+    GRAFTAX: "graftax",
+    JITTED: "`jax.jit`",
+    NNX: "Flax NNX",
+    KERAS: "Keras 3 on JAX",
+    TORCH: "PyTorch",
+    COMPILED: "`torch.compile`",
+}
 HEADER = f"| work | hand-written JAX | µs | {' | '.join(COLUMNS.values())} |"
 RULE = "|---|---|---:|" + "---:|" * len(COLUMNS)
 NOT_APPLICABLE, NOT_INSTALLED = "–", "not installed"
@@ -47,7 +57,15 @@ NOT_APPLICABLE, NOT_INSTALLED = "–", "not installed"
 
 def installed() -> tuple[str, ...]:
     """The columns that can be measured here."""
-    return tuple(name for name in COLUMNS if name not in PEERS or find_spec(name) is not None)
+    return tuple(name for name in COLUMNS if name not in absent())
+
+
+def absent() -> list[str]:
+    """The peers that cannot be measured here."""
+    missing = [name for name, package in PEERS.items() if find_spec(package) is None]
+    if COMPILED not in missing and shutil.which("g++") is None:
+        missing.append(COMPILED)  # which writes C++
+    return missing
 
 
 def row(work: Work, result: Result) -> str:
@@ -56,13 +74,20 @@ def row(work: Work, result: Result) -> str:
         if column not in work.contestants:
             cells.append(NOT_APPLICABLE)
         else:
-            cells.append(f"{result.ratios[column]:.2f}" if column in result.ratios else NOT_INSTALLED)
-    return f"| {work.name} | {work.reference} | {result.microseconds:,.0f} | {' | '.join(cells)} |"
+            cells.append(ratios(result.ratios[column]) if column in result.ratios else NOT_INSTALLED)
+    median, *others = (f"{seconds * 1e6:,.0f}" for seconds in result.reference)
+    return f"| {work.name} | {work.reference} | {median} ({', '.join(others)}) | {' | '.join(cells)} |"
+
+
+def ratios(found: Times) -> str:
+    """A cell: the median, and in brackets the ratios of the least times and of the processor times."""
+    median, *others = (f"{ratio:.2f}" for ratio in found)
+    return f"{median} ({', '.join(others)})"
 
 
 def machine() -> str:
     """Where the table was measured."""
-    names = ("jax", "numpy", *(name for name in PEERS if find_spec(name) is not None))
+    names = ("jax", "numpy", *dict.fromkeys(name for name in PEERS.values() if find_spec(name) is not None))
     versions = ", ".join(f"{name} {metadata.version(name)}" for name in names)
     return f"{processor()}, {os.cpu_count()} cores; Python {platform.python_version()}, {versions}."
 
@@ -78,12 +103,11 @@ def processor() -> str:
 
 def missing() -> str:
     """What could not be measured."""
-    absent = [name for name in PEERS if find_spec(name) is None]
-    return f"Not installed, so not measured: {', '.join(absent)}." if absent else "All peers were installed."
+    return f"Not installed, so not measured: {', '.join(absent())}." if absent() else "All peers were installed."
 
 
-def page_with(lines: list[str], page: str) -> str:
+def page_with(lines: list[str], page: str, begin: str = BEGIN) -> str:
     """The page with these lines between its markers."""
-    before, _, rest = page.partition(BEGIN)
+    before, _, rest = page.partition(begin)
     _, _, after = rest.partition(END)
-    return "\n".join([before + BEGIN, *lines, END]) + after
+    return "\n".join([before + begin, *lines, END]) + after

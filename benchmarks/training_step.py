@@ -8,8 +8,19 @@ import jax.numpy as jnp
 import numpy as np
 
 import graftax as gx
-from benchmarks.harness import GRAFTAX, KERAS, TORCH, Run, Work
-from benchmarks.nets import TINY, Net, data, graftax_net, keras_net, squared_error, torch_array, torch_net, weights
+from benchmarks.harness import COMPILED, GRAFTAX, KERAS, NNX, TORCH, Run, Work
+from benchmarks.nets import (
+    TINY,
+    Net,
+    data,
+    graftax_net,
+    keras_net,
+    nnx_net,
+    squared_error,
+    torch_array,
+    torch_net,
+    weights,
+)
 from graftax import ops
 
 NETS = {
@@ -17,6 +28,9 @@ NETS = {
     "200 small weights, 100 × Dense(16)": Net((16,) * 100, 16, 32),
     "big dense layers, 256 × (1024, 1024, 1024, 10)": Net((1024, 1024, 10), 1024, 256),
 }
+
+
+MANY = 10  # layers, from which on torch.compile takes minutes
 
 
 def hand_written(net: Net) -> Run:
@@ -72,10 +86,32 @@ def keras_step(net: Net) -> Run:
     return lambda: model.train_on_batch(x, y)
 
 
-def torch_step(net: Net) -> Run:
+def nnx_step(net: Net) -> Run:
+    import optax
+    from flax import nnx
+
+    (x, y), model = data(net), nnx_net(net)
+    optimizer = nnx.Optimizer(model, optax.adam(1e-3), wrt=nnx.Param)
+
+    @nnx.jit
+    def step(model: Any, optimizer: Any, x: Any, y: Any) -> Any:
+        loss, gradients = nnx.value_and_grad(lambda model: jnp.mean((model(x) - y) ** 2))(model)
+        optimizer.update(model, gradients)
+        return loss
+
+    return lambda: step(model, optimizer, x, y)
+
+
+def compiled_torch_step(net: Net) -> Run:
+    return torch_step(net, compiles=True)
+
+
+def torch_step(net: Net, compiles: bool = False) -> Run:
     import torch
 
     (x, y), model = (torch_array(a) for a in data(net)), torch_net(net)
+    if compiles:
+        model = torch.compile(model)
     optimizer = torch.optim.Adam(model.parameters(), 1e-3, fused=True)
 
     def run() -> Any:
@@ -100,9 +136,11 @@ WORKS = [
         {
             "reference": sized(hand_written, net),
             GRAFTAX: sized(graftax, net),
+            NNX: sized(nnx_step, net),
             KERAS: sized(keras_step, net),
             TORCH: sized(torch_step, net),
-        },
+        }
+        | ({COMPILED: sized(compiled_torch_step, net)} if graftax is own_loop and len(net.sizes) < MANY else {}),
     )
     for name, net in NETS.items()
     for way, graftax in {"own loop": own_loop, "the step of `fit`": step_of_fit}.items()

@@ -87,6 +87,7 @@ _NAMES = {
     "load_model": "graftax.training.whole.loading",
     "map_fn": "graftax.transforms.flow.scan",
     "memory_report": "graftax.training.display.memory_report",
+    "offload": "graftax.transforms.offload",
     "plot_history": "graftax.training.display.history_plot",
     "plot_model": "graftax.training.display.model_drawing",
     "py_function": "graftax.transforms.py_function",
@@ -98,6 +99,7 @@ _NAMES = {
     "set_dtype_policy": "graftax.layers.set_dtype_policy",
     "set_random_seed": "graftax.variables.streams",
     "set_remat_policy": "graftax.layers.set_remat_policy",
+    "shard_map": "graftax.distribution.shard_map",
     "stack": "graftax.layers.stacking",
     "state": "graftax.transforms.functional",
     "stop_gradient": "graftax.transforms.gradients.custom_gradient",
@@ -130,6 +132,7 @@ if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test 
     from graftax.core import errors as errors
     from graftax.core.culprit import Culprit as Culprit
     from graftax.core.selectors import select as select
+    from graftax.distribution.shard_map import shard_map as shard_map
     from graftax.layers import activations as activations
     from graftax.layers.build_abstract import build_abstract as build_abstract
     from graftax.layers.input_layer import Input as Input
@@ -190,6 +193,7 @@ if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test 
     from graftax.transforms.numerics import check as check
     from graftax.transforms.numerics import check_numerics as check_numerics
     from graftax.transforms.numerics import find_nan as find_nan
+    from graftax.transforms.offload import offload as offload
     from graftax.transforms.py_function import ArraySpec as ArraySpec
     from graftax.transforms.py_function import py_function as py_function
     from graftax.transforms.tape.forward_accumulator import ForwardAccumulator as ForwardAccumulator

@@ -1,9 +1,10 @@
 """What every test runs under: one platform, reproducible examples, and no state left over from the test before.
 
-Also the two lanes: tests that compare with torch, Keras or optax are recognised by what they import, directly or by way
+Also the lanes: tests that compare with torch, Keras or optax are recognised by what they import, directly or by way
 of a fixture or helper. The quick run leaves them out; ``--references`` runs them alone, and there a skip is a failure.
 The quick run has XLA compile plainly. Tests of what its optimizations make of numbers are marked ``optimized`` and run
-in the lane of comparisons, too, where it compiles as it does for users.
+in the lane of comparisons, too, where it compiles as it does for users. ``--devices`` runs the tests of
+``tests/distribution/eight``, and only these, on eight devices that the CPU is divided into.
 """
 
 import ast
@@ -36,6 +37,7 @@ os.environ.setdefault(
     else "--xla_backend_optimization_level=0 --xla_cpu_parallel_codegen_split_count=1"
     + " --xla_cpu_use_fusion_emitters=false" * version("jaxlib").startswith("0.10."),
 )
+os.environ["XLA_FLAGS"] += " --xla_force_host_platform_device_count=8" * ("--devices" in sys.argv)
 
 import pytest
 from hypothesis import settings
@@ -52,8 +54,8 @@ settings.load_profile("suite")
 # --- the lanes --------------------------------------------------------------------------------------------------------
 
 PEERS = {
-    "datasets", "grain", "keras", "mlflow", "onnxruntime", "optax", "pandas", "tensorboard", "tensorboardX", "torch",
-    "wandb",
+    "datasets", "grain", "h5py", "keras", "mlflow", "onnxruntime",
+    "optax", "orbax", "pandas", "polars", "tensorboard", "tensorboardX", "torch", "torchdata", "wandb", "zarr",
 }  # fmt: skip
 """What tests compare with, or feed from, that is not among the requirements of the quick tests."""
 
@@ -137,10 +139,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """The lane of comparisons."""
     text = f"run the tests that compare with {', '.join(sorted(PEERS))}, and only these; a skip is a failure"
     parser.addoption("--references", action="store_true", help=text)
+    parser.addoption("--devices", action="store_true", help="run the tests of eight devices, and only these")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """The quick run does not even import a file that needs a peer to be imported."""
+    """The quick run does not even import a file that needs a peer, or eight devices."""
+    if collection_path.match("test_*.py") and config.getoption("devices") != (collection_path.parent.name == "eight"):
+        return True
     if config.getoption("references") or not collection_path.match("test_*.py"):
         return None
     return True if file_needs_peer(collection_path.read_text()) else None

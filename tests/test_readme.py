@@ -16,7 +16,7 @@ NOT_RUN = {
     "docs/cases.md": "tables without programs",
     "docs/differences.md": "a table without programs",
 }
-SLOW = {"docs/generation.md", "docs/optimizers.md", "docs/recipes.md"}  # compile a dozen programs
+SLOW = {"docs/export.md", "docs/generation.md", "docs/optimizers.md", "docs/recipes.md"}  # compile a dozen programs
 WITH_PEERS = {"docs/export_onnx.md"}  # run what the quick tests do without
 PAGES = ["README.md", "CONTRIBUTING.md", *sorted(str(page.relative_to(ROOT)) for page in ROOT.glob("docs/**/*.md"))]
 

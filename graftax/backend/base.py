@@ -10,8 +10,8 @@ from graftax.backend.wording import Wording
 from graftax.core.errors import BackendCapabilityError, GraftaxError
 
 GROUPS = (
-    "arrays", "random", "devices", "meshes",
-    "tracing", "gradients", "vectorizing", "compiling", "control_flow", "callbacks", "exporting", "processes",
+    "arrays", "random", "devices", "meshes", "processes",
+    "tracing", "gradients", "vectorizing", "compiling", "control_flow", "callbacks", "exporting",
 )  # fmt: skip
 """The names of all groups."""
 

@@ -1,5 +1,6 @@
 """From Python numbers, lists and foreign arrays to a NumPy array of canonical dtype; shared by the backends."""
 
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -100,10 +101,16 @@ def host_array(x: object, dtype: str | None, narrow: bool) -> np.ndarray[Any, An
         raise ArgumentTypeError(
             f"a value of type {type(x).__name__}", "it holds no numbers", "pass numbers, or an array of them"
         )
-    target = dtype or (NARROW.get(found.dtype.name, found.dtype.name) if narrow else found.dtype.name)
-    if target == found.dtype.name:
+    name = _name_of(found.dtype)
+    target = dtype or (NARROW.get(name, name) if narrow else name)
+    if target == name:
         return found if type(x) in (list, tuple, bool, int, float, complex) else np.array(found)
     return _converted(found, target)
+
+
+@cache
+def _name_of(dtype: np.dtype[Any]) -> str:
+    return dtype.name  # which NumPy puts together anew each time
 
 
 def no_plain_numbers(x: object, name: str = "") -> ArgumentTypeError | None:

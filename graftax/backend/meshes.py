@@ -63,6 +63,38 @@ class Meshes(Protocol):
         """Return the mesh over which an array lies that is there; None for one on one device, and anything else."""
         ...
 
+    def local_parts(self, sharding: Any, axis: int) -> int:
+        """Return into how many parts an axis is split among the devices of this process."""
+        ...
+
+    def joined_rows(self, x: np.ndarray[Any, Any], sharding: Any) -> Array:
+        """Return the array that lies so, of which each process gives the part of its own devices."""
+        ...
+
+    def for_shards(
+        self, function: Callable[[list[Any]], list[Any]], mesh: Mesh, taken: Sequence[Axes], given: Any
+    ) -> Callable[[list[Any]], list[Any]]:
+        """Return a function of whole arrays that runs another one on each device, on its shares.
+
+        Args:
+            function: Takes and returns a list of shares.
+            mesh: The devices.
+            taken: For each array that comes in, the axes that split it.
+            given: For each that goes out; or one for all.
+        """
+        ...
+
+    def varying(self, x: Any, axes: tuple[str, ...]) -> Array:
+        """Return, inside of such a function, the same values as ones that may differ between devices.
+
+        So a gradient that is taken inside is that of the share of one device, and one from outside the sum of all.
+        """
+        ...
+
+    def mean_of_shards(self, x: Any, axes: tuple[str, ...]) -> Array:
+        """Return, inside of such a function, the mean over the devices along axes of the mesh."""
+        ...
+
     def gather(self, x: Any) -> np.ndarray[Any, Any]:
         """Return the whole values on the host of every process; all processes call it."""
         ...

@@ -82,6 +82,24 @@ class Neural(Protocol):
         """
         ...
 
+    def attention_kernel(
+        self,
+        query: Array,
+        key: Array,
+        value: Array,
+        mask: Array | None,
+        bias: Array | None,
+        scale: float,
+        is_causal: bool,
+        implementation: str,
+    ) -> Array:
+        """Attend by a kernel of the library, with heads behind positions; what a masked row gets is open.
+
+        Raises:
+            BackendCapabilityError: there is no such kernel, or none for this device.
+        """
+        ...
+
     def attention(self, query: Array, key: Array, value: Array, mask: Array | None, bias: Array | None) -> Array:
         """Compute ``softmax(query @ key^T + bias) @ value``; the query is scaled already; 0 where everything is masked.
 

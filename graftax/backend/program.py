@@ -121,3 +121,7 @@ class Lowering(Protocol):
     def cost(self) -> tuple[float, float]:
         """Return floating operations and bytes moved by one run."""
         ...
+
+    def collectives(self) -> list[tuple[str, int]]:
+        """Return what devices tell each other: the kind of each operation, such as ``"all-gather"``, and its bytes."""
+        ...

@@ -177,6 +177,14 @@ class Devices(Protocol):
         """Return the array on a device; raises ArgumentError listing the devices if there is none of that name."""
         ...
 
+    def move(self, x: Array, device: str | None) -> Array:
+        """Return the values on a device, None for the default one; derivatives go the same way, back."""
+        ...
+
+    def find(self, device: str) -> str:
+        """Return the whole name of a device, such as ``gpu:0`` for ``gpu``; raises ArgumentError as `put` does."""
+        ...
+
     def scope(self, device: str | None) -> AbstractContextManager[Any]:
         """Compute there, within the block, from arrays that were not put anywhere; None for the default device."""
         ...

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from threading import Lock
 
@@ -19,6 +19,8 @@ from graftax.core.errors import ProcessError
 _met: Counter[str] = Counter()
 _lock = Lock()
 _SHOWN = 60
+_GIVEN_UP = b"!"
+_WHY = "all processes run one program on one state, each on its share"
 
 
 def several() -> Processes | None:
@@ -111,6 +113,13 @@ class Rendezvous:
         marks = [(label, text if len(text) <= _SHOWN else f"({_digest(text)})") for label, text in things]
         mine = json.dumps(marks).encode()
         told = self.exchange("compared", _digest(mine.decode()).encode())
+        for process, mark in enumerate(told):
+            if mark.startswith(_GIVEN_UP):
+                raise ProcessError(
+                    f"process {process} could not take part: {mark[len(_GIVEN_UP) :].decode()}",
+                    "all processes take part, or none",
+                    f"look at what process {process} says",
+                )
         other = next((process for process, mark in enumerate(told) if mark != told[0]), None)
         if other is None:
             return
@@ -119,6 +128,11 @@ class Rendezvous:
         self.meet("details")
         said = self.said("details")
         raise _differ(self.name, other, json.loads(said[0]), json.loads(said[other]), instead)
+
+    def give_up(self, error: BaseException) -> None:
+        """Tell those who come to `agree` that this process does not, and wait for them."""
+        with suppress(ProcessError):
+            self.exchange("compared", _GIVEN_UP + f"{type(error).__name__}: {error}".encode()[:1000])
 
     def forget(self) -> None:
         """Let process 0 forget what was said at the meeting before this; call it once all have met here."""
@@ -151,26 +165,15 @@ class Rendezvous:
 
 def _differ(name: str, other: int, first: list[list[str]], second: list[list[str]], instead: str) -> ProcessError:
     """Return the error that names the first thing that two processes do not have alike."""
-    for (label, one), (its, two) in zip(first, second, strict=False):
-        if label != its:
-            return _difference(name, other, label, its, label, instead)
-        if one != two:
-            return _difference(name, other, one, two, label, instead)
-    longer, who = (first, 0) if len(first) > len(second) else (second, other)
-    extra = longer[min(len(first), len(second))][0]
-    return ProcessError(
-        f"{name}: process {who} has {extra!r}, process {other if who == 0 else 0} has not",
-        "all processes run one program on one state, each on its share",
-        instead,
-    )
-
-
-def _difference(name: str, other: int, one: str, two: str, label: str, instead: str) -> ProcessError:
-    return ProcessError(
-        f"{name}: {label} is {one} in process 0, and {two} in process {other}",
-        "all processes run one program on one state, each on its share",
-        instead,
-    )
+    one, two = map(dict, (first, second))
+    for mine, process, its, its_process in ((one, 0, two, other), (two, other, one, 0)):
+        extra = next((label for label in mine if label not in its), None)
+        if extra is not None:
+            what = f"process {process} has {extra!r}, process {its_process} has not"
+            return ProcessError(f"{name}: {what}", _WHY, instead)
+    label = next((label for label in one if one[label] != two[label]), "the order of things")
+    what = f"{label} is {one.get(label, 'one')} in process 0, and {two.get(label, 'another')} in process {other}"
+    return ProcessError(f"{name}: {what}", _WHY, instead)
 
 
 def _digest(text: str) -> str:

@@ -27,7 +27,7 @@ from graftax.checkpoint.local_storage import LocalStorage, storage_errors
 from graftax.checkpoint.names import data_name, table_name
 from graftax.checkpoint.places import place_of
 from graftax.checkpoint.references import References
-from graftax.checkpoint.storage import Storage, Writing
+from graftax.checkpoint.storage import Share, Storage, Writing
 from graftax.checkpoint.uncollected import uncollected
 from graftax.core.errors import CheckpointError, SaveError, UnsupportedValue
 
@@ -104,7 +104,15 @@ def _write(
     save_id = os.urandom(16)
     files = list(references.files)
     position = {id(item): i for i, item in enumerate(draft.items)}
-    chunks: dict[int, Chunk] = dict(kept)
+    found = put_items(writing, items, save_id, files)
+    chunks = {**kept, **{position[id(item)]: chunk for item, chunk in zip(items, found, strict=True)}}
+    with uncollected():
+        return indexed(writing, draft, save_id, files, chunks, inline)
+
+
+def put_items(writing: Writing | Share, items: Sequence[Item], save_id: bytes, files: list[FileRecord]) -> list[Chunk]:
+    """Write data files; their records go to ``files``, the chunks come back in the order of the items."""
+    chunks: dict[int, Chunk] = {}
     for number, members in enumerate(arranged(items), writing.first_file):
         group = [items[i] for i in members]
         head = header(group, save_id)
@@ -113,16 +121,20 @@ def _write(
         name = data_name(group[0].process, number)
         writing.put(name, size, _pieces(head, group, sums))
         offset = len(head)
-        for item, item_sums in zip(group, sums, strict=True):
-            chunks[position[id(item)]] = Chunk(len(files), offset, item.nbytes, *item.box, item_sums)
+        for i, item, item_sums in zip(members, group, sums, strict=True):
+            chunks[i] = Chunk(len(files), offset, item.nbytes, *item.box, item_sums)
             offset += item.nbytes
         files.append(FileRecord(name, size, len(head), digest(head)))
-    with uncollected():
-        return _indexed(writing, draft, save_id, files, chunks, inline)
+    return [chunks[i] for i in range(len(items))]
 
 
-def _indexed(
-    writing: Writing, draft: Draft, save_id: bytes, files: list[FileRecord], chunks: dict[int, Chunk], inline: int
+def indexed(
+    writing: Writing,
+    draft: Draft,
+    save_id: bytes,
+    files: list[FileRecord],
+    chunks: dict[int, Chunk],
+    inline: int = INLINE_CHUNKS,
 ) -> tuple[Index, bytes]:
     """Return the index, and its bytes; chunk tables are written."""
     tensors = _tensors(draft.items, chunks)

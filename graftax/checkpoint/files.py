@@ -4,7 +4,7 @@ import ctypes
 import errno
 import os
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from threading import Thread
 
@@ -15,6 +15,7 @@ _NO_SUCH_CALL = frozenset({errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.E
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 _CREATE = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
 _BUFFERS = 1024  # the most that one pwritev takes
+_BATCH = 8 << 20  # bytes per write: large enough for the device, small enough to be in the cache after its checksum
 
 
 class FileSystem:
@@ -128,6 +129,11 @@ class FileSystem:
         with open(path, "rb") as file:
             return file.read(1 << 16)
 
+    def read_whole(self, path: str) -> bytes:
+        """Return the content of a file."""
+        with open(path, "rb") as file:
+            return file.read()
+
     def unlink(self, path: str) -> None:
         """Delete a file."""
         os.unlink(path)
@@ -153,6 +159,44 @@ def write_all(fs: FileSystem, descriptor: int, buffers: Sequence[memoryview], of
                     count -= len(waiting[done])
                     done += 1
                 waiting = [waiting[done][count:], *waiting[done + 1 :]]
+
+
+def write_file(
+    fs: FileSystem, path: str, pieces: Iterable[memoryview], size: int = 0, syncs: bool = False
+) -> Callable[[], None] | None:
+    """Make a file of pieces; what is returned waits for its fsync, which goes on beside the program if it ``syncs``."""
+    descriptor = fs.create(path)
+    try:
+        if size:
+            fs.allocate(descriptor, size)
+        offset = waiting = 0
+        batch: list[memoryview] = []
+        for piece in pieces:
+            batch.append(piece)
+            waiting += len(piece)
+            if waiting >= _BATCH or len(batch) == _BUFFERS:
+                write_all(fs, descriptor, batch, offset)
+                offset, waiting, batch = offset + waiting, 0, []
+        write_all(fs, descriptor, batch, offset)
+        synced = fs.fsync_beside(descriptor) if syncs else None
+    except BaseException:
+        with suppress(OSError):
+            fs.close(descriptor)
+        raise
+    if synced is None:
+        fs.close(descriptor)
+        return None
+
+    def finish() -> None:
+        try:
+            synced()
+        except BaseException:
+            with suppress(OSError):
+                fs.close(descriptor)
+            raise
+        fs.close(descriptor)
+
+    return finish
 
 
 def remove_tree(fs: FileSystem, path: str) -> None:

@@ -188,7 +188,7 @@ def encode(index: Index) -> bytes:
             "files": index.files,
             "tables": index.tables,
             "tensors": [(*t[:3], None, *t[4:]) for t in index.tensors] if index.tables else index.tensors,
-            "nodes": [_wire(node) for node in index.nodes],
+            "nodes": [wire(node) for node in index.nodes],
             "roots": index.roots,
             "slots": index.slots,
             "meta": values.encode(index.meta, "meta"),
@@ -197,7 +197,7 @@ def encode(index: Index) -> bytes:
     )
 
 
-def _wire(node: NodeRecord) -> NodeRecord:
+def wire(node: NodeRecord) -> NodeRecord:
     """Return a node in the terms that `values.pack` takes."""
     if node.kind is Kind.VALUE:
         return node._replace(payload=values.encode(node.payload, "state"))

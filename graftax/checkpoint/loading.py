@@ -1,17 +1,21 @@
 """Reading arrays: exactly the ranges wanted, small neighbours in one go, every block checked before it is used."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from math import prod
 from typing import Any
 
 import numpy as np
 
+from graftax.backend.host import host_dtype
 from graftax.checkpoint.arrays import ALIGNMENT, HostArray, aligned, from_bytes
-from graftax.checkpoint.index import Chunk, Kind
+from graftax.checkpoint.dtypes import DTYPES
+from graftax.checkpoint.index import Chunk, Kind, TensorRecord
 from graftax.checkpoint.reader import Reader, located
 from graftax.checkpoint.state import revived
 from graftax.core.typedefs import Shape
 
 _GAP = 4096  # bytes not wanted that are read along rather than starting another read
+_BAND = 64 << 20  # bytes of the rows of one chunk that are on the host at a time while a box is read
 _RUN = 16 << 20  # bytes of one read, and so of the memory that its arrays share
 
 
@@ -43,6 +47,68 @@ def load(reader: Reader, tensors: Iterable[int]) -> dict[int, HostArray]:
                 else:
                     found.setdefault(number, []).append((chunk, array))
     return whole | {number: _joined(index.tensors[number].shape, parts) for number, parts in found.items()}
+
+
+def rows(
+    reader: Reader, record: TensorRecord, chunk: Chunk, low: int, high: int, fetch: Callable[[int, int, int], HostArray]
+) -> HostArray:
+    """Return rows of a chunk, from ``low`` up to ``high``, checking the blocks that they touch; of what is packed, all.
+
+    Args:
+        reader: The checkpoint.
+        record: The array.
+        chunk: One of its chunks.
+        low: The first row, counted in the chunk.
+        high: The one after the last.
+        fetch: Gives bytes of a file from an offset on, so many.
+    """
+    count = chunk.extent[0] if chunk.extent else 1
+    row = chunk.nbytes // count if count else 0
+    is_packed = DTYPES[record.dtype].layout == "packed"
+    begin, end = (0, chunk.nbytes) if is_packed else (low * row, high * row)
+    block = reader.index.block
+    first, last = begin // block, -(-end // block)
+    start = first * block
+    held = fetch(chunk.file, chunk.offset + start, min(last * block, chunk.nbytes) - start)
+    with located(reader.path):
+        for number in range(first, last):
+            piece = held[number * block - start : (number + 1) * block - start]
+            reader.check_block(piece.data, chunk, number, record.name)
+    shape = (high - low, *chunk.extent[1:]) if chunk.extent and not is_packed else chunk.extent
+    found = from_bytes(held[begin - start : end - start], record.dtype, shape)
+    return found[low:high] if is_packed and chunk.extent else found
+
+
+def box(reader: Reader, record: TensorRecord, start: Shape, extent: Shape) -> HostArray:
+    """Return a box of an array, of which only the rows that it meets are read, some at a time.
+
+    Raises:
+        CorruptCheckpoint: as for `load`.
+    """
+    result = aligned(prod(extent) * host_dtype(record.dtype).itemsize).view(host_dtype(record.dtype)).reshape(extent)
+
+    def fetch(file: int, offset: int, size: int) -> HostArray:
+        found = np.empty(size, np.uint8)
+        reader.read_into(found.data, file, offset)
+        return found
+
+    for chunk in record.chunks:
+        low = tuple([max(s, c) for s, c in zip(start, chunk.start, strict=True)])
+        ends = zip(start, extent, chunk.start, chunk.extent, strict=True)
+        high = tuple([min(s + e, c + n) for s, e, c, n in ends])
+        if any(a >= b for a, b in zip(low, high, strict=True)):
+            continue
+        first, last = (low[0] - chunk.start[0], high[0] - chunk.start[0]) if low else (0, 1)
+        step = max(1, _BAND * max(last - first, 1) // max(chunk.nbytes, 1)) if low else 1
+        for row in range(first, last, step):
+            found = rows(reader, record, chunk, row, min(row + step, last), fetch)
+            if not low:
+                return found.reshape(extent)
+            inner = [slice(a - c, b - c) for a, b, c in zip(low[1:], high[1:], chunk.start[1:], strict=True)]
+            begin = chunk.start[0] + row - start[0]
+            outer = [slice(a - s, b - s) for a, b, s in zip(low[1:], high[1:], start[1:], strict=True)]
+            result[(slice(begin, begin + len(found)), *outer)] = found[(slice(None), *inner)]
+    return result
 
 
 def values_of(reader: Reader, nodes: Iterable[int]) -> dict[int, Any]:

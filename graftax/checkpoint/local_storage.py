@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 
 from graftax.checkpoint.files import FileSystem, storage_error
 from graftax.checkpoint.local_folder import LocalFolder
-from graftax.checkpoint.local_writing import LocalWriting, check_replaceable, discard, publish
+from graftax.checkpoint.local_writing import LocalShare, LocalWriting, check_replaceable, discard, publish
 from graftax.checkpoint.names import GRAPH, OWNER, STAGING
 from graftax.checkpoint.owner import is_alive
 from graftax.core.errors import CheckpointError
@@ -69,6 +69,10 @@ class LocalStorage:
         """Begin to write a checkpoint."""
         with storage_errors(f"saving {path}"):
             return LocalWriting(self.fs, path, overwrite, needed)
+
+    def take_part(self, path: str, ticket: str) -> LocalShare:
+        """Write a share of what process 0 has begun to write."""
+        return LocalShare(self.fs, ticket)
 
     def remove(self, path: str) -> None:
         """Delete a checkpoint: it loses its name, which is made durable, and then its files."""

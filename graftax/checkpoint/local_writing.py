@@ -9,13 +9,10 @@ import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 
-from graftax.checkpoint.files import FileSystem, remove_tree, write_all
+from graftax.checkpoint.files import FileSystem, remove_tree, write_file
 from graftax.checkpoint.names import GRAPH, STAGING, is_part
 from graftax.checkpoint.owner import own_record
 from graftax.core.errors import ArgumentError, DestinationExists, StorageFull
-
-_BATCH = 8 << 20  # bytes per write: large enough for the device, small enough to be in the cache after its checksum
-_PIECES = 1024
 
 
 class LocalWriting:
@@ -40,7 +37,7 @@ class LocalWriting:
             self._make_parents()
             if needed > (free := fs.free(self._parent)):
                 raise StorageFull(f"{needed:,} bytes to save at {final}", f"{free:,} are free", "make room")
-            self._write(self._owner, [memoryview(own_record())])
+            write_file(fs, self._owner, [memoryview(own_record())])
             fs.mkdir(self._staging)
             self._mode = fs.hide(self._staging)
         except BaseException:
@@ -50,7 +47,19 @@ class LocalWriting:
     def put(self, name: str, size: int, pieces: Iterable[memoryview]) -> None:
         """Write a file of the staging directory; what is computed until the next call goes on beside its fsync."""
         self._wait()
-        self._synced = self._write(os.path.join(self._staging, name), pieces, size, syncs=True)
+        self._synced = write_file(self._fs, os.path.join(self._staging, name), pieces, size, syncs=True)
+
+    @property
+    def ticket(self) -> str:
+        """What other processes need to write into the same staging directory."""
+        return self._staging
+
+    def collect(self, name: str) -> bytes:
+        """Return what another process has put, and delete it."""
+        path = os.path.join(self._staging, name)
+        content = self._fs.read_whole(path)
+        self._fs.unlink(path)
+        return content
 
     def publish(self, index: bytes) -> None:
         """Write the index, make all durable, and let the target be this."""
@@ -88,43 +97,6 @@ class LocalWriting:
         if waiting is not None:
             waiting()
 
-    def _write(
-        self, path: str, pieces: Iterable[memoryview], size: int = 0, syncs: bool = False
-    ) -> Callable[[], None] | None:
-        fs = self._fs
-        descriptor = fs.create(path)
-        try:
-            if size:
-                fs.allocate(descriptor, size)
-            offset = waiting = 0
-            batch: list[memoryview] = []
-            for piece in pieces:
-                batch.append(piece)
-                waiting += len(piece)
-                if waiting >= _BATCH or len(batch) == _PIECES:
-                    write_all(fs, descriptor, batch, offset)
-                    offset, waiting, batch = offset + waiting, 0, []
-            write_all(fs, descriptor, batch, offset)
-            synced = fs.fsync_beside(descriptor) if syncs else None
-        except BaseException:
-            with suppress(OSError):
-                fs.close(descriptor)
-            raise
-        if synced is None:
-            fs.close(descriptor)
-            return None
-
-        def finish() -> None:
-            try:
-                synced()
-            except BaseException:
-                with suppress(OSError):
-                    fs.close(descriptor)
-                raise
-            fs.close(descriptor)
-
-        return finish
-
     def _make_parents(self) -> None:
         missing = []
         parent = self._parent
@@ -159,6 +131,31 @@ class LocalWriting:
                 raise
         with suppress(OSError):  # the new one is safe; what cannot be deleted is only in the way
             discard(fs, old, os.path.join(self._parent, f".trash-{self._nonce}"))
+
+
+class LocalShare:
+    """What another process than the first writes into the staging directory."""
+
+    def __init__(self, fs: FileSystem, staging: str) -> None:
+        self.first_file = 0
+        self._fs = fs
+        self._staging = staging
+        self._synced: Callable[[], None] | None = None
+
+    def put(self, name: str, size: int, pieces: Iterable[memoryview]) -> None:
+        """Write a file; what is computed until the next call goes on beside its fsync."""
+        self._wait()
+        self._synced = write_file(self._fs, os.path.join(self._staging, name), pieces, size, syncs=True)
+
+    def finish(self) -> None:
+        """Make all durable."""
+        self._wait()
+        self._fs.fsync_dir(self._staging)
+
+    def _wait(self) -> None:
+        waiting, self._synced = self._synced, None
+        if waiting is not None:
+            waiting()
 
 
 def check_target(fs: FileSystem, final: str, overwrite: bool) -> None:

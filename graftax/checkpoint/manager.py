@@ -12,6 +12,7 @@ from typing import Any
 from graftax.checkpoint.background import Background
 from graftax.checkpoint.checkpoint import Checkpoint
 from graftax.checkpoint.delete import delete
+from graftax.checkpoint.first_process import all_around, is_first, told_by_first
 from graftax.checkpoint.folder_index import Summary, summary
 from graftax.checkpoint.graph import Root
 from graftax.checkpoint.names import STAGING
@@ -27,6 +28,8 @@ from graftax.core.selectors import SelectorLike
 from graftax.core.short_traceback import door
 
 _NAME = re.compile(r"step-(0|[1-9][0-9]{0,18})", re.ASCII)
+
+_LATEST = "which checkpoint is the latest"
 
 
 class CheckpointManager:
@@ -86,7 +89,8 @@ class CheckpointManager:
         self._preparation = Preparation(self._checkpoint.roots if self._checkpoint is not None else {})
         self._background: Background[SaveReport] = Background()
         self._saved: int | None = None
-        self._storage.sweep(self._folder)
+        if is_first():
+            self._storage.sweep(self._folder)
 
     @property
     def checkpoint(self) -> Checkpoint:
@@ -184,7 +188,8 @@ class CheckpointManager:
 
         def work() -> SaveReport:
             report = write(path, prepared, base=base)
-            self._prune()
+            if is_first():
+                self._prune()
             return report
 
         if async_:
@@ -263,8 +268,7 @@ class CheckpointManager:
             The report, which has the step; ``path`` is None where nothing was restored.
         """
         self.wait()
-        found = self.latest()
-        path = None if found is None else found.path
+        path = told_by_first(_LATEST, self._latest_path)
         return self.checkpoint.restore(path, only=only, skip=skip, map=map, mode=mode, cast=cast, trainable=trainable)
 
     @door
@@ -294,7 +298,7 @@ class CheckpointManager:
             The report; ``path`` is None where the function was called.
         """
         self.wait()
-        if self.latest() is None:
+        if told_by_first(_LATEST, self._latest_path) is None:
             initialize()
         return self.restore_latest(only=only, skip=skip, map=map, mode=mode, cast=cast, trainable=trainable)
 
@@ -308,8 +312,9 @@ class CheckpointManager:
         """
         self.wait()
         later = [record for record in self.all() if record.step > step]
-        for record in reversed(later):
-            delete(record.path)
+        with all_around("rewind"):
+            for record in reversed(later) if is_first() else ():
+                delete(record.path)
         self._saved = None
         return later
 
@@ -327,6 +332,10 @@ class CheckpointManager:
             ...             break
         """
         return Preemption(signals)
+
+    def _latest_path(self) -> str | None:
+        found = self.latest()
+        return None if found is None else found.path
 
     def _steps(self) -> list[int]:
         try:

@@ -8,6 +8,9 @@ GRAPH = "graph.msgpack"
 DATA = re.compile(r"data-[0-9]{5}-[0-9]{5}\.safetensors", re.ASCII)
 TABLE = re.compile(r"chunks-[0-9]{5}-[0-9]{5}\.table", re.ASCII)
 
+PART = re.compile(r"part-[0-9]{5}\.msgpack", re.ASCII)
+"""What a process tells the first of its share; gone before a checkpoint is published."""
+
 STAGING = re.compile(
     r"\.(?P<name>.+)\.(?P<state>tmp|old)-(?P<nonce>[0-9a-f]{16})|\.trash-(?P<trash>[0-9a-f]{16})", re.DOTALL
 )
@@ -27,6 +30,11 @@ def table_name(process: int, number: int) -> str:
     return f"chunks-{process:05d}-{number:05d}.table"
 
 
+def part_name(process: int) -> str:
+    """Return the name under which a process tells the first of its share."""
+    return f"part-{process:05d}.msgpack"
+
+
 def is_part(name: str) -> bool:
     """Return True if a save makes files of that name."""
-    return name == GRAPH or DATA.fullmatch(name) is not None or TABLE.fullmatch(name) is not None
+    return name == GRAPH or any(kind.fullmatch(name) for kind in (DATA, TABLE, PART))

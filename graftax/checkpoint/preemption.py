@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from types import FrameType, TracebackType
 from typing import Any
 
+from graftax.backend.rendezvous import several
 from graftax.core.errors import StateError
 
 
 class Preemption:
     """Notes that a signal has come. Use it in a ``with`` block, in the main thread.
+
+    Of several processes the one that gets the signal tells the others, and `comes_at` gives all the same answer.
 
     A handler runs anywhere, also while a compiled step has the memory of Variables, where nothing can be saved. So it
     only notes the signal, and the loop looks between two steps. A second signal does what it would have done.
@@ -40,7 +43,23 @@ class Preemption:
         """Return True once a signal has come."""
         return self._came.is_set()
 
+    def comes_at(self, step: int) -> bool:
+        """Return True at the step, the same in all processes, at which to save and end. Ask once a step.
+
+        Args:
+            step: The number of the step that comes next.
+
+        Example:
+            >>> with Preemption() as preemption:
+            ...     preemption.comes_at(1)
+            False
+        """
+        processes = several()
+        return self.came if processes is None else processes.preempted(step)
+
     def __enter__(self) -> "Preemption":
+        if several() is not None:  # their service listens, for all
+            return self
         if threading.current_thread() is not threading.main_thread():
             raise StateError(
                 f"a block that waits for signals in the thread {threading.current_thread().name!r}",

@@ -52,10 +52,11 @@ class References:
         if self._overwrites and (users := referrers(self._storage, self._folder, self._name)):
             raise in_use(self._storage.join(self._folder, self._name), users)
 
-    def divided(self, items: Sequence[Item]) -> tuple[dict[int, Chunk], list[Item]]:
+    def divided(self, items: Sequence[Item], by_name: bool = False) -> tuple[dict[int, Chunk], list[Item]]:
         """Return the chunks of those items that the base has, by position, and the others, which are to be written.
 
-        Equal are arrays of one dtype and shape all of whose blocks have the same checksums.
+        Equal are arrays of one dtype and shape all of whose blocks have the same checksums; ``by_name`` only the same
+        box of the same array, so that no other process can refer to those bytes, too.
         """
         if self._base is None:
             return {}, list(items)
@@ -66,13 +67,15 @@ class References:
         if (index.sum, index.block) == (DEFAULT, BLOCK):
             for tensor in index.tensors:
                 for chunk in tensor.chunks:
-                    known.setdefault((tensor.dtype, chunk.extent, chunk.sums), chunk)
+                    name = (tensor.name, chunk.start) if by_name else None
+                    known.setdefault((tensor.dtype, chunk.extent, chunk.sums, name), chunk)
         kept: dict[int, Chunk] = {}
         numbers: dict[int, int] = {}
         taken: set[tuple[int, int]] = set()
         written = []
         for i, item in enumerate(items):
-            held = known.get((item.dtype, item.shape, block_sums(item.data))) if item.nbytes else None
+            name = (item.name, item.box[0]) if by_name else None
+            held = known.get((item.dtype, item.shape, block_sums(item.data), name)) if item.nbytes else None
             if held is None or (held.file, held.offset) in taken:  # bytes belong to one array
                 written.append(item)
                 continue

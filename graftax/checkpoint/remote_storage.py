@@ -108,6 +108,10 @@ class RemoteStorage:
         with storage_errors(f"saving {path}"):
             return RemoteWriting(self, self.absolute(path), overwrite)
 
+    def take_part(self, path: str, ticket: str) -> "RemoteShare":
+        """Write a share of what process 0 has begun to write."""
+        return RemoteShare(self, self.absolute(path), int(ticket))
+
     def remove(self, path: str) -> None:
         """Delete a checkpoint: first its index, then its files."""
         with storage_errors(f"deleting {path}"):
@@ -207,6 +211,33 @@ class RemoteFolder:
             return b""
 
 
+class RemoteShare:
+    """What another process than the first puts beside it."""
+
+    def __init__(self, storage: RemoteStorage, path: str, first_file: int) -> None:
+        self.first_file = first_file
+        self._storage = storage
+        self._path = path
+
+    def put(self, name: str, size: int, pieces: Iterable[memoryview]) -> None:
+        """Write a file; it is there when the call returns."""
+        _put(self._storage, self._storage.join(self._path, name), pieces)
+
+    def finish(self) -> None:
+        """Do nothing: what was put is there."""
+
+
+def _put(storage: RemoteStorage, path: str, pieces: Iterable[memoryview]) -> None:
+    with storage.fs.open(path, "wb") as file:
+        waiting = bytearray()
+        for piece in pieces:
+            waiting += piece
+            if len(waiting) >= _PART:
+                file.write(bytes(waiting))
+                waiting.clear()
+        file.write(bytes(waiting))
+
+
 class RemoteWriting:
     """A checkpoint in its place, invisible as long as it has no index."""
 
@@ -214,6 +245,7 @@ class RemoteWriting:
         self._storage = storage
         self._path = path
         self._put: list[str] = []
+        self._is_shared = False
         name = storage.split(path)[1]
         if not name or name.endswith(":") or STAGING.fullmatch(name):
             raise ArgumentError(f"a checkpoint at {path}", "that name is reserved, or no name", "choose another name")
@@ -232,16 +264,21 @@ class RemoteWriting:
 
     def put(self, name: str, size: int, pieces: Iterable[memoryview]) -> None:
         """Write a file; it is there when the call returns."""
-        path = self._storage.join(self._path, name)
         self._put.append(name)
-        with self._storage.fs.open(path, "wb") as file:
-            waiting = bytearray()
-            for piece in pieces:
-                waiting += piece
-                if len(waiting) >= _PART:
-                    file.write(bytes(waiting))
-                    waiting.clear()
-            file.write(bytes(waiting))
+        _put(self._storage, self._storage.join(self._path, name), pieces)
+
+    @property
+    def ticket(self) -> str:
+        """The lowest number that data files may have."""
+        self._is_shared = True
+        return str(self.first_file)
+
+    def collect(self, name: str) -> bytes:
+        """Return what another process has put, and delete it."""
+        path = self._storage.join(self._path, name)
+        content = bytes(self._storage.fs.cat_file(path))
+        self._storage.fs.rm_file(path)
+        return content
 
     def publish(self, index: bytes) -> None:
         """Put the index, in one step; then delete what only the one before needed."""
@@ -261,7 +298,11 @@ class RemoteWriting:
 
     def abandon(self) -> None:
         """Delete what was written; an index that was there stays with its files."""
-        for name in reversed(self._put):
+        others = []
+        if self._is_shared:
+            with suppress(OSError):
+                others = [name for name in self._storage.names(self._path) if name not in {*self._old, *self._put}]
+        for name in [*others, *reversed(self._put)]:
             if name != GRAPH:
                 with suppress(OSError):
                     self._storage.fs.rm_file(self._storage.join(self._path, name))

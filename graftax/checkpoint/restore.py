@@ -12,6 +12,7 @@ from graftax.checkpoint.expressions import is_near, off_by
 from graftax.checkpoint.freezing import Flag, flags
 from graftax.checkpoint.graph import Graph, Place, Root, all_of, leaves_of
 from graftax.checkpoint.index import Kind
+from graftax.checkpoint.joint_restore import JointRestore
 from graftax.checkpoint.loading import values_of
 from graftax.checkpoint.matching import Match
 from graftax.checkpoint.nearest import Nearest
@@ -20,6 +21,7 @@ from graftax.checkpoint.reader import Reader
 from graftax.checkpoint.report import SHOWN, Conflict, Restored, RestoreReport
 from graftax.checkpoint.session import Session, cast_to
 from graftax.checkpoint.slot_matching import SlotMatch
+from graftax.checkpoint.spread_values import SpreadValues
 from graftax.checkpoint.state import revived
 from graftax.checkpoint.subset import RANDOM_SPOT, Subset, saved_spot
 from graftax.checkpoint.transaction import Transaction, uninterrupted
@@ -72,8 +74,13 @@ def restore(
             "the values would become part of that function",
             "restore before calling it",
         )
-    with uncollected():  # until all that is needed only here is gone again
-        return _restore(path, Graph(roots), subset, renames, mode, cast, trainable)
+    joint = JointRestore()
+    try:
+        with uncollected():  # until all that is needed only here is gone again
+            return _restore(path, Graph(roots), subset, renames, mode, cast, trainable, joint)
+    except Exception as error:
+        joint.failed(error)
+        raise
 
 
 def _restore(
@@ -84,6 +91,7 @@ def _restore(
     mode: str,
     cast: str,
     trainable: str | None,
+    joint: JointRestore,
 ) -> RestoreReport:
     with Reader(path) as reader, Transaction(graph) as changes:
         reader.check_files()
@@ -95,13 +103,15 @@ def _restore(
         report.step, report.meta = reader.index.step, revived(reader.index.meta, {})
         _judge(match, report)
         waiting = {slot.node for below in slots.waiting.values() for slot in below} | set(match.awaited.values())
-        values = values_of(reader, {*match.pairs.values(), *waiting})
+        spread = SpreadValues(match, reader)
+        values = values_of(reader, ({*match.pairs.values()} - spread.nodes) | waiting)
         as_saved = _whose(trainable, mode, subset)
         known = flags(match, as_saved)
-        ready = _on_devices(match, values)
+        ready = _on_devices(match, values, spread)
         session = _session(match, slots, {node: values[node] for node in waiting}, cast, as_saved)
         if trainable is None:
             _warn_of_thawing(known)
+        joint.ready(reader, match)
         with uninterrupted() as raise_if_interrupted:
             notes = _apply_python(match, changes, values)
             if random is not None:
@@ -109,6 +119,7 @@ def _restore(
             raise_if_interrupted()
             _apply_values(match, changes, ready, known, session)
             _check_tied(match, report, notes, values)
+            joint.done()
         report.tell(_restored(match, notes), [flag.told for flag in known])
         report.random = None if reader.index.random is None else random is not None
         if session is not None:
@@ -219,17 +230,19 @@ def _graft_first(match: Match) -> str:
 # --- changes ----------------------------------------------------------------------------------------------------------
 
 
-def _on_devices(match: Match, values: Mapping[int, Any]) -> list[tuple[Any, Any]]:
+def _on_devices(match: Match, values: Mapping[int, Any], spread: SpreadValues) -> list[tuple[Any, Any]]:
     """Storages and their new values, put on the devices all at once."""
     takers: dict[int, list[tuple[Any, Any]]] = {}
+    ready: list[tuple[Any, Any]] = []
     nodes, tensors = match.index.nodes, match.index.tensors
     for place, node in match.pairs.items():
-        if place.kind is Kind.VARIABLE:
+        if place in spread:
+            ready.append((place.thing._storage, spread.made(place, node, values)))
+        elif place.kind is Kind.VARIABLE:
             there, value = place.thing._storage, values[node]
             if tensors[nodes[node].payload[0]].dtype != place.thing.dtype:
                 value = cast_to(place.thing, value)
             takers.setdefault(id(there.backend), []).append((there, value))
-    ready = []
     for found in takers.values():
         backend = found[0][0].backend
         made = backend.arrays.adopted([value for _, value in found])

@@ -5,11 +5,13 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any, NamedTuple
 
+from graftax.backend.rendezvous import Rendezvous, several
 from graftax.checkpoint import values
 from graftax.checkpoint.commit import Draft, commit
 from graftax.checkpoint.drawing import Drawing, Seen, Sketch
 from graftax.checkpoint.files import FileSystem
 from graftax.checkpoint.graph import Graph, Root
+from graftax.checkpoint.joint_commit import commit_together
 from graftax.checkpoint.not_saved import Beside, plain_attributes
 from graftax.checkpoint.subset import RANDOM_SPOT, Subset
 from graftax.checkpoint.uncollected import uncollected
@@ -58,12 +60,13 @@ class Prepared(NamedTuple):
     waiting: tuple[str, ...]
     plain: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
+    meeting: Rendezvous | None = None
 
     def report(self, path: str, nbytes: int | None = None) -> SaveReport:
         """Return what is told of it; without the size of its files, that of its arrays."""
         items = self.draft.items
         size = sum(item.nbytes for item in items) if nbytes is None else nbytes
-        return SaveReport(path, self.draft.step, len(items), size, *self[1:])
+        return SaveReport(path, self.draft.step, len(items), size, *self[1:5])
 
 
 def write(
@@ -75,6 +78,9 @@ def write(
     fs: FileSystem | None = None,
 ) -> SaveReport:
     """Write what was prepared; see `graftax.checkpoint.checkpoint.Checkpoint.save`."""
+    if prepared.meeting is not None:
+        nbytes = commit_together(path, prepared.draft, prepared.meeting, overwrite=overwrite, base=base)
+        return prepared.report(os.fspath(path), nbytes)
     index = commit(path, prepared.draft, overwrite=overwrite, fs=fs, base=base)
     return prepared.report(os.fspath(path), index.nbytes)
 
@@ -95,7 +101,27 @@ class Preparation:
         step: int | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> Prepared:
-        """Take the chosen part of the program as it is now."""
+        """Take the chosen part of the program as it is now, for a save by all processes where there are several.
+
+        What it raises in one of them, the others hear at once.
+        """
+        processes = several()
+        meeting = None if processes is None else Rendezvous(processes, "save")
+        try:
+            return self._prepared(path, subset, step, meta, meeting)
+        except Exception as error:
+            if meeting is not None:
+                meeting.give_up(error)
+            raise
+
+    def _prepared(
+        self,
+        path: str | os.PathLike[str],
+        subset: Subset,
+        step: int | None,
+        meta: Mapping[str, Any] | None,
+        meeting: Rendezvous | None,
+    ) -> Prepared:
         if step is not None and (type(step) is not int or not 0 <= step < 1 << 63):
             raise ArgumentError(f"step={step!r}", "a step is an int, zero or more", "step=int(counter.value)")
         meta = dict(meta or {})
@@ -105,9 +131,9 @@ class Preparation:
             )
         values.encode(meta, "meta")
         sketch = self._drawn(path, subset)
-        draft = sketch.filled(step, deepcopy(meta), writer_record())
+        draft = sketch.filled(step, deepcopy(meta), writer_record(1 if meeting is None else meeting.count))
         beside = sketch.beside.told() if sketch.beside is not None else ()
-        return Prepared(draft, sketch.left_out, sketch.waiting, sketch.plain, beside)
+        return Prepared(draft, sketch.left_out, sketch.waiting, sketch.plain, beside, meeting)
 
     def _drawn(self, path: str | os.PathLike[str], subset: Subset) -> Sketch:
         """Return the sketch of the last time, if nothing has changed since, or a new one."""

@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 
 from graftax.backend.host import host_dtype
-from graftax.checkpoint.arrays import HostArray, from_bytes
-from graftax.checkpoint.dtypes import DTYPES
+from graftax.checkpoint.arrays import HostArray
 from graftax.checkpoint.index import Chunk, Kind, TensorRecord
-from graftax.checkpoint.loading import load, values_of
+from graftax.checkpoint.loading import load, rows, values_of
 from graftax.checkpoint.nearest import nearest
 from graftax.checkpoint.paths import find_edge, node_paths
-from graftax.checkpoint.reader import Reader, located
+from graftax.checkpoint.reader import Reader
 from graftax.checkpoint.state import revived
 from graftax.checkpoint.subscripts import bounds, meets, within
 from graftax.checkpoint.uncollected import uncollected
@@ -151,23 +150,7 @@ class SavedArrays(Mapping[str, HostArray]):
         return self._maps[file][offset : offset + size]
 
     def _rows(self, record: TensorRecord, chunk: Chunk, low: int, high: int) -> HostArray:
-        """Rows of a chunk, from ``low`` up to ``high``, checking the blocks that they touch; of what is packed, all."""
-        reader = self._open()
-        rows = chunk.extent[0] if chunk.extent else 1
-        row = chunk.nbytes // rows if rows else 0
-        is_packed = DTYPES[record.dtype].layout == "packed"
-        begin, end = (0, chunk.nbytes) if is_packed else (low * row, high * row)
-        block = reader.index.block
-        first, last = begin // block, -(-end // block)
-        start = first * block
-        held = self._bytes(chunk.file, chunk.offset + start, min(last * block, chunk.nbytes) - start)
-        with located(reader.path):
-            for number in range(first, last):
-                piece = held[number * block - start : (number + 1) * block - start]
-                reader.check_block(piece.data, chunk, number, record.name)
-        shape = (high - low, *chunk.extent[1:]) if chunk.extent and not is_packed else chunk.extent
-        found = from_bytes(held[begin - start : end - start], record.dtype, shape)
-        return found[low:high] if is_packed and chunk.extent else found
+        return rows(self._open(), record, chunk, low, high, self._bytes)
 
 
 def _maps(reader: Reader) -> dict[int, HostArray]:

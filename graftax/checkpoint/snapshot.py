@@ -4,10 +4,11 @@ While references are taken no compiled step gives buffers away, see `graftax.var
 runs a step sees that somebody else holds an array, and copies it rather than give it to the step.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from graftax.checkpoint.arrays import HostArray, to_bytes
+from graftax.backend.protocol import Backend
+from graftax.checkpoint.arrays import to_bytes
 from graftax.core.errors import StateError
 from graftax.variables.state import storage
 from graftax.variables.state.donation import at_rest
@@ -17,16 +18,16 @@ from graftax.variables.variable import Variable
 class Taken:
     """The array of a Variable, as it was; its bytes come to the host when they are asked for."""
 
-    __slots__ = ("_to_numpy", "array", "path")
+    __slots__ = ("array", "backend", "path")
 
-    def __init__(self, array: object, to_numpy: Callable[[Any], HostArray], path: str) -> None:
+    def __init__(self, array: Any, backend: Backend, path: str) -> None:
         self.array = array
-        self._to_numpy = to_numpy
+        self.backend = backend
         self.path = path
 
     def __call__(self) -> memoryview:
         """Return the bytes of the array on the host."""
-        return to_bytes(self._to_numpy(self.array), self.path)
+        return to_bytes(self.backend.arrays.to_numpy(self.array), self.path)
 
 
 def take(variables: Sequence[tuple[Variable, str]]) -> list[Taken]:
@@ -51,5 +52,5 @@ def take(variables: Sequence[tuple[Variable, str]]) -> list[Taken]:
                 "a checkpoint inside a compiled function would be saved once, while compiling, and never again",
                 "save outside of the compiled function, between two calls of it",
             )
-        taken.append(Taken(value, backend.arrays.to_numpy, path))
+        taken.append(Taken(value, backend, path))
     return taken

@@ -57,12 +57,40 @@ class Writing(Protocol):
         """Write a file; it need not be durable when the call returns."""
         ...
 
+    @property
+    def ticket(self) -> str:
+        """What other processes need to write their shares."""
+        ...
+
+    def collect(self, name: str) -> bytes:
+        """Return what another process has put, and delete it.
+
+        Raises:
+            FileNotFoundError: it is not here.
+        """
+        ...
+
     def publish(self, index: bytes) -> None:
         """Make all durable and let readers find it, in one step."""
         ...
 
     def abandon(self) -> None:
         """Leave nothing behind."""
+        ...
+
+
+class Share(Protocol):
+    """What another process than the first writes of a checkpoint."""
+
+    first_file: int
+    """The lowest number that its data files may have."""
+
+    def put(self, name: str, size: int, pieces: Iterable[memoryview]) -> None:
+        """Write a file; it need not be durable when the call returns."""
+        ...
+
+    def finish(self) -> None:
+        """Make all durable."""
         ...
 
 
@@ -117,6 +145,10 @@ class Storage(Protocol):
             DestinationExists: something is there, and ``overwrite`` is off or it is no checkpoint.
             StorageFull: there is not that much space.
         """
+        ...
+
+    def take_part(self, path: str, ticket: str) -> Share:
+        """Write a share of a checkpoint that process 0 has begun, as the ticket says."""
         ...
 
     def remove(self, path: str) -> None:

@@ -8,9 +8,11 @@ from graftax.checkpoint.checkpoint import Checkpoint
 from graftax.cli.output import print_json
 from graftax.cli.target import made_by
 from graftax.core.errors import ArgumentError
+from graftax.export.first_call import specs_of_first_call
 from graftax.export.naming import checked_roots
 from graftax.export.saving import save
 from graftax.export.spec import Spec
+from graftax.export.to_onnx.export import onnx
 from graftax.variables.graph.module import Module
 
 _RETURNS = 'return model; or return {"predict": graftax.export.Signature(...)}, {"model": model}'
@@ -32,6 +34,7 @@ def run(options: Namespace) -> int:
             raise ArgumentError("--from without roots", "nothing says where the values of a checkpoint go", _RETURNS)
         Checkpoint(**named).restore(options.source, only=[f"{name}/**" for name in named])
     inputs = [_spec(text) for text in options.input or ()]
+    function = _for_onnx(functions) if options.onnx else None
     report = save(
         options.artefact,
         functions,
@@ -41,11 +44,32 @@ def run(options: Namespace) -> int:
         check=not options.no_check,
         overwrite=options.overwrite,
     )
+    told = [report]
+    if function is not None:
+        told.append(_onnx(options, function, inputs))
     if options.json:
-        print_json(_plain(report._asdict()))
+        print_json(_plain({**report._asdict(), **({"onnx": told[1]} if told[1:] else {})}))
     else:
-        print(report)
+        print(*told, sep="\n")
     return 0
+
+
+def _for_onnx(functions: Any) -> Any:
+    """Return the one function that goes into an ONNX file."""
+    if not isinstance(functions, Mapping) or isinstance(functions, Module):
+        return functions
+    names = [name for name, one in functions.items() if not one.assigns]
+    if "predict" not in names and len(names) != 1:
+        raise ArgumentError(
+            f"--onnx of {', '.join(functions)}", "an ONNX file has one function", 'one of them called "predict"'
+        )
+    return functions["predict" if "predict" in names else names[0]]
+
+
+def _onnx(options: Namespace, function: Any, inputs: list[Any]) -> Any:
+    if not inputs and isinstance(function, Module):
+        inputs = list(specs_of_first_call(function))
+    return onnx(options.onnx, function, *inputs, check=not options.no_check, overwrite=options.overwrite)
 
 
 def _spec(text: str) -> Spec:

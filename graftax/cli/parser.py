@@ -124,6 +124,7 @@ def _exporting(commands: Any) -> None:
     _artefact(save)
     save.add_argument("--from", dest="source", metavar="CKPT", help="restore this checkpoint first")
     save.add_argument("--input", action="append", metavar="SPEC", help='such as "batch time:int32"; in order')
+    save.add_argument("--onnx", metavar="FILE", help="write the model as ONNX, too")
     save.add_argument("--platforms", default="cpu,cuda,tpu", metavar="LIST", help="where it runs (cpu,cuda,tpu)")
     save.add_argument("--no-check", action="store_true", help="do not compare what was written with the model")
     save.add_argument("--overwrite", action="store_true", help="replace an artefact that is there")

@@ -21,6 +21,8 @@ class Glob:
 
     def __init__(self, text: str) -> None:
         self.text = text
+        self.is_literal = "*" not in text
+        """Whether it is a path itself."""
         self._pattern = _compiled(text)
 
     def matches(self, path: str) -> bool:

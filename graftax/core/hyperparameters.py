@@ -6,7 +6,9 @@ import inspect
 import math
 from collections.abc import Callable
 from numbers import Integral, Real
+from types import FunctionType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from graftax.core.errors import ArgumentError, ArgumentTypeError
 
@@ -142,6 +144,12 @@ def takes(what: str, fn: Callable[..., Any], names: tuple[str, ...]) -> None:
     """
     if isinstance(fn, type):
         raise ArgumentTypeError(f"{what}={fn.__name__}", "it is a class", f"an instance: {fn.__name__}()")
+    known: set[tuple[str, ...]] = set()
+    call = getattr(type(fn), "__call__", None)  # noqa: B004 - the function itself, of a class of somebody
+    if isinstance(call, FunctionType) and not hasattr(fn, "__signature__"):
+        known = _fitting.setdefault(call, known)
+    if names in known:
+        return
     try:
         parameters = inspect.signature(fn)
     except (TypeError, ValueError):  # one without a signature
@@ -154,3 +162,8 @@ def takes(what: str, fn: Callable[..., Any], names: tuple[str, ...]) -> None:
             f"it is called with ({', '.join(names)}): {error}",
             f"lambda {', '.join(names)}: ..., and constants in a closure",
         ) from None
+    known.add(names)
+
+
+_fitting: WeakKeyDictionary[FunctionType, set[tuple[str, ...]]] = WeakKeyDictionary()
+"""What methods ``__call__`` were found to take: each Variable asks this of its initializer."""

@@ -7,6 +7,7 @@ _AFFINE = "center=True, scale=True; False for either leaves it out"
 
 ELSEWHERE: dict[str, tuple[str, ...]] = {
     # what torch, Keras 1 and 2, Flax, optax and PEFT call it: here, with what the constructor has of these
+    "flash_attention": ("implementation",),
     "units": ("filters", "output_dim"),
     "out_features": ("units",),
     "features": ("units", "filters"),

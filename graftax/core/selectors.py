@@ -62,6 +62,12 @@ class Selector:
         self.text = text
         self.test = test
         self.parts = parts
+        # of many, those that are paths are looked up, and not tried one after another
+        self._by_path: dict[str, list[Selector]] = {}
+        self._tried: list[Selector] = []
+        for part in parts:
+            is_path = kind == "any" and part.kind == "glob" and part.test.is_literal
+            (self._by_path.setdefault(part.test.text, []) if is_path else self._tried).append(part)
 
     def matches(self, item: Selectable) -> bool:
         """Return True if the variable (or spec) is selected."""
@@ -76,9 +82,16 @@ class Selector:
     def sees(self, paths: Sequence[str], role: str | None, item: object) -> bool:
         """Return True if something with these paths is selected: its own, and those of the weights it is a part of."""
         if self.parts:
-            found = (part.sees(paths, role, item) for part in self.parts)
-            return self._combined(found)
+            if next(self.looked_up(paths, item), None) is not None:
+                return True
+            return self._combined(part.sees(paths, role, item) for part in self._tried)
         return self._hits(paths, role, item)
+
+    def looked_up(self, paths: Sequence[str], item: object) -> Iterator[Selector]:
+        """Yield the parts that are one of these paths, if any of its parts selects."""
+        if self._by_path:
+            for path in (*paths, *spellings(paths, item)):
+                yield from self._by_path.get(path, ())
 
     def _combined(self, found: Iterable[bool]) -> bool:
         return any(found) if self.kind == "any" else all(found) if self.kind == "all" else not any(found)
@@ -145,19 +158,23 @@ class Tally:
         self._roles: set[str] = set()
         self._classes: dict[str, None] = {}
         self._hit: set[int] = set()
+        self._has_classes = "class" in selector.kinds
 
     def see(self, paths: Sequence[str], role: str | None, item: object) -> bool:
         """Return True if it is selected."""
         self.paths.append(paths[0])
         if role:
             self._roles.add(role)
-        if "class" in self.selector.kinds:
+        if self._has_classes:
             self._classes |= dict.fromkeys(type(one).__name__ for one in above(item))
         return self._see(self.selector, paths, role, item)
 
     def _see(self, part: Selector, paths: Sequence[str], role: str | None, item: object) -> bool:
         if part.parts:  # all of them, so that each is counted
-            found = part._combined([self._see(below, paths, role, item) for below in part.parts])
+            here = list(part.looked_up(paths, item))
+            self._hit.update(map(id, here))
+            tried = [self._see(below, paths, role, item) for below in part._tried]
+            found = bool(here) or part._combined(tried)
         else:
             found = part._hits(paths, role, item)
         if found:

@@ -6,7 +6,6 @@ processes of one program find each other.
 
 Example:
     >>> import graftax as gx
-    >>> gx.distribution.initialize()  # alone: does nothing
     >>> gx.distribution.is_main()
     True
 """
@@ -25,6 +24,8 @@ from graftax.distribution.processes import process_count as process_count
 from graftax.distribution.processes import process_index as process_index
 from graftax.distribution.report import PlacementReport as PlacementReport
 from graftax.distribution.report import PlacementRow as PlacementRow
+from graftax.distribution.rows import GlobalRows as GlobalRows
+from graftax.distribution.rows import LocalRows as LocalRows
 from graftax.distribution.rules import OptionalRule as OptionalRule
 from graftax.distribution.tensor_parallel import tensor_parallel as tensor_parallel
 
@@ -32,6 +33,8 @@ __all__ = [
     "DataParallel",
     "Distribution",
     "FullyShardedDataParallel",
+    "GlobalRows",
+    "LocalRows",
     "ModelParallel",
     "OptionalRule",
     "PlacementReport",

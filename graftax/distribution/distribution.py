@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,25 +11,25 @@ import numpy as np
 
 from graftax.backend import registry
 from graftax.backend.meshes import Axes, Mesh
+from graftax.backend.rendezvous import several
 from graftax.core import tree
 from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import unwrap
 from graftax.distribution import first_run
 from graftax.distribution.axes import checked_axes, misfit, size_of
+from graftax.distribution.comparison import compare_programs
 from graftax.distribution.home import DistributionHome
+from graftax.distribution.local_rows import spread_local
 from graftax.distribution.mesh import mesh as make_mesh
 from graftax.distribution.moving import place
-from graftax.distribution.placing import Decision
+from graftax.distribution.placing import SPLIT_ROLES, Decision
 from graftax.distribution.report import PlacementReport, report
 from graftax.distribution.rules import Rule, RuleTallies, checked_rules
 from graftax.distribution.scope import DistributionScope
 from graftax.variables.creation import scopes
 from graftax.variables.graph.module import Module
 from graftax.variables.state.home import Described, Housed
-
-SPLIT_ROLES = ("weight", "state")
-"""Roles of Variables that rules see. A slot lies as its variable does; each device has a copy of all others."""
 
 
 class Distribution:
@@ -140,6 +140,8 @@ class Distribution:
 
     def home_for(self, spec: Described, tallies: RuleTallies | None) -> DistributionHome:
         """Return the same, with the rules counting what they select."""
+        if spec.role not in SPLIT_ROLES:
+            return self.home_beside
         decision = self.decide(spec, tallies)
         return self.home_of_axes(decision.axes, decision.ruled)
 
@@ -181,28 +183,34 @@ class Distribution:
     def place(self, *modules: Module) -> PlacementReport:
         """Move what is there already to where it would have been made, and return what lies where.
 
-        Slots follow their variables, those of optimizers that are among the modules or below. Compiled functions trace
-        anew.
+        Slots follow their variables: those of the optimizer that a model was compiled with, and of optimizers among the
+        modules. Compiled functions trace anew.
 
         Args:
             *modules: Models, layers, optimizers.
 
         Raises:
             SelectorError: a rule selects nothing; then nothing has moved.
-            ArgumentError: a rule does not fit a shape; then nothing has moved.
+            ArgumentError: a rule does not fit a shape, or there is no Variable yet; then nothing has moved.
         """
         place(self, modules)
         return self.report(*modules)
 
     @door
-    def shard(self, batch: Any) -> Any:
+    def shard(self, batch: Any, *, rows: str = "global") -> Any:
         """Return a batch whose rows are spread over the data axes, each device with its share.
 
         Where the rows cannot be shared equally, as in a last batch, each device gets all of them: the numbers are the
-        same, and that step takes longer. What is on the mesh already stays as it is.
+        same, and that step takes longer. What is on the mesh already stays as it is; so does all on one device.
 
         Args:
             batch: Arrays in any structure; None stays None.
+            rows: With several processes: ``"global"`` where each gives all rows, the same ones, or ``"local"`` where
+                each gives its own, equally many. Defaults to ``"global"``.
+
+        Raises:
+            ArgumentError: there is no such choice.
+            DataError: the devices of a process cannot share its own rows equally.
 
         Example:
             >>> import numpy as np, graftax as gx
@@ -210,13 +218,18 @@ class Distribution:
             >>> x.shape, y.shape
             ((4, 3), (4,))
         """
-        return self._gx_shard(batch)
+        if rows not in ("global", "local"):
+            raise ArgumentError(f"rows={rows!r}", "there is no such choice", 'rows="global" or rows="local"')
+        return self._gx_shard(batch, local=rows == "local")
 
-    def _gx_shard(self, batch: Any, steps: bool = False) -> Any:
-        """Return a batch spread over the data axes; its first axis may count steps."""
-        return tree.map_structure(lambda leaf: self._spread(leaf, int(steps)), batch)
+    def _gx_shard(self, batch: Any, steps: bool = False, local: bool = False) -> Any:
+        """Return a batch spread over the data axes; its first axis may count steps, its rows be those of a process."""
+        if self.count == 1:
+            return batch
+        local = local and several() is not None
+        return tree.map_structure(lambda leaf: self._spread(leaf, int(steps), local), batch)
 
-    def _spread(self, leaf: Any, before: int) -> Any:
+    def _spread(self, leaf: Any, before: int, local: bool = False) -> Any:
         meshes = self.backend.meshes
         leaf = unwrap(leaf)
         if leaf is None or meshes.mesh_of(leaf) == self.mesh:
@@ -225,6 +238,8 @@ class Distribution:
             leaf = np.asarray(leaf)
         if leaf.dtype.kind in "OSUMm":  # text and objects stay on the host
             return leaf
+        if local and len(leaf.shape) > before:
+            return spread_local(self, np.asarray(leaf, self.backend.arrays.canonical_dtype(leaf.dtype)), before)
         rows = len(leaf.shape) > before and leaf.shape[before] % size_of(self.mesh, self.data) == 0
         axes: Axes = (*(None,) * before, self.data) if rows else ()
         if not self.backend.arrays.is_array(leaf):
@@ -258,7 +273,10 @@ class Distribution:
         """
         return report(self, modules)
 
-    def _gx_before_first_run(self, cells: Sequence[Housed], arguments: Sequence[Any], writes: bool) -> None:
+    def _gx_before_first_run(
+        self, cells: Sequence[Housed], arguments: Sequence[Any], writes: bool, text: Callable[[], str]
+    ) -> None:
+        compare_programs(self, cells, arguments, text)
         first_run.require_split(self, cells)
         if writes:
             first_run.warn_of_whole_batches(self, cells, arguments)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from graftax.backend.meshes import Axes, Mesh
@@ -45,9 +45,11 @@ class DistributionHome:
         """Return the home of what has none, in a program of what has this one: a copy on each device."""
         return self.distribution.home_beside
 
-    def before_first_run(self, cells: Sequence[Housed], arguments: Sequence[Any], writes: bool) -> None:
+    def before_first_run(
+        self, cells: Sequence[Housed], arguments: Sequence[Any], writes: bool, text: Callable[[], str]
+    ) -> None:
         """Look at a program of Variables with such homes before its first run."""
-        self.distribution._gx_before_first_run(cells, arguments, writes)
+        self.distribution._gx_before_first_run(cells, arguments, writes, text)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> DistributionHome:
         return self  # a copy of a Variable lies where the Variable does
@@ -71,7 +73,7 @@ class SlotPlacement:
         """Return where a slot is to lie."""
         distribution = self._home.distribution
         if not self._home.fixed:
-            return distribution.home_of_axes((None,) * len(spec.shape))
+            return distribution.home_beside
         return distribution.home_of_axes(shared_axes(spec.shape, self._shape, self._home.axes))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.distribution.placing import Placing
@@ -53,14 +54,29 @@ def _slots_of(node: Node) -> list[tuple[Variable, Variable, str]]:
     return [(record.variable, record.slot, record.name) for record in node._gx_slot_records()]
 
 
+def beside(module: Any) -> list[Module]:
+    """Return what belongs to a model without hanging in it: its optimizer, once it is compiled."""
+    found = getattr(type(module), "_gx_beside", None)
+    return [] if found is None else [one for one in found(module).values() if isinstance(one, Module)]
+
+
 def place(distribution: Placing, modules: Sequence[Module]) -> None:
     """Move the Variables of some Modules to where a distribution says; all of them, or none.
 
     Raises:
         SelectorError: a rule selects nothing.
-        ArgumentError: a rule does not fit a shape.
+        ArgumentError: a rule does not fit a shape; there is no Variable.
     """
-    variables, slots = variables_below(modules)
+    given = list(modules)
+    for module in modules:
+        given += [one for one in beside(module) if all(one is not other for other in given)]
+    variables, slots = variables_below(given)
+    if not variables:
+        raise ArgumentError(
+            f"place got {', '.join(type(module).__name__ for module in modules)} without a Variable",
+            "a model has no weights before it is built",
+            "model(x[:1]) once before, or with distribution.scope(): around the construction",
+        )
     tallies = RuleTallies(distribution.rules)
     homes: dict[int, Home | None] = {}
     for variable in variables.values():

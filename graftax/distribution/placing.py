@@ -9,6 +9,9 @@ from graftax.backend.protocol import Backend
 from graftax.distribution.rules import CheckedRule, RuleTallies
 from graftax.variables.state.home import Described, Home
 
+SPLIT_ROLES = ("weight", "state")
+"""Roles of Variables that rules see. A slot lies as its variable does; each device has a copy of all others."""
+
 
 class Decision(NamedTuple):
     """Where a Variable is to lie, and why."""
@@ -56,6 +59,6 @@ class Placing(Protocol):
         """Return the home of what is in a program with others that were placed."""
         ...
 
-    def _gx_before_first_run(self, cells: Any, arguments: Any, writes: bool) -> None: ...
+    def _gx_before_first_run(self, cells: Any, arguments: Any, writes: bool, text: Any) -> None: ...
 
     def _gx_unsplit(self, spec: Described, decision: Decision) -> str | None: ...

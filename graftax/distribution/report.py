@@ -12,7 +12,7 @@ from graftax.backend.meshes import Axes
 from graftax.core.typedefs import Shape
 from graftax.distribution.axes import parts
 from graftax.distribution.moving import variables_below
-from graftax.distribution.placing import Placing
+from graftax.distribution.placing import SPLIT_ROLES, Placing
 from graftax.variables.graph.module import Module
 from graftax.variables.variable import Variable
 
@@ -124,10 +124,10 @@ def _row(distribution: Placing, path: str, variable: Variable, whose: Variable |
     axes: Axes = whole if home is None or not home.fixed else getattr(home, "axes", whole)
     if home is None:
         why = "not placed: on the default device"
-    elif not home.fixed:
-        why = "not placed: beside the others of its program"
     elif whose is not None:
         why = f"as {whose.path}"
+    elif not home.fixed and variable.role in SPLIT_ROLES:
+        why = "not placed: beside the others of its program"
     else:
         decision = distribution.decide(variable)
         why = decision.why if decision.axes == axes else "placed by another distribution"

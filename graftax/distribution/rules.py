@@ -93,13 +93,13 @@ class RuleTallies:
         return found, why
 
     def check(self) -> None:
-        """Raise if a rule has selected nothing.
+        """Raise if a rule has selected nothing of what there was.
 
         Raises:
             SelectorError: names it, and the nearest candidates.
         """
         for rule, tally in self._rules:
-            if rule.needed:
+            if rule.needed and tally.paths:
                 tally.check("a rule of the distribution:")
 
 

@@ -36,7 +36,8 @@ const shown = (one) => `${one.dtype}[${one.shape.join(" ")}]`;
 
 function example(input) {
   const sizes = input.shape.map((size) => typeof size === "number" ? size : 2);
-  const low = input.bounds ? input.bounds[0] : 0;
+  const [least, most] = input.bounds || [0, 0];
+  const low = Math.min(Math.max(0, least), most);
   const fill = (depth) => depth === sizes.length
     ? (input.dtype === "bool" ? true : low)
     : Array.from({length: sizes[depth]}, () => fill(depth + 1));

@@ -29,4 +29,4 @@ class AttentionCache(NamedTuple):
     position: Array
     """How many positions are filled: an integer."""
     visible: Array | None = None
-    """``(batch, length)``: False where a mask of the input hid what was added; None where all of it is visible."""
+    """``(batch, length)``: False where a mask of the input hid what was added. Defaults to None, nothing hidden."""

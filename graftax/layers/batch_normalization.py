@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from graftax import ops
-from graftax.core.errors import ShapeError
+from graftax.backend import registry
+from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array, Shape
 from graftax.layers.arguments import axis_number, flag, narrow, single_shape, wide, within
 from graftax.layers.masking import calm, checked, spread
@@ -42,6 +43,9 @@ class BatchNormalization(ScaleAndShift):
         gamma_constraint: Projection of ``gamma`` after each update. Defaults to None.
         unbiased_moving_variance: True averages the variance with n - 1 in place of n, as PyTorch does. Defaults to
             False.
+        synchronized: True takes the statistics over every axis that a map around the call has a name for, as
+            `jax.shard_map` and ``jax.vmap(axis_name=)`` do; a name, over that axis alone. A batch that is sharded over
+            devices under plain compilation is one batch either way. Defaults to False: each its own.
         name: As for `Layer`. Defaults to None.
         trainable: As for `Layer`. Defaults to True.
         dtype: As for `Layer`; the arithmetic is in float32 at least. Defaults to None.
@@ -50,7 +54,8 @@ class BatchNormalization(ScaleAndShift):
         ``(...) -> (...)``
 
     Raises:
-        ArgumentError: momentum is not from 0 to 1, or epsilon is negative.
+        ArgumentError: momentum is not from 0 to 1, epsilon is negative, or no map around a call in training has an axis
+            of the name that ``synchronized`` says.
         ShapeError: an input without that axis, or with another number of channels.
 
     Example:
@@ -82,6 +87,7 @@ class BatchNormalization(ScaleAndShift):
         beta_constraint: ConstraintLike = None,
         gamma_constraint: ConstraintLike = None,
         unbiased_moving_variance: bool = False,
+        synchronized: bool | str = False,
         name: str | None = None,
         trainable: bool = True,
         dtype: str | DTypePolicy | None = None,
@@ -90,12 +96,8 @@ class BatchNormalization(ScaleAndShift):
             epsilon=epsilon,
             center=center,
             scale=scale,
-            beta=WeightSettings.of(
-                initializer=beta_initializer, regularizer=beta_regularizer, constraint=beta_constraint
-            ),
-            gamma=WeightSettings.of(
-                initializer=gamma_initializer, regularizer=gamma_regularizer, constraint=gamma_constraint
-            ),
+            beta=WeightSettings.of(beta_initializer, beta_regularizer, beta_constraint),
+            gamma=WeightSettings.of(gamma_initializer, gamma_regularizer, gamma_constraint),
             name=name,
             trainable=trainable,
             dtype=dtype,
@@ -105,6 +107,7 @@ class BatchNormalization(ScaleAndShift):
         self.moving_mean_initializer = initializers.get(moving_mean_initializer)
         self.moving_variance_initializer = initializers.get(moving_variance_initializer)
         self.unbiased_moving_variance = flag("unbiased_moving_variance", unbiased_moving_variance)
+        self.synchronized = synchronized if isinstance(synchronized, str) else flag("synchronized", synchronized)
 
     def build(self, input_shape: Shape) -> None:
         sizes = single_shape(input_shape, least=1)
@@ -144,17 +147,22 @@ class BatchNormalization(ScaleAndShift):
 
     def _statistics(self, x: Array, axis: int, mask: Array | None) -> tuple[Array, Array]:
         """Compute mean and variance of the batch, which the moving averages follow."""
-        axes = tuple(i for i in range(x.ndim) if i != axis)
-        if mask is None:
+        axes, names = tuple(i for i in range(x.ndim) if i != axis), self._named_axes()
+        if mask is None and not names:
             count: Array = ops.asarray(x.size // max(1, x.shape[axis]), x.dtype)
             mean, variance = ops.moments(x, axes) if x.size else (ops.zeros((x.shape[axis],), x.dtype),) * 2
         else:
-            shown = ops.broadcast_to(spread(mask, x.ndim), x.shape)
-            count = ops.sum(ops.cast(shown, x.dtype), axis=axes)  # of each channel: the mask may tell them apart
-            share = 1 / ops.maximum(count, 1)
-            mean = ops.sum(ops.where(shown, x, 0), axis=axes) * share
+            shown = ops.ones(x.shape, "bool") if mask is None else ops.broadcast_to(spread(mask, x.ndim), x.shape)
             shape = tuple(n if i == axis else 1 for i, n in enumerate(x.shape))
-            variance = ops.sum(ops.square(ops.where(shown, x - ops.reshape(mean, shape), 0)), axis=axes) * share
+
+            def total(values: Array) -> Array:
+                found = ops.sum(values, axis=axes)
+                return registry.current().vectorizing.sum_over_axes(found, names) if names else found
+
+            count = total(ops.cast(shown, x.dtype))  # of each channel: the mask may tell them apart
+            share = 1 / ops.maximum(count, 1)
+            mean = total(ops.where(shown, x, 0)) * share
+            variance = total(ops.square(ops.where(shown, x - ops.reshape(mean, shape), 0))) * share
         kept = variance
         if self.unbiased_moving_variance:
             kept = variance * (count / ops.maximum(count - 1, 1))
@@ -163,3 +171,19 @@ class BatchNormalization(ScaleAndShift):
             old = ops.cast(moving, x.dtype)
             moving.assign(ops.stop_gradient(ops.cast(old + (new - old) * rate, moving.dtype)))
         return mean, variance
+
+    def _named_axes(self) -> tuple[str, ...]:
+        """Return the names of the axes around the call over which the batch goes on."""
+        backend = registry.current()
+        if self.synchronized is False or (self.synchronized is True and not backend.has("vectorizing")):
+            return ()
+        names = backend.vectorizing.named_axes()
+        if self.synchronized is True:
+            return names
+        if self.synchronized not in names:
+            raise ArgumentError(
+                f"synchronized={self.synchronized!r}, and a call in training within {list(names) or 'no named axes'}",
+                "no map around it has an axis of that name",
+                f"jax.vmap(..., axis_name={self.synchronized!r}), a mesh of shard_map with it, or synchronized=True",
+            )
+        return (str(self.synchronized),)

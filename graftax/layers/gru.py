@@ -148,15 +148,9 @@ class GRU(GRUStep, Recurrent):
             activation=activation,
             recurrent_activation=recurrent_activation,
             use_bias=use_bias,
-            kernel=WeightSettings.of(
-                initializer=kernel_initializer, regularizer=kernel_regularizer, constraint=kernel_constraint
-            ),
-            recurrent=WeightSettings.of(
-                initializer=recurrent_initializer, regularizer=recurrent_regularizer, constraint=recurrent_constraint
-            ),
-            bias=WeightSettings.of(
-                initializer=bias_initializer, regularizer=bias_regularizer, constraint=bias_constraint
-            ),
+            kernel=WeightSettings.of(kernel_initializer, kernel_regularizer, kernel_constraint),
+            recurrent=WeightSettings.of(recurrent_initializer, recurrent_regularizer, recurrent_constraint),
+            bias=WeightSettings.of(bias_initializer, bias_regularizer, bias_constraint),
             dropout=dropout,
             recurrent_dropout=recurrent_dropout,
             seed=seed,
@@ -174,7 +168,8 @@ class GRU(GRUStep, Recurrent):
 class GRUCell(GRUStep, RecurrentCell):
     """One step of a `GRU`, for `RNN` and for loops of one's own.
 
-    Args: as for `GRU`, without those of dropout and of the way through the steps.
+    Args: as for `GRU`, without those of the way through the steps. A call alone drops anew; `RNN` drops the
+    same at all steps of a sequence.
 
     A call takes an input and the state ``[h]``, zeros unless told, and gives ``h`` and the next state.
 
@@ -211,6 +206,9 @@ class GRUCell(GRUStep, RecurrentCell):
         kernel_constraint: ConstraintLike = None,
         recurrent_constraint: ConstraintLike = None,
         bias_constraint: ConstraintLike = None,
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        seed: int | None = None,
         name: str | None = None,
         trainable: bool = True,
         dtype: str | DTypePolicy | None = None,
@@ -220,15 +218,12 @@ class GRUCell(GRUStep, RecurrentCell):
             activation=activation,
             recurrent_activation=recurrent_activation,
             use_bias=use_bias,
-            kernel=WeightSettings.of(
-                initializer=kernel_initializer, regularizer=kernel_regularizer, constraint=kernel_constraint
-            ),
-            recurrent=WeightSettings.of(
-                initializer=recurrent_initializer, regularizer=recurrent_regularizer, constraint=recurrent_constraint
-            ),
-            bias=WeightSettings.of(
-                initializer=bias_initializer, regularizer=bias_regularizer, constraint=bias_constraint
-            ),
+            kernel=WeightSettings.of(kernel_initializer, kernel_regularizer, kernel_constraint),
+            recurrent=WeightSettings.of(recurrent_initializer, recurrent_regularizer, recurrent_constraint),
+            bias=WeightSettings.of(bias_initializer, bias_regularizer, bias_constraint),
+            dropout=dropout,
+            recurrent_dropout=recurrent_dropout,
+            seed=seed,
             name=name,
             trainable=trainable,
             dtype=dtype,

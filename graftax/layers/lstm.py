@@ -147,15 +147,9 @@ class LSTM(LSTMStep, Recurrent):
             activation=activation,
             recurrent_activation=recurrent_activation,
             use_bias=use_bias,
-            kernel=WeightSettings.of(
-                initializer=kernel_initializer, regularizer=kernel_regularizer, constraint=kernel_constraint
-            ),
-            recurrent=WeightSettings.of(
-                initializer=recurrent_initializer, regularizer=recurrent_regularizer, constraint=recurrent_constraint
-            ),
-            bias=WeightSettings.of(
-                initializer=bias_initializer, regularizer=bias_regularizer, constraint=bias_constraint
-            ),
+            kernel=WeightSettings.of(kernel_initializer, kernel_regularizer, kernel_constraint),
+            recurrent=WeightSettings.of(recurrent_initializer, recurrent_regularizer, recurrent_constraint),
+            bias=WeightSettings.of(bias_initializer, bias_regularizer, bias_constraint),
             dropout=dropout,
             recurrent_dropout=recurrent_dropout,
             seed=seed,
@@ -173,7 +167,8 @@ class LSTM(LSTMStep, Recurrent):
 class LSTMCell(LSTMStep, RecurrentCell):
     """One step of an `LSTM`, for `RNN` and for loops of one's own.
 
-    Args: as for `LSTM`, without those of dropout and of the way through the steps.
+    Args: as for `LSTM`, without those of the way through the steps. A call alone drops anew; `RNN` drops the
+    same at all steps of a sequence.
 
     A call takes an input and the state ``[h, c]``, zeros unless told, and gives ``h`` and the next state.
 
@@ -210,6 +205,9 @@ class LSTMCell(LSTMStep, RecurrentCell):
         kernel_constraint: ConstraintLike = None,
         recurrent_constraint: ConstraintLike = None,
         bias_constraint: ConstraintLike = None,
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        seed: int | None = None,
         name: str | None = None,
         trainable: bool = True,
         dtype: str | DTypePolicy | None = None,
@@ -219,15 +217,12 @@ class LSTMCell(LSTMStep, RecurrentCell):
             activation=activation,
             recurrent_activation=recurrent_activation,
             use_bias=use_bias,
-            kernel=WeightSettings.of(
-                initializer=kernel_initializer, regularizer=kernel_regularizer, constraint=kernel_constraint
-            ),
-            recurrent=WeightSettings.of(
-                initializer=recurrent_initializer, regularizer=recurrent_regularizer, constraint=recurrent_constraint
-            ),
-            bias=WeightSettings.of(
-                initializer=bias_initializer, regularizer=bias_regularizer, constraint=bias_constraint
-            ),
+            kernel=WeightSettings.of(kernel_initializer, kernel_regularizer, kernel_constraint),
+            recurrent=WeightSettings.of(recurrent_initializer, recurrent_regularizer, recurrent_constraint),
+            bias=WeightSettings.of(bias_initializer, bias_regularizer, bias_constraint),
+            dropout=dropout,
+            recurrent_dropout=recurrent_dropout,
+            seed=seed,
             name=name,
             trainable=trainable,
             dtype=dtype,

@@ -10,7 +10,7 @@ from graftax import ops
 from graftax.backend import registry, traced_checks
 from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError, StateError
 from graftax.core.typedefs import Array
-from graftax.layers.arguments import flag, positive, within
+from graftax.layers.arguments import flag, one_of, positive, within
 from graftax.layers.attention_cache import AttentionCache
 from graftax.layers.dense import Dense
 from graftax.layers.layer import Layer
@@ -22,6 +22,8 @@ from graftax.variables import random
 from graftax.variables.initializers import InitializerLike
 from graftax.variables.keys import checked_seed
 from graftax.variables.regularizers import RegularizerLike
+
+_KERNELS = ("xla", "cudnn")
 
 
 class MultiHeadAttention(Layer):
@@ -45,6 +47,8 @@ class MultiHeadAttention(Layer):
         bias_initializer: What the biases start as. Defaults to ``"zeros"``.
         kernel_regularizer: Penalty on the kernels. Defaults to None.
         bias_regularizer: Penalty on the biases. Defaults to None.
+        implementation: The kernel that attends: ``"cudnn"``, for half precision on GPUs of NVIDIA, ``"xla"``, or None,
+            what the backend runs best everywhere. Defaults to None.
         seed: Fixes the draws of the dropout. Defaults to the global seed and the layer's path.
         name: As for `Layer`. Defaults to None.
         trainable: As for `Layer`. Defaults to True.
@@ -68,8 +72,8 @@ class MultiHeadAttention(Layer):
         ``(batch, t, in), (batch, s, in') -> (batch, t, output_dim)``
 
     Raises:
-        ArgumentError: a number is not above 0, the heads cannot be shared evenly, one mask is given under two names, or
-            the cache is full.
+        ArgumentError: a number is not above 0, the heads cannot be shared evenly, weights are to be dropped within a
+            kernel, one mask is given under two names, or the cache is full.
         ShapeError: inputs or masks do not fit.
 
     Example:
@@ -104,6 +108,7 @@ class MultiHeadAttention(Layer):
         kernel_regularizer: RegularizerLike = None,
         bias_regularizer: RegularizerLike = None,
         seed: int | None = None,
+        implementation: str | None = None,
         name: str | None = None,
         trainable: bool = True,
         dtype: str | DTypePolicy | None = None,
@@ -122,6 +127,13 @@ class MultiHeadAttention(Layer):
         self.num_key_value_heads = shared
         self.output_dim = None if output_dim is None else positive("output_dim", output_dim)
         self.dropout = within("dropout", dropout, 0, 1)
+        self.implementation = None if implementation is None else one_of("implementation", implementation, _KERNELS)
+        if implementation is not None and dropout:
+            raise ArgumentError(
+                f"implementation={implementation!r}, dropout={dropout}",
+                "kernels show no weights that could be dropped",
+                "dropout=0.0, or implementation=None",
+            )
         found = None if seed is None else checked_seed(seed)
         self.seed_generator = random.SeedGenerator(found) if dropout else None
         if rotary_base is not None and self.key_dim % 2:
@@ -195,7 +207,9 @@ class MultiHeadAttention(Layer):
         if self.dropout and training:
             out = self._with_dropout(q, k, v, allowed, use_causal_mask)
         else:
-            out = ops.dot_product_attention(q, k, v, mask=allowed, is_causal=use_causal_mask)
+            out = ops.dot_product_attention(
+                q, k, v, mask=allowed, is_causal=use_causal_mask, implementation=self.implementation
+            )
         out = self._output()(ops.reshape(out, (*out.shape[:2], self.num_heads * self.value_dim)))
         return out if cache is None else (out, cache)
 
@@ -305,16 +319,18 @@ class MultiHeadAttention(Layer):
 
     def _extended(self, cache: AttentionCache, key: Array, value: Array, visible: Array | None) -> AttentionCache:
         begin = ops.stack([0, cache.position, 0, 0])
-        seen = cache.visible
-        if visible is not None or seen is not None:
-            visible = ops.ones(key.shape[:2], "bool") if visible is None else visible
-            seen = ops.ones(cache.key.shape[:2], "bool") if seen is None else seen
-            seen = ops.slice_update(seen, begin[:2], visible)
+        before = cache.visible
+        if before is None and visible is not None:
+            before = ops.ones(cache.key.shape[:2], "bool")
+        if before is not None:
+            before = ops.slice_update(
+                before, begin[:2], ops.ones(key.shape[:2], "bool") if visible is None else visible
+            )
         return AttentionCache(
             ops.slice_update(cache.key, begin, key),
             ops.slice_update(cache.value, begin, value),
             cache.position + key.shape[1],
-            seen,
+            before,
         )
 
     def _filled(self, queries: int, keys: int, start: object) -> Array:

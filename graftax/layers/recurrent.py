@@ -10,15 +10,13 @@ from graftax.backend import registry
 from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
 from graftax.core.typedefs import Array, Shape
 from graftax.layers.activations import ActivationLike
-from graftax.layers.arguments import check_last_axis, flag, single_shape, within
+from graftax.layers.arguments import check_last_axis, flag, single_shape
 from graftax.layers.masking import as_bool, checked, hide
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.recurrent_weights import RecurrentWeights
 from graftax.layers.stateful import Stateful
 from graftax.layers.weight_settings import WeightSettings
 from graftax.transforms.flow.scan import scan
-from graftax.variables import random
-from graftax.variables.keys import checked_seed
 
 
 class Recurrent(Stateful, RecurrentWeights):
@@ -56,14 +54,13 @@ class Recurrent(Stateful, RecurrentWeights):
             kernel=kernel,
             recurrent=recurrent,
             bias=bias,
+            dropout=dropout,
+            recurrent_dropout=recurrent_dropout,
+            seed=seed,
             name=name,
             trainable=trainable,
             dtype=dtype,
         )
-        self.dropout = within("dropout", dropout, 0, 1)
-        self.recurrent_dropout = within("recurrent_dropout", recurrent_dropout, 0, 1)
-        self.seed = None if seed is None else checked_seed(seed)
-        self.seed_generator = random.SeedGenerator(seed) if dropout or recurrent_dropout else None
         self.return_sequences = flag("return_sequences", return_sequences)
         self.return_state = flag("return_state", return_state)
         self.go_backwards = flag("go_backwards", go_backwards)
@@ -73,8 +70,6 @@ class Recurrent(Stateful, RecurrentWeights):
         batch, _, size = single_shape(input_shape, 3, 3)
         self.make_weights(size)
         self.make_carried([(batch, self.units)] * self.states)
-        if self.seed_generator is not None:
-            self.seed_generator.build()
 
     def call(
         self,
@@ -94,9 +89,8 @@ class Recurrent(Stateful, RecurrentWeights):
         state = self._first_state(initial_state, x)
         if self.go_backwards:
             x, mask = ops.flip(x, 1), None if mask is None else ops.flip(mask, 1)
-        x = self._dropped(x, self.dropout, (x.shape[0], 1, x.shape[2]), training)
-        drive = ops.swapaxes(self.driven(x), 0, 1)
-        kept = self._kept(self.recurrent_dropout, (x.shape[0], self.units), training)
+        heard, kept = self.draw_dropout(x.shape[0], training)
+        drive = ops.swapaxes(self.driven(x if heard is None else x * heard[:, None]), 0, 1)
         kernel, bias = ops.asarray(self.recurrent_kernel), self.inner_bias()  # read once, not at each step
 
         def step(state: tuple[Array, ...], row: tuple[Array, Array | None]) -> tuple[tuple[Array, ...], Array]:
@@ -141,19 +135,6 @@ class Recurrent(Stateful, RecurrentWeights):
                 "what the same layer gave with return_state=True: out, *state = layer(x)",
             )
         return tuple(ops.cast(part, x.dtype) for part in state)
-
-    def _kept(self, rate: float, shape: Shape, training: bool | None) -> Array | None:
-        """Return factors that drop with a rate, the same at every step; None for none."""
-        if not training or rate == 0 or self.seed_generator is None:
-            return None
-        if rate == 1:
-            return ops.zeros(shape, self._gx_dtypes.compute_dtype)
-        keep = random.bernoulli(shape, 1 - rate, seed=self.seed_generator)
-        return ops.cast(keep, self._gx_dtypes.compute_dtype) / (1 - rate)
-
-    def _dropped(self, x: Array, rate: float, shape: Shape, training: bool | None) -> Array:
-        kept = self._kept(rate, shape, training)
-        return x if kept is None else x * kept
 
 
 def over_time(step: Callable[[Any, Any], Any], state: Any, rows: Any) -> tuple[Any, Array]:

@@ -31,11 +31,20 @@ class RecurrentCell(RecurrentWeights):
     def build(self, input_shape: Shape) -> None:
         self.make_weights(single_shape(input_shape, 2, 2)[-1])
 
-    def call(self, x: Array, states: Any = None) -> tuple[Array, list[Array]]:
+    def call(
+        self,
+        x: Array,
+        states: Any = None,
+        training: bool | None = None,
+        dropout_factors: tuple[Array | None, Array | None] | None = None,
+    ) -> tuple[Array, list[Array]]:
         check_last_axis(x, self.kernel.shape[0])
         single_shape(x.shape, 2, 2)
         state = self._state_of(states, x)
-        new = self.step(self.driven(x), state, state[0], ops.asarray(self.recurrent_kernel), self.inner_bias())
+        heard, kept = self.draw_dropout(x.shape[0], training) if dropout_factors is None else dropout_factors
+        drive = self.driven(x if heard is None else x * heard)
+        seen = state[0] if kept is None else state[0] * kept
+        new = self.step(drive, state, seen, ops.asarray(self.recurrent_kernel), self.inner_bias())
         return new[0], list(new)
 
     def _state_of(self, given: Any, x: Array) -> tuple[Array, ...]:
@@ -103,7 +112,12 @@ class StackedRNNCells(Layer):
         """Return the size of the output of the last cell."""
         return getattr(self.cells[-1], "output_size", None)
 
-    def call(self, x: Array, states: Any = None) -> tuple[Array, list[Any]]:
+    def draw_dropout(self, batch: int, training: bool | None) -> list[Any]:
+        """Return what each cell multiplies by throughout a sequence; None for cells that draw nothing."""
+        return [dropout_of(cell, batch, training) for cell in self.cells]
+
+    def call(self, x: Array, states: Any = None, dropout_factors: list[Any] | None = None) -> tuple[Array, list[Any]]:
+        factors = [None] * len(self.cells) if dropout_factors is None else dropout_factors  # else each draws anew
         given = first_states(self, x.shape[0], x.dtype) if states is None else states
         if not isinstance(given, list | tuple) or len(given) != len(self.cells):
             raise ArgumentTypeError(
@@ -112,8 +126,8 @@ class StackedRNNCells(Layer):
                 "what the layer gave before: out, states = cells(x, states)",
             )
         new = []
-        for cell, state in zip(self.cells, given, strict=True):
-            x, after = cell(x, state)
+        for cell, state, own in zip(self.cells, given, factors, strict=True):
+            x, after = cell(x, state) if own is None else cell(x, state, dropout_factors=own)
             new.append(after)
         return x, new
 
@@ -131,6 +145,12 @@ def checked_cell(cell: object) -> Any:
         "a cell is a Layer with a state_size, whose call(x, states) returns an output and the next states",
         "LSTMCell(8), or a class with self.state_size = 8 in its __init__",
     )
+
+
+def dropout_of(cell: Any, batch: int, training: bool | None) -> Any:
+    """Return what a cell multiplies by throughout a sequence, drawn once; None for one that draws nothing."""
+    draw = getattr(cell, "draw_dropout", None)
+    return None if draw is None or not training else draw(batch, training)
 
 
 def first_states(cell: Any, batch: int, dtype: str) -> Any:

@@ -10,15 +10,16 @@ from graftax.core.typedefs import Array, Shape
 from graftax.core.undefined import undefined
 from graftax.layers import activations
 from graftax.layers.activations import Activation, ActivationLike
-from graftax.layers.arguments import flag, positive
+from graftax.layers.arguments import flag, positive, within
 from graftax.layers.dense import linear
 from graftax.layers.layer import Layer
 from graftax.layers.named_activation import NamedActivation
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.weight_settings import WeightSettings
-from graftax.variables import initializers
+from graftax.variables import initializers, random
 from graftax.variables.given_back import activated
 from graftax.variables.initializers import InitializerLike
+from graftax.variables.keys import checked_seed
 from graftax.variables.variable import Variable
 
 
@@ -33,6 +34,9 @@ class RecurrentWeights(Layer):
         kernel: The settings of the kernel.
         recurrent: The settings of the recurrent kernel.
         bias: The settings of the bias.
+        dropout: The share of inputs dropped in training.
+        recurrent_dropout: The share of outputs dropped on their way to the next step.
+        seed: Fixes the draws of both.
         name: As for `Layer`.
         trainable: As for `Layer`.
         dtype: As for `Layer`.
@@ -55,6 +59,9 @@ class RecurrentWeights(Layer):
         kernel: WeightSettings,
         recurrent: WeightSettings,
         bias: WeightSettings,
+        dropout: float,
+        recurrent_dropout: float,
+        seed: int | None,
         name: str | None,
         trainable: bool,
         dtype: str | DTypePolicy | None,
@@ -76,6 +83,10 @@ class RecurrentWeights(Layer):
         self.bias_initializer = bias.initializer
         self.bias_regularizer = bias.regularizer
         self.bias_constraint = bias.constraint
+        self.dropout = within("dropout", dropout, 0, 1)
+        self.recurrent_dropout = within("recurrent_dropout", recurrent_dropout, 0, 1)
+        self.seed = None if seed is None else checked_seed(seed)
+        self.seed_generator = random.SeedGenerator(seed) if dropout or recurrent_dropout else None
 
     # --- for subclasses ---------------------------------------------------------------------------------------------
 
@@ -134,3 +145,20 @@ class RecurrentWeights(Layer):
                 regularizer=self.bias_regularizer,
                 constraint=self.bias_constraint,
             )
+        if self.seed_generator is not None:
+            self.seed_generator.build()
+
+    def draw_dropout(self, batch: int, training: bool | None) -> tuple[Array | None, Array | None]:
+        """Return what inputs and outputs of a whole sequence are multiplied by; None for nothing."""
+        return (
+            self._kept(self.dropout, (batch, self.kernel.shape[0]), training),
+            self._kept(self.recurrent_dropout, (batch, self.units), training),
+        )
+
+    def _kept(self, rate: float, shape: Shape, training: bool | None) -> Array | None:
+        if not training or rate == 0 or self.seed_generator is None:
+            return None
+        if rate == 1:
+            return ops.zeros(shape, self._gx_dtypes.compute_dtype)
+        keep = random.bernoulli(shape, 1 - rate, seed=self.seed_generator)
+        return ops.cast(keep, self._gx_dtypes.compute_dtype) / (1 - rate)

@@ -14,7 +14,7 @@ from graftax.layers.layer import Layer
 from graftax.layers.masking import as_bool, checked, hide, spread
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.recurrent import over_time
-from graftax.layers.recurrent_cell import StackedRNNCells, agreeing, checked_cell, first_states
+from graftax.layers.recurrent_cell import StackedRNNCells, agreeing, checked_cell, dropout_of, first_states
 from graftax.layers.stateful import Stateful
 
 
@@ -88,7 +88,7 @@ class RNN(Stateful):
         self.cell.build_for(ops.zeros((batch, *size), dtype), states)
         self.make_carried([tuple(part.shape) for part in tree.flatten(states)])
 
-    def call(self, x: Array, initial_state: Any = None, mask: Array | None = None) -> Any:
+    def call(self, x: Array, initial_state: Any = None, mask: Array | None = None, training: bool | None = None) -> Any:
         shape = single_shape(array_shape(x), least=3)
         if not shape[1]:
             raise ArgumentError("a sequence of 0 steps", "there is nothing to carry a state over", "at least one step")
@@ -99,12 +99,12 @@ class RNN(Stateful):
         if self.go_backwards:
             x, mask = ops.flip(x, 1), None if mask is None else ops.flip(mask, 1)
         rows = ops.swapaxes(x, 0, 1), None if mask is None else ops.swapaxes(mask, 0, 1)
-        title = self.cell._gx_title()
+        title, factors = self.cell._gx_title(), dropout_of(self.cell, x.shape[0], training)
 
         def step(carry: tuple[Any, Any], row: tuple[Array, Array | None]) -> tuple[tuple[Any, Any], Array]:
             states, before = carry
             x, present = row
-            out, new = self.cell(x, states)
+            out, new = self.cell(x, states) if factors is None else self.cell(x, states, dropout_factors=factors)
             new = agreeing(new, states, title)
             if present is not None:
                 new = tree.map_structure(lambda a, b: ops.where(spread(present, a.ndim), a, b), new, states)

@@ -30,7 +30,6 @@ class WeightSettings:
     @classmethod
     def of(
         cls,
-        *,
         initializer: InitializerLike,
         regularizer: RegularizerLike = None,
         constraint: ConstraintLike = None,

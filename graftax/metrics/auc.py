@@ -8,11 +8,12 @@ import numpy as np
 
 from graftax import ops
 from graftax.core import hyperparameters as arguments
-from graftax.core.errors import ArgumentError
+from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array
 from graftax.metrics import exact
 from graftax.metrics.confusion import FN, FP, TN, TP, ElementMetric, four_counts
 from graftax.objectives.targets import check_range
+from graftax.variables.variable import Variable
 
 Curve = Literal["ROC", "PR"]
 Summation = Literal["interpolation", "minoring", "majoring"]
@@ -23,7 +24,7 @@ class AUC(ElementMetric):
     """The area below the curve of right against wrong positives, or of precision against recall.
 
     The curve has one point for each of the thresholds, which lie evenly in [0, 1], so the area is near that of the
-    exact curve, and nearer with more of them. Elements of all axes count alike.
+    exact curve, and nearer with more of them. Elements of all axes count alike, unless ``multi_label`` is True.
 
     Args:
         num_thresholds: How many points the curve has. Defaults to 200.
@@ -35,6 +36,11 @@ class AUC(ElementMetric):
         name: Its name.
         dtype: The dtype of its Variable.
         thresholds: The points between 0 and 1, in place of even ones. Defaults to None: ``num_thresholds`` decides.
+        multi_label: Whether each element of the last axis is a label with a curve of its own; the result is the mean of
+            their areas. Defaults to False.
+        num_labels: How many labels there are. Defaults to None: as many as in the first batch.
+        label_weights: How much the area of each label counts in the mean; else of each element among all. Defaults to
+            None, all alike.
         from_logits: True if predictions are logits, else they are probabilities.
 
     Raises:
@@ -56,6 +62,9 @@ class AUC(ElementMetric):
         name: str | None = None,
         dtype: str = "float32",
         thresholds: list[float] | tuple[float, ...] | None = None,
+        multi_label: bool = False,
+        num_labels: int | None = None,
+        label_weights: list[float] | tuple[float, ...] | None = None,
         *,
         from_logits: bool = False,
     ) -> None:
@@ -80,7 +89,11 @@ class AUC(ElementMetric):
             self.num_thresholds = len(inner) + 2
         self.thresholds = (-1e-7, *map(float, inner), 1 + 1e-7)  # 0 and 1 lie between the outer ones
         self.from_logits = arguments.flag("from_logits", from_logits)
-        self.sums = self.add_variable((2, 4, self.num_thresholds))
+        self.multi_label = arguments.flag("multi_label", multi_label)
+        self.num_labels, self.label_weights = _checked_labels(self.multi_label, num_labels, label_weights)
+        self.sums: Variable | None = None
+        if self.num_labels is not None:
+            self.sums = self.add_variable((2, 4, self.num_thresholds, self.num_labels), name="sums")
 
     def count(self, positive: Array, y_pred: Array, amount: Array) -> None:
         """Add the four counts at each threshold."""
@@ -90,11 +103,38 @@ class AUC(ElementMetric):
             check_range(
                 y_pred, 0, 1, "y_pred", "probabilities are in [0, 1]; these look like logits", "from_logits=True"
             )
-        exact.add_array(self.sums, four_counts(positive, y_pred, amount, self.thresholds))
+        labels = y_pred.shape[-1] if self.multi_label and y_pred.ndim else 1
+        if self.sums is None:
+            self.sums = self.add_variable((2, 4, self.num_thresholds, labels), name="sums")
+        if labels != self.sums.shape[-1]:
+            raise ShapeError(
+                f"predictions of shape {tuple(y_pred.shape)}, with {labels} labels on the last axis",
+                f"the metric has curves of {self.sums.shape[-1]}",
+                "a metric for each number of labels",
+            )
+        if self.label_weights is not None and not self.multi_label:
+            weights = ops.asarray(self.label_weights, y_pred.dtype.name)
+            if y_pred.shape[-1:] != weights.shape:
+                raise ShapeError(
+                    f"predictions of shape {tuple(y_pred.shape)} and {weights.shape[0]} label_weights",
+                    "each element of the last axis has a weight",
+                    f"label_weights of {y_pred.shape[-1] if y_pred.ndim else 1} numbers",
+                )
+            amount = ops.cast(amount, y_pred.dtype.name) * weights
+        exact.add_array(self.sums, four_counts(positive, y_pred, amount, self.thresholds, labels))
 
     def result(self) -> Array:
         """Return the area so far; 0 of nothing."""
-        counts = exact.read(self.sums)
+        if self.sums is None:
+            return ops.asarray(0.0)
+        areas = self._areas(exact.read(self.sums))
+        if self.label_weights is None or not self.multi_label:
+            return ops.mean(areas)
+        weights = ops.asarray(self.label_weights, areas.dtype.name)
+        return ops.divide_no_nan(ops.sum(areas * weights), ops.sum(weights))
+
+    def _areas(self, counts: Array) -> Array:
+        """Return the area of each label."""
         ones = counts[TP] + counts[FN]
         recall = ops.divide_no_nan(counts[TP], ones)
         if self.curve == "PR":
@@ -108,7 +148,7 @@ class AUC(ElementMetric):
             "minoring": lambda: ops.minimum(y[:-1], y[1:]),
             "majoring": lambda: ops.maximum(y[:-1], y[1:]),
         }[self.summation_method]()
-        return ops.sum((x[:-1] - x[1:]) * heights)
+        return ops.sum((x[:-1] - x[1:]) * heights, axis=0)
 
 
 def _interpolated(right: Array, found: Array, ones: Array) -> Array:
@@ -121,7 +161,35 @@ def _interpolated(right: Array, found: Array, ones: Array) -> Array:
     rest = right[1:] - slope * found[1:]
     both = ops.logical_and(found[:-1] > 0, found[1:] > 0)
     ratio = ops.where(both, ops.divide_no_nan(found[:-1], found[1:]), 1)
-    return ops.sum(ops.divide_no_nan(slope * (more + rest * ops.log(ratio)), ones[1:]))
+    return ops.sum(ops.divide_no_nan(slope * (more + rest * ops.log(ratio)), ones[1:]), axis=0)
+
+
+def _checked_labels(multi_label: bool, num_labels: object, weights: object) -> tuple[int | None, list[float] | None]:
+    """Return how many labels have curves, None for as many as come, and their weights."""
+    if weights is not None:
+        listed = list(weights) if isinstance(weights, list | tuple | np.ndarray) else None
+        if not listed or not all(arguments.is_number(one) and 0 <= one < np.inf for one in listed) or not sum(listed):
+            raise ArgumentError(
+                f"label_weights={weights!r:.60}", "a weight from 0 up for each label", "label_weights=[1.0, 0.5]"
+            )
+        weights = [float(one) for one in listed]
+    if not multi_label:
+        if num_labels is not None:
+            raise ArgumentError(
+                f"num_labels={num_labels!r} without multi_label",
+                "all have one curve",
+                f"multi_label=True, {num_labels=}",
+            )
+        return 1, weights
+    count = None if weights is None else len(weights)
+    if num_labels is not None:
+        found = arguments.positive("num_labels", num_labels, "it counts labels, from 1 up", 3)
+        if count not in (None, found):
+            raise ArgumentError(
+                f"num_labels={found}, and {count} label_weights", "each label has one", f"num_labels={count}"
+            )
+        count = found
+    return count, weights
 
 
 def _one_of(name: str, given: T, known: tuple[str, ...]) -> T:

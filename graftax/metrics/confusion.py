@@ -82,14 +82,21 @@ class ElementMetric(Metric):
         per_sample.check_binary_targets(np.asarray(y_true))
 
 
-def four_counts(positive: Array, y_pred: Array, amount: Array, thresholds: tuple[float, ...]) -> Array:
+def four_counts(positive: Array, y_pred: Array, amount: Array, thresholds: tuple[float, ...], labels: int = 1) -> Array:
     """Count true and false positives and negatives at every threshold; nan is on the wrong side of all.
 
+    Args:
+        positive: Which elements are 1.
+        y_pred: What is predicted for each.
+        amount: How much each counts.
+        thresholds: Where to count.
+        labels: How many elements of the last axis have counts of their own. Defaults to 1: all count together.
+
     Returns:
-        Of shape ``(4, thresholds)``.
+        Of shape ``(4, thresholds, labels)``.
     """
-    flat = [ops.reshape(x, (1, -1)) for x in (positive, y_pred, amount)]
-    at = ops.reshape(ops.asarray(thresholds, y_pred.dtype.name), (-1, 1))
+    flat = [ops.reshape(x, (1, -1, labels)) for x in (positive, y_pred, amount)]
+    at = ops.reshape(ops.asarray(thresholds, y_pred.dtype.name), (-1, 1, 1))
     above, below = ops.greater(flat[1], at), ops.less_equal(flat[1], at)
     ones, zeros = flat[0], ops.logical_not(flat[0])
     cells = (
@@ -123,7 +130,7 @@ class Count(ElementMetric):
 
     def count(self, positive: Array, y_pred: Array, amount: Array) -> None:
         """Add what is counted, at each threshold."""
-        exact.add_array(self.sums, four_counts(positive, y_pred, amount, self.at)[self.cell])
+        exact.add_array(self.sums, four_counts(positive, y_pred, amount, self.at)[self.cell, :, 0])
 
     def result(self) -> Array:
         """Return the count so far; of several thresholds one for each."""

@@ -943,8 +943,9 @@ def dot_product_attention(
     bias: ArrayLike | None = None,
     scale: float | None = None,
     is_causal: bool = False,
+    implementation: str | None = None,
 ) -> Array:
-    """Attention over values."""
+    """Attention over values; implementation chooses the kernel of the library, such as 'cudnn' on a GPU."""
 
 def average_pool(
     x: ArrayLike,

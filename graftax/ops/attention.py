@@ -23,13 +23,66 @@ def dot_product_attention(
     bias: Array | None,
     scale: float | None,
     is_causal: bool,
+    implementation: str | None,
 ) -> Any:
     """``(batch, t, heads, d), (batch, s, kv_heads, d), (batch, s, kv_heads, e) -> (batch, t, heads, e)``."""
     _check(query, key, value)
+    if implementation is not None:
+        return _by_kernel(a, query, key, value, mask, bias, scale, is_causal, implementation)
     queries, keys, heads, shared = query.shape[1], key.shape[1], query.shape[2], key.shape[2]
     whole = (query.shape[0], heads, queries, keys)
     mask = _spread(a, "mask", mask, whole, shared)
     bias = _spread(a, "bias", bias, whole, shared)
+    _check_dtypes(mask, bias)
+    if is_causal:
+        past = a.numpy.tri(queries, keys, dtype=bool)  # the first query is at the first key
+        mask = past if mask is None else a.numpy.logical_and(mask, past)
+    q, k, v = (
+        a.numpy.swapaxes(x, 1, 2) for x in (query * (query.shape[3] ** -0.5 if scale is None else scale), key, value)
+    )
+    if shared != heads:  # each head of the keys serves a group of heads of the queries
+        q = q.reshape(q.shape[0], shared, heads // shared, *q.shape[2:])
+        k, v = k[:, :, None], v[:, :, None]
+    out = a.attention(q, k, v, mask, bias)
+    return a.numpy.swapaxes(out.reshape(out.shape[0], heads, queries, value.shape[3]), 1, 2)
+
+
+def _by_kernel(
+    a: Arrays,
+    query: Array,
+    key: Array,
+    value: Array,
+    mask: Array | None,
+    bias: Array | None,
+    scale: float | None,
+    is_causal: bool,
+    implementation: str,
+) -> Any:
+    """Attend by a kernel of the library; a query that sees nothing gets 0, as elsewhere."""
+    whole = (query.shape[0], query.shape[2], query.shape[1], key.shape[1])
+    if key.shape[3] != value.shape[3]:
+        raise ShapeError(
+            f"dot_product_attention: key {list(key.shape)}, value {list(value.shape)}, {implementation=}",
+            "the kernels of libraries take keys and values of one size",
+            "implementation=None, or values of that size",
+        )
+    parts = []
+    for name, part in (("mask", mask), ("bias", bias)):
+        part = _spread(a, name, part, whole, query.shape[2])
+        parts.append(None if part is None else a.numpy.reshape(part, (*(1,) * (4 - part.ndim), *part.shape)))
+    allowed, added = parts
+    _check_dtypes(allowed, added)
+    factor = query.shape[3] ** -0.5 if scale is None else scale
+    out = a.attention_kernel(query, key, value, allowed, added, factor, is_causal, implementation)
+    if allowed is None:
+        return out
+    if is_causal:
+        allowed = a.numpy.logical_and(allowed, a.numpy.tri(whole[2], whole[3], dtype=bool))
+    sees = a.numpy.moveaxis(a.numpy.any(allowed, axis=3, keepdims=True), 1, 2)
+    return a.numpy.where(sees, out, a.asarray(0, out.dtype.name))
+
+
+def _check_dtypes(mask: Any, bias: Any) -> None:
     if mask is not None and str(mask.dtype) != "bool":
         raise DTypeError(
             f"dot_product_attention: mask of dtype {mask.dtype}",
@@ -42,17 +95,6 @@ def dot_product_attention(
             "scores have an order, and complex numbers have none",
             "ops.real(bias)",
         )
-    if is_causal:
-        past = a.numpy.tri(queries, keys, dtype=bool)  # the first query is at the first key
-        mask = past if mask is None else a.numpy.logical_and(mask, past)
-    q, k, v = (
-        a.numpy.swapaxes(x, 1, 2) for x in (query * (query.shape[3] ** -0.5 if scale is None else scale), key, value)
-    )
-    if shared != heads:  # each head of the keys serves a group of heads of the queries
-        q = q.reshape(q.shape[0], shared, heads // shared, *q.shape[2:])
-        k, v = k[:, :, None], v[:, :, None]
-    out = a.attention(q, k, v, mask, bias)
-    return a.numpy.swapaxes(out.reshape(out.shape[0], heads, queries, value.shape[3]), 1, 2)
 
 
 def _check(query: Array, key: Array, value: Array) -> None:

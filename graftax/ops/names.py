@@ -35,6 +35,7 @@ _OPS = {
     "rms_norm": "rms_normalization",
     "batch_norm": "batch_normalization",
     "psnr": "image.psnr",
+    "image.flip": "flip",
     "unfold": "image.extract_patches",
     "interpolate": "image.resize",
     "image.crop_images": "image.crop",

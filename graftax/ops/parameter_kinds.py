@@ -92,6 +92,7 @@ KINDS = {
     "Interpolation": Kind("str", "text", words=("nearest", "bilinear", "bicubic", "lanczos3")),
     "Sampling": Kind("str", "text", words=("nearest", "bilinear")),
     "FillMode": Kind("str", "text", words=("constant", "nearest", "reflect", "wrap")),
+    "AttentionKernel": Kind("str", "text", words=("xla", "cudnn")),
     "Side": Kind("str", "text", words=("left", "right")),
     "Padding": Kind("str | Sequence[Sequence[int]]", "structure"),
 }

@@ -17,6 +17,7 @@ from graftax.optimizers.minimizer import Minimizer as Minimizer
 from graftax.optimizers.named import *
 from graftax.optimizers.optax.transformation import Optax as Optax
 from graftax.optimizers.optimizer import Optimizer as Optimizer
+from graftax.optimizers.update_rules.cross_shard import CrossShard as CrossShard
 from graftax.optimizers.update_rules.lookahead import Lookahead as Lookahead
 from graftax.optimizers.update_rules.sam import SAM as SAM
 

@@ -14,6 +14,7 @@ from graftax.core.typedefs import VariableLike
 from graftax.training.sources.stored_rows import StoredRows, is_stored
 
 _WIDE = {"float64": "float32", "int64": "int32", "uint64": "uint32", "complex128": "complex64"}
+_READY = frozenset(map(np.dtype, "bool int8 int16 int32 uint8 uint16 uint32 float16 float32 complex64".split()))
 _SHOWN = 4
 
 
@@ -74,6 +75,8 @@ def _ragged(data: Any, name: str, error: ValueError) -> Exception:
 
 
 def _host(leaf: Any, name: str) -> Any:
+    if type(leaf) is np.ndarray and leaf.dtype in _READY:
+        return leaf
     if isinstance(leaf, VariableLike):
         leaf = leaf.value
     if isinstance(leaf, StoredRows):
@@ -150,8 +153,11 @@ def _narrowed(array: np.ndarray[Any, Any], dtype: str, name: str) -> np.ndarray[
     return found
 
 
-def take_rows(data: object, rows: object) -> Any:
+def take_rows(data: object, rows: Any) -> Any:
     """Return the same rows of every array of a structure."""
+    if type(data) is np.ndarray:  # at each batch: there is nothing to look for in an array
+        # of the same numbers, `take` needs half the time of an index; they come from a permutation, and are in range
+        return data.take(rows, 0, mode="clip") if type(rows) is np.ndarray else data[rows]
     return None if data is None else tree.map_structure(lambda array: None if array is None else array[rows], data)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from graftax.core.errors import ArgumentError
 from graftax.layers.stateful import Stateful
+from graftax.training.parts import parts_of
 from graftax.training.sources.source import Source
 from graftax.variables.graph.module import Module
 
@@ -45,4 +46,4 @@ def refuse_shuffled(model: Module, source: Source) -> None:
 
 
 def _stateful(model: Module) -> list[Stateful]:
-    return [one for one in model.submodules if isinstance(one, Stateful) and one.stateful]
+    return [one for one in parts_of(model).stateful if one.stateful]

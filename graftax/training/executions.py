@@ -1,55 +1,28 @@
-"""How steps are run: several batches in one execution of a compiled program, or plain Python."""
+"""How steps are run: compiled, with what a backend can do of that, or as plain Python."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from graftax import ops
 from graftax.backend import registry
 from graftax.backend.traced_checks import PLAIN, RANGES, RESULTS
-from graftax.core import tree
 from graftax.core.wrapping import carry_names
 from graftax.layers import added_losses
-from graftax.layers.layer import Layer
-from graftax.training.batch import Batch
 from graftax.training.heard_limits import ListenedStep, limits_of
+from graftax.training.parts import parts_of
 from graftax.transforms.compile.jit import CompiledFunction
 from graftax.transforms.compile.run_eagerly import run_eagerly
-from graftax.variables.graph.module import Module, walk
-
-
-def grouped(batches: Iterator[Batch], size: int) -> Iterator[list[Batch]]:
-    """Yield lists of ``size`` batches that are alike; of one where the next is another, or there is none.
-
-    So there are two programs, for one step and for ``size``, however many batches there are.
-
-    Example:
-        >>> rows = [(np.ones(n),) for n in (4, 4, 4, 4, 4, 3)]
-        >>> [len(group) for group in grouped(iter(rows), 2)]
-        [2, 2, 1, 1]
-    """
-    held: list[Batch] = []
-    for batch in batches:
-        if held and _kind(batch) != _kind(held[0]):
-            yield from ([one] for one in held)
-            held = []
-        held.append(batch)
-        if len(held) == size:
-            yield held
-            held = []
-    yield from ([one] for one in held)
-
-
-def stacked(batches: list[Batch]) -> Batch:
-    """Return one array for each of theirs, with an axis of steps before the others."""
-    return tree.map_structure(lambda *leaves: _stack(leaves), *batches)  # type: ignore[no-any-return]
+from graftax.variables.graph.module import Module
 
 
 class CompiledSteps(dict[str, Callable[..., Any]]):
     """The compiled steps of a model, by name; a copy of the model compiles its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.on_batch: dict[str, Any] = {}
+        """What runs them batch by batch, for whoever has a loop of his own, by name."""
 
     def __reduce__(self) -> tuple[type[CompiledSteps], tuple[()]]:
         return CompiledSteps, ()
@@ -86,7 +59,7 @@ def calls_python(model: object) -> bool:
         >>> calls_python(gx.Sequential([gx.layers.Dense(1)]))
         False
     """
-    return isinstance(model, Module) and any(isinstance(node, Layer) and node.calls_python for node in walk(model))
+    return isinstance(model, Module) and parts_of(model).calls_python
 
 
 def begun_anew(model: Any, step: Callable[..., Any]) -> Callable[..., Any]:
@@ -108,13 +81,3 @@ def eagerly(step: Callable[..., Any]) -> Callable[..., Any]:
             return step(*args)
 
     return run
-
-
-def _stack(leaves: tuple[Any, ...]) -> Any:
-    on_host = all(isinstance(leaf, np.ndarray | int | float) for leaf in leaves)
-    return np.stack(leaves) if on_host else ops.stack(leaves)
-
-
-def _kind(batch: Batch) -> list[Any]:
-    leaves = tree.flatten_with_paths(batch)
-    return [(path, getattr(leaf, "shape", None), getattr(leaf, "dtype", type(leaf))) for path, leaf in leaves]

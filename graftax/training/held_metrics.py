@@ -10,17 +10,13 @@ from graftax.core.errors import ArgumentTypeError
 from graftax.core.typedefs import Array
 from graftax.metrics.metric import Metric
 from graftax.training.objectives import Objectives
-from graftax.variables.graph.module import Module, walk_with_edges
-from graftax.variables.graph.node import Edge
+from graftax.training.parts import parts_of
+from graftax.variables.graph.module import Module
 
 
 def held_metrics(model: Module) -> dict[str, Metric]:
     """Return the metrics anywhere in a model's object graph, by path, but for those inside of other metrics."""
-    found: dict[tuple[Edge, ...], Metric] = {}
-    for edges, node in walk_with_edges(model):
-        if isinstance(node, Metric) and not any(edges[:depth] in found for depth in range(1, len(edges))):
-            found[edges] = node
-    return {"/".join(map(str, edges)): metric for edges, metric in found.items()}
+    return parts_of(model).metrics
 
 
 def all_metrics(model: Any, compiled: Objectives | None, listed: Iterable[Any]) -> list[Metric]:

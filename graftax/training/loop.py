@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from graftax.backend import registry
 from graftax.core import tree, user_line
 from graftax.core.errors import ArgumentTypeError, DataError, GraftaxError, NumericsError
-from graftax.training.at_work import at_work
+from graftax.training.at_work import at_work, own_count
 from graftax.training.batch import Batch, unpack
 from graftax.training.callbacks.callback import Callback, Logs
 from graftax.training.callbacks.callback_list import CallbackList, listed
@@ -20,18 +21,24 @@ from graftax.training.callbacks.learning_rate import rate_of, steps_taken
 from graftax.training.callbacks.model_checkpoint import ModelCheckpoint
 from graftax.training.callbacks.progress import Progress
 from graftax.training.carried_states import refuse_shuffled, states_kept
-from graftax.training.executions import grouped, stacked
 from graftax.training.first_step import FirstStep
+from graftax.training.groups import Group, groups_of
 from graftax.training.objectives import required_objectives
+from graftax.training.repeated_step import RepeatedStep
 from graftax.training.resuming import resumed
 from graftax.training.run import Run
 from graftax.training.sources import choosing as data
 from graftax.training.sources.iterable_source import IterableSource
 from graftax.training.sources.on_device import host_of, plain
 from graftax.training.sources.source import Source
-from graftax.training.spread import Spread
+from graftax.training.spread import Spread, shown_by_main, whole
 from graftax.training.trained import Trained
 from graftax.transforms.flow.own_changes import ChangingBodyError
+
+
+def shown(progress: Progress) -> list[Progress]:
+    """Return the bar in a list, unless it shows nothing: it would be told of each batch."""
+    return [] if progress.is_silent else [progress]
 
 
 def rows_of(outputs: object) -> int:
@@ -54,7 +61,7 @@ def fit(
     """Run `train_step` over the batches of some epochs."""
     refuse_shuffled(model, source)
     data.require_enough(validation, sum(map(is_due, epochs)))
-    history, progress = History(), Progress(verbose)
+    history, progress = History(), Progress(shown_by_main(verbose))
     params: dict[str, Any] = {
         "verbose": verbose,
         "epochs": epochs.stop,
@@ -67,7 +74,7 @@ def fit(
     }
     given = listed(callbacks)
     savers = [one for one in given if isinstance(one, ModelCheckpoint)]  # after all others, and first at the end
-    others = [*(one for one in given if one not in savers), history, progress]
+    others = [*(one for one in given if one not in savers), history, *shown(progress)]
     run = params["run"] = Run(model, source, [*given, history], params)
     run.epoch = epochs.start
     if isinstance(source, IterableSource):
@@ -116,7 +123,9 @@ def _epochs(
         if validation is not None and is_due(epoch):
             numbers |= _validate(model, validation, hooks, epoch)
         logs = Logs(_with_rate(model, numbers))
-        _progress_of(hooks).clear()
+        for one in hooks.callbacks:
+            if isinstance(one, Progress):
+                one.clear()
         steps = run.index
         run.begin_end_of_epoch()
         hooks.run("on_epoch_end", epoch, logs=logs)
@@ -131,10 +140,6 @@ def _epochs(
             )
             break
     return logs
-
-
-def _progress_of(hooks: CallbackList) -> Progress:
-    return next(one for one in hooks.callbacks if isinstance(one, Progress))
 
 
 @contextmanager
@@ -172,27 +177,31 @@ def _with_rate(model: Trained, numbers: dict[str, Any]) -> dict[str, Any]:
 def _train_epoch(
     model: Trained, run: Run, hooks: CallbackList, last: CallbackList, check_nans: bool
 ) -> Mapping[str, Any]:
-    step = (
-        model._gx_compiled_step("train_step", check_nans=True) if check_nans else model._gx_compiled_step("train_step")
+    step = RepeatedStep(model._gx_compiled_step("train_step", check_nans=check_nans))
+    objectives = required_objectives(model)
+    ready = FirstStep(model, objectives, builds=model._gx_has_own_train_step)
+    spread = Spread(model, run.source, trains=True)
+    logs: Mapping[str, Any] = objectives.results() if run.index else {}
+    size = 1 if check_nans else model.steps_per_execution
+    take = (
+        partial(_one, step, ready, spread)
+        if size == 1
+        else partial(_several, step, RepeatedStep(model._gx_compiled_step("train_steps")), ready, spread)
     )
-    ready = FirstStep(model, required_objectives(model), builds=model._gx_has_own_train_step)
-    spread = Spread(model)
-    logs: Mapping[str, Any] = required_objectives(model).results() if run.index else {}
-    batches = run.source.epoch(run.epoch, run.index)
-    for group in grouped(batches, 1 if check_nans else model.steps_per_execution):
+    batches: Iterator[Any] = run.source.epoch(run.epoch, run.index)
+    for some in batches if size == 1 else groups_of(run.source, run.epoch, run.index, size):
         last.run("on_train_batch_begin", run.index)
         hooks.run("on_train_batch_begin", run.index)
         try:
-            logs = _run(model, step, group, ready, spread)
+            logs = take(some)
         except NumericsError as error:
             error.add_context(f"epoch {run.epoch + 1}, step {run.index + 1} of it")
             raise
         except GraftaxError as error:
             ready.explain(error)
             raise
-        required_objectives(model).warn_of_scores()
-        run.index += len(group)
-        run.params["step"] += len(group)
+        objectives.warn_of_scores()
+        run.advance(1 if size == 1 else len(some))
         hooks.run("on_train_batch_end", run.index - 1, logs=logs)
         last.run("on_train_batch_end", run.index - 1, logs=logs)
         if model.stop_training:
@@ -200,23 +209,27 @@ def _train_epoch(
     return logs
 
 
-def _run(
-    model: Trained, step: Callable[..., Any], group: list[Batch], ready: FirstStep, spread: Spread
+def _one(step: RepeatedStep, ready: FirstStep, spread: Spread, batch: Batch) -> Mapping[str, Any]:
+    """Train on a batch."""
+    given = spread(plain(batch))
+    ready.before(step.step, given, [host_of(batch)])
+    return loss_first(step(given), "train_step")
+
+
+def _several(
+    step: RepeatedStep, steps: RepeatedStep, ready: FirstStep, spread: Spread, group: Group
 ) -> Mapping[str, Any]:
     """Train on batches that are alike: in one run, or one by one where a step changes what the next one is."""
     if len(group) > 1:
-        run = model._gx_compiled_step("train_steps")
-        given = spread(stacked([plain(batch) for batch in group]), steps=True)
+        given = spread(group.stacked(), steps=True)
         try:
-            ready.before(run, given, [host_of(batch) for batch in group])
-            return loss_first(run(given), "train_step")
+            ready.before(steps.step, given, group)
+            return loss_first(steps(given), "train_step")
         except ChangingBodyError:
             pass
     logs: Mapping[str, Any] = {}
-    for batch in group:
-        given = spread(plain(batch))
-        ready.before(step, given, [host_of(batch)])
-        logs = loss_first(step(given), "train_step")
+    for batch in group.batches():
+        logs = _one(step, ready, spread, batch)
     return logs
 
 
@@ -239,39 +252,27 @@ def _no_batch(source: Source, reason: str) -> DataError:
 
 def evaluate(model: Trained, source: Source, verbose: int | str, callbacks: Sequence[Callback]) -> dict[str, float]:
     """Run `test_step` over all batches."""
-    progress = Progress(verbose)
-    with _own_count(model, "evaluate"):
+    progress = Progress(shown_by_main(verbose))
+    with own_count(model, "evaluate"):
         params = {"verbose": verbose, "epochs": 1, "steps": source.steps, "step": steps_taken(model)}
-        hooks = model._gx_hooks([*listed(callbacks), progress], params)
+        hooks = model._gx_hooks([*listed(callbacks), *shown(progress)], params)
         with states_kept(model), _ended(hooks, progress):
             return _test(model, source, hooks)
-
-
-@contextmanager
-def _own_count(model: Trained, what: str) -> Iterator[None]:
-    """Count apart inside of another loop of the model, as in a callback, whose numbers go on as they were."""
-    with at_work(model, what) as nested:
-        kept = [(v, v.numpy()) for metric in model.metrics for v in metric.variables] if nested else []
-        try:
-            yield
-        finally:
-            for variable, value in kept:
-                variable.assign(value)
 
 
 def _test(model: Trained, source: Source, hooks: CallbackList) -> dict[str, float]:
     model.reset_metrics()
     hooks.run("on_test_begin")
-    step = model._gx_compiled_step("test_step")
-    ready, spread = FirstStep(model, required_objectives(model), builds=False), Spread(model)
+    step, objectives = RepeatedStep(model._gx_compiled_step("test_step")), required_objectives(model)
+    ready, spread = FirstStep(model, objectives, builds=False), Spread(model, source)
     logs: Mapping[str, Any] | None = None
     i = -1
     for i, batch in enumerate(source.epoch(0)):
         hooks.run("on_test_batch_begin", i)
         given = spread(plain(batch))
-        ready.before(step, given, [host_of(batch)])
+        ready.before(step.step, given, [host_of(batch)])
         logs = loss_first(step(given), "test_step")
-        required_objectives(model).warn_of_scores()
+        objectives.warn_of_scores()
         hooks.run("on_test_batch_end", i, logs=logs)
     if logs is None:
         raise _no_batch(source, "there is nothing to evaluate")
@@ -283,10 +284,10 @@ def _test(model: Trained, source: Source, hooks: CallbackList) -> dict[str, floa
 
 def predict(model: Trained, source: Source, verbose: int | str, callbacks: Sequence[Callback]) -> Any:
     """Run `predict_step` over all batches and put the rows together again."""
-    progress = Progress(0 if verbose == 2 else verbose)
+    progress = Progress(0 if verbose == 2 else shown_by_main(verbose))
     params = {"verbose": verbose, "epochs": 1, "steps": source.steps}
-    hooks = model._gx_hooks([*listed(callbacks), progress], params)
-    step, spread = model._gx_compiled_step("predict_step"), Spread(model)
+    hooks = model._gx_hooks([*listed(callbacks), *shown(progress)], params)
+    step, spread = RepeatedStep(model._gx_compiled_step("predict_step")), Spread(model, source)
     parts = []
     with _ended(hooks, progress):
         hooks.run("on_predict_begin")
@@ -299,12 +300,7 @@ def predict(model: Trained, source: Source, verbose: int | str, callbacks: Seque
     if not parts:
         raise _no_batch(source, "there is nothing to predict")
     _warn_if_short(len(parts), source)
-    return tree.map_structure(lambda *rows: np.concatenate([_host(r) for r in rows]), *parts)
-
-
-def predict_on_batch(model: Trained, batch: Batch) -> Any:
-    """Run `predict_step` on one batch."""
-    return tree.map_structure(_host, model._gx_compiled_step("predict_step")(Spread(model)(batch[0])))
+    return tree.map_structure(lambda *rows: np.concatenate([whole(r) for r in rows]), *parts)
 
 
 def _require_alike(first: object, part: object, number: int) -> None:
@@ -332,30 +328,6 @@ def _require_alike(first: object, part: object, number: int) -> None:
 def _warn_if_short(steps: int, source: Source) -> None:
     if source.steps is not None and steps < source.steps:
         user_line.warn(f"the data ended after {steps} of {source.steps} steps")
-
-
-def on_batch(model: Trained, step: str, batch: Batch, starts_over: bool) -> dict[str, float]:
-    """Run a step of a model, by name, on one batch; with metrics that start over, or go on from what they are."""
-    what = "train_on_batch" if step == "train_step" else "test_on_batch"
-    with _own_count(model, what) if starts_over else at_work(model, what):
-        if starts_over:
-            model.reset_metrics()
-        return _on_batch(model, step, batch)
-
-
-def _on_batch(model: Trained, step: str, batch: Batch) -> dict[str, float]:
-    run = model._gx_compiled_step(step)
-    own = step == "train_step" and model._gx_has_own_train_step
-    ready = FirstStep(model, required_objectives(model), builds=own)
-    try:
-        given = Spread(model)(batch)
-        ready.before(run, given, [batch])
-        logs = loss_first(run(given), step)
-    except GraftaxError as error:
-        ready.explain(error)
-        raise
-    required_objectives(model).warn_of_scores()
-    return dict(Logs(logs))
 
 
 def loss_first(logs: Any, step: str) -> dict[str, Any]:

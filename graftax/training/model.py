@@ -17,7 +17,7 @@ from graftax.layers.undoing import undone_if_raised
 from graftax.metrics.metric import Metric
 from graftax.optimizers import registry as optimizers
 from graftax.optimizers.minimizer import Minimizer, returned
-from graftax.training import arguments, elsewhere, executions, loop
+from graftax.training import arguments, elsewhere, executions, loop, on_batch
 from graftax.training.arguments import keywords
 from graftax.training.batch import Batch, Parts, unpack
 from graftax.training.callbacks.callback import Callback
@@ -69,11 +69,10 @@ class Model(Described):
     """
 
     untracked: ClassVar[frozenset[str]] = frozenset(
-        {"_gx_objectives", "_gx_functions", "stop_training", "_gx_history", "_gx_limits", "_gx_never_called"}
+        "_gx_objectives _gx_functions stop_training _gx_history _gx_limits _gx_never_called _gx_parts".split()
     )
 
     _gx_words: ClassVar[Words] = OF_MODELS
-    _gx_functions: executions.CompiledSteps | None = None
     _gx_never_called: frozenset[int] = frozenset()
     _gx_run_eagerly = False
     _gx_steps_per_execution = 1
@@ -386,10 +385,10 @@ class Model(Described):
     @keywords(elsewhere.ON_BATCH)
     def predict_on_batch(self, x: Any) -> Any:
         """The output for one batch, as NumPy arrays in the structure of the model's output."""
-        return loop.predict_on_batch(self, host_batch(x))
+        return on_batch.predict_on_batch(self, host_batch(x))
 
     def _gx_on_batch(self, step: str, parts: Parts, reset_metrics: bool) -> dict[str, float]:
-        return loop.on_batch(self, step, host_batch(*parts), arguments.truth("reset_metrics", reset_metrics))
+        return on_batch.on_batch(self, step, host_batch(*parts), arguments.truth("reset_metrics", reset_metrics))
 
     def _gx_compiled_step(self, step: str, check_nans: bool = False) -> Callable[..., Any]:
         if self._gx_functions is None:

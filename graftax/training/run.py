@@ -7,7 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from graftax.backend.rendezvous import Rendezvous, several
+from graftax.checkpoint import values
 from graftax.core.errors import StateError
+from graftax.core.typedefs import Array
 from graftax.core.undefined import undefined
 from graftax.metrics.metric import Metric
 from graftax.training.callbacks.callback import Callback
@@ -79,7 +82,7 @@ class RunState(Module):
             self.has_begun = True
             return
         variables = [v for root in self.roots().values() for v in variables_of(root)]
-        before = [(v, v.numpy()) for v in {id(v): v for v in variables}.values()]
+        before = [(v, v._gx_stored) for v in {id(v): v for v in variables}.values()]
         states = self._remembered()
         self.params["resumes_epoch"] = True
         try:
@@ -87,9 +90,14 @@ class RunState(Module):
         finally:
             self.params["resumes_epoch"] = False
         for variable, value in before:
-            if not np.array_equal(variable.numpy(), value):
+            if variable._gx_stored is not value and not _are_equal(variable, value):
                 variable.assign(value)
         self._give(states)
+
+    def advance(self, steps: int) -> None:
+        """Count steps that were taken; at each batch, and so without a look at what else hangs on an attribute."""
+        object.__setattr__(self, "index", self.index + steps)
+        self.params["step"] += steps
 
     def begin_end_of_epoch(self) -> None:
         """Keep what callbacks remember: if one fails now, the end of the epoch comes again where it is resumed."""
@@ -143,10 +151,33 @@ class RunState(Module):
         found = []
         for callback in self.callbacks:
             tells = self._plain.get(id(callback), callback)
-            state = tells.get_state() if hasattr(tells, "get_state") else None
+            if not hasattr(tells, "get_state"):
+                continue
+            state = _of_main(tells) if getattr(callback, "main_only", False) else tells.get_state()
             if state is not None:
                 found.append([type(callback).__name__, state])
         return found
+
+
+def _are_equal(variable: Variable, value: Array) -> bool:
+    """Tell whether a Variable has a value, as far as that can be told here: other processes may have a part of it."""
+    to_numpy = variable._storage.backend.arrays.to_numpy
+    try:
+        return np.array_equal(to_numpy(variable._gx_stored), to_numpy(value))
+    except StateError:
+        return False
+
+
+def _of_main(callback: Any) -> Any:
+    """Return the state of a callback that process 0 alone runs, in all processes."""
+    processes = several()
+    if processes is None:
+        return callback.get_state()
+    name = type(callback).__name__
+    meeting = Rendezvous(processes, f"the state of {name}")
+    if meeting.index == 0:
+        meeting.announce("state", values.pack(values.encode(callback.get_state(), name)))
+    return values.unpack(meeting.heard("state"))
 
 
 class Run(RunState):

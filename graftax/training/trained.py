@@ -10,6 +10,7 @@ from graftax.metrics.metric import Metric
 from graftax.training.callbacks.callback import Callback
 from graftax.training.callbacks.callback_list import CallbackList
 from graftax.training.callbacks.history import History
+from graftax.training.executions import CompiledSteps
 from graftax.training.objectives import Objectives
 from graftax.training.whole.saved import Saved
 from graftax.variables.graph.module import Module
@@ -22,6 +23,7 @@ class Trained(Saved):
     """Whether training ends after the present step."""
     _gx_history: History | None = None
     _gx_objectives: Objectives | None = None
+    _gx_functions: CompiledSteps | None = None
     _gx_run_eagerly = False
 
     @property

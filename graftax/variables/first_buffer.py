@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, cast
 
 from graftax.backend import registry
 from graftax.backend.protocol import Backend
@@ -12,6 +12,7 @@ from graftax.variables.base_initializer import BaseInitializer
 from graftax.variables.given_back import initial_value
 from graftax.variables.keys import variable_key
 from graftax.variables.spec import VariableSpec
+from graftax.variables.spread_draws import SpreadDraws
 from graftax.variables.state.home import Home
 from graftax.variables.state.storage import concretely
 
@@ -25,10 +26,10 @@ def first_buffer(spec: VariableSpec, initializer: Initializer, backend: Backend,
         if getattr(initializer, "draws", True):  # zeros need no key, and must not shift the draws of others
             key = variable_key(spec.owner, spec.path, getattr(initializer, "seed", None), initializer)
         drawing = _drawing_backend(spec, backend)
-        if home is not None and drawing is backend and _is_made_in_parts(initializer):
-            return backend.meshes.make(
-                lambda: backend.arrays.asarray(initializer(key, spec.shape, spec.dtype), spec.dtype), home.stored
-            )
+        if home is not None and drawing is backend:
+            if _is_constant(initializer):
+                return backend.meshes.make(lambda: initializer(key, spec.shape, spec.dtype), home.stored)
+            drawing = cast(Backend, SpreadDraws(backend, spec.shape, home.stored))
         with registry.scope(drawing):
             made = initializer(key, spec.shape, spec.dtype)
         buffer = initial_value(initializer, made, spec.shape, spec.dtype, spec.path, backend)
@@ -37,11 +38,13 @@ def first_buffer(spec: VariableSpec, initializer: Initializer, backend: Backend,
         return buffer if home is None else backend.meshes.place(buffer, home.stored)
 
 
-def _is_made_in_parts(initializer: Initializer) -> bool:
-    """Tell whether each device can compute its part of what an initializer gives: it is ours, and holds no array."""
-    if not isinstance(initializer, BaseInitializer) or not type(initializer).__module__.startswith("graftax."):
+def _is_constant(initializer: Initializer) -> bool:
+    """Tell whether it gives one number everywhere, and no array that somebody has."""
+    if not isinstance(initializer, BaseInitializer) or initializer.draws:
         return False
-    return not any(getattr(setting, "shape", ()) for setting in vars(initializer).values())
+    return type(initializer).__module__.startswith("graftax.") and not any(
+        getattr(setting, "shape", ()) for setting in vars(initializer).values()
+    )
 
 
 def _drawing_backend(spec: VariableSpec, backend: Backend) -> Backend:

@@ -39,7 +39,7 @@ def fit(backend: Backend, value: object, shape: Shape | None, dtype: str, what: 
             f"the variable has shape {shape}, which never changes",
             f"a value of shape {shape}; ops.broadcast_to(value, {shape}) repeats a smaller one",
         )
-    if str(array.dtype) != dtype:
+    if array.dtype != dtype and str(array.dtype) != dtype:  # the first is cheap; names of other packages fail it
         raise AssignmentError(
             f"{what} got dtype {array.dtype}",
             f"the variable has dtype {dtype}, and nothing is cast silently",

@@ -73,10 +73,9 @@ def initial_value(initializer: object, value: object, shape: Shape, dtype: str, 
     """
     arrays = backend.arrays
     given = unwrap(value)
-    title = f"the initializer {named(initializer)} gave {shown(given)} for the variable {path!r}"
     if given is None or isinstance(given, str):
         raise ArgumentTypeError(
-            title,
+            f"the initializer {named(initializer)} gave {shown(given)} for the variable {path!r}",
             "it gives the first value; what gives None is often a function without a return",
             "def initializer(key, shape, dtype): return ops.zeros(shape, dtype)",
         )
@@ -90,7 +89,9 @@ def initial_value(initializer: object, value: object, shape: Shape, dtype: str, 
     source = str(getattr(given, "dtype", np.asarray(given).dtype))
     if not loses_nothing(source, dtype) and (np.asarray(given) != arrays.to_numpy(array)).any():
         raise ArgumentError(
-            title, f"a variable of dtype {dtype} cannot hold these numbers", f'return ops.cast(ops.round(x), "{dtype}")'
+            f"the initializer {named(initializer)} gave {shown(given)} for the variable {path!r}",
+            f"a variable of dtype {dtype} cannot hold these numbers",
+            f'return ops.cast(ops.round(x), "{dtype}")',
         )
     return array
 

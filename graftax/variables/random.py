@@ -13,6 +13,15 @@ from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, Shape
 from graftax.variables import distributions, draws
 from graftax.variables.keys import get_random_seed as get_random_seed
+from graftax.variables.random_counts import binomial as binomial
+from graftax.variables.random_counts import geometric as geometric
+from graftax.variables.random_counts import multinomial as multinomial
+from graftax.variables.random_counts import poisson as poisson
+from graftax.variables.random_reals import cauchy as cauchy
+from graftax.variables.random_reals import dropout as dropout
+from graftax.variables.random_reals import logistic as logistic
+from graftax.variables.random_reals import multivariate_normal as multivariate_normal
+from graftax.variables.random_reals import student_t as student_t
 from graftax.variables.spec import sizes
 from graftax.variables.streams import Seed, key_of
 from graftax.variables.streams import SeedGenerator as SeedGenerator
@@ -22,18 +31,27 @@ __all__ = [
     "SeedGenerator",
     "bernoulli",
     "beta",
+    "binomial",
     "categorical",
+    "cauchy",
     "choice",
     "dirichlet",
+    "dropout",
     "exponential",
     "gamma",
+    "geometric",
     "get_random_seed",
     "gumbel",
     "laplace",
+    "logistic",
+    "multinomial",
+    "multivariate_normal",
     "normal",
+    "poisson",
     "randint",
     "set_random_seed",
     "shuffle",
+    "student_t",
     "truncated_normal",
     "uniform",
 ]
@@ -157,18 +175,30 @@ def categorical(logits: ArrayLike, shape: Shape | None = None, axis: int = -1, s
 
 
 @door
-def shuffle(x: ArrayLike, seed: Seed = None) -> Array:
+def shuffle(x: ArrayLike, axis: int = 0, seed: Seed = None) -> Array:
     """Return the rows of ``x`` in random order; an integer n stands for ``arange(n)``.
 
+    Args:
+        x: An array, or an integer.
+        axis: Along which axis the rows lie. Defaults to 0.
+        seed: As for `normal`.
+
     Raises:
-        ArgumentError: a single number that is no integer from 0 up.
+        ArgumentError: a single number that is no integer from 0 up, or there is no such axis.
 
     Example:
         >>> sorted(shuffle(4, seed=0).tolist())
         [0, 1, 2, 3]
     """
     rows = distributions.rows(x)
-    return registry.current().random.permutation(key_of(seed), rows)
+    number, axes = hyperparameters.axis(axis), 1 if isinstance(rows, int) else rows.ndim
+    if not -axes <= number < axes:
+        raise ArgumentError(f"axis={axis} of {axes}", "there is no such axis", "axis=0")
+    if not number % axes:
+        return registry.current().random.permutation(key_of(seed), rows)
+    numpy = registry.current().arrays.numpy
+    order = registry.current().random.permutation(key_of(seed), rows.shape[number])
+    return numpy.take(rows, order, number)  # type: ignore[no-any-return]
 
 
 @door

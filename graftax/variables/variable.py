@@ -12,7 +12,7 @@ import numpy as np
 from graftax.backend import registry
 from graftax.core.argument_kinds import checked_flag
 from graftax.core.dtypes import is_floating
-from graftax.core.errors import ArgumentError, AssignmentError, CompileError, ExportError
+from graftax.core.errors import ArgumentError, AssignmentError, CompileError, ExportError, StateError
 from graftax.core.free_sizes import any_free
 from graftax.core.roles import ROLES
 from graftax.core.short_traceback import door
@@ -329,7 +329,10 @@ class Variable(Leaf, Arithmetic):
         value = self.value
         if self.size > 8 or not self._storage.backend.arrays.is_concrete(value):
             return head + ")"
-        return f"{head}, value={self._storage.backend.arrays.to_numpy(value)})"
+        try:
+            return f"{head}, value={self._storage.backend.arrays.to_numpy(value)})"
+        except StateError:  # other processes have a part of it
+            return head + ")"
 
 
 _OWN = BOOKKEEPING | {"_storage"}

@@ -61,6 +61,7 @@ LAZY = {
     ): "h5py and orbax-checkpoint are optional: the extras graftax[h5] and graftax[orbax]",
     ("graftax.training.optional_libraries", "import_module"): "what extras bring is imported when it is used",
     ("graftax.checkpoint.remote_storage", "import_module"): "fsspec is optional: the extra graftax[fsspec]",
+    ("graftax.cli.export_show", "import_module"): "zipfile, which takes long and is needed for an artefact in one file",
     ("graftax.cli.main", "import_module"): "only the subcommand that was asked for is imported",
     (
         "graftax.training.whole.public_classes",

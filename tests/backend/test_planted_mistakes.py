@@ -182,6 +182,11 @@ MISTAKES: dict[str, tuple[Callable[[], Wrapper], str, set[str]]] = {
         "vectorizing/",
         {"vectorizing/levels"},
     ),
+    "an axis has a name that nobody gave it": (
+        lambda: of_jax(vectorizing={"named_axes": lambda: ("rows",)}),
+        "vectorizing/",
+        {"vectorizing/named axes"},
+    ),
     "one of the largest gets the gradient": (
         lambda: of_jax(arrays=space(JAX, max=one_winner)),
         "gradients/kinks/max with",

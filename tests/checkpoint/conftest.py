@@ -122,3 +122,14 @@ def saved(tmp_path):
         return path
 
     return save
+
+
+@pytest.fixture
+def attack(record_property):
+    """Notes an attack and how often it was made, for the table that tools/make_faults_table.py writes."""
+
+    def note(what, **counts):
+        for unit, count in counts.items():
+            record_property("attack", [what, unit.replace("_", " "), count])
+
+    return note

@@ -17,6 +17,7 @@ from graftax.checkpoint.loading import load
 from graftax.checkpoint.reader import Reader
 from graftax.checkpoint.verify import verify
 from graftax.core.errors import CorruptMetadata, LimitExceeded, StorageFailure
+from tests.checkpoint.attacks import FULL
 
 
 class Running:
@@ -128,14 +129,16 @@ def test_readers_beside_an_overwrite(tmp_path, toys, exchanges):
 
 
 @pytest.mark.parametrize("block", [(64 << 20) + 1, 1 << 62])
-def test_forged_blocks(tmp_path, toys, block):
+def test_forged_blocks(tmp_path, toys, block, attack):
+    attack(FULL, cases=1)
     index = commit(tmp_path / "c", toys.draft({"x": np.zeros(10)}))
     (tmp_path / "c" / "graph.msgpack").write_bytes(seal(encode(index._replace(block=block))))
     with pytest.raises(CorruptMetadata, match="67,108,864 bytes"):
         verify(tmp_path / "c")
 
 
-def test_sparse_files_that_claim_what_is_not_there(tmp_path, toys):
+def test_sparse_files_that_claim_what_is_not_there(tmp_path, toys, attack):
+    attack(FULL, cases=1)
     index = commit(tmp_path / "c", toys.draft({"x": np.zeros(512)}))
     grown = 40 << 30
     [file], [tensor] = index.files, index.tensors

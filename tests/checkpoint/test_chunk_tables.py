@@ -13,6 +13,7 @@ from graftax.checkpoint.names import GRAPH
 from graftax.checkpoint.reader import Reader
 from graftax.checkpoint.verify import verify
 from graftax.core.errors import CheckpointError, CorruptMetadata, TruncatedFile, UnsupportedValue
+from tests.checkpoint.attacks import DAMAGE
 
 
 def value(i, dtype="float32"):
@@ -70,10 +71,11 @@ def test_boxes_that_do_not_tile_are_refused_at_the_save(tmp_path, boxes):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_every_flip_and_cut_of_a_table_is_found(tmp_path):
+def test_every_flip_and_cut_of_a_table_is_found(tmp_path, attack):
     commit(tmp_path / "c", sharded(2, 2), inline=0)
     table = tmp_path / "c" / "chunks-00000-00000.table"
     good = table.read_bytes()
+    attack(DAMAGE, flips=len(good), cuts=5)
     for i in range(len(good)):
         table.write_bytes(good[:i] + bytes([good[i] ^ 1 << i % 8]) + good[i + 1 :])
         with pytest.raises(CheckpointError):

@@ -13,6 +13,7 @@ from graftax.checkpoint.loading import load
 from graftax.checkpoint.reader import Reader
 from graftax.checkpoint.verify import verify
 from graftax.core.errors import ArgumentError, DestinationExists, SaveError, StorageFailure, StorageFull
+from tests.checkpoint.attacks import FAILING
 
 OLD = {"x": np.arange(100.0)}
 NEW = {"x": np.arange(50.0), "y": np.arange(7, dtype="int8")}
@@ -83,7 +84,7 @@ OTHERS = sorted(set(errno.errorcode) - set(HOWS))
 
 
 @pytest.mark.parametrize("how", [*HOWS, *(pytest.param(number, marks=pytest.mark.slow) for number in OTHERS)])
-def test_the_nth_call_fails(tmp_path, toys, how):
+def test_the_nth_call_fails(tmp_path, toys, how, attack):
     folder = tmp_path / "f"
     folder.mkdir()
     commit(folder / "old", toys.draft(OLD))
@@ -108,6 +109,7 @@ def test_the_nth_call_fails(tmp_path, toys, how):
                 break
         assert same(folder / "old", OLD)
     assert fs.left > 0, "the protocol never ended"
+    attack(FAILING, failures=n - 1)
     assert failures >= 8 or how == "short"
 
 
@@ -122,7 +124,7 @@ def remove(path):
     "how",
     [errno.ENOSPC, errno.EIO, *(pytest.param(n, marks=pytest.mark.slow) for n in [*HOWS[1:3], *HOWS[4:-1], *OTHERS])],
 )
-def test_the_nth_call_of_an_overwrite_fails(tmp_path, toys, how, exchanges):
+def test_the_nth_call_of_an_overwrite_fails(tmp_path, toys, how, exchanges, attack):
     for n in range(1, 100):
         folder = tmp_path / f"{n}"
         commit(folder / "c", toys.draft(OLD))
@@ -139,6 +141,7 @@ def test_the_nth_call_of_an_overwrite_fails(tmp_path, toys, how, exchanges):
                 break
         commit(folder / "c", toys.draft(OLD), overwrite=True)
         assert same(folder / "c", OLD)
+    attack(FAILING, failures=n - 1)
     assert n > 12
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from graftax.checkpoint.commit import commit
+from tests.checkpoint.attacks import MISSING, OVERWRITE, SAVE
 from tests.checkpoint.crash_states import Disk, Look, explore, judge_replaced
 
 
@@ -29,21 +30,23 @@ def save_two(disk, toys):
     return begin
 
 
-def test_no_crash_loses_or_damages_anything(tmp_path, toys):
+def test_no_crash_loses_or_damages_anything(tmp_path, toys, attack):
     disk = Disk()
     count, wrong = explore(Look(tmp_path), disk, save_two(disk, toys), judge_new)
+    attack(SAVE, states=count)
     assert wrong == []
     assert count > 300
 
 
 @pytest.mark.parametrize("exchanges", [True, False])
-def test_no_crash_of_an_overwrite_loses_both(tmp_path, toys, exchanges):
+def test_no_crash_of_an_overwrite_loses_both(tmp_path, toys, exchanges, attack):
     disk = Disk(exchanges)
     commit("/c/c", small(toys, "old"), fs=disk)
     begin = len(disk.log)
     commit("/c/c", small(toys, "new"), overwrite=True, fs=disk)
     disk.mark("new")
     count, wrong = explore(Look(tmp_path), disk, begin, judge_replaced)
+    attack(OVERWRITE, states=count)
     assert wrong == []
     assert count > 300
 
@@ -97,7 +100,8 @@ class RenameFirst(Disk):
 
 
 @pytest.mark.parametrize("mutant", [NoDataSync, NoIndexSync, NoStagingSync, NoParentSync, RenameFirst])
-def test_a_protocol_with_a_step_missing_is_caught(tmp_path, toys, mutant):
+def test_a_protocol_with_a_step_missing_is_caught(tmp_path, toys, mutant, attack):
+    attack(MISSING, protocols=1)
     disk = mutant()
     _, wrong = explore(Look(tmp_path), disk, save_two(disk, toys), judge_new)
     assert wrong
@@ -117,7 +121,8 @@ class Hasty(Disk):
             super().fsync_dir(path)
 
 
-def test_an_overwrite_that_deletes_too_early_is_caught(tmp_path, toys):
+def test_an_overwrite_that_deletes_too_early_is_caught(tmp_path, toys, attack):
+    attack(MISSING, protocols=1)
     disk = Hasty()
     commit("/c/c", small(toys, "old"), fs=disk)
     begin = len(disk.log)

@@ -10,6 +10,7 @@ from graftax.checkpoint.commit import commit
 from graftax.checkpoint.local_storage import LocalStorage
 from graftax.checkpoint.local_writing import discard
 from graftax.checkpoint.verify import verify
+from tests.checkpoint.attacks import AFTERWARDS, BESIDE, DELETION, MISSING, PRUNE, SWEEP
 from tests.checkpoint.crash_states import Disk, Look, explore, judge_replaced, put_on_disk, states
 
 
@@ -36,9 +37,10 @@ def delete_one(disk, toys):
     return begin
 
 
-def test_no_crash_leaves_a_part_of_what_is_deleted(tmp_path, toys):
+def test_no_crash_leaves_a_part_of_what_is_deleted(tmp_path, toys, attack):
     disk = Disk()
     count, wrong = explore(Look(tmp_path), disk, delete_one(disk, toys), judge_deleted)
+    attack(DELETION, states=count)
     assert wrong == []
     assert count > 20
 
@@ -57,7 +59,8 @@ class Unlinking(Disk):
             super().fsync_dir(path)
 
 
-def test_a_deletion_in_the_wrong_order_is_caught(tmp_path, toys):
+def test_a_deletion_in_the_wrong_order_is_caught(tmp_path, toys, attack):
+    attack(MISSING, protocols=1)
     disk = Unlinking()
     _, wrong = explore(Look(tmp_path), disk, delete_one(disk, toys), judge_deleted)
     assert wrong
@@ -82,9 +85,10 @@ def prune_after_save(disk, toys):
     return begin
 
 
-def test_no_crash_of_a_prune_loses_both(tmp_path, toys):
+def test_no_crash_of_a_prune_loses_both(tmp_path, toys, attack):
     disk = Disk()
     count, wrong = explore(Look(tmp_path), disk, prune_after_save(disk, toys), judge_pruned)
+    attack(PRUNE, states=count)
     assert wrong == []
     assert count > 300
 
@@ -97,7 +101,8 @@ class NotDurable(Disk):
             super().fsync_dir(path)
 
 
-def test_a_prune_before_the_new_one_is_durable_is_caught(tmp_path, toys):
+def test_a_prune_before_the_new_one_is_durable_is_caught(tmp_path, toys, attack):
+    attack(MISSING, protocols=1)
     disk = NotDurable()
     _, wrong = explore(Look(tmp_path), disk, prune_after_save(disk, toys), judge_pruned)
     assert wrong
@@ -139,11 +144,12 @@ def all_are_dead(monkeypatch):
 
 
 @pytest.mark.parametrize("exchanges", [True, False])
-def test_a_sweep_after_any_crash_leaves_the_old_or_the_new(tmp_path, toys, exchanges, monkeypatch):
+def test_a_sweep_after_any_crash_leaves_the_old_or_the_new(tmp_path, toys, exchanges, monkeypatch, attack):
     all_are_dead(monkeypatch)
     disk = Disk(exchanges)
     begin = replace(disk, toys)
     found = list(swept_states(tmp_path, disk, begin, LocalStorage().sweep, 4))
+    attack(AFTERWARDS, states=len(found))
     assert {state for state, _ in found} == {"old", "new"}
     assert {state for state, done in found if done} == {"new"}
     assert len(found) > 40
@@ -156,14 +162,15 @@ class Careless(LocalStorage):
         discard(self.fs, f"{folder}/{name}", f"{folder}/.trash-0123456789abcdef")
 
 
-def test_a_sweep_that_throws_away_the_only_copy_is_caught(tmp_path, toys, monkeypatch):
+def test_a_sweep_that_throws_away_the_only_copy_is_caught(tmp_path, toys, monkeypatch, attack):
+    attack(MISSING, protocols=1)
     all_are_dead(monkeypatch)
     disk = Disk(exchanges=False)
     begin = replace(disk, toys)
     assert "absent" in {state for state, _ in swept_states(tmp_path, disk, begin, Careless().sweep, 4)}
 
 
-def test_no_crash_of_a_sweep_itself_loses_anything(tmp_path, toys, monkeypatch):
+def test_no_crash_of_a_sweep_itself_loses_anything(tmp_path, toys, monkeypatch, attack):
     """The sweep gives a copy that was put aside its name back; the power fails meanwhile."""
     all_are_dead(monkeypatch)
     disk = Disk()
@@ -184,11 +191,12 @@ def test_no_crash_of_a_sweep_itself_loses_anything(tmp_path, toys, monkeypatch):
         return None if "swept" not in done or whole.get("c") == "old" else "it has not its name back"
 
     count, wrong = explore(Look(tmp_path), disk, begin, judge)
+    attack(SWEEP, states=count)
     assert wrong == []
     assert count > 10
 
 
-def test_saves_beside_the_program_keep_to_the_protocol(tmp_path, toys):
+def test_saves_beside_the_program_keep_to_the_protocol(tmp_path, toys, attack):
     disk = Disk()
     commit("/c/c", small(toys, "old"), fs=disk)
     begin = len(disk.log)
@@ -197,6 +205,7 @@ def test_saves_beside_the_program_keep_to_the_protocol(tmp_path, toys):
     background.wait()
     disk.mark("new")
     count, wrong = explore(Look(tmp_path), disk, begin, judge_replaced)
+    attack(BESIDE, states=count)
     assert wrong == []
     assert count > 300
 
@@ -208,7 +217,9 @@ class Early(Background):
         return None
 
 
-def test_a_background_that_does_not_wait_is_caught(tmp_path, toys):
+def test_a_background_that_does_not_wait_is_caught(tmp_path, toys, attack):
+    attack(MISSING, protocols=1)
+
     class Slow(Disk):
         def fsync_dir(self, path):
             if path == "/c":

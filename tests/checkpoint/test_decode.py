@@ -24,6 +24,7 @@ from graftax.core.errors import (
     PathViolation,
     UnsafeCheckpoint,
 )
+from tests.checkpoint.attacks import DAMAGE
 
 
 def variable(tensor):
@@ -91,19 +92,22 @@ def test_bit_flips_in_the_index_are_found(checkpoint):
 
 
 @pytest.mark.slow
-def test_every_bit_flip_in_the_index_is_found(checkpoint):
+def test_every_bit_flip_in_the_index_is_found(checkpoint, attack):
     _, path = checkpoint
     good = (path / GRAPH).read_bytes()
+    attack(DAMAGE, flips=8 * len(good))
     for bit in range(8 * len(good)):
         data = bytearray(good)
         data[bit // 8] ^= 1 << bit % 8
         damaged(path, bytes(data))
 
 
-def test_truncations_of_the_index_are_found(checkpoint):
+def test_truncations_of_the_index_are_found(checkpoint, attack):
     _, path = checkpoint
     good = (path / GRAPH).read_bytes()
-    for size in (*range(0, len(good), 7), len(good) - 1):
+    sizes = (*range(0, len(good), 7), len(good) - 1)
+    attack(DAMAGE, cuts=len(sizes))
+    for size in sizes:
         damaged(path, good[:size])
     damaged(path, good + b"\x00")
 

@@ -14,6 +14,7 @@ from graftax.checkpoint.local_storage import LocalStorage
 from graftax.checkpoint.manager import CheckpointManager
 from graftax.checkpoint.verify import verify
 from graftax.core.errors import AsyncSaveFailed, StorageFailure, StorageFull
+from tests.checkpoint.attacks import FAILING, FULL
 from tests.checkpoint.test_commit import Failing
 
 ARRAYS = {"x": np.arange(100.0)}
@@ -23,7 +24,7 @@ ALL = [*NUMBERS, *(pytest.param(number, marks=pytest.mark.slow) for number in OT
 
 
 @pytest.mark.parametrize("how", ALL)
-def test_the_nth_call_of_a_deletion_fails(tmp_path, toys, how):
+def test_the_nth_call_of_a_deletion_fails(tmp_path, toys, how, attack):
     for n in range(1, 20):
         folder = tmp_path / f"{n}"
         commit(folder / "c", toys.draft(ARRAYS))
@@ -40,11 +41,12 @@ def test_the_nth_call_of_a_deletion_fails(tmp_path, toys, how):
         LocalStorage().sweep(str(folder))
         assert set(os.listdir(folder)) <= {"c", "d"}
         assert not verify(folder / "d").problems
+    attack(FAILING, failures=n - 1)
     assert n > 4
 
 
 @pytest.mark.parametrize("how", ALL)
-def test_the_nth_call_of_a_sweep_fails(tmp_path, toys, how, monkeypatch):
+def test_the_nth_call_of_a_sweep_fails(tmp_path, toys, how, monkeypatch, attack):
     monkeypatch.setattr("graftax.checkpoint.local_storage.is_alive", lambda record, age: False)
     for n in range(1, 20):
         folder = tmp_path / f"{n}"
@@ -59,11 +61,12 @@ def test_the_nth_call_of_a_sweep_fails(tmp_path, toys, how, monkeypatch):
         assert not verify(folder / "c").problems
         if fs.fired is None:
             break
+    attack(FAILING, failures=n - 1)
     assert n > 4
 
 
 @pytest.mark.parametrize("beside", [False, True])
-def test_the_nth_call_of_a_manager_fails(tmp_path, toys, beside, monkeypatch):
+def test_the_nth_call_of_a_manager_fails(tmp_path, toys, beside, monkeypatch, attack):
     """A save and the prune after it: the newest whole one is never lost."""
     for n in range(1, 40):
         folder = tmp_path / f"{n}"
@@ -85,6 +88,7 @@ def test_the_nth_call_of_a_manager_fails(tmp_path, toys, beside, monkeypatch):
         assert os.listdir(folder) == ["step-3"]
         if fs.fired is None:
             break
+    attack(FAILING, failures=n - 1)
     assert n > 15
 
 
@@ -105,7 +109,8 @@ def small_disk(tmp_path):
 
 
 @pytest.mark.parametrize("knows", [True, False], ids=["asked", "not asked"])
-def test_a_disk_that_is_full(small_disk, toys, knows, monkeypatch):
+def test_a_disk_that_is_full(small_disk, toys, knows, monkeypatch, attack):
+    attack(FULL, cases=2)
     if not knows:
         monkeypatch.setattr(FileSystem, "free", lambda self, path: 1 << 40)
     commit(small_disk / "c", toys.draft(ARRAYS))
@@ -118,7 +123,9 @@ def test_a_disk_that_is_full(small_disk, toys, knows, monkeypatch):
     commit(small_disk / "d", toys.draft(ARRAYS))
 
 
-def test_a_folder_that_may_only_be_read(tmp_path, toys):
+def test_a_folder_that_may_only_be_read(tmp_path, toys, attack):
+    attack(FULL, cases=1)
+
     class ReadOnly(FileSystem):
         def create(self, path):
             raise OSError(errno.EROFS, os.strerror(errno.EROFS), path)

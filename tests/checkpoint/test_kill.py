@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from tests.checkpoint.attacks import KILLED
+
 # One process without threads imports once and forks a saver for each round. The saver writes the number of each save
 # into a pipe when the call has returned.
 PROGRAM = """
@@ -93,12 +95,12 @@ print(json.dumps({"rounds": rounds, "returned": returned, "swept": swept, "check
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["overwrite", "manager", "async", "refer"])
-def test_killed_at_any_moment(tmp_path, mode):
+def test_killed_at_any_moment(tmp_path, mode, attack):
     run = [sys.executable, "-W", "error", "-c", PROGRAM, mode, "100", str(tmp_path)]
     done = subprocess.run(run, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    print(mode, found)
+    attack(KILLED, rounds=found["rounds"], swept=found["swept"])
     assert found["returned"] > 20
     assert found["swept"] > 10
 

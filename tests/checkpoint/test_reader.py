@@ -21,6 +21,7 @@ from graftax.core.errors import (
     PathViolation,
     TruncatedFile,
 )
+from tests.checkpoint.attacks import DAMAGE
 
 DATA = "data-00000-00000.safetensors"
 ARRAYS = {"x": np.arange(1000.0), "y": np.arange(7, dtype="int8")}
@@ -102,7 +103,8 @@ def test_a_file_cut_after_it_was_measured_is_truncated(path):
             load(reader, [0])
 
 
-def test_flips_in_the_data_are_found_and_named(path):
+def test_flips_in_the_data_are_found_and_named(path, attack):
+    attack(DAMAGE, flips=40)
     good = (path / DATA).read_bytes()
     for bit in random.Random(0).sample(range(8 * 4096, 8 * len(good)), 40):
         data = bytearray(good)
@@ -114,7 +116,8 @@ def test_flips_in_the_data_are_found_and_named(path):
         assert [type(problem) for problem in problems] == [CorruptData]
 
 
-def test_flips_in_a_header_change_no_value_and_are_reported(path):
+def test_flips_in_a_header_change_no_value_and_are_reported(path, attack):
+    attack(DAMAGE, flips=40)
     good = (path / DATA).read_bytes()
     for bit in random.Random(0).sample(range(8 * 4096), 40):
         data = bytearray(good)

@@ -149,3 +149,17 @@ def test_show_imports_no_array_library(run: Run) -> None:
         "assert code == 0 and not {'jax', 'numpy', 'msgpack'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
+
+
+def test_an_onnx_file_is_written_beside(run: Run) -> None:
+    arguments = ["save", "prog.py:build", "net", "--input", "batch 3", "--no-check", "--onnx", "net.onnx", "--json"]
+    code, out, err = run(*arguments)
+    assert code == 0, err
+    assert Path("net.onnx").stat().st_size > 100
+    assert "onnx" in json.loads(out)
+    Path("prog.py").write_text(PROGRAM.replace('"predict":', '"score":'))
+    sys.modules.pop("prog", None)
+    code, _, err = run("save", "prog.py:pair", "pair", "--no-check", "--onnx", "pair.onnx")
+    assert code == 2
+    assert "an ONNX file has one function" in err
+    assert not Path("pair").exists()

@@ -124,14 +124,15 @@ def test_positions_are_counted(start):
             layers.RotaryEmbedding(dtype=dtype)(np.ones((1, 2, 1, 2), "float32"), start=start)
 
 
-def test_a_cache_without_what_is_visible_shows_all_and_takes_masks_later():
-    layer = layers.MultiHeadAttention(2, 4)
+def test_a_cache_of_keys_values_and_position_alone():
+    layer = gx.layers.MultiHeadAttention(2, 4)
     x = np.random.default_rng(0).normal(size=(2, 3, 8)).astype("float32")
-    wanted = layer(x, use_causal_mask=True)
-    empty = layer.make_cache(2, 5)
-    out, cache = layer(x, cache=layers.AttentionCache(empty.key, empty.value, empty.position))
+    expected = layer(x, use_causal_mask=True)
+    empty = layer.make_cache(2, 4)
+    cache = gx.layers.AttentionCache(empty.key, empty.value, empty.position)
+    out, cache = layer(x[:, :2], cache=cache)
     assert cache.visible is None
-    np.testing.assert_allclose(out, wanted, rtol=1e-5, atol=1e-6)
-    mask = np.array([[True], [False]])
-    _, masked = layer(x[:, :1], cache=cache, mask=mask)
-    np.testing.assert_array_equal(masked.visible[:, :4], [[True] * 4, [True] * 3 + [False]])
+    np.testing.assert_allclose(out, expected[:, :2], atol=1e-6)
+    out, cache = layer(x[:, 2:], query_mask=np.array([[True], [False]]), cache=cache)
+    assert cache.visible.tolist() == [[True] * 4, [True, True, False, True]]
+    np.testing.assert_allclose(out[0], expected[0, 2:], atol=1e-6)

@@ -31,6 +31,30 @@ def test_areas_are_those_of_keras(keras, weights, curve, summation, points):
     compared(metrics.AUC(**options), keras.metrics.AUC(**options), weights)
 
 
+LABELS = [
+    {"multi_label": True},
+    {"multi_label": True, "num_labels": 3, "label_weights": [0.2, 0.0, 2.0]},
+    {"label_weights": [0.2, 0.0, 2.0]},
+]
+
+
+@pytest.mark.parametrize("weights", [None, ROWS], ids=["plain", "weighted"])
+@pytest.mark.parametrize("curve", ["ROC", "PR"])
+@pytest.mark.parametrize("labels", LABELS, ids=["each", "weighted labels", "weighted elements"])
+def test_areas_of_labels_are_those_of_keras(keras, weights, curve, labels):
+    assert P.shape[-1] == 3
+    compared(metrics.AUC(curve=curve, **labels), keras.metrics.AUC(curve=curve, **labels), weights)
+
+
+def test_the_area_of_labels_is_the_mean_of_their_areas():
+    alone = [float(metrics.AUC()(Y[:, i], P[:, i])) for i in range(3)]
+    assert float(metrics.AUC(multi_label=True)(Y, P)) == pytest.approx(np.mean(alone), abs=1e-6)
+    weighted = metrics.AUC(multi_label=True, label_weights=[1, 0, 3])
+    assert float(weighted(Y, P)) == pytest.approx((alone[0] + 3 * alone[2]) / 4, abs=1e-6)
+    with pytest.raises(ShapeError, match="the metric has curves of 3"):
+        weighted.update(Y[:, :2], P[:, :2])
+
+
 def test_areas_of_logits_are_those_of_keras(keras):
     logits = np.log(P / (1 - P + 1e-6) + 1e-6)
     ours, theirs = metrics.AUC(from_logits=True), keras.metrics.AUC(from_logits=True)
@@ -158,6 +182,10 @@ def test_fit_shows_them():
         (lambda: metrics.AUC(1), "num_thresholds=1"),
         (lambda: metrics.AUC(curve="PRC"), "'ROC', 'PR'"),
         (lambda: metrics.AUC(summation_method="mean"), "'minoring'"),
+        (lambda: metrics.AUC(num_labels=3), "without multi_label"),
+        (lambda: metrics.AUC(multi_label=True, num_labels=0), "num_labels=0"),
+        (lambda: metrics.AUC(multi_label=True, num_labels=2, label_weights=[1.0]), "1 label_weights"),
+        (lambda: metrics.AUC(label_weights=[-1.0]), "a weight from 0 up"),
         (lambda: metrics.AUC(thresholds=[2.0]), "a list that parts probabilities"),
         (lambda: metrics.AUC()([1, 0], [3.0, -1.0]), "from_logits=True"),
         (lambda: metrics.FBetaScore("mean"), "'macro'"),

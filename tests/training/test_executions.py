@@ -5,8 +5,10 @@ import pytest
 
 import graftax as gx
 from graftax import layers, ops
+from graftax.core import tree
 from graftax.core.errors import ArgumentError
-from graftax.training.executions import grouped, stacked
+from graftax.training.groups import Group, grouped, groups_of, stacked
+from graftax.training.sources.array_source import ArraySource
 
 pytestmark = pytest.mark.optimized
 X = np.sin(np.arange(36, dtype="float32")).reshape(18, 2)
@@ -80,6 +82,24 @@ def test_groups_are_of_one_kind_and_of_two_lengths():
     whole = stacked([(gx.ops.ones(2), {"n": np.float32([1])}), (gx.ops.zeros(2), {"n": np.float32([2])})])
     assert whole[0].tolist() == [[1, 1], [0, 0]]
     assert whole[1]["n"].tolist() == [[1], [2]]
+
+
+@pytest.mark.parametrize(
+    ("rows", "steps", "start"), [(24, 9, 0), (22, 9, 0), (22, 9, 2), (6, 5, 0), (3, 4, 1), (24, None, 0)]
+)
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_groups_of_arrays_are_those_of_their_batches(rows, steps, start, shuffle):
+    x = {"a": np.arange(rows), "b": [np.arange(2 * rows).reshape(rows, 2)]}
+    source = ArraySource(x, np.arange(rows), None, 4, shuffle, steps)
+    for epoch in range(3):
+        found = list(groups_of(source, epoch, start, 3))
+        expected = [Group(group, None, len(group)) for group in grouped(source.epoch(epoch, start), 3)]
+        assert [len(group) for group in found] == [len(group) for group in expected]
+        for one, other in zip(found, expected, strict=True):
+            for a, b in zip(
+                tree.flatten([one.stacked(), one[:]]), tree.flatten([other.stacked(), other[:]]), strict=True
+            ):
+                np.testing.assert_array_equal(a, b)
 
 
 @pytest.mark.parametrize("size", [0, -1, 2.0, True, "auto"])

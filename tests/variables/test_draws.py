@@ -20,6 +20,8 @@ CASES: dict[str, tuple[Any, float, float]] = {
     "gamma": (lambda shape, **o: random.gamma(shape, 3.5, **o), 3.5, 3.5),
     "gamma below 1": (lambda shape, **o: random.gamma(shape, 0.3, **o), 0.3, 0.3),
     "beta": (lambda shape, **o: random.beta(shape, 2.0, 0.5, **o), 0.8, 1 / (6.25 * 3.5)),
+    "logistic": (lambda shape, **o: random.logistic(shape, 1.0, 0.5, **o), 1.0, 0.25 * math.pi**2 / 3),
+    "student_t": (lambda shape, **o: random.student_t(shape, 9.0, **o), 0.0, 9 / 7),
     "dirichlet": (lambda shape, **o: random.dirichlet((*shape, 2), [2.0, 0.5], **o)[..., 0], 0.8, 1 / (6.25 * 3.5)),
 }
 each = pytest.mark.parametrize(("draw", "mean", "variance"), CASES.values(), ids=CASES.keys())

@@ -18,6 +18,7 @@ from graftax.backend.jax import ctc, neural, packing, tracing, windows
 from graftax.backend.neural import Padding
 from graftax.core import free_sizes
 from graftax.core.dtypes import is_complex
+from graftax.core.errors import StateError
 from graftax.core.typedefs import Array, DTypeLike, Shape
 
 _config: Any = jax.config
@@ -81,8 +82,21 @@ class JaxArrays:
         return name if _config.jax_enable_x64 else NARROW.get(name, name)
 
     def to_numpy(self, x: Array) -> np.ndarray[Any, Any]:
-        """Return the values on the host; read-only."""
-        return np.asarray(x)
+        """Return the values on the host; read-only.
+
+        Raises:
+            StateError: a part of them is with other processes only.
+        """
+        try:
+            return np.asarray(x)
+        except RuntimeError as error:
+            if getattr(x, "is_fully_addressable", True):
+                raise
+            raise StateError(
+                f"the values of an array of shape {tuple(x.shape)}, of which this process has a part only",
+                "the others have the rest, and would have to take part at the same time",
+                "distribution.gather(x) in all processes; or gx.checkpoint.read of a checkpoint",
+            ) from error
 
     def eager(self) -> AbstractContextManager[None]:
         """Run operations on concrete arrays now within the block, even while tracing."""
@@ -110,9 +124,11 @@ class JaxArrays:
         groups: int,
         input_dilation: Shape | None = None,
     ) -> Any:
-        """Convolve, channels last; few input channels go through one matrix product."""
+        """Convolve, channels last; on a CPU, few input channels and each by itself take other forms."""
         if groups == 1 and input_dilation is None and windows.prefers_matmul(kernel.shape):
             return windows.conv_by_matmul(x, kernel, strides, padding, dilation)
+        if input_dilation is None and windows.prefers_slices(x.shape[-1], kernel.shape, groups):
+            return windows.conv_by_slices(x, kernel, strides, padding, dilation)
         space = "DHW"[5 - x.ndim :]
         if any(map(free_sizes.any_free, padding)):  # JAX pads by a free size, but not inside of a convolution
             edges: Any = [(0, 0, 0), *((low, high, 0) for low, high in padding), (0, 0, 0)]
@@ -173,6 +189,20 @@ class JaxArrays:
     def standardize(self, x: Array, axes: tuple[int, ...], epsilon: float) -> Any:
         """Return ``(x - mean) / sqrt(variance + epsilon)`` over axes."""
         return neural.standardize(x, axes, epsilon)
+
+    def attention_kernel(
+        self,
+        query: Any,
+        key: Any,
+        value: Any,
+        mask: Any,
+        bias: Any,
+        scale: float,
+        is_causal: bool,
+        implementation: str,
+    ) -> Any:
+        """Attend by a kernel of `jax.nn.dot_product_attention`."""
+        return neural.attention_kernel(query, key, value, mask, bias, scale, is_causal, implementation)
 
     def attention(self, query: Any, key: Any, value: Any, mask: Any, bias: Any) -> Any:
         """Return ``softmax(query @ key^T + bias) @ value``; 0 where everything is masked."""

@@ -39,6 +39,18 @@ class JaxDevices:
         manager: AbstractContextManager[Any] = jax.default_device(None if device is None else self._find(device))
         return manager
 
+    def move(self, x: Any, device: str | None) -> Any:
+        """Return the values on a device, None for the default one; gradients of what follows go the same way back."""
+        return jax.device_put(x, _default() if device is None else self._find(device))
+
+    def find(self, device: str) -> str:
+        """Return the whole name of a device.
+
+        Raises:
+            ArgumentError: there is no such device.
+        """
+        return _name(self._find(device))
+
     def _find(self, device: str) -> _Device:
         wanted = device.lower() if ":" in device else f"{device.lower()}:0"
         for candidate in _all():
@@ -49,6 +61,12 @@ class JaxDevices:
     def wait(self, x: Any) -> Any:
         """Block until every array of the structure is computed, and return it."""
         return jax.block_until_ready(x)
+
+
+def _default() -> Any:
+    """Return the device of the innermost scope, else the first."""
+    found = jax.config.jax_default_device
+    return jax.local_devices()[0] if found is None or isinstance(found, str) else found
 
 
 def _all() -> list[_Device]:

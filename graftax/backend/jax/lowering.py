@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import math
+import re
 from functools import cached_property
 from typing import Any
+
+_KINDS = ("all-gather", "all-reduce", "reduce-scatter", "all-to-all", "collective-permute", "collective-broadcast")
+_COLLECTIVE = re.compile(rf"^\s*(?:ROOT )?%?\S+ = (\(.*?\)|\S+) ({'|'.join(_KINDS)})(-start)?\(", re.MULTILINE)
+_ARRAY = re.compile(r"\b([a-z]+)(\d*)(?:e\d\w*)?\[([\d,]*)\]")
 
 
 class JaxLowering:
@@ -36,6 +42,30 @@ class JaxLowering:
         costs = self._compiled.cost_analysis()
         return float(costs.get("flops", 0.0)), float(costs.get("bytes accessed", 0.0))
 
+    def collectives(self) -> list[tuple[str, int]]:
+        """Return the kind of each collective operation, and the bytes of what it gives on a device."""
+        return collectives_in(str(self._compiled.as_text()))
+
     @cached_property
     def _compiled(self) -> Any:
         return self._lowered.compile()
+
+
+def collectives_in(text: str) -> list[tuple[str, int]]:
+    """Return the kinds of collective operations in the text of a compiled program, and the bytes of what each gives.
+
+    Example:
+        >>> collectives_in("  %all-reduce.1 = (f32[8]{0}, bf16[4,2]{1,0}) all-reduce(%a, %b), channel_id=1")
+        [('all-reduce', 48)]
+    """
+    found = []
+    for results, kind, start in _COLLECTIVE.findall(text):
+        sizes = [_bytes(*array) for array in _ARRAY.findall(results)]
+        if start and len(sizes) > 1 and kind != "all-reduce":  # what came in stands before what goes out
+            sizes = sizes[len(sizes) // 2 :]
+        found.append((kind, sum(sizes)))
+    return found
+
+
+def _bytes(kind: str, bits: str, sizes: str) -> int:
+    return max(int(bits or 8), 8) // 8 * math.prod(int(size) for size in sizes.split(",") if size)

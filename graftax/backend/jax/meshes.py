@@ -69,6 +69,34 @@ class JaxMeshes:
             return None
         return cast(Mesh, x.sharding.mesh) if isinstance(x.sharding, NamedSharding) else None
 
+    def local_parts(self, sharding: Any, axis: int) -> int:
+        """Return how many different parts its devices have."""
+        shape = (*(1,) * axis, len(sharding.device_set))
+        spec = sharding.spec
+        indices = NamedSharding(sharding.mesh, PartitionSpec(*spec[: axis + 1])).addressable_devices_indices_map(shape)
+        return len({repr(index) for index in indices.values()})
+
+    def joined_rows(self, x: np.ndarray[Any, Any], sharding: Any) -> Any:
+        """Return `jax.make_array_from_process_local_data`."""
+        return jax.make_array_from_process_local_data(sharding, owned(x))
+
+    def for_shards(
+        self, function: Callable[[list[Any]], list[Any]], mesh: Mesh, taken: Sequence[Axes], given: Any
+    ) -> Callable[[list[Any]], list[Any]]:
+        """Return `jax.shard_map` of the function."""
+        outs = [PartitionSpec(*axes) for axes in given] if isinstance(given, list) else PartitionSpec(*given)
+        ins = ([PartitionSpec(*axes) for axes in taken],)
+        return cast(Any, jax.shard_map(function, mesh=cast(Any, mesh), in_specs=ins, out_specs=outs))
+
+    def varying(self, x: Any, axes: tuple[str, ...]) -> Any:
+        """Return `jax.lax.pcast`, over the axes along which they are known to be the same."""
+        same = tuple(axis for axis in axes if axis not in jax.typeof(x).manual_axis_type.varying)
+        return jax.lax.pcast(x, same, to="varying") if same else x
+
+    def mean_of_shards(self, x: Any, axes: tuple[str, ...]) -> Any:
+        """Return `jax.lax.pmean`."""
+        return jax.lax.pmean(x, axes)
+
     def gather(self, x: Any) -> np.ndarray[Any, Any]:
         """Return the whole values on the host."""
         if not isinstance(x, jax.Array) or x.is_fully_addressable:

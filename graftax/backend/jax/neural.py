@@ -9,6 +9,8 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from graftax.core.errors import BackendCapabilityError, DTypeError
+
 _LOWEST = -1e38  # as good as -inf for 32 bits and more, but differences are finite
 
 
@@ -54,6 +56,41 @@ def attention(
     if mask is not None:
         total = jnp.where(total == 0, 1, total)
     return (jnp.matmul(weights.astype(dtype), value) / total.astype(dtype)).astype(dtype)
+
+
+def attention_kernel(
+    query: jax.Array,
+    key: jax.Array,
+    value: jax.Array,
+    mask: jax.Array | None,
+    bias: jax.Array | None,
+    scale: float,
+    is_causal: bool,
+    implementation: str,
+) -> Any:
+    """Attend by the kernel of JAX that is asked for.
+
+    Raises:
+        BackendCapabilityError: it is a kernel for GPUs, and there is none.
+        DTypeError: it is one for half precision alone.
+    """
+    if implementation == "cudnn":
+        if (device := jax.default_backend()) != "gpu":
+            raise BackendCapabilityError(
+                f"attention with implementation='cudnn' on {device}",
+                "it is a kernel for GPUs of NVIDIA",
+                "implementation=None, which runs everywhere, or 'xla'",
+            )
+        if query.dtype not in (jnp.float16, jnp.bfloat16):
+            raise DTypeError(
+                f"attention of dtype {query.dtype} with implementation='cudnn'",
+                "this kernel is one for half precision",
+                'dtype="mixed_bfloat16" of the layer, ops.cast(x, "bfloat16"), or implementation=None',
+            )
+    chosen: Any = implementation
+    return jax.nn.dot_product_attention(
+        query, key, value, bias, mask, scale=scale, is_causal=is_causal, implementation=chosen
+    )
 
 
 def _wide(dtype: Any) -> Any:

@@ -34,7 +34,7 @@ _NEEDED = (
     ("jax._src.config", "trace_context"),
     ("jax._src.distributed.global_state", "client process_id num_processes preemption_sync_manager"),
     ("jax._src.xla_bridge", "backends_are_initialized"),
-    ("jax._src.core", "pytype_aval_mappings Trace Ref eval_trace trace_ctx"),
+    ("jax._src.core", "pytype_aval_mappings Trace Ref eval_trace trace_ctx get_axis_env"),
     ("jax._src.core.Trace", "process_primitive process_custom_jvp_call process_custom_vjp_call stage_value"),
     ("jax._src.core.trace_ctx", "trace set_trace"),
     ("jax.extend.core", "Primitive Jaxpr ClosedJaxpr Literal set_current_trace"),
@@ -55,6 +55,11 @@ def missing(root: object) -> list[str]:
             here = getattr(here, part, None)
         found += [f"{place}.{name}" for name in names.split() if not hasattr(here, name)]
     return found
+
+
+def named_axes() -> tuple[str, ...]:
+    """Return the names of the axes that maps around this code have given names to."""
+    return tuple(name for name in private.get_axis_env().axis_sizes if isinstance(name, str))
 
 
 def check(root: Any) -> None:

@@ -188,6 +188,14 @@ class JaxTransforms(JaxControl):
                 jax.vmap(function)(rows) if chunk_size is None else jax.lax.map(function, rows, batch_size=chunk_size)
             )
 
+    def named_axes(self) -> tuple[str, ...]:
+        """Return the names of axes of `jax.vmap`, `jax.pmap` and `jax.shard_map` around this code."""
+        return tracing.named_axes()
+
+    def sum_over_axes(self, x: Array, names: tuple[str, ...]) -> Array:
+        """Return the sum over all that runs beside it along those axes."""
+        return jax.lax.psum(x, names) if names else x
+
     def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Compile the function."""
         return jax.jit(function)

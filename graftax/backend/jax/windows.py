@@ -17,6 +17,7 @@ from graftax.core.typedefs import Shape
 _FEW_CHANNELS = 4
 _SMALL_KERNEL = 9
 _SMALL_WINDOW = 16
+_DEPTHWISE_WINDOW = 49
 
 
 def prefers_matmul(kernel: Shape) -> bool:
@@ -34,6 +35,32 @@ def conv_by_matmul(x: jax.Array, kernel: jax.Array, strides: Shape, padding: Pad
     padded = jnp.pad(x, [(0, 0), *padding, (0, 0)])
     patches = jnp.concatenate(_slices(padded, tuple(window), strides, dilation), axis=-1)
     return jnp.matmul(patches, kernel.reshape(-1, out))
+
+
+def prefers_slices(channels: int, kernel: Shape, groups: int) -> bool:
+    """Tell whether a sum of products with shifted arrays beats XLA's convolution: each channel by itself, on CPU.
+
+    3 x 3 over (16, 32, 32, 64): forward 2.1 ms against 25, with both gradients 29 against 84; 7 x 7 likewise. A GPU has
+    kernels for it.
+    """
+    alone = groups == channels > 1 and kernel[-2] == 1
+    return alone and math.prod(kernel[:-2]) <= _DEPTHWISE_WINDOW and jax.default_backend() == "cpu"
+
+
+def conv_by_slices(x: jax.Array, kernel: jax.Array, strides: Shape, padding: Padding, dilation: Shape) -> Any:
+    """Convolve each channel with kernels of its own, as a sum over the places in the window."""
+    *window, _, out = kernel.shape
+    dtype = jnp.promote_types(x.dtype, kernel.dtype)
+    wide = jnp.promote_types(dtype, jnp.float32) if jnp.issubdtype(dtype, jnp.floating) else dtype  # to add up in
+    padded = jnp.pad(x, [(0, 0), *padding, (0, 0)]).astype(wide)
+    if (copies := out // x.shape[-1]) > 1:
+        padded = jnp.repeat(padded, copies, axis=-1)
+    factors = kernel.astype(wide).reshape(-1, out)
+    slices = _slices(padded, tuple(window), strides, dilation)
+    total = slices[0] * factors[0]
+    for one, factor in zip(slices[1:], factors[1:], strict=True):
+        total = total + one * factor
+    return total.astype(dtype)
 
 
 def pool(

@@ -14,6 +14,7 @@ from graftax.backend.neural import Padding
 from graftax.backend.numpy import ctc, special, windows
 from graftax.backend.numpy.namespace import NumpyNamespace, canonical, is_wide, quiet, unshared
 from graftax.core.dtypes import is_complex
+from graftax.core.errors import BackendCapabilityError
 from graftax.core.typedefs import Array, DTypeLike, Shape
 
 
@@ -156,6 +157,24 @@ class NumpyArrays:
         centred = x - self.numpy.mean(x, axes, keepdims=True)
         variance = self.numpy.mean(self.numpy.square(centred), axes, keepdims=True)
         return centred * self.rsqrt(variance + epsilon)
+
+    def attention_kernel(
+        self,
+        query: object,
+        key: object,
+        value: object,
+        mask: object,
+        bias: object,
+        scale: float,
+        is_causal: bool,
+        implementation: str,
+    ) -> Any:
+        """Raise: there are no kernels."""
+        raise BackendCapabilityError(
+            f"attention with implementation={implementation!r}",
+            "the numpy backend has no kernels",
+            'implementation=None, or graftax.backend.use("jax")',
+        )
 
     def attention(self, query: Any, key: Any, value: Any, mask: Array | None, bias: Array | None) -> Any:
         """Return ``softmax(query @ key^T + bias) @ value``; 0 where everything is masked."""

@@ -30,6 +30,19 @@ class NumpyDevices:
             raise ArgumentError(f"device {device!r}", "the numpy backend computes on the host only", '"cpu:0"')
         return x
 
+    def move(self, x: Any, device: str | None) -> Any:
+        """Return the array itself."""
+        return x if device is None else self.put(x, device)
+
+    def find(self, device: str) -> str:
+        """Return ``"cpu:0"``.
+
+        Raises:
+            ArgumentError: the device is not the host.
+        """
+        self.put(None, device)
+        return "cpu:0"
+
     def scope(self, device: str | None) -> AbstractContextManager[None]:
         """Do nothing: everything is on the host."""
         if device is not None:

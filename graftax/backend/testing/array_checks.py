@@ -262,12 +262,16 @@ def _devices(kit: Kit) -> None:
     assert all(":" in name for name in names), f"names such as cpu:0, not {names}"
     for name in names:
         kit.close(devices.put(kit.array(X), name), X, f"put on {name}")
+        assert devices.find(name) == name, f"find({name!r}) is {devices.find(name)!r}"
+        kit.close(devices.move(devices.move(kit.array(X), name), None), X, f"moved to {name} and back")
         with devices.scope(name):
             kit.close(kit.array(X) + 1, X + 1, f"computed on {name}")
     with devices.scope(None):
         kit.close(kit.array(X) + 1, X + 1, "computed on the default device")
     with raises(ArgumentError):
         devices.put(kit.array(X), "abacus:0")
+    with raises(ArgumentError):
+        devices.find("abacus:0")
     kit.close(devices.wait([kit.array(X)])[0], X, "wait")
 
 

@@ -97,6 +97,19 @@ def _levels_of_rows(kit: Kit) -> None:
     assert vectorizing.level() is outside, "the level after map_rows is not the one before"
 
 
+def _named_axes(kit: Kit) -> None:
+    vectorizing = kit.backend.vectorizing
+    seen: list[Any] = []
+
+    def row(x: Any) -> Any:
+        seen.append(vectorizing.named_axes())
+        return vectorizing.sum_over_axes(x, ())
+
+    found = vectorizing.map_rows(row, kit.array(X))
+    assert (seen[0], vectorizing.named_axes()) == ((), ()), "nobody has given the axis of map_rows a name"
+    kit.close(found, X, "sum_over_axes without an axis")
+
+
 CHECKS = [
     *rows(
         "tracing",
@@ -106,5 +119,5 @@ CHECKS = [
         shapes=_shapes,
         checks_at_once=_checks_at_once,
     ),
-    *rows("vectorizing", map_rows=_map_rows, levels=_levels_of_rows),
+    *rows("vectorizing", map_rows=_map_rows, levels=_levels_of_rows, named_axes=_named_axes),
 ]

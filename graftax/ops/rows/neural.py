@@ -7,8 +7,9 @@ conv_transpose(x, kernel: SameDType, strides: Sizes = 1, padding: Padding = 'val
     The transpose of conv, channels last.
 max_pool(x, window: Sizes, strides: Sizes | None = None, padding: Padding = 'valid'): Maximum over windows.
 dot_product_attention(query, key: SameDType, value: SameDType, mask: Array | None = None,
-    bias: Array | None = None, scale: Real | None = None, is_causal: Flag = False):
-    Attention over values.
+    bias: Array | None = None, scale: Real | None = None, is_causal: Flag = False,
+    implementation: AttentionKernel | None = None):
+    Attention over values; implementation chooses the kernel of the library, such as 'cudnn' on a GPU.
 average_pool(x, window: Sizes, strides: Sizes | None = None, padding: Padding = 'valid'):
     Take the mean over windows, of what is no padding.
 adaptive_average_pool(x, size: Sizes): Take the mean over windows of such sizes and strides that a size comes out.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, MutableMapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from graftax.core.errors import ArgumentTypeError
 from graftax.core.keywords import Constructed
@@ -80,6 +80,9 @@ class Callback(Constructed):
     For a callback of Keras its plain attributes are saved that changed since training began: numbers, texts, arrays,
     lists and dicts of these.
 
+    With several processes each runs its own callbacks; one whose class says ``main_only = True`` is run by process 0
+    alone, such as those that write files or send numbers away.
+
     Example:
         >>> import numpy as np, graftax as gx
         >>> class Stop(Callback):
@@ -91,6 +94,9 @@ class Callback(Constructed):
         >>> len(model.fit(x, x[:, :1], epochs=5, verbose=0, callbacks=[Stop()]).epoch)
         1
     """
+
+    main_only: ClassVar[bool] = False
+    """Whether process 0 alone runs it, of several."""
 
     model: Model
     params: dict[str, Any]

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from graftax.core.errors import ArgumentTypeError, GraftaxError
+from graftax.distribution.processes import is_main
 from graftax.training.callbacks.callback import Callback, Logs
 
 if TYPE_CHECKING:
@@ -65,7 +66,8 @@ class CallbackList:
     """
 
     def __init__(self, callbacks: Sequence[Callback], model: Model, params: dict[str, Any]) -> None:
-        self.callbacks = list(callbacks)
+        here = is_main()
+        self.callbacks = [one for one in callbacks if here or not getattr(one, "main_only", False)]
         self.params = params
         self._hooks: dict[str, list[Callable[..., None]]] = {}
         for callback in self.callbacks:

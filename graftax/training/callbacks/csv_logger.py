@@ -38,6 +38,8 @@ class CSVLogger(Callback):
         ['epoch,loss,learning_rate', '0,1.0,0.0', '1,1.0,0.0']
     """
 
+    main_only = True
+
     def __init__(self, filename: str | os.PathLike[str], separator: str = ",", append: bool = False) -> None:
         super().__init__()
         if not isinstance(filename, str | os.PathLike):

@@ -9,6 +9,7 @@ import numpy as np
 from graftax.core.errors import ArgumentError
 from graftax.training.callbacks.callback import Callback, Logs
 from graftax.training.callbacks.monitor import Monitor
+from graftax.training.spread import whole
 from graftax.training.weights import restore_weights, weights_of
 
 
@@ -90,7 +91,7 @@ class EarlyStopping(Callback):
         if is_better or self.best_epoch is None:
             self.best_epoch = epoch
             if self.restore_best_weights:
-                self.best_weights = [np.array(v.numpy()) for v in weights_of(self.model)]
+                self.best_weights = [np.array(whole(v._gx_stored)) for v in weights_of(self.model)]
         if is_better:
             self.best = current
             if self.baseline is None or self.monitor.is_better(current, self.baseline):

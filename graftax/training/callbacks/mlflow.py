@@ -29,6 +29,8 @@ class MLflow(Callback):
         {'width': 64}
     """
 
+    main_only = True
+
     def __init__(
         self, run_name: str | None = None, parameters: Mapping[str, Any] | None = None, every: int = 0
     ) -> None:

@@ -6,6 +6,7 @@ import os
 from contextlib import ExitStack
 from typing import Any
 
+from graftax.backend.rendezvous import several
 from graftax.checkpoint.manager import CheckpointManager
 from graftax.checkpoint.preemption import Preemption
 from graftax.core.errors import ArgumentError, CheckpointError, StateError
@@ -112,7 +113,7 @@ class ModelCheckpoint(Callback):
 
     def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
         """End training if the system asks for it."""
-        if self._preemption is not None and self._preemption.came:
+        if self._preemption is not None and self._preemption.comes_at(self.params["step"]):
             self.model.stop_training = True
 
     def on_train_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
@@ -138,9 +139,9 @@ class ModelCheckpoint(Callback):
         self._entered.close()
 
     def on_exception(self, error: BaseException) -> None:
-        """Save what the last step left, unless it was saving that failed."""
+        """Save what the last step left, unless it was saving that failed; of several processes, others go on."""
         self._entered.close()
-        if self.manager is not None and not isinstance(error, CheckpointError):
+        if self.manager is not None and not isinstance(error, CheckpointError) and several() is None:
             self._save({}, competes=False)
             self.manager.wait()
 

@@ -40,6 +40,11 @@ class Progress(Callback):
         self._done = 0
         self._total: int | None = None
 
+    @property
+    def is_silent(self) -> bool:
+        """Return True if it shows nothing, whatever happens."""
+        return self._verbose == 0
+
     # --- training ---------------------------------------------------------------------------------------------------
 
     def on_train_begin(self, logs: Logs | None = None) -> None:

@@ -47,6 +47,8 @@ class TensorBoard(Callback):
         'epoch'
     """
 
+    main_only = True
+
     def __init__(
         self,
         log_dir: str | os.PathLike[str] = "logs",

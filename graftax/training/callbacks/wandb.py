@@ -35,6 +35,8 @@ class WandB(Callback):
         ['epoch', 'epoch/learning_rate', 'epoch/loss', 'step']
     """
 
+    main_only = True
+
     def __init__(
         self,
         project: str | None = None,

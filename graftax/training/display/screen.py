@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Callable
+from typing import Any
 
 
 class Screen:
@@ -19,6 +21,9 @@ class Screen:
         self.prints = verbose != 0
         self.seconds_between = 0.1 if self._terminal else 0.5
         self._open = 0  # columns of the line that can be written over
+        # a notebook keeps every line of a stream, also those that were written over; of a display, its last state
+        self._display = _display() if self.is_moving and not self._terminal else None
+        self._shown: Any = None
 
     @property
     def width(self) -> int | None:
@@ -38,11 +43,18 @@ class Screen:
 
     def show(self, line: str) -> None:
         """Write a line that the next one replaces."""
+        if self._display is not None:
+            self._update(line)
+            return
         self._write(f"\r{line}{' ' * (self._open - len(line))}")
         self._open = len(line)
 
     def finish(self, line: str) -> None:
         """Write a line that stays."""
+        if self._display is not None:
+            self._update(line)
+            self._shown = None
+            return
         over = f"\r{line}{' ' * (self._open - len(line))}" if self._open else line
         self._write(f"{over}\n")
         self._open = 0
@@ -58,6 +70,13 @@ class Screen:
         if self._open:
             self._write("\n")
             self._open = 0
+        self._shown = None
+
+    def _update(self, line: str) -> None:
+        if self._shown is None and self._display is not None:
+            self._shown = self._display(_Line(line), display_id=True)
+        elif self._shown is not None:
+            self._shown.update(_Line(line))
 
     def _write(self, text: str) -> None:
         try:
@@ -65,6 +84,21 @@ class Screen:
             sys.stdout.flush()
         except (BrokenPipeError, ValueError):  # nobody reads any more, which is no reason to stop training
             self.prints = self.is_moving = False
+
+
+class _Line:
+    """A line as a notebook shows it."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+def _display() -> Callable[..., Any] | None:
+    """Return what shows an output in a notebook, which gives a handle that changes it."""
+    return getattr(sys.modules.get("IPython.display"), "display", None)
 
 
 def _is_terminal() -> bool:

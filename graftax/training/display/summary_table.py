@@ -65,7 +65,8 @@ class Summary:
         self.other_bytes = sum(map(_bytes, others))
         self.optimizer = _optimizer_of(model)
         self.optimizer_bytes = sum(map(_bytes, _kept_by(self.optimizer)))
-        self.unbuilt = [layer._gx_path or layer.name for layer in unbuilt_below(model)]
+        unbuilt = unbuilt_below(model)
+        self.unbuilt = [one._gx_path or one.name for one in unbuilt if one is not model or len(unbuilt) == 1]
 
     @property
     def totals(self) -> list[str]:
@@ -79,7 +80,8 @@ class Summary:
         if self.optimizer_bytes:
             lines.append(f"optimizer {type(self.optimizer).__name__}: {bytes_text(self.optimizer_bytes)}")
         if self.unbuilt:
-            lines.append(f"not built: {len(self.unbuilt)} layers; model(x[:1]), or model.build_for(x[:1]), builds them")
+            count = f"{len(self.unbuilt)} layer{'s' if len(self.unbuilt) > 1 else ''}"
+            lines.append(f"not built: {count}; model(x[:1]), or model.build_for(x[:1]), builds them")
         return lines
 
     def __str__(self) -> str:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from graftax.core import tree
 from graftax.core.errors import DataError
 from graftax.training.arrays import as_arrays, count_rows, take_rows
 from graftax.training.batch import NAMES, Batch, pack
@@ -36,6 +38,7 @@ class ArraySource:
         self._data = (as_arrays(x, "x"), as_arrays(y, "y"), finite_weights(sample_weight))
         self.rows = count_rows(**dict(zip(NAMES, self._data, strict=True)))
         self._batch_size = batch_size
+        self._full = min(batch_size, self.rows)
         self.shuffle = shuffle
         self._seed = get_random_seed()
         self._per_pass = math.ceil(self.rows / batch_size)
@@ -56,16 +59,49 @@ class ArraySource:
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
         """The batches of an epoch, from a batch on."""
+        return (self._batch(rows) for rows, _ in self._rows_of(number, start))
+
+    def _rows_of(self, number: int, start: int) -> Iterator[tuple[Any, bool]]:
+        """The rows of each batch, and whether they are as many as they can be."""
         first = number * self.steps
         order: Any = None
         for position in range(first + start, first + self.steps):
             number_of_pass, step = divmod(position, self._per_pass)
             if step == 0 or position == first + start:
                 order = self._order(number_of_pass)
-            rows: Any = slice(step * self._batch_size, (step + 1) * self._batch_size)
-            if order is not None:
-                rows = order[rows]
-            yield pack(*(take_rows(part, rows) for part in self._data))
+            begin = step * self._batch_size
+            rows = slice(begin, min(begin + self._batch_size, self.rows))
+            yield rows if order is None else order[rows], rows.stop - begin == self._full
+
+    def _batch(self, rows: Any) -> Batch:
+        return pack(*(take_rows(part, rows) for part in self._data))
+
+    def epoch_in_groups(self, number: int, start: int, size: int) -> Iterator[tuple[Batch, int]]:
+        """The same, ``size`` batches at once where as many follow each other that are full, and how many they are.
+
+        Their arrays have an axis of batches before the others; a batch that comes alone has none.
+        """
+        held: list[Any] = []
+        for rows, is_full in self._rows_of(number, start):
+            if not is_full:
+                yield from ((self._batch(one), 1) for one in [*held, rows])
+                held = []
+                continue
+            held.append(rows)
+            if len(held) == size:
+                yield self._together(held), size
+                held = []
+        yield from ((self._batch(one), 1) for one in held)
+
+    def _together(self, held: list[Any]) -> Batch:
+        if isinstance(held[0], slice):
+            follow = all(one.stop == other.start for one, other in pairwise(held))
+            rows: Any = slice(held[0].start, held[-1].stop) if follow else np.concatenate([np.r_[one] for one in held])
+        else:
+            rows = np.concatenate(held)
+        found = self._batch(rows)
+        shape = (len(held), self._full)
+        return tree.map_structure(lambda leaf: None if leaf is None else leaf.reshape(*shape, *leaf.shape[1:]), found)  # type: ignore[no-any-return]
 
     def _order(self, number_of_pass: int) -> np.ndarray[Any, Any] | None:
         if not self.shuffle:

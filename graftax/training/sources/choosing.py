@@ -7,7 +7,10 @@ from collections.abc import Iterable, Mapping
 from os import PathLike
 from typing import Any
 
+from graftax.backend.rendezvous import several
 from graftax.core.errors import DataError
+from graftax.distribution.processes import process_count
+from graftax.distribution.rows import Rows
 from graftax.training.arrays import as_arrays, count_rows, cut_rows, is_arrays
 from graftax.training.batch import NAMES, Parts, is_list_of_batches, parts_of_validation
 from graftax.training.class_weights import ClassWeights
@@ -32,17 +35,20 @@ def make_source(
     Raises:
         DataError: an iterable together with ``y`` or ``sample_weight``, or something else altogether.
     """
+    rows = x if isinstance(x, Rows) else None
+    if rows is not None:
+        x = rows.batches
     if isinstance(y, str):
         x, y = with_columns(x, y)
     if x is None:
         raise DataError("x is None", "there is nothing to iterate over", "model.fit(x, y), or model.fit(batches)")
-    if is_arrays(x) and not (is_list_of_batches(x) and (y is None or isinstance(x[0], tuple))):
+    if rows is None and is_arrays(x) and not (is_list_of_batches(x) and (y is None or isinstance(x[0], tuple))):
         if class_weights is not None:
             y = as_arrays(y, "y")
             class_weights.require_all(y)
             sample_weight = class_weights.times(y, as_arrays(sample_weight, "sample_weight"))
         return ArraySource(x, y, sample_weight, 32 if batch_size is None else batch_size, shuffle, steps)
-    if has_index(x):
+    if rows is None and has_index(x):
         by_batch = gives_batches(x, batch_size)
         _refuse_beside(x, y, sample_weight, batch_size if by_batch else None)
         return IndexedSource(x, None if by_batch else batch_size or 32, shuffle, steps, class_weights)
@@ -51,7 +57,14 @@ def make_source(
     if isinstance(x, list | tuple) and not is_list_of_batches(x):
         raise _no_data(x)
     _refuse_beside(x, y, sample_weight, batch_size)
-    return IterableSource(x, steps, class_weights)
+    if rows is None and several() is not None:
+        raise DataError(
+            f"a {type(x).__name__} of batches, in {process_count()} processes",
+            "each has an iterable of its own, and nothing says whether their rows are the same",
+            "gx.distribution.LocalRows(batches) where each process yields its own rows, GlobalRows(batches) where each "
+            "yields all of them",
+        )
+    return IterableSource(x, steps, class_weights, rows is not None and rows.are_local)
 
 
 def _refuse_beside(x: object, y: object, sample_weight: object, batch_size: int | None) -> None:

@@ -22,12 +22,18 @@ class IterableSource:
         batches: Yields ``x``, ``(x, y)`` or ``(x, y, sample_weight)``; lists do as well as tuples.
         steps: Batches in an epoch; all there are, unless told.
         class_weights: Weights for the rows, by the class of their target.
+        are_local: Whether the rows are those of this process, and others have others.
     """
 
     def __init__(
-        self, batches: Iterable[Any], steps: int | None = None, class_weights: ClassWeights | None = None
+        self,
+        batches: Iterable[Any],
+        steps: int | None = None,
+        class_weights: ClassWeights | None = None,
+        are_local: bool = False,
     ) -> None:
         self._batches: Any = batches
+        self.are_local = are_local
         self.goes_on = isinstance(batches, Iterator)
         self.remembers = False  # whether the state after each batch is kept, for a checkpoint
         self._class_weights = class_weights
@@ -129,6 +135,7 @@ class IterableSource:
             mark = next((mark for done, mark in self._marks if done == index), None)
         else:
             mark = self._marks[-1][1] if self._marks else None
+        mark = None if self.are_local else mark  # of this process alone
         return {"read": self._read - ahead, "place": place, "pass": begin, "mark": mark}
 
     def set_state(self, state: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ from graftax.variables.variable import Variable
 
 
 class Memory(NamedTuple):
-    """What a compiled program holds, in bytes; the device must have all but ``donated`` at once.
+    """What a compiled program holds on a device, in bytes; it must have all but ``donated`` at once.
 
     Example:
         >>> Memory(arguments=8, results=8, donated=8, temporary=4, code=0).peak
@@ -56,6 +56,20 @@ class Cost(NamedTuple):
         return self.flops / self.bytes_accessed if self.bytes_accessed else 0.0
 
 
+class Collective(NamedTuple):
+    """How often devices do something together in one run of a compiled program.
+
+    Example:
+        >>> Collective(count=2, bytes=64)
+        Collective(count=2, bytes=64)
+    """
+
+    count: int
+    """Operations in the program; one in the body of a loop counts once."""
+    bytes: int
+    """Bytes that they give on one device."""
+
+
 class Lowered:
     """What `CompiledFunction.lower` returns: one trace, not run. ``print`` it for an overview.
 
@@ -94,6 +108,18 @@ class Lowered:
         """Return what one run costs; this compiles, unless `memory` has."""
         return Cost(*self._lowering.cost())
 
+    @cached_property
+    def collectives(self) -> dict[str, Collective]:
+        """Return what devices do together, by kind, such as ``"all-gather"``; this compiles, unless `memory` has.
+
+        Empty for a program on one device.
+        """
+        found: dict[str, Collective] = {}
+        for kind, size in self._lowering.collectives():
+            count, total = found.get(kind, (0, 0))
+            found[kind] = Collective(count + 1, total + size)
+        return found
+
     def __str__(self) -> str:
         memory, cost = self.memory, self.cost
         rows = [
@@ -104,6 +130,9 @@ class Lowered:
             ("reused", _size(memory.donated)),
             ("one run", f"{cost.flops:,.0f} flops, {_size(int(cost.bytes_accessed))} moved"),
         ]
+        if self.collectives:
+            told = (f"{one.count} {kind}, {_size(one.bytes)}" for kind, one in self.collectives.items())
+            rows.append(("between devices", "; ".join(told)))
         return "\n".join([f"{self.function}, compiled", *(f"  {name:<20}{value}" for name, value in rows)])
 
     def __repr__(self) -> str:

@@ -36,7 +36,13 @@ def before_first_run(entry: Entry, leaves: Sequence[object]) -> None:
     """Look at a program and the arguments of its first run, if it is spread over a mesh."""
     cells = [*entry.kept, *entry.written]
     if (anchor := _anchor(cells)) is not None:
-        anchor.before_first_run(cells, leaves, bool(entry.written))
+        anchor.before_first_run(cells, leaves, bool(entry.written), lambda: _text(entry, leaves))
+
+
+def _text(entry: Entry, leaves: Sequence[object]) -> str:
+    """Return the program as it goes to the compiler."""
+    taken, kept = ([cell.buffer for cell in cells] for cells in (entry.taken(), entry.kept))
+    return entry.program.lower(taken, kept, list(leaves)).text()
 
 
 def _same(one: Home | None, other: Home | None) -> bool:

@@ -11,7 +11,7 @@ from graftax.core.errors import ArgumentError, GradientError
 from graftax.core.typedefs import unwrap
 from graftax.core.wrapping import function_name
 from graftax.variables.graph.module import Module
-from graftax.variables.state.storage import Storage
+from graftax.variables.state.storage import Storage, frames
 from graftax.variables.variable import Variable
 
 
@@ -48,6 +48,8 @@ def value_of(source: Any) -> Any:
 
 def at_home(storages: Iterable[Storage], gradients: Iterable[Any]) -> list[Any]:
     """Return gradients with respect to Variables that lie as their Variables do."""
+    if frames.top is not None and frames.top.shards():  # each device has a gradient of its own
+        return list(gradients)
     found = []
     for storage, gradient in zip(storages, gradients, strict=True):
         home = storage.home

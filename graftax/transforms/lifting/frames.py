@@ -214,3 +214,8 @@ class Around:
         # computed there, so that a weight that is an expression is computed once, not in each run of the part
         with registry.current().tracing.at(self.level), frames.replaced(self._frames):
             return storage.read()
+
+    def gathered(self, storage: Storage) -> Array:
+        """Return the value there, whole where devices keep parts of it."""
+        with registry.current().tracing.at(self.level), frames.replaced(self._frames):
+            return storage.as_computed(storage.read())

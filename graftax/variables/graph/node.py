@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterator
+from types import FunctionType
 from typing import Any, TypeAlias, cast
 
 from graftax.core.errors import ArgumentError
@@ -179,20 +180,31 @@ def holds_node(value: object, seen: set[int] | None = None) -> bool:
 
 def own_nodes(module: Node) -> Iterator[tuple[tuple[Edge, ...], Node]]:
     """Yield the Nodes that a Module holds itself, directly or in containers."""
-    seen: set[int] = set()
-
-    def visit(edges: tuple[Edge, ...], value: object) -> Iterator[tuple[tuple[Edge, ...], Node]]:
-        if isinstance(value, Node):
-            yield edges, value
-        elif isinstance(value, list | tuple | dict) and id(value) not in seen:
-            seen.add(id(value))
-            for edge, element in items_of(value):
-                yield from visit((*edges, edge), element)
-
     skip = ignored(type(module))
+    seen: set[int] = set()
     for name, value in list(module.__dict__.items()):
-        if name not in skip:
-            yield from visit((name,), value)
+        if type(value) in _PLAIN or name in skip:
+            continue
+        if isinstance(value, Node):
+            yield (name,), value
+        elif isinstance(value, _CONTAINERS):
+            yield from _nodes_in((name,), value, seen)
+
+
+def _nodes_in(edges: tuple[Edge, ...], container: Any, seen: set[int]) -> Iterator[tuple[tuple[Edge, ...], Node]]:
+    if id(container) in seen:
+        return
+    seen.add(id(container))
+    for edge, element in items_of(container):
+        if isinstance(element, Node):
+            yield (*edges, edge), element
+        elif isinstance(element, _CONTAINERS):
+            yield from _nodes_in((*edges, edge), element, seen)
+
+
+# every walk looks at every attribute of every Module: the types of most values tell that there is no Node in them
+_PLAIN = frozenset({type(None), bool, int, float, str, FunctionType, weakref.ref})
+_CONTAINERS = (list, tuple, dict)
 
 
 def own(owner: Node, edges: tuple[Edge, ...], node: Node) -> None:

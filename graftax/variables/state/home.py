@@ -7,7 +7,7 @@ lies on the default device; where a program has others, it gets one that is not 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from graftax.backend.meshes import Mesh
@@ -71,8 +71,10 @@ class Home(Protocol):
         """Return the home of what has none of its own, in a program of what has this one."""
         ...
 
-    def before_first_run(self, cells: Sequence[Housed], arguments: Sequence[Any], writes: bool) -> None:
-        """Look at what a program reads and assigns, and at its arguments; raise or warn if that cannot be meant."""
+    def before_first_run(
+        self, cells: Sequence[Housed], arguments: Sequence[Any], writes: bool, text: Callable[[], str]
+    ) -> None:
+        """Look at what a program reads, assigns and gets, and at its text; raise or warn if that cannot be meant."""
         ...
 
 

@@ -78,6 +78,10 @@ class Frame:
         if self.parent is not None:
             self.parent.group(storages)
 
+    def shards(self) -> tuple[str, ...]:
+        """Return the axes of a mesh over which the code runs once for each device, on its share; none by default."""
+        return self.parent.shards() if self.parent is not None else ()
+
     def mesh(self) -> Mesh | None:
         """Return the mesh over which the program lies that is being traced, as far as that is known."""
         return self.parent.mesh() if self.parent is not None else None
@@ -206,7 +210,7 @@ class Storage:
 
     def as_computed(self, value: Array) -> Array:
         """Return the value as a program computes with it: gathered, where each device keeps a part."""
-        if self.home is None or frames.top is None or not tracer_of(self.backend, value):
+        if self.home is None or frames.top is None or not tracer_of(self.backend, value) or frames.top.shards():
             return value
         return self.backend.meshes.constrain(value, self.home.computed)
 

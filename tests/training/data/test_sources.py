@@ -1,5 +1,7 @@
 """Data sets by index, stored arrays, columns by name, and loaders that change their mind."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -252,3 +254,46 @@ def test_a_missing_column_is_named():
         line().fit(X, y="label", verbose=0)
     with pytest.raises(ArgumentError, match="an input, a target or a weight"):
         gx.data.columns(batches, x="label", y="label")
+
+
+class Eager:
+    """A tensor as TensorFlow's: NumPy makes an array of it, while its shape and dtype are of classes of its own."""
+
+    def __init__(self, value):
+        self._value = value
+        self.shape = SimpleNamespace(rank=value.ndim, as_list=lambda: list(value.shape))
+        self.dtype = SimpleNamespace(name=str(value.dtype), as_numpy_dtype=value.dtype.type)
+
+    def numpy(self):
+        return self._value
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self._value, dtype)
+
+    def __len__(self):
+        return len(self._value)
+
+
+class Stream:
+    """What a ``tf.data.Dataset`` has that fit looks at: it starts anew, and may not know its length."""
+
+    def __init__(self, form, knows=True):
+        self._form, self._knows = form, knows
+
+    def __iter__(self):
+        return (self._form(Eager(X[i : i + 2]), Eager(Y[i : i + 2])) for i in range(0, 5, 2))
+
+    def __len__(self):
+        if not self._knows:
+            raise TypeError("The dataset length is unknown.")
+        return 3
+
+
+@pytest.mark.parametrize("knows", [True, False])
+def test_streams_of_tensors_as_those_of_tf_data(knows):
+    pairs = Stream(lambda x, y: (x, y), knows)
+    assert losses(line(0.1), pairs, epochs=2) == losses(line(0.1), X, Y, epochs=2, batch_size=2, shuffle=False)
+    assert line().evaluate(pairs, verbose=0) == {"loss": 6}
+    assert len(line().fit(pairs, validation_data=pairs, epochs=2, verbose=0).history["val_loss"]) == 2
+    assert losses(line(), Stream(lambda x, y: {"x": x, "label": y}, knows), y="label") == [6]
+    assert line().predict(Stream(lambda x, y: x, knows), verbose=0).shape == (5, 1)

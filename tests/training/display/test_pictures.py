@@ -1,8 +1,7 @@
-"""plot_history, plot_model, memory_report, Profiler."""
+"""plot_history, memory_report, Profiler."""
 
 import gzip
 import json
-from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
@@ -31,30 +30,6 @@ def test_curves_of_training_and_validation_share_axes(tmp_path):
         gx.plot_history({})
     with pytest.raises(ArgumentTypeError, match="fit returned"):
         gx.plot_history([1.0])
-
-
-def test_a_drawing_has_a_box_for_each_layer_inside_of_its_own(tmp_path):
-    model = gx.Sequential([layers.Dense(3), gx.Sequential([layers.Dense(2), layers.Dense(2)]), layers.Dense(1)])
-    model(np.ones((1, 4), "float32"))
-    drawing = gx.plot_model(model, tmp_path / "model.svg")
-    root = ET.fromstring(drawing._repr_svg_())
-    boxes = [
-        tuple(float(box.get(name)) for name in ("x", "y", "width", "height"))
-        for box in root.iter("{http://www.w3.org/2000/svg}rect")
-    ]
-    assert len(boxes) == 1 + 5
-    outer, inner = boxes[2], boxes[3:5]
-    for x, y, width, high in inner:
-        assert outer[0] <= x
-        assert x + width <= outer[0] + outer[2]
-        assert outer[1] <= y
-        assert y + high <= outer[1] + outer[3]
-    assert boxes[5][1] >= outer[1] + outer[3]
-    assert boxes[5][1] + boxes[5][3] <= boxes[0][1] + boxes[0][3]
-    assert (tmp_path / "model.svg").read_text() == drawing.svg
-    assert gx.plot_model(model, expand=1).svg.count("<rect") == 4
-    with pytest.raises(ArgumentTypeError, match="draws layers"):
-        gx.plot_model("model")
 
 
 def test_memory_is_told_before_a_step_is_run():

@@ -147,6 +147,35 @@ def test_t9_a_long_epoch_in_a_file_tells_once_a_minute(capsys, monkeypatch):
     assert [text.split("  ")[1] for text in lines] == ["3/5", "5/5", "5/5"]
 
 
+def test_t9_a_notebook_keeps_one_line_an_epoch(capsys, monkeypatch):
+    """What is shown is changed in place, and beside it callbacks may print."""
+    shell = SimpleNamespace(kernel=object())
+    displays = []
+
+    class Handle:
+        def __init__(self, first):
+            self.states = [repr(first)]
+            displays.append(self)
+
+        def update(self, line):
+            self.states.append(repr(line))
+
+    def display(line, display_id):
+        assert display_id is True
+        return Handle(line)
+
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=display))
+    model = line()
+    says = gx.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: print("says"))
+    model.fit(X, Y, batch_size=1, epochs=2, validation_data=(X, Y), callbacks=[says])
+    model.predict(X)
+    assert capsys.readouterr().out == "says\nsays\n"
+    assert [one.states[-1].partition("  ")[0] for one in displays] == ["epoch 1/2", "epoch 2/2", "predict"]
+    assert "val" in displays[0].states[-1]
+    assert len(displays[0].states) > 1
+
+
 def test_t9_in_a_notebook_the_line_moves(capsys, monkeypatch):
     shell = SimpleNamespace(kernel=object())
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))

@@ -1,0 +1,133 @@
+"""Exported programs against the compiled functions that they were made of, how long an export takes, and its bytes.
+
+``python -m benchmarks.export`` prints the table of section 13 of the design: ratios of calls, seconds, kilobytes.
+"""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+import graftax as gx
+from graftax import layers
+from graftax.export import Signature, Spec
+
+
+class Target(NamedTuple):
+    """What is measured, and what it should be."""
+
+    name: str
+    found: float
+    most: float
+    unit: str
+
+    def __str__(self) -> str:
+        mark = "" if self.found <= self.most else "  above the target"
+        return f"{self.name:<58}{self.found:>9.2f} {self.unit:<3} (at most {self.most:g}){mark}"
+
+
+def mlp() -> tuple[gx.Model, Any]:
+    return gx.Sequential([layers.Dense(256, "relu"), layers.Dense(256, "relu"), layers.Dense(10)]), Spec("batch 64")
+
+
+def cnn() -> tuple[gx.Model, Any]:
+    body = [layers.Conv2D(16, 3, padding="same", activation="relu"), layers.MaxPooling2D(2)]
+    return gx.Sequential([*body, layers.Conv2D(32, 3), layers.Flatten(), layers.Dense(10)]), Spec("batch 16 16 3")
+
+
+class Writer(gx.Model):
+    """Two blocks of a language model."""
+
+    def __init__(self, units: int = 64) -> None:
+        super().__init__()
+        self.table = layers.Embedding(256, units)
+        self.blocks = [layers.TransformerEncoder(4 * units, 4) for _ in range(2)]
+        self.head = layers.Dense(256)
+
+    def call(self, tokens: Any) -> Any:
+        x = self.table(tokens)
+        for block in self.blocks:
+            x = block(x)
+        return self.head(x)
+
+
+def writer() -> tuple[gx.Model, Any]:
+    return Writer(), Spec("batch time", "int32", (0, 255))
+
+
+def training_step() -> tuple[dict[str, Signature], Any]:
+    model = gx.Sequential([layers.Dense(32, "gelu"), layers.Dropout(0.3), layers.BatchNormalization(), layers.Dense(3)])
+    optimizer = gx.optimizers.Adam(gx.optimizers.schedules.CosineDecay(1e-2, 1000))
+    loss = gx.losses.SparseCategoricalCrossentropy(from_logits=True)
+
+    def step(x: Any, y: Any) -> Any:
+        run = gx.value_and_grad(lambda: loss(y, model(x, training=True)), wrt=model.trainable_variables)
+        value, gradients = run()
+        optimizer.apply(gradients, model.trainable_variables)
+        return value
+
+    model(np.ones((2, 8), "float32"))
+    one = Signature(step, Spec("batch 8"), Spec("batch", "int32", (0, 2)), assigns=True)
+    return {"step": one}, {"model": model, "optimizer": optimizer}
+
+
+def call_ratio(folder: Path, model: gx.Model, batch: int, rounds: int) -> float:
+    """The time of a call of the artefact over that of the compiled model; the median of interleaved rounds."""
+    artefact = gx.export.load(folder)
+    spec = artefact.predict.about["inputs"][0]
+    x = jax.numpy.asarray(np.random.default_rng(0).normal(size=(batch, *spec["shape"][1:])).astype("float32"))
+    compiled = gx.jit(lambda x: model(x, training=False))
+    contestants: list[Callable[[], Any]] = [lambda: artefact.predict(x), lambda: compiled(x)]
+    times: list[list[float]] = [[], []]
+    for _ in range(rounds):
+        for run, found in zip(contestants, times, strict=True):
+            run()
+            began = time.perf_counter()
+            for _ in range(10):
+                jax.block_until_ready(run())
+            found.append(time.perf_counter() - began)
+    return statistics.median(a / b for a, b in zip(*times, strict=True))
+
+
+def measure(rounds: int = 31) -> list[Target]:
+    """All rows, in order."""
+    found = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        sizes = {"MLP": (mlp, 5), "CNN": (cnn, 9), "language model": (writer, 30)}
+        for title, (make, most) in sizes.items():
+            model, spec = make()
+            began = time.perf_counter()
+            report = gx.export.save(folder / title, model, spec, check=False)
+            took = time.perf_counter() - began
+            found.append(Target(f"code of the program: {title}", report.signatures["predict"].bytes / 1e3, most, "kB"))
+            if title == "MLP":
+                for batch in (1, 64):
+                    ratio = call_ratio(folder / title, model, batch, rounds)
+                    found.append(Target(f"call of the artefact over gx.jit: {title}, batch {batch}", ratio, 1.05, ""))
+            if title == "language model":
+                found.append(Target("export of two blocks, not compared", took, 2.0, "s"))
+        signatures, roots = training_step()
+        report = gx.export.save(folder / "step", signatures, roots=roots, check=False)
+        found.append(Target("code of the program: training step", report.signatures["step"].bytes / 1e3, 40, "kB"))
+        command = [sys.executable, "-m", "graftax", "export", "show", str(folder / "MLP")]
+        times = []
+        for _ in range(max(3, rounds // 6)):
+            began = time.perf_counter()
+            subprocess.run(command, check=True, capture_output=True)
+            times.append(time.perf_counter() - began)
+        found.append(Target("graftax export show", 1e3 * min(times), 120, "ms"))
+    return found
+
+
+if __name__ == "__main__":
+    print(*measure(), sep="\n")

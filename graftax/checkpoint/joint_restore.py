@@ -1,0 +1,49 @@
+"""A restore by several processes: all give their Variables the values of one checkpoint, or none does."""
+
+from __future__ import annotations
+
+from graftax.backend.rendezvous import Rendezvous, several
+from graftax.checkpoint.checksums import digest
+from graftax.checkpoint.matching import Match
+from graftax.checkpoint.reader import Reader
+
+
+class JointRestore:
+    """The two points at which processes wait for each other: before values are assigned, and after."""
+
+    def __init__(self) -> None:
+        processes = several()
+        self._meetings = [] if processes is None else [Rendezvous(processes, f"restore, {part}") for part in _PARTS]
+
+    def ready(self, reader: Reader, match: Match) -> None:
+        """Wait until all have read what they need; nothing is changed yet.
+
+        Raises:
+            ProcessError: another one could not, or would restore something else.
+        """
+        if self._meetings:
+            pairs = sorted((place.path, match.paths[node]) for place, node in match.pairs.items())
+            things = [
+                ("the checkpoint", f"{reader.path} (save {reader.index.save_id.hex()})"),
+                ("what is restored", f"{len(pairs)} values, {digest(repr(pairs).encode()):016x}"),
+            ]
+            self._meetings.pop(0).agree(things, "the same checkpoint and arguments in every process")
+
+    def done(self) -> None:
+        """Wait until all have assigned.
+
+        Raises:
+            ProcessError: another one could not.
+        """
+        if self._meetings:
+            meeting = self._meetings.pop(0)
+            meeting.agree([], "")
+            meeting.forget()
+
+    def failed(self, error: BaseException) -> None:
+        """Tell the others that this process gives up."""
+        if self._meetings:
+            self._meetings[0].give_up(error)
+
+
+_PARTS = ("reading", "assigning")

@@ -1,0 +1,73 @@
+"""Who writes what, where several processes save together: every box once, and each process about as much.
+
+The plan follows from the arrays alone, so each process makes the same one and nobody has to send it.
+"""
+
+from collections.abc import Callable, Sequence
+from math import prod
+
+from graftax.backend.processes import Held, Processes
+from graftax.checkpoint.arrays import to_bytes
+from graftax.checkpoint.dtypes import DTYPES
+from graftax.checkpoint.layout import Item
+from graftax.checkpoint.snapshot import Taken
+from graftax.core.typedefs import Shape
+
+CUT = 1 << 20
+"""Bytes from which a box that several processes have is written by all of them, each a slice of it."""
+
+
+def boxes_of(item: Item, processes: Processes) -> Sequence[Held] | None:
+    """Return the boxes of an array that is spread over processes; None for one that is whole in each of them."""
+    return processes.boxes(item.source.array) if isinstance(item.source, Taken) else None
+
+
+def planned(items: Sequence[Item], boxes: Sequence[Sequence[Held] | None], processes: Processes) -> list[Item]:
+    """Return the boxes of all items, each with the process that writes it, and for those of this one the bytes.
+
+    A box that several have is cut along its first axis among them if it is large, else the one writes it that has the
+    least to write so far.
+    """
+    load = [0] * processes.count()
+    everyone = tuple(range(processes.count()))
+    plan: list[Item] = []
+    for item, spread in zip(items, boxes, strict=True):
+        for box in [Held((0,) * len(item.shape), item.shape, everyone)] if spread is None else spread:
+            for process, start, extent in _dealt(item, box, load):
+                part = item._replace(shape=extent, process=process)
+                if extent != item.shape:
+                    part = part._replace(start=start, whole=item.shape)
+                load[process] += part.nbytes
+                here = process == processes.index()
+                plan.append(part._replace(source=_bytes_of(item, start, extent, processes) if here else _elsewhere))
+    return plan
+
+
+def _dealt(item: Item, box: Held, load: Sequence[int]) -> list[tuple[int, Shape, Shape]]:
+    start, extent, holders = box
+    size = prod(extent) * DTYPES[item.dtype].bits // 8
+    count = len(holders)
+    if size < CUT or count == 1 or not extent or extent[0] < count or DTYPES[item.dtype].layout == "packed":
+        return [(min(holders, key=lambda process: (load[process], process)), start, extent)]
+    cuts = [extent[0] * k // count for k in range(count + 1)]
+    return [
+        (process, (start[0] + low, *start[1:]), (high - low, *extent[1:]))
+        for process, low, high in zip(holders, cuts, cuts[1:], strict=False)
+    ]
+
+
+def _bytes_of(item: Item, start: Shape, extent: Shape, processes: Processes) -> Callable[[], memoryview]:
+    """Return what gives the bytes of a box when it is its turn."""
+    source = item.source
+    if isinstance(source, Taken) and processes.boxes(source.array) is not None:
+        array, path = source.array, source.path
+        return lambda: to_bytes(processes.part(array, start, extent), path)
+    if extent == item.shape:
+        return lambda: item.data
+    row = item.nbytes // item.shape[0]
+    return lambda: item.data[start[0] * row : (start[0] + extent[0]) * row]
+
+
+def _elsewhere() -> memoryview:
+    """Stand for bytes that another process writes."""
+    return memoryview(b"")

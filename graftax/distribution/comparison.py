@@ -1,0 +1,119 @@
+"""What several processes compare before a program runs for the first time: what differs would go wrong in silence.
+
+A program over the devices of several processes takes it that each runs the same one, on the same values where these
+are whole in each process. Nothing below asks: weights would drift apart, or all would wait for ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from hashlib import blake2b
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from graftax.backend.processes import Processes
+from graftax.backend.rendezvous import Rendezvous, several
+from graftax.core import tree
+from graftax.distribution.placing import Placing
+from graftax.variables import keys
+from graftax.variables.state.home import Housed
+
+_WHOLE = 1 << 20
+"""Bytes up to which the value of a Variable is compared that is whole in each process."""
+
+_SAME = (
+    "the same seed, model, batch size and rules in every process; graftax.distribution.initialize() before the model "
+    "is made gives all one seed"
+)
+
+
+def compare_programs(
+    distribution: Placing, cells: Sequence[Housed], arguments: Sequence[Any], text: Callable[[], str]
+) -> None:
+    """Compare a program, and what it is given, with the other processes, if there are any.
+
+    Args:
+        distribution: Over whose mesh it runs.
+        cells: What it reads and assigns.
+        arguments: What it is called with.
+        text: Gives the program itself.
+
+    Raises:
+        ProcessError: something differs; names the process and the thing.
+    """
+    processes = several()
+    if processes is None:
+        return
+    things = [
+        ("the global seed", str(keys.get_random_seed())),
+        ("the mesh", f"{dict(distribution.mesh.shape)} of {[str(one) for one in distribution.mesh.devices.flat]}"),
+        ("the rules", repr([rule.text for rule in distribution.rules])),
+        *_numbered("the variable", [_cell(cell, processes) for cell in cells]),
+        *_numbered("argument", [(str(i), _argument(one, processes)) for i, one in enumerate(arguments)]),
+        ("the compiled program", _digest(text().encode())),
+    ]
+    Rendezvous(processes, "the first run of a compiled function").agree(things, _SAME)
+
+
+def compare_rows(batch: Any) -> None:
+    """Compare the first batch of a loop, which is to be the same in all processes.
+
+    Raises:
+        ProcessError: a part of it differs; names the process and the part.
+    """
+    processes = several()
+    if processes is not None:
+        things = [("the global seed", str(keys.get_random_seed()))]
+        things += [(f"part {path}", _value(leaf)) for path, leaf in tree.flatten_with_paths(batch)]
+        Rendezvous(processes, "the first batch").agree(
+            things,
+            "the same seed and arrays in every process; graftax.distribution.LocalRows(batches) where each has its own",
+        )
+
+
+def _numbered(what: str, named: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Yield things under labels of their own."""
+    seen: set[str] = set()
+    for i, (name, text) in enumerate(named):
+        label = f"{what} {name}"
+        yield (label if label not in seen else f"{label} ({i})"), text
+        seen.add(label)
+
+
+def _cell(cell: Housed, processes: Processes) -> tuple[str, str]:
+    home: Any = cell.home
+    axes = "" if home is None else f", split by {home.axes}"
+    buffer: Any = cell.buffer  # type: ignore[attr-defined]
+    return (cell.path or "(a variable without a path)"), f"{_kind(buffer)}{axes}{_whole(buffer, processes)}"
+
+
+def _argument(one: Any, processes: Processes) -> str:
+    if not hasattr(one, "shape") or processes.boxes(one) is None:
+        return _value(one)
+    return f"{_kind(one)}, {getattr(one.sharding, 'spec', one.sharding)}{_whole(one, processes)}"
+
+
+def _kind(array: Any) -> str:
+    return f"{array.dtype}{list(array.shape)}"
+
+
+def _whole(array: Any, processes: Processes) -> str:
+    """Return the value of an array that is whole in each process, and not too large; else nothing."""
+    held = processes.boxes(array)
+    if held is None or len(held) != 1 or prod(array.shape) * array.dtype.itemsize > _WHOLE:
+        return ""
+    return f", value {_digest(np.ascontiguousarray(processes.part(array, *held[0][:2])).tobytes())}"
+
+
+def _value(leaf: Any) -> str:
+    if leaf is None:
+        return "None"
+    found = np.asarray(leaf)
+    content = repr(found.tolist()).encode() if found.dtype.kind == "O" else np.ascontiguousarray(found).tobytes()
+    return f"{found.dtype}{list(found.shape)} {_digest(content)}"
+
+
+def _digest(content: bytes) -> str:
+    return blake2b(content, digest_size=6).hexdigest()

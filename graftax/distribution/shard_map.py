@@ -1,0 +1,134 @@
+"""shard_map: a function of one's own that each device runs on its share, with collectives written by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from graftax.backend import registry
+from graftax.backend.meshes import Axes, Mesh
+from graftax.core.errors import ArgumentError, StateError
+from graftax.core.short_traceback import door
+from graftax.core.typedefs import Array, unwrap
+from graftax.core.wrapping import function_name, wraps
+from graftax.distribution.axes import checked_axes, misfit
+from graftax.distribution.distribution import Distribution
+from graftax.transforms.function_argument import check_functions
+from graftax.transforms.lifting.frames import Around, PartFrame
+from graftax.transforms.lifting.lifted import Lifted
+from graftax.variables.state.storage import Storage
+
+
+class ShardFrame(PartFrame):
+    """State inside of a function that runs on each device: whole values to read, nothing to assign."""
+
+    def __init__(self, around: Around, mesh: Mesh, name: str) -> None:
+        super().__init__(around)
+        self._mesh, self._name = mesh, name
+
+    def shards(self) -> tuple[str, ...]:
+        """Return the axes of the mesh."""
+        return tuple(self._mesh.shape)
+
+    def mesh(self) -> None:
+        """Return None: inside, each device is alone."""
+
+    def read(self, storage: Storage) -> Array:
+        """Return the whole value, gathered outside."""
+        if storage not in self._now:
+            self._now[storage] = storage.backend.meshes.varying(self._around.gathered(storage), self.shards())
+        return self._now[storage]
+
+    def write(self, storage: Storage, value: Array) -> None:
+        """Refuse an assignment: each device would have another value.
+
+        Raises:
+            StateError: names the Variable.
+        """
+        raise StateError(
+            f"the variable {storage.path!r} is assigned in {self._name}, which shard_map runs on each device",
+            "each device computes another value from its share, and a Variable has one",
+            "return the value and assign it outside; a layer with moving statistics: training=False, or outside",
+        )
+
+
+@door
+def shard_map(
+    fn: Callable[..., Any],
+    mesh: Mesh | Distribution,
+    in_axes: Sequence[Axes],
+    out_axes: Axes | list[Axes],
+) -> Callable[..., Any]:
+    """Return a function of whole arrays that runs ``fn`` on each device of a mesh, on its shares of them.
+
+    Inside, shapes are those of the shares, and devices speak through collectives of the backend, such as
+    ``jax.lax.psum(x, "data")``. Variables may be read, as a whole; assignments are refused, since each device would
+    have a value of its own. Call it from a compiled function, and differentiate through it as through any other.
+
+    Args:
+        fn: Takes arrays, or structures of them, and returns any structure of arrays.
+        mesh: From `mesh`, or a distribution, for its mesh.
+        in_axes: For each argument the axes that split its arrays: an entry for each dimension, the name of an axis, a
+            tuple of names, or None.
+        out_axes: The same for all arrays that ``fn`` returns; a list has axes for each of them. What no axis splits
+            must be equal on all devices.
+
+    Raises:
+        ArgumentError: an axis does not exist or does not divide a size, or there are not axes for each argument.
+        StateError: ``fn`` assigns a Variable.
+
+    Example:
+        >>> import jax, numpy as np, graftax as gx
+        >>> mesh = gx.distribution.mesh(data=1)
+        >>> total = gx.jit(shard_map(lambda x: jax.lax.psum(x.sum(), "data"), mesh, [("data", None)], ()))
+        >>> float(total(np.ones((4, 2), "float32")))
+        8.0
+    """
+    check_functions("shard_map", "graftax.shard_map(fn, mesh, in_axes, out_axes)", fn)
+    grid = mesh.mesh if isinstance(mesh, Distribution) else mesh
+    name = function_name(fn)
+    if isinstance(in_axes, str) or not isinstance(in_axes, list | tuple):
+        raise ArgumentError(
+            f"in_axes={in_axes!r} of shard_map({name})", "it has axes for each argument, in a list", '[("data", None)]'
+        )
+    taken = [checked_axes(axes, grid, f"shard_map({name}), argument {i}") for i, axes in enumerate(in_axes)]
+    several = isinstance(out_axes, list)
+    given = [checked_axes(axes, grid, f"shard_map({name}), out_axes") for axes in (out_axes if several else [out_axes])]
+
+    @wraps(fn)
+    @door
+    def run(*args: Any) -> Any:
+        if len(args) != len(taken):
+            raise ArgumentError(
+                f"shard_map({name}) got {len(args)} arguments, with in_axes for {len(taken)}",
+                "there are axes for each argument",
+                "in_axes=[...] with an entry for each; what is no array goes in by functools.partial",
+            )
+        backend = registry.current()
+        leaves, structure = backend.tracing.flatten(args)
+        axes = [taken[i] for i, one in enumerate(args) for _ in backend.tracing.flatten(one)[0]]
+        values = [backend.arrays.asarray(unwrap(leaf)) for leaf in leaves]
+        for value, split in zip(values, axes, strict=True):
+            if (
+                wrong := misfit((*split, *(None,) * (len(value.shape) - len(split))), tuple(value.shape), grid)
+            ) is not None:
+                raise ArgumentError(f"shard_map({name}) got an array of shape {tuple(value.shape)}", *wrong)
+        around, lifted = Around(), Lifted()
+
+        def part(shares: list[Any]) -> list[Any]:
+            shares = [backend.meshes.varying(one, tuple(grid.shape)) for one in shares]
+            found = lifted.run(
+                ShardFrame(around, grid, name), lambda: fn(*backend.tracing.unflatten(structure, shares))
+            )
+            if several and len(found) != len(given):
+                raise ArgumentError(
+                    f"shard_map({name}) with out_axes for {len(given)} arrays, of which it returns {len(found)}",
+                    "a list has axes for each array",
+                    "one tuple of axes for all, or a list with an entry for each",
+                )
+            return found
+
+        results = backend.meshes.for_shards(part, grid, axes, given if several else given[0])(values)
+        return backend.tracing.unflatten(lifted.structure, results)
+
+    return run

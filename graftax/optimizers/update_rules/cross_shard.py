@@ -1,0 +1,108 @@
+"""CrossShard: an optimizer of devices that each have gradients of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from typing import Any, ClassVar
+
+from graftax.backend import registry
+from graftax.core import tree
+from graftax.core.errors import ArgumentTypeError
+from graftax.core.typedefs import unwrap
+from graftax.optimizers.engine.explain import Explanation
+from graftax.optimizers.engine.gradients import Variables, flat_variables
+from graftax.optimizers.engine.learning_rate import LearningRate
+from graftax.optimizers.engine.pure_updates import PureUpdates
+from graftax.optimizers.optimizer import Optimizer
+from graftax.variables.state.storage import frames
+from graftax.variables.variable import Variable
+
+
+class CrossShard(PureUpdates):
+    """Updates of another optimizer by the mean of the gradients of all devices.
+
+    Under a distribution there is nothing to do: gradients are those of the whole batch already, and this is the
+    optimizer inside. In a function that ``gx.shard_map`` runs on each device, where each has gradients of its own
+    share, `pure_update` takes their mean first, over the axes that the function is spread over.
+
+    Args:
+        optimizer: The one that takes the steps, in all its options.
+        name: Its name. Defaults to None.
+
+    Raises:
+        ArgumentTypeError: the optimizer is none.
+
+    Example:
+        >>> import graftax as gx
+        >>> w = gx.Variable([1.0])
+        >>> optimizer = CrossShard(gx.optimizers.SGD(0.5))
+        >>> optimizer.apply([[1.0]], [w])
+        >>> w.numpy().tolist()
+        [0.5]
+    """
+
+    _gx_fixed: ClassVar[frozenset[str]] = frozenset({"optimizer"})
+
+    def __init__(self, optimizer: Optimizer, name: str | None = None) -> None:
+        super().__init__(None, name)
+        if not isinstance(optimizer, Optimizer):
+            raise ArgumentTypeError(
+                f"CrossShard got {type(optimizer).__name__}",
+                "another optimizer takes its steps",
+                "CrossShard(SGD(0.1))",
+            )
+        self.optimizer = optimizer
+
+    @property
+    def iterations(self) -> Variable:
+        """Return how many updates the optimizer inside has made; see `Optimizer`."""
+        return self.optimizer.iterations
+
+    @property
+    def learning_rate(self) -> Any:
+        """Return the rate of the optimizer inside; see `Optimizer`."""
+        return self.optimizer.learning_rate
+
+    @learning_rate.setter
+    def learning_rate(self, rate: LearningRate) -> None:
+        self.optimizer.learning_rate = rate
+
+    def averaged(self) -> AbstractContextManager[None]:
+        """Swap in averages of what the optimizer inside makes; see `Optimizer.averaged`."""
+        return self.optimizer.averaged()
+
+    def assign_averages(self) -> None:
+        """Assign the averages of the optimizer inside."""
+        self.optimizer.assign_averages()
+
+    def explain(self, variables: Variables) -> Explanation:
+        """Explain what the optimizer inside does with each variable; see `Optimizer.explain`."""
+        return Explanation(repr(self), self.optimizer.explain(variables).rows)
+
+    def named_variables(self) -> dict[str, Variable]:
+        """Return the Variables of the optimizer inside by path."""
+        return {f"optimizer/{path}": variable for path, variable in self.optimizer.named_variables().items()}
+
+    def build(self, variables: Variables) -> None:
+        """Make the slots of those that are trainable."""
+        self.optimizer._gx_build(flat_variables(variables))
+        self._gx_leave_scopes()
+
+    def apply(self, gradients: Any, variables: Variables) -> None:
+        """Apply the mean of the gradients of all devices with the optimizer inside."""
+        axes = frames.top.shards() if frames.top is not None else ()
+        if axes:
+            mean = registry.current().meshes.mean_of_shards
+            gradients = tree.map_structure(lambda g: None if g is None else mean(unwrap(g), axes), gradients)
+        self.optimizer.apply(gradients, variables)
+
+    def minimize(self, loss_fn: Callable[[], Any], variables: Variables, has_aux: bool = False) -> Any:
+        """Take one step with the optimizer inside."""
+        return self.optimizer.minimize(loss_fn, variables, has_aux)
+
+    def _gx_named(self, values: Mapping[str, Any]) -> dict[str, Variable]:
+        return self.optimizer._gx_named(values)
+
+    def __repr__(self) -> str:
+        return f"CrossShard({self.optimizer!r})"

@@ -1,0 +1,93 @@
+"""A picture of a model by Graphviz: its language, and its program ``dot``, if that is installed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+
+from graftax.core.errors import StateError
+from graftax.training.display.model_boxes import Box, Path
+
+_PATIENCE = 60.0
+"""Seconds until a picture is given up."""
+
+
+def is_installed() -> bool:
+    """Return whether there is a program ``dot``."""
+    return shutil.which("dot") is not None
+
+
+def drawn(source: str, kind: str) -> bytes:
+    """Return the picture that ``dot`` makes.
+
+    Args:
+        source: What to draw, in the language of Graphviz.
+        kind: Such as ``"svg"`` or ``"png"``.
+
+    Raises:
+        StateError: the program failed.
+    """
+    program = shutil.which("dot") or "dot"
+    try:
+        done = subprocess.run([program, f"-T{kind}"], input=source.encode(), capture_output=True, timeout=_PATIENCE)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise StateError(f"dot -T{kind}", f"the program of Graphviz failed: {error}", "mend or remove it") from error
+    if done.returncode or not done.stdout:
+        said = done.stderr.decode(errors="replace").strip().splitlines()[:3]
+        raise StateError(
+            f"dot -T{kind}", f"the program of Graphviz failed: {'; '.join(said)}", 'plot_model(model, "model.svg")'
+        )
+    return done.stdout
+
+
+def dot_of(model: Box) -> str:
+    """Return the picture in the language of Graphviz: a cluster for each box with others inside."""
+    lines = [
+        "digraph {",
+        "  compound=true; rankdir=TB; newrank=true;",
+        '  graph [fontname="sans-serif", fontsize=12, style="rounded", color="#5878a8"];',
+        '  node [fontname="sans-serif", fontsize=12, shape=box, style="rounded,filled", fillcolor="#eef3fb",'
+        ' color="#5878a8"];',
+        '  edge [color="#888888", arrowsize=0.7];',
+        f"  labelloc=t; label={_quoted(model.title)};",
+    ]
+    ends: dict[Path, tuple[Path, Path]] = {}
+    clusters: set[Path] = set()
+
+    def add(box: Box, indent: str) -> None:
+        name = _name(box.path)
+        text = f"{_quoted(box.title)[1:-1]}\\n{_quoted(box.detail)[1:-1]}" if box.detail else _quoted(box.title)[1:-1]
+        if not box.boxes:
+            lines.append(f'{indent}{name} [label="{text}"];')
+            ends[box.path] = box.path, box.path
+            return
+        clusters.add(box.path)
+        lines.append(f"{indent}subgraph {_quoted(f'cluster_{_raw(box.path)}')} {{")
+        lines.append(f'{indent}  label="{text}";')
+        inside(box, f"{indent}  ")
+        lines.append(f"{indent}}}")
+        ends[box.path] = ends[box.boxes[0].path][0], ends[box.boxes[-1].path][1]
+
+    def inside(box: Box, indent: str) -> None:
+        for one in box.boxes:
+            add(one, indent)
+        for first, second in box.arrows:
+            options = [f"ltail={_quoted(f'cluster_{_raw(first)}')}"] if first in clusters else []
+            options += [f"lhead={_quoted(f'cluster_{_raw(second)}')}"] if second in clusters else []
+            lines.append(f"{indent}{_name(ends[first][1])} -> {_name(ends[second][0])} [{', '.join(options)}];")
+
+    inside(model, "  ")
+    return "\n".join([*lines, "}", ""])
+
+
+def _raw(path: Path) -> str:
+    return "/".join(path)
+
+
+def _name(path: Path) -> str:
+    return _quoted(_raw(path))
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)

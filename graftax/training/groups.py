@@ -1,0 +1,108 @@
+"""Groups: batches that are trained on in one run, as many as `compile` was told, where they are alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, overload
+
+import numpy as np
+
+from graftax import ops
+from graftax.core import tree
+from graftax.training.batch import Batch
+from graftax.training.sources.array_source import ArraySource
+from graftax.training.sources.on_device import host_of, plain
+from graftax.training.sources.source import Source
+
+
+class Group(Sequence[Batch]):
+    """Some batches that are alike, those of the host; given in a list, or each array of theirs as one.
+
+    Args:
+        batches: The batches, or None.
+        stacked: Their arrays with an axis of batches before the others, or None.
+        size: How many there are.
+
+    Example:
+        >>> group = Group(None, (np.zeros((2, 3)),), 2)
+        >>> len(group), group[1][0].shape, group.stacked()[0].shape
+        (2, (3,), (2, 3))
+    """
+
+    def __init__(self, batches: list[Batch] | None, stacked: Batch | None, size: int) -> None:
+        self._batches, self._stacked, self._size = batches, stacked, size
+
+    def __len__(self) -> int:
+        return self._size
+
+    @overload
+    def __getitem__(self, index: int) -> Batch: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Batch]: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            return [self[i] for i in range(self._size)[index]]
+        if self._batches is not None:
+            return host_of(self._batches[index])
+        return tree.map_structure(lambda leaf: None if leaf is None else leaf[index], self._stacked)
+
+    def batches(self) -> list[Batch]:
+        """Return the batches one by one, as they came."""
+        return self[:] if self._batches is None else self._batches
+
+    def stacked(self) -> Batch:
+        """Return one array for each of theirs, with an axis of batches before the others."""
+        if self._stacked is None:
+            assert self._batches is not None
+            self._stacked = stacked([plain(batch) for batch in self._batches])
+        return self._stacked
+
+
+def groups_of(source: Source, epoch: int, start: int, size: int) -> Iterator[Group]:
+    """Yield the batches of an epoch, from a batch on, ``size`` in a group where as many are alike."""
+    if isinstance(source, ArraySource):
+        return (
+            Group(None, whole, count) if count > 1 else Group([whole], None, 1)
+            for whole, count in source.epoch_in_groups(epoch, start, size)
+        )
+    return (Group(found, None, len(found)) for found in grouped(source.epoch(epoch, start), size))
+
+
+def grouped(batches: Iterator[Batch], size: int) -> Iterator[list[Batch]]:
+    """Yield lists of ``size`` batches that are alike; of one where the next is another, or there is none.
+
+    So there are two programs, for one step and for ``size``, however many batches there are.
+
+    Example:
+        >>> rows = [(np.ones(n),) for n in (4, 4, 4, 4, 4, 3)]
+        >>> [len(group) for group in grouped(iter(rows), 2)]
+        [2, 2, 1, 1]
+    """
+    held: list[Batch] = []
+    kind: list[Any] = []
+    for batch in batches:
+        here = _kind(batch)
+        if held and here != kind:
+            yield from ([one] for one in held)
+            held = []
+        held.append(batch)
+        kind = here
+        if len(held) == size:
+            yield held
+            held = []
+    yield from ([one] for one in held)
+
+
+def stacked(batches: list[Batch]) -> Batch:
+    """Return one array for each of theirs, with an axis of steps before the others."""
+    return tree.map_structure(lambda *leaves: _stack(leaves), *batches)  # type: ignore[no-any-return]
+
+
+def _stack(leaves: tuple[Any, ...]) -> Any:
+    on_host = all(isinstance(leaf, np.ndarray | int | float) for leaf in leaves)
+    return np.stack(leaves) if on_host else ops.stack(leaves)
+
+
+def _kind(batch: Batch) -> list[Any]:
+    leaves = tree.flatten_with_paths(batch)
+    return [(path, getattr(leaf, "shape", None), getattr(leaf, "dtype", type(leaf))) for path, leaf in leaves]

@@ -1,0 +1,93 @@
+"""What compiled steps need of the devices: as much as a step written by hand in JAX, and no more."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import graftax as gx
+from graftax import distribution as gd
+from graftax.backend.jax.lowering import collectives_in
+from tests.distribution.eight.by_hand import BLOCKS, HEADS, INNER, LENGTH, ROWS, SIZE, VOCABULARY, compiled_step
+
+pytestmark = pytest.mark.slow
+
+
+class Block(gx.Layer):
+    """The block of the reference."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm1, self.norm2 = gx.layers.RMSNormalization(), gx.layers.RMSNormalization()
+        self.attention = gx.layers.MultiHeadAttention(HEADS, SIZE // HEADS, use_bias=False)
+        self.up = gx.layers.Dense(INNER, activation="gelu", use_bias=False)
+        self.down = gx.layers.Dense(SIZE, use_bias=False)
+
+    def call(self, x: Any) -> Any:
+        x = x + self.attention(self.norm1(x), use_causal_mask=True)
+        return x + self.down(self.up(self.norm2(x)))
+
+
+class Transformer(gx.Model):
+    """The model of the reference."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed = gx.layers.Embedding(VOCABULARY, SIZE)
+        self.blocks = [Block() for _ in range(BLOCKS)]
+        self.head = gx.layers.Dense(VOCABULARY, use_bias=False)
+
+    def call(self, x: Any) -> Any:
+        x = self.embed(x)
+        for block in self.blocks:
+            x = block(x)
+        return self.head(x)
+
+
+RULES = [*gd.tensor_parallel(), ("head/kernel", (None, "model")), ("embed/embeddings", ("model", None))]
+KINDS = {
+    "data": lambda: gd.DataParallel(gd.mesh(data=8)),
+    "sharded": lambda: gd.FullyShardedDataParallel(gd.mesh(data=8), min_size=1024),
+    "tensor": lambda: gd.ModelParallel(gd.mesh(data=4, model=2), RULES),
+    "both": lambda: gd.FullyShardedDataParallel(gd.mesh(data=4, model=2), RULES, min_size=1024),
+}
+
+
+def lowered_step(distribution: gd.Distribution) -> Any:
+    """Lower a step of Adam."""
+    gx.set_random_seed(0)
+    with distribution.scope():
+        model = Transformer()
+    optimizer = gx.optimizers.Adam(1e-3)
+    loss = gx.losses.SparseCategoricalCrossentropy(from_logits=True)
+
+    @gx.jit
+    def step(x: Any, y: Any) -> Any:
+        return optimizer.minimize(lambda: loss(y, model(x)), model.trainable_variables)
+
+    x = np.zeros((ROWS, LENGTH), "int32")
+    model.build_for(x)
+    return step.lower(*distribution.shard((x, x)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_f8_a_step_needs_what_one_written_by_hand_does(kind: str) -> None:
+    mine, by_hand = lowered_step(KINDS[kind]()), compiled_step(kind)
+    wanted: dict[str, tuple[int, int]] = {}
+    for name, size in collectives_in(by_hand.as_text()):
+        count, total = wanted.get(name, (0, 0))
+        wanted[name] = count + 1, total + size
+    assert set(mine.collectives) == set(wanted)
+    for name, (count, size) in wanted.items():
+        assert abs(mine.collectives[name].count - count) <= 2
+        assert mine.collectives[name].bytes == pytest.approx(size, rel=0.01, abs=64)
+    assert mine.memory.arguments == pytest.approx(by_hand.memory_analysis().argument_size_in_bytes, rel=0.01, abs=64)
+
+
+def test_arguments_of_a_fully_sharded_step_are_an_eighth_of_those_of_one_device() -> None:
+    whole = lowered_step(gd.DataParallel(gd.mesh(data=1)))
+    assert whole.collectives == {}
+    split = lowered_step(gd.FullyShardedDataParallel(gd.mesh(data=8), min_size=32))
+    assert split.memory.arguments <= 1.05 / 8 * whole.memory.arguments
+    assert split.memory.donated <= 1.05 / 8 * whole.memory.donated
+    assert "between devices" in str(split)

@@ -1,0 +1,149 @@
+"""What distributions do where there is one device: the same as none, and what is wrong is told all the same."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import graftax as gx
+from graftax import distribution as gd
+from graftax.errors import ArgumentError, ArgumentTypeError, BackendCapabilityError, SelectorError
+
+X = np.random.default_rng(0).normal(size=(8, 4)).astype("float32")
+
+
+def one() -> gd.Distribution:
+    return gd.FullyShardedDataParallel(gd.mesh(data=1), min_size=4)
+
+
+def test_a_model_under_a_scope_trains_as_one_without() -> None:
+    found = []
+    for scoped in (True, False):
+        gx.set_random_seed(0)
+        if scoped:
+            with one().scope():
+                model = gx.Sequential([gx.layers.Dense(3), gx.layers.Dense(1)])
+        else:
+            model = gx.Sequential([gx.layers.Dense(3), gx.layers.Dense(1)])
+        model.compile("adam", "mse")
+        history = model.fit(X, X[:, :1], batch_size=4, epochs=2, verbose=0)
+        found.append((history.history["loss"], model.predict(X, verbose=0), model.evaluate(X, X[:, :1], verbose=0)))
+    assert found[0][0] == found[1][0]
+    np.testing.assert_array_equal(found[0][1], found[1][1])
+    assert found[0][2] == found[1][2]
+
+
+def test_report_is_a_table_with_rows() -> None:
+    d = one()
+    with d.scope():
+        layer = gx.layers.Dense(8, name="dense")
+    layer.build((None, 4))
+    report = d.report(layer)
+    assert [(row.path, row.axes, row.bytes) for row in report.rows] == [
+        ("kernel", (None, "data"), 128),
+        ("bias", ("data",), 32),
+    ]
+    assert report.bytes == report.bytes_per_device == 160
+    text = str(report)
+    assert text.startswith("FullyShardedDataParallel over mesh(data=1), 1 device")
+    assert "kernel  (4, 8)  (None, data)" in text
+    assert "2 Variables: 160 B on each device of 160 B" in text
+
+
+@pytest.mark.parametrize(
+    ("axes", "error", "says"),
+    [
+        ({"data": 4096}, ArgumentError, "it needs 4096 devices"),
+        ({"data": 0}, ArgumentError, "at least one device"),
+        ({"data": -1, "model": -1}, ArgumentError, "one size may be -1"),
+        ({"data": 1.0}, ArgumentTypeError, "an integer"),
+    ],
+)
+def test_a_mesh_that_cannot_be_is_refused(axes: Any, error: type[Exception], says: str) -> None:
+    with pytest.raises(error, match=says):
+        gd.mesh(**axes)
+
+
+def test_a_machine_with_one_device_is_told_how_to_try_without_hardware() -> None:
+    with pytest.raises(ArgumentError, match="xla_force_host_platform_device_count"):
+        gd.mesh(data=4096)
+
+
+@pytest.mark.parametrize(
+    ("rules", "error", "says"),
+    [
+        ({"kernel": (None, "data")}, ArgumentTypeError, "rules= is a dict"),
+        (["kernel"], ArgumentTypeError, "a rule is a pair"),
+        ([("kernel", "data")], ArgumentTypeError, "one entry for each dimension"),
+        ([("kernel", (None, "dta"))], ArgumentError, "the mesh has the axes data"),
+        ([("", (None,))], SelectorError, "empty selector"),
+    ],
+)
+def test_rules_are_looked_at_when_they_are_given(rules: Any, error: type[Exception], says: str) -> None:
+    with pytest.raises(error, match=says):
+        gd.DataParallel(gd.mesh(data=1), rules)
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda m: gd.DataParallel(m, data="rows"), "the mesh has the axes data"),
+        (lambda m: gd.DataParallel(m, tolerance=2.0), "a share of bytes"),
+        (lambda m: gd.FullyShardedDataParallel(m, min_size=0), "a number of elements"),
+        (lambda m: gd.FullyShardedDataParallel(m, over="rows"), "the mesh has the axes data"),
+        (lambda m: gd.ModelParallel(m, []), "without a rule"),
+    ],
+)
+def test_settings_are_looked_at_when_they_are_given(make: Any, says: str) -> None:
+    with pytest.raises(ArgumentError, match=says):
+        make(gd.mesh(data=1))
+
+
+def test_place_and_report_want_modules() -> None:
+    with pytest.raises(ArgumentError, match="no model"):
+        one().report()
+    with pytest.raises(ArgumentTypeError, match="in place of a model"):
+        one().place(gx.Variable(1.0))  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="place got Dense without a Variable"):
+        one().place(gx.layers.Dense(2))
+
+
+def test_a_subclass_says_where_weights_lie() -> None:
+    class Rows(gd.Distribution):
+        def axes(self, spec: Any, ruled: Any) -> Any:
+            return ("data", *ruled[1:]) if spec.path.endswith("kernel") else ruled
+
+    class Wrong(gd.Distribution):
+        def axes(self, spec: Any, ruled: Any) -> Any:
+            return ("data",)
+
+    d = Rows(gd.mesh(data=1))
+    with d.scope():
+        layer = gx.layers.Dense(2)
+    layer.build((None, 4))
+    assert [row.axes for row in d.report(layer).rows] == [("data", None), (None,)]
+    assert d.report(layer).rows[0].why == "Rows.axes"
+    with (
+        Wrong(gd.mesh(data=1)).scope(),
+        pytest.raises(ArgumentError, match=r"Wrong.axes gave \('data',\) for 'kernel'"),
+    ):
+        gx.layers.Dense(2).build((None, 4))
+
+
+def test_constrain_is_the_identity_without_a_distribution_and_wants_an_entry_for_each_dimension() -> None:
+    x = gx.ops.asarray(X)
+    assert gd.constrain(x, ("data", None)) is x
+    with pytest.raises(ArgumentError, match="one entry for each dimension"):
+        gd.constrain(x, ("data",))
+    with one().scope(), pytest.raises(ArgumentError, match="the mesh has the axes data"):
+        gd.constrain(x, ("data", "modle"))
+
+
+def test_the_reference_backend_has_no_meshes() -> None:
+    with gx.backend.use("numpy"), pytest.raises(BackendCapabilityError, match="'numpy' has no meshes"):
+        gd.mesh()
+
+
+def test_a_lowered_program_on_one_device_has_no_collectives() -> None:
+    w = gx.Variable([1.0, 2.0])
+    assert gx.jit(lambda x: w * x).lower([1.0, 2.0]).collectives == {}

@@ -1,0 +1,185 @@
+"""fit in several real processes: the numbers of one, and everything that would go wrong in silence is told."""
+
+import signal
+
+import numpy as np
+import pytest
+
+from graftax.core.errors import StateError
+from tests.distribution import several
+
+MODEL = """
+join()
+from graftax import layers
+rng = np.random.default_rng(0)
+x, y = rng.normal(size=(76, 32)).astype("float32"), rng.integers(0, 10, 76)
+KINDS = {
+    "data": lambda: gd.DataParallel(),
+    "sharded": lambda: gd.FullyShardedDataParallel(min_size=1024),
+    "tensor": lambda: gd.ModelParallel(
+        gd.mesh(data=-1, model=2), [("layers/0/kernel", (None, "model")), ("layers/3/kernel", ("model", None))]
+    ),
+}
+def made(kind="data", units=64, rate=1e-3, seed=0):
+    gx.set_random_seed(seed)
+    with KINDS[kind]().scope():
+        model = gx.Sequential([
+            layers.Dense(units, activation="relu"), layers.Dropout(0.1), layers.BatchNormalization(), layers.Dense(10)
+        ])
+        model.compile(gx.optimizers.AdamW(rate, global_clipnorm=1.0),
+                      gx.losses.SparseCategoricalCrossentropy(from_logits=True), metrics=["accuracy"])
+    return model
+"""
+
+FITS = (
+    MODEL
+    + """
+for kind in arguments:
+    model = made(kind)
+    history = model.fit(x, y, batch_size=32, verbose=2).history
+    scores = model.evaluate(x, y, batch_size=32, verbose=0)
+    tell(**{kind: [history["loss"], history["accuracy"], list(scores.values()) if isinstance(scores, dict) else scores,
+                   model.predict(x, batch_size=32, verbose=0).sum(0).tolist()]})
+"""
+)
+
+
+@pytest.mark.slow
+def test_the_numbers_of_one_process():
+    kinds = ["sharded", "tensor"]
+    (alone,) = several.told(several.run(FITS, 1, 4, *kinds, timeout=150))
+    ended = several.run(FITS, 2, 2, *kinds, timeout=200)
+    assert "epoch 1/1" in ended[0].text
+    assert "epoch 1/1" not in ended[1].text
+    for one in several.told(ended):
+        for kind in kinds:
+            for found, expected in zip(one[kind], alone[kind], strict=True):
+                np.testing.assert_allclose(found, expected, rtol=2e-5, atol=2e-5)
+
+
+MISTAKES = (
+    MODEL
+    + """
+def fails(name, do):
+    try:
+        do()
+    except gx.errors.GraftaxError as error:
+        tell(**{name: [type(error).__name__, str(error)]})
+    gd.barrier(name)
+
+batches = [(x[k : k + 32], y[k : k + 32]) for k in (0, 32)]
+mine = [(a[16 * process : 16 * process + 16], b[16 * process : 16 * process + 16]) for a, b in batches]
+fails("bare", lambda: made().fit(batches, verbose=0))
+fails("odd", lambda: made().fit(gd.LocalRows([(x[:31], y[:31])]), verbose=0))
+fails("seed", lambda: made(seed=process).fit(x, y, verbose=0))
+fails("model", lambda: made(units=64 + 64 * process).fit(x, y, verbose=0))
+fails("rate", lambda: made(rate=1e-3 * (1 + process)).fit(x, y, verbose=0))
+fails("batch_size", lambda: made().fit(x, y, batch_size=32 + 32 * process, verbose=0))
+fails("data", lambda: made().fit(x + process, y, verbose=0))
+fails("rule", lambda: made("tensor" if process else "data").fit(x, y, verbose=0))
+lone = gx.Sequential([layers.Dense(10)])
+lone.compile("sgd", "mse")
+fails("alone", lambda: lone.fit(x, np.ones((76, 10)), verbose=0))
+model = made("sharded")
+model(x[:4])
+kernel = model.layers[0].kernel
+fails("numpy", kernel.numpy)
+import pickle
+fails("pickle", lambda: pickle.dumps(kernel))
+tell(shown=repr(kernel), gathered=list(KINDS["sharded"]().gather(kernel).shape))
+model = made()
+model.optimizer.iterations  # an own loop: the same comparison
+@gx.jit
+def step(a, b):
+    return model.optimizer.minimize(lambda: gx.ops.mean(gx.ops.square(model(a) - b)), model.trainable_variables)
+model(x[:4])
+d = KINDS["data"]()
+fails("own", lambda: step(*d.shard((x[:32] , np.float32([[process]])))))
+everywhere = made().fit(gd.GlobalRows(batches), epochs=2, verbose=0).history["loss"]
+local = made().fit(gd.LocalRows(mine), epochs=2, verbose=0).history["loss"]
+tell(everywhere=everywhere, local=local)
+"""
+)
+
+
+@pytest.mark.slow
+def test_what_differs_stops_all_and_is_named():
+    told = several.told(several.run(MISTAKES, 2, 2, timeout=200))
+    messages = {
+        "bare": ("DataError", "gx.distribution.LocalRows(batches)"),
+        "odd": ("DataError", "whose devices are 2 along ('data',)"),
+        "seed": ("ProcessError", "the global seed is 0 in process 0, and 1 in process 1"),
+        "model": ("ProcessError", "[128]"),
+        "rate": ("ProcessError", "the variable learning_rate is"),
+        "batch_size": ("ProcessError", "part 0 is float32[32, 32]"),
+        "data": ("ProcessError", "part 0 is float32[32, 32]"),
+        "rule": ("ProcessError", "the mesh is {'data': 4}"),
+        "alone": ("StateError", "with graftax.distribution.DataParallel().scope()"),
+        "numpy": ("StateError", "distribution.gather(x) in all processes"),
+        "pickle": ("StateError", "distribution.gather(x) in all processes"),
+        "own": ("ProcessError", "argument 1 is"),
+    }
+    for one in told:
+        for name, (kind, message) in messages.items():
+            assert one[name][0] == kind, (name, one[name])
+            assert message in one[name][1], (name, one[name])
+        assert one["shown"] == "Variable('layers/0/kernel', shape=(32, 64), dtype=float32)"
+        assert one["gathered"] == [32, 64]
+        np.testing.assert_allclose(one["local"], one["everywhere"], rtol=1e-6)
+
+
+RUNS = (
+    MODEL.replace("join()", "join(heartbeat=4)")
+    + """
+folder, how = arguments[:2]
+model = made("sharded")
+saves = gx.callbacks.ModelCheckpoint(folder, every=2, keep=2, on_preemption=True, in_background=how == "killed")
+class Dies(gx.callbacks.Callback):
+    def on_train_batch_end(self, batch, logs=None):
+        if how == "killed" and self.params["step"] == int(arguments[2]):
+            saves.manager.wait()
+            os.kill(os.getpid(), signal.SIGKILL)
+        if how == "term" and self.params["step"] == 3 and process == 1:
+            os.kill(os.getpid(), signal.SIGTERM)
+import csv
+log = gx.callbacks.CSVLogger(f"{folder}.csv")
+callbacks = [] if how == "straight" else [Dies(), saves, log]
+history = model.fit(x, y, batch_size=16, epochs=3, verbose=0, callbacks=callbacks, resume=folder if how == "resumed" else None)
+tell(loss=history.history["loss"], step=saves.params["step"] if callbacks else None)
+"""
+)
+
+
+@pytest.mark.slow
+def test_elastic_killed_on_four_and_resumed_on_two(tmp_path):
+    (straight,) = several.told(several.run(RUNS, 1, 4, tmp_path / "run", "straight", timeout=100))
+    killed = several.run(RUNS, 4, 1, tmp_path / "run", "killed", 8, timeout=150)
+    assert -signal.SIGKILL in [one.status for one in killed]
+    assert all("loss" not in one.told for one in killed)
+    for one in several.told(several.run(RUNS, 2, 2, tmp_path / "run", "resumed", timeout=100)):
+        np.testing.assert_allclose(one["loss"], straight["loss"], rtol=1e-5)
+    lines = (tmp_path / "run.csv").read_text().splitlines()
+    assert [line.split(",")[0] for line in lines] == ["epoch", "0", "1", "2"]
+
+
+@pytest.mark.slow
+def test_a_signal_to_one_saves_and_ends_all(tmp_path):
+    told = several.told(several.run(RUNS, 2, 2, tmp_path / "run", "term", timeout=100))
+    assert told[0]["step"] == told[1]["step"] < 15
+    assert (tmp_path / "run" / f"step-{told[0]['step']}").is_dir()
+    (resumed,) = several.told(several.run(RUNS, 1, 4, tmp_path / "run", "resumed", timeout=100))
+    assert len(resumed["loss"]) == 3
+
+
+def test_values_of_other_processes_are_told(monkeypatch):
+    from graftax.backend import registry
+
+    class Elsewhere:
+        shape = (2, 3)
+        is_fully_addressable = False
+
+        def __array__(self, dtype=None, copy=None):
+            raise RuntimeError("spans non-addressable devices")
+
+    with pytest.raises(StateError, match=r"distribution\.gather\(x\) in all processes"):
+        registry.current().arrays.to_numpy(Elsewhere())
