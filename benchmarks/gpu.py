@@ -35,12 +35,11 @@ def in_bfloat16(make: Callable[[Any], Run]) -> Callable[[Any], Run]:
     """The same, made under a policy that computes in bfloat16."""
 
     def setup(net: Any) -> Run:
-        before = gx.get_dtype_policy()
         gx.set_dtype_policy("mixed_bfloat16")
         try:
             return make(net)
         finally:
-            gx.set_dtype_policy(before)
+            gx.set_dtype_policy("float32")
 
     return setup
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from benchmarks import harness, report
+from benchmarks import drawing, gpu, harness, options, report, scaling
 from benchmarks.harness import PEERS, Result, Times, Work, measure
 
 # One of each kind is enough for the quick tests.
@@ -31,7 +31,11 @@ def first_results(run, calls=3):
         yield np.array(run())
 
 
-@pytest.mark.parametrize("work", [marked(work) for work in report.WORKS])
+FOR_GPU = [work for work in gpu.WORKS if work not in report.WORKS]
+HALF = {"rtol": 3e-2, "atol": 3e-2}
+
+
+@pytest.mark.parametrize("work", [marked(work) for work in (*report.WORKS, *FOR_GPU)])
 def test_contestants_compute_the_same(work):
     expected, *others = (
         list(first_results(setup(True)))
@@ -43,7 +47,8 @@ def test_contestants_compute_the_same(work):
         expected = np.cumsum(expected) / (1 + np.arange(len(expected)))
     for found in others:
         for a, b in zip(found, expected, strict=True):
-            np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+            exact = HALF if "bfloat16" in work.name else {"rtol": 1e-4, "atol": 1e-5}
+            np.testing.assert_allclose(a, b, **exact)
 
 
 @pytest.mark.slow
@@ -124,3 +129,36 @@ def test_the_page_says_what_is_missing(monkeypatch):
     work = next(work for work in report.WORKS if "keras" in work.contestants)
     one = Times(1.0, 1.0, 1.0)
     assert report.NOT_INSTALLED in report.row(work, Result(one, {"graftax": one, "jax.jit": one}))
+
+
+def test_every_part_of_the_page_has_its_markers():
+    page = report.PAGE.read_text()
+    for begin in (report.BEGIN, gpu.BEGIN, options.BEGIN, scaling.BEGIN):
+        assert page.count(begin) == 1
+        after = report.page_with(["new"], page, begin)
+        assert after.partition(begin)[2].partition(report.END)[0] == "\nnew\n"
+
+
+def test_the_rows_of_options_are_there():
+    names = {work.name for work in report.WORKS}
+    assert set(options.ROWS) <= names
+
+
+def test_a_chart_has_a_line_for_each_curve_and_a_label_for_each_size():
+    found = drawing.charts([("cost", {"a": [(10, 0.001), (100, 0.02)], "b": [(10, 0.003), (100, 0.5)]})])
+    assert found.count("<polyline") == 2
+    assert [f">{label}<" in found for label in ("10", "100", "0.001", "1", "a", "b", "cost")] == [True] * 7
+    assert found.startswith("<svg")
+    assert found.endswith("</svg>\n")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", scaling.KINDS, ids=lambda kind: f"{kind.chart}, {kind.grows}")
+def test_curves_are_measured(kind, monkeypatch):
+    smallest = 4 if kind.grows != "rows" else 100
+    curves = scaling.measured(kind, (smallest, 2 * smallest))
+    assert [curve.name for curve in curves] == list(kind.curves)
+    assert all(cost > 0 for curve in curves for _, cost in curve.points)
+    lines = list(scaling.table(curves))
+    assert len(lines) == 3 + len(curves)
+    assert scaling.drawing.charts([(kind.chart, {curve.name: curve.points for curve in curves})])

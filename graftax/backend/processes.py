@@ -22,8 +22,8 @@ class Joining(NamedTuple):
 
     coordinator: str | None = None
     """Where process 0 listens: ``"host:port"``."""
-    count: int | None = None
-    index: int | None = None
+    processes: int | None = None
+    number: int | None = None
     local_devices: tuple[int, ...] | None = None
     heartbeat: float = 20
     """Seconds without a sign of life after which a process counts as dead."""

@@ -45,10 +45,10 @@ class Rendezvous:
         self.timeout = processes.timeout if timeout is None else timeout
         self.index, self.count = processes.index(), processes.count()
         with _lock:
-            self._key = f"graftax/{name}/{_met[name]}"
-            if _met[name]:
-                self._last = f"graftax/{name}/{_met[name] - 1}"
+            number = _met[name]
             _met[name] += 1
+        self._key = f"graftax/{name}/{number}"
+        self._before = f"graftax/{name}/{number - 1}" if number else None
 
     def meet(self, point: str = "all") -> None:
         """Wait until all processes are here.
@@ -136,10 +136,9 @@ class Rendezvous:
 
     def forget(self) -> None:
         """Let process 0 forget what was said at the meeting before this; call it once all have met here."""
-        last = getattr(self, "_last", None)
-        if self.index == 0 and last is not None:
+        if self.index == 0 and self._before is not None:
             with self._lost():
-                self.processes.forget(last)
+                self.processes.forget(self._before)
 
     def _missed(self, point: str, missing: Sequence[int]) -> ProcessError:
         who, here = ", ".join(map(str, missing)), f"{self.name} ({point}): process {self.index}"

@@ -68,7 +68,7 @@ class Checkpoint:
         """Save to exactly this path, as a directory that is there as a whole or not at all.
 
         Values of an earlier restore that still wait for layers that are not built are passed on, slots included; see
-        `SaveReport.waiting`.
+        `SaveReport.waiting`. With several processes all call it, and each writes its share.
 
         Args:
             path: The directory to make.
@@ -89,6 +89,7 @@ class Checkpoint:
             DestinationExists: something is there already.
             CheckpointInUse: other checkpoints refer to the one that would be replaced.
             StorageFull, StorageFailure: it could not be written; nothing was published.
+            SaveError: another process failed, is late or dead, or would save something else; nothing was published.
             UnsupportedValue: some Python state or dtype cannot be saved.
             AsyncSaveFailed: the save before, beside the program, has failed.
             SelectorError: a selector matches nothing.
@@ -140,7 +141,7 @@ class Checkpoint:
         That counts for Variables, Python state, slots, and for an interruption by Ctrl-C. Values for layers that are
         not built yet wait for their Variables; `RestoreReport.assert_consumed` tells whether all have arrived. In modes
         ``"exact"`` and ``"cover"``, the build of such a layer raises `MissingInCheckpoint` if one of its weights has no
-        saved value.
+        saved value. With several processes all call it, and all assign or none.
 
         Slots go with their Variable, and only to an optimizer of the class that they were saved from. The global seed
         and its stream come back in mode ``"exact"`` without ``only``, or where that selects ``"gx.random"``.
@@ -165,6 +166,7 @@ class Checkpoint:
             MatchError: it does not fit; one of its subclasses that says how. Lists every conflict, and has the report.
             NotACheckpoint, IncompleteCheckpoint: there is none.
             CorruptCheckpoint, UnsafeCheckpoint: it is damaged, or must not be read.
+            ProcessError: another process failed, is late or dead, or would restore something else.
             SelectorError: a selector matches nothing.
             ArgumentError: ``map`` names what the program has not, or what is left out; or there is no such choice.
 

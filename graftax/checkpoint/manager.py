@@ -37,7 +37,7 @@ class CheckpointManager:
 
     There is no list of them besides the folder itself, so that it can be moved, copied, or cleared by hand. What dead
     processes left in it is swept when the manager is made. A checkpoint goes only after a newer one is durable, and
-    never if another refers to it.
+    never if another refers to it. With several processes all make one, and the same calls; process 0 sweeps and prunes.
 
     Args:
         directory: The folder, or the URL of one; made at the first save.

@@ -40,7 +40,17 @@ class Preemption:
 
     @property
     def came(self) -> bool:
-        """Return True once a signal has come."""
+        """Return True once a signal has come.
+
+        Raises:
+            StateError: there are several processes, of which one may know before the others.
+        """
+        if several() is not None:
+            raise StateError(
+                "preemption.came in one of several processes",
+                "the others would go on, and wait for this one in the next step",
+                "preemption.comes_at(step), which gives all the same answer at the same step",
+            )
         return self._came.is_set()
 
     def comes_at(self, step: int) -> bool:
@@ -55,7 +65,7 @@ class Preemption:
             False
         """
         processes = several()
-        return self.came if processes is None else processes.preempted(step)
+        return self._came.is_set() if processes is None else processes.preempted(step)
 
     def __enter__(self) -> "Preemption":
         if several() is not None:  # their service listens, for all

@@ -45,7 +45,7 @@ class FullyShardedDataParallel(Distribution):
         ...     layer = gx.layers.Dense(4)
         >>> layer.build((None, 8))
         >>> d.report(layer).rows[0].axes
-        (('data',), None)
+        ('data', None)
     """
 
     @door

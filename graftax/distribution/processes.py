@@ -198,7 +198,7 @@ _signal = _Signal()
 
 
 def _check_told(how: Joining) -> None:
-    first = {"coordinator": how.coordinator, "num_processes": how.count, "process_id": how.index}
+    first = {"coordinator": how.coordinator, "num_processes": how.processes, "process_id": how.number}
     lacking = [name for name, value in first.items() if value is None]
     if 0 < len(lacking) < len(first):
         raise ArgumentError(
@@ -208,11 +208,11 @@ def _check_told(how: Joining) -> None:
         )
     if how.coordinator is not None and (not isinstance(how.coordinator, str) or not _is_address(how.coordinator)):
         raise ArgumentError(f"coordinator={how.coordinator!r}", "it is a host and a port", 'coordinator="host:1234"')
-    if how.count is not None and how.index is not None and how.index >= how.count:
+    if how.processes is not None and how.number is not None and how.number >= how.processes:
         raise ArgumentError(
-            f"process_id={how.index} of num_processes={how.count}",
+            f"process_id={how.number} of num_processes={how.processes}",
             "processes are numbered from 0",
-            f"process_id=0 to {how.count - 1}",
+            f"process_id=0 to {how.processes - 1}",
         )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from graftax import ops
 from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
-from graftax.core.typedefs import Array
+from graftax.core.typedefs import Array, Shape
 from graftax.generation.prompts import Prompt
 from graftax.generation.settings import Settings
 from graftax.variables import masks
@@ -56,14 +56,14 @@ def _step(settings: Settings, tokens: Array, cache: Any, positions: Array) -> tu
     if not isinstance(made, tuple | list) or len(made) != 2:
         raise ArgumentTypeError(f"a step that returned {_shown(made)}", "it gives logits and the next cache", _INSTEAD)
     logits, after = made
-    shape = tuple(getattr(logits, "shape", ()))
+    shape: Shape = tuple(getattr(logits, "shape", ()))
     if shape[:-1] not in ((tokens.shape[0],), tuple(tokens.shape)):
         raise ShapeError(
             f"a step that gave logits of shape {shape} for tokens of shape {tuple(tokens.shape)}",
             "they are (batch, vocabulary), of what follows the last token, or (batch, steps, vocabulary)",
             "return head(x[:, -1]), cache",
         )
-    _check_tokens(settings, shape[-1])
+    _check_tokens(settings, int(logits.shape[-1]))
     last = logits[:, -1] if len(shape) == 3 else logits
     return ops.cast(last, "float32"), after
 
@@ -78,5 +78,5 @@ def _check_tokens(settings: Settings, vocabulary: int) -> None:
             )
 
 
-def _shown(value: object) -> str:
+def _shown(value: Any) -> str:
     return f"an array of shape {tuple(value.shape)}" if hasattr(value, "shape") else f"{value!r:.60}"

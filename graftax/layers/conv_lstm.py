@@ -115,11 +115,13 @@ class ConvLSTM2D(Stateful, KernelLayer):
         trainable: bool = True,
         dtype: str | DTypePolicy | None = None,
     ) -> None:
-        bias = WeightSettings.of(bias_initializer, bias_regularizer, bias_constraint)
+        bias = WeightSettings.of(initializer=bias_initializer, regularizer=bias_regularizer, constraint=bias_constraint)
         super().__init__(
             activation=activation,
             use_bias=use_bias,
-            kernel=WeightSettings.of(kernel_initializer, kernel_regularizer, kernel_constraint),
+            kernel=WeightSettings.of(
+                initializer=kernel_initializer, regularizer=kernel_regularizer, constraint=kernel_constraint
+            ),
             bias=bias,
             name=name,
             trainable=trainable,
@@ -131,7 +133,9 @@ class ConvLSTM2D(Stateful, KernelLayer):
         self.padding = one_of("padding", padding, ("valid", "same"))
         self.dilation_rate = for_each_axis("dilation_rate", dilation_rate, 2)
         self.recurrent_activation = activations.get(recurrent_activation)
-        self.recurrent = WeightSettings.of(recurrent_initializer, recurrent_regularizer, recurrent_constraint)
+        self.recurrent = WeightSettings.of(
+            initializer=recurrent_initializer, regularizer=recurrent_regularizer, constraint=recurrent_constraint
+        )
         if flag("unit_forget_bias", unit_forget_bias) and self.use_bias:
             self.bias_initializer = initializers.get(OnesInForgetGate(bias.initializer, self.filters))
         self.return_sequences = flag("return_sequences", return_sequences)

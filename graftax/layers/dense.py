@@ -75,8 +75,12 @@ class Dense(KernelLayer):
         super().__init__(
             activation=activation,
             use_bias=use_bias,
-            kernel=WeightSettings.of(kernel_initializer, kernel_regularizer, kernel_constraint),
-            bias=WeightSettings.of(bias_initializer, bias_regularizer, bias_constraint),
+            kernel=WeightSettings.of(
+                initializer=kernel_initializer, regularizer=kernel_regularizer, constraint=kernel_constraint
+            ),
+            bias=WeightSettings.of(
+                initializer=bias_initializer, regularizer=bias_regularizer, constraint=bias_constraint
+            ),
             name=name,
             trainable=trainable,
             dtype=dtype,

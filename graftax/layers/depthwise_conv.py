@@ -49,8 +49,12 @@ class DepthwiseConv(KernelLayer):
         super().__init__(
             activation=activation,
             use_bias=use_bias,
-            kernel=WeightSettings.of(depthwise_initializer, depthwise_regularizer, depthwise_constraint),
-            bias=WeightSettings.of(bias_initializer, bias_regularizer, bias_constraint),
+            kernel=WeightSettings.of(
+                initializer=depthwise_initializer, regularizer=depthwise_regularizer, constraint=depthwise_constraint
+            ),
+            bias=WeightSettings.of(
+                initializer=bias_initializer, regularizer=bias_regularizer, constraint=bias_constraint
+            ),
             name=name,
             trainable=trainable,
             dtype=dtype,

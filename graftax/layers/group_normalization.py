@@ -80,8 +80,12 @@ class GroupNormalization(ScaleAndShift):
             epsilon=epsilon,
             center=center,
             scale=scale,
-            beta=WeightSettings.of(beta_initializer, beta_regularizer, beta_constraint),
-            gamma=WeightSettings.of(gamma_initializer, gamma_regularizer, gamma_constraint),
+            beta=WeightSettings.of(
+                initializer=beta_initializer, regularizer=beta_regularizer, constraint=beta_constraint
+            ),
+            gamma=WeightSettings.of(
+                initializer=gamma_initializer, regularizer=gamma_regularizer, constraint=gamma_constraint
+            ),
             name=name,
             trainable=trainable,
             dtype=dtype,

@@ -148,9 +148,15 @@ class GRU(GRUStep, Recurrent):
             activation=activation,
             recurrent_activation=recurrent_activation,
             use_bias=use_bias,
-            kernel=WeightSettings.of(kernel_initializer, kernel_regularizer, kernel_constraint),
-            recurrent=WeightSettings.of(recurrent_initializer, recurrent_regularizer, recurrent_constraint),
-            bias=WeightSettings.of(bias_initializer, bias_regularizer, bias_constraint),
+            kernel=WeightSettings.of(
+                initializer=kernel_initializer, regularizer=kernel_regularizer, constraint=kernel_constraint
+            ),
+            recurrent=WeightSettings.of(
+                initializer=recurrent_initializer, regularizer=recurrent_regularizer, constraint=recurrent_constraint
+            ),
+            bias=WeightSettings.of(
+                initializer=bias_initializer, regularizer=bias_regularizer, constraint=bias_constraint
+            ),
             dropout=dropout,
             recurrent_dropout=recurrent_dropout,
             seed=seed,
@@ -218,9 +224,15 @@ class GRUCell(GRUStep, RecurrentCell):
             activation=activation,
             recurrent_activation=recurrent_activation,
             use_bias=use_bias,
-            kernel=WeightSettings.of(kernel_initializer, kernel_regularizer, kernel_constraint),
-            recurrent=WeightSettings.of(recurrent_initializer, recurrent_regularizer, recurrent_constraint),
-            bias=WeightSettings.of(bias_initializer, bias_regularizer, bias_constraint),
+            kernel=WeightSettings.of(
+                initializer=kernel_initializer, regularizer=kernel_regularizer, constraint=kernel_constraint
+            ),
+            recurrent=WeightSettings.of(
+                initializer=recurrent_initializer, regularizer=recurrent_regularizer, constraint=recurrent_constraint
+            ),
+            bias=WeightSettings.of(
+                initializer=bias_initializer, regularizer=bias_regularizer, constraint=bias_constraint
+            ),
             dropout=dropout,
             recurrent_dropout=recurrent_dropout,
             seed=seed,

@@ -147,9 +147,15 @@ class LSTM(LSTMStep, Recurrent):
             activation=activation,
             recurrent_activation=recurrent_activation,
             use_bias=use_bias,
-            kernel=WeightSettings.of(kernel_initializer, kernel_regularizer, kernel_constraint),
-            recurrent=WeightSettings.of(recurrent_initializer, recurrent_regularizer, recurrent_constraint),
-            bias=WeightSettings.of(bias_initializer, bias_regularizer, bias_constraint),
+            kernel=WeightSettings.of(
+                initializer=kernel_initializer, regularizer=kernel_regularizer, constraint=kernel_constraint
+            ),
+            recurrent=WeightSettings.of(
+                initializer=recurrent_initializer, regularizer=recurrent_regularizer, constraint=recurrent_constraint
+            ),
+            bias=WeightSettings.of(
+                initializer=bias_initializer, regularizer=bias_regularizer, constraint=bias_constraint
+            ),
             dropout=dropout,
             recurrent_dropout=recurrent_dropout,
             seed=seed,
@@ -217,9 +223,15 @@ class LSTMCell(LSTMStep, RecurrentCell):
             activation=activation,
             recurrent_activation=recurrent_activation,
             use_bias=use_bias,
-            kernel=WeightSettings.of(kernel_initializer, kernel_regularizer, kernel_constraint),
-            recurrent=WeightSettings.of(recurrent_initializer, recurrent_regularizer, recurrent_constraint),
-            bias=WeightSettings.of(bias_initializer, bias_regularizer, bias_constraint),
+            kernel=WeightSettings.of(
+                initializer=kernel_initializer, regularizer=kernel_regularizer, constraint=kernel_constraint
+            ),
+            recurrent=WeightSettings.of(
+                initializer=recurrent_initializer, regularizer=recurrent_regularizer, constraint=recurrent_constraint
+            ),
+            bias=WeightSettings.of(
+                initializer=bias_initializer, regularizer=bias_regularizer, constraint=bias_constraint
+            ),
             dropout=dropout,
             recurrent_dropout=recurrent_dropout,
             seed=seed,

@@ -65,7 +65,9 @@ class SeparableConv(DepthwiseConv):
             dtype=dtype,
         )
         self.filters = positive("filters", filters)
-        self.pointwise = WeightSettings.of(pointwise_initializer, pointwise_regularizer, pointwise_constraint)
+        self.pointwise = WeightSettings.of(
+            initializer=pointwise_initializer, regularizer=pointwise_regularizer, constraint=pointwise_constraint
+        )
 
     def build(self, input_shape: Shape) -> None:
         channels = single_shape(input_shape, self.space + 2, self.space + 2)[-1]

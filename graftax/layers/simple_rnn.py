@@ -110,9 +110,15 @@ class SimpleRNN(SimpleRNNStep, Recurrent):
             activation=activation,
             recurrent_activation=None,
             use_bias=use_bias,
-            kernel=WeightSettings.of(kernel_initializer, kernel_regularizer, kernel_constraint),
-            recurrent=WeightSettings.of(recurrent_initializer, recurrent_regularizer, recurrent_constraint),
-            bias=WeightSettings.of(bias_initializer, bias_regularizer, bias_constraint),
+            kernel=WeightSettings.of(
+                initializer=kernel_initializer, regularizer=kernel_regularizer, constraint=kernel_constraint
+            ),
+            recurrent=WeightSettings.of(
+                initializer=recurrent_initializer, regularizer=recurrent_regularizer, constraint=recurrent_constraint
+            ),
+            bias=WeightSettings.of(
+                initializer=bias_initializer, regularizer=bias_regularizer, constraint=bias_constraint
+            ),
             dropout=dropout,
             recurrent_dropout=recurrent_dropout,
             seed=seed,
@@ -177,9 +183,15 @@ class SimpleRNNCell(SimpleRNNStep, RecurrentCell):
             activation=activation,
             recurrent_activation=None,
             use_bias=use_bias,
-            kernel=WeightSettings.of(kernel_initializer, kernel_regularizer, kernel_constraint),
-            recurrent=WeightSettings.of(recurrent_initializer, recurrent_regularizer, recurrent_constraint),
-            bias=WeightSettings.of(bias_initializer, bias_regularizer, bias_constraint),
+            kernel=WeightSettings.of(
+                initializer=kernel_initializer, regularizer=kernel_regularizer, constraint=kernel_constraint
+            ),
+            recurrent=WeightSettings.of(
+                initializer=recurrent_initializer, regularizer=recurrent_regularizer, constraint=recurrent_constraint
+            ),
+            bias=WeightSettings.of(
+                initializer=bias_initializer, regularizer=bias_regularizer, constraint=bias_constraint
+            ),
             dropout=dropout,
             recurrent_dropout=recurrent_dropout,
             seed=seed,

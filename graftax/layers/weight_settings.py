@@ -30,6 +30,7 @@ class WeightSettings:
     @classmethod
     def of(
         cls,
+        *,
         initializer: InitializerLike,
         regularizer: RegularizerLike = None,
         constraint: ConstraintLike = None,

@@ -75,7 +75,7 @@ def _ragged(data: Any, name: str, error: ValueError) -> Exception:
 
 
 def _host(leaf: Any, name: str) -> Any:
-    if type(leaf) is np.ndarray and leaf.dtype in _READY:
+    if _is_ready(leaf):
         return leaf
     if isinstance(leaf, VariableLike):
         leaf = leaf.value
@@ -101,6 +101,10 @@ def _host(leaf: Any, name: str) -> Any:
         )
     narrow = _WIDE.get(array.dtype.name)
     return array if narrow is None else _narrowed(array, narrow, name)
+
+
+def _is_ready(leaf: object) -> bool:
+    return type(leaf) is np.ndarray and leaf.dtype in _READY
 
 
 def _of_table(table: Any, name: str) -> np.ndarray[Any, Any]:

@@ -183,13 +183,14 @@ def _train_epoch(
     spread = Spread(model, run.source, trains=True)
     logs: Mapping[str, Any] = objectives.results() if run.index else {}
     size = 1 if check_nans else model.steps_per_execution
-    take = (
+    take: Callable[[Any], Mapping[str, Any]] = (
         partial(_one, step, ready, spread)
         if size == 1
         else partial(_several, step, RepeatedStep(model._gx_compiled_step("train_steps")), ready, spread)
     )
-    batches: Iterator[Any] = run.source.epoch(run.epoch, run.index)
-    for some in batches if size == 1 else groups_of(run.source, run.epoch, run.index, size):
+    where = run.epoch, run.index
+    batches: Iterator[Any] = run.source.epoch(*where) if size == 1 else groups_of(run.source, *where, size)
+    for some in batches:
         last.run("on_train_batch_begin", run.index)
         hooks.run("on_train_batch_begin", run.index)
         try:

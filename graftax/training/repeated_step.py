@@ -60,7 +60,7 @@ class RepeatedStep:
         entry, kinds = self._entry, self._kinds
         if entry is None or (type(batch) is tuple) is not self._is_tuple:
             return False
-        leaves = batch if type(batch) is tuple else (batch,)
+        leaves: tuple[Any, ...] = batch if type(batch) is tuple else (batch,)
         if len(leaves) != len(kinds):
             return False
         for leaf, (kind, shape, dtype, weak) in zip(leaves, kinds, strict=True):

@@ -43,7 +43,7 @@ class Spread:
         if not Distribution.any_made and not self._is_first:
             return batch
         now = structure.version, HomesMoved.count
-        if now != self._seen:  # the first step may have built the model
+        if now != self._seen and Distribution.any_made:  # the first step may have built the model
             self._distribution, self._seen = distribution_of(self._model), now
         if self._is_first:
             self._is_first = False

@@ -86,7 +86,7 @@ def initial_value(initializer: object, value: object, shape: Shape, dtype: str, 
             f"its shape is {shape}",
             "return an array of the shape that is asked for",
         )
-    source = str(getattr(given, "dtype", np.asarray(given).dtype))
+    source = str(given.dtype if hasattr(given, "dtype") else np.asarray(given).dtype)
     if not loses_nothing(source, dtype) and (np.asarray(given) != arrays.to_numpy(array)).any():
         raise ArgumentError(
             f"the initializer {named(initializer)} gave {shown(given)} for the variable {path!r}",

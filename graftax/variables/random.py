@@ -190,8 +190,8 @@ def shuffle(x: ArrayLike, axis: int = 0, seed: Seed = None) -> Array:
         >>> sorted(shuffle(4, seed=0).tolist())
         [0, 1, 2, 3]
     """
-    rows = distributions.rows(x)
-    number, axes = hyperparameters.axis(axis), 1 if isinstance(rows, int) else rows.ndim
+    rows: Any = distributions.rows(x)
+    number, axes = hyperparameters.axis(axis), getattr(rows, "ndim", 1)
     if not -axes <= number < axes:
         raise ArgumentError(f"axis={axis} of {axes}", "there is no such axis", "axis=0")
     if not number % axes:

@@ -232,6 +232,21 @@ MISTAKES: dict[str, tuple[Callable[[], Wrapper], str, set[str]]] = {
         "meshes/",
         {"meshes/placing"},
     ),
+    "shares are not told apart": (
+        lambda: of_jax(meshes={"mean_of_shards": lambda x, axes: x * 2}),
+        "meshes/shards",
+        {"meshes/shards"},
+    ),
+    "a process alone waits for others": (
+        lambda: of_jax(processes={"count": lambda: 2}),
+        "processes/alone",
+        {"processes/alone"},
+    ),
+    "a part is the whole": (
+        lambda: of_jax(processes={"part": lambda x, start, extent: np.asarray(x)}),
+        "processes/parts",
+        {"processes/parts"},
+    ),
     "a mesh has one axis": (
         lambda: of_jax(meshes={"mesh": lambda axes, devices: JAX.meshes.mesh({"data": len(devices)}, devices)}),
         "meshes/axes",

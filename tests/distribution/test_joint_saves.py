@@ -43,7 +43,7 @@ tell(step=report.step, restored=len(report.restored))
     [((2, 4), "async", [(1, 2), (4, 2)]), ((4, 2), "plain", [(1, 8), (2, 1)])],
     ids=["2x4", "4x2"],
 )
-def test_saved_by_several_and_restored_by_any(tmp_path, saved, how, restored):
+def test_f7_saved_by_several_and_restored_by_any(tmp_path, saved, how, restored):
     path = tmp_path / "c"
     told = several.told(several.run(SAVE, *saved, path, how))
     total = sum(value.nbytes for value, _ in VALUES.values()) + HOST.nbytes

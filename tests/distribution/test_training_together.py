@@ -45,7 +45,7 @@ for kind in arguments:
 
 
 @pytest.mark.slow
-def test_the_numbers_of_one_process():
+def test_dt22_and_dt24_the_numbers_of_one_process():
     kinds = ["sharded", "tensor"]
     (alone,) = several.told(several.run(FITS, 1, 4, *kinds, timeout=150))
     ended = several.run(FITS, 2, 2, *kinds, timeout=200)
@@ -103,7 +103,7 @@ tell(everywhere=everywhere, local=local)
 
 
 @pytest.mark.slow
-def test_what_differs_stops_all_and_is_named():
+def test_f1_and_f6_and_dt20_and_dt21_what_differs_stops_all_and_is_named():
     told = several.told(several.run(MISTAKES, 2, 2, timeout=200))
     messages = {
         "bare": ("DataError", "gx.distribution.LocalRows(batches)"),
@@ -144,7 +144,8 @@ class Dies(gx.callbacks.Callback):
 import csv
 log = gx.callbacks.CSVLogger(f"{folder}.csv")
 callbacks = [] if how == "straight" else [Dies(), saves, log]
-history = model.fit(x, y, batch_size=16, epochs=3, verbose=0, callbacks=callbacks, resume=folder if how == "resumed" else None)
+resume = folder if how == "resumed" else None
+history = model.fit(x, y, batch_size=16, epochs=3, verbose=0, callbacks=callbacks, resume=resume)
 tell(loss=history.history["loss"], step=saves.params["step"] if callbacks else None)
 """
 )
@@ -171,7 +172,7 @@ def test_a_signal_to_one_saves_and_ends_all(tmp_path):
     assert len(resumed["loss"]) == 3
 
 
-def test_values_of_other_processes_are_told(monkeypatch):
+def test_f6_values_of_other_processes_are_told(monkeypatch):
     from graftax.backend import registry
 
     class Elsewhere:

@@ -15,7 +15,10 @@ _NAMES = {"multi_output_fusion": "xla_cpu_use_multi_output_fusion"}
 def options() -> dict[str, bool]:
     """Return each option as the environment has it, the last word of several."""
     _, extra = _split(os.environ.get(_VARIABLE, ""))
-    given = dict(one.partition("=")[::2] for one in extra)
+    given: dict[str, str] = {}
+    for one in extra:
+        key, _, value = one.partition("=")
+        given[key] = value
     return {name: given.get(theirs, "false") in ("true", "1", "") for name, theirs in _NAMES.items()}
 
 

@@ -65,7 +65,8 @@ class JaxDevices:
 
 def _default() -> Any:
     """Return the device of the innermost scope, else the first."""
-    found = jax.config.jax_default_device
+    config: Any = jax.config
+    found = config.jax_default_device
     return jax.local_devices()[0] if found is None or isinstance(found, str) else found
 
 

@@ -50,9 +50,9 @@ class JaxMeshes:
                 return jax.jit(_same, out_shardings=sharding)(x)
         elif sharding is None:
             return jnp.array(x)
-        if sharding.is_fully_addressable:
-            return jax.device_put(x if isinstance(x, jax.Array) else owned(np.asarray(x)), sharding)
-        host = np.asarray(x)  # every process has all of it, and keeps what its devices are to have
+        if isinstance(x, jax.Array) and sharding.is_fully_addressable:
+            return jax.device_put(x, sharding)
+        host = owned(np.asarray(x))  # every process has all of it, and keeps what its devices are to have
         return jax.make_array_from_callback(host.shape, sharding, lambda index: host[index])
 
     def constrain(self, x: Any, sharding: Any) -> Any:
@@ -86,7 +86,9 @@ class JaxMeshes:
         """Return `jax.shard_map` of the function."""
         outs = [PartitionSpec(*axes) for axes in given] if isinstance(given, list) else PartitionSpec(*given)
         ins = ([PartitionSpec(*axes) for axes in taken],)
-        return cast(Any, jax.shard_map(function, mesh=cast(Any, mesh), in_specs=ins, out_specs=outs))
+        split: Any = jax.shard_map
+        made: Callable[[list[Any]], list[Any]] = split(function, mesh=mesh, in_specs=ins, out_specs=outs)
+        return made
 
     def varying(self, x: Any, axes: tuple[str, ...]) -> Any:
         """Return `jax.lax.pcast`, over the axes along which they are known to be the same."""

@@ -15,7 +15,6 @@ from graftax.backend.processes import Held, Joining
 from graftax.core.errors import ProcessError
 from graftax.core.typedefs import Shape
 
-_UNKNOWN = "should be defined"  # in what JAX raises where nothing tells of other processes
 _TORCHRUN = ("MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE")
 
 
@@ -34,22 +33,21 @@ class JaxProcesses:
                 "a process joins the others once",
                 "one call of graftax.distributed.initialize() at the beginning of the program",
             )
-        if told.count == 1 and told.coordinator is None:
+        is_told = told[:3] != (None, None, None) or "JAX_COORDINATOR_ADDRESS" in os.environ
+        if not is_told and not tracing.is_in_cluster():
             return False
         try:
             jax.distributed.initialize(
                 told.coordinator,
-                told.count,
-                told.index,
+                told.processes,
+                told.number,
                 None if told.local_devices is None else list(told.local_devices),
                 initialization_timeout=max(1, round(told.timeout)),
                 heartbeat_timeout_seconds=max(1, round(told.heartbeat)),
             )
         except ValueError as error:
-            if _UNKNOWN in str(error) and told[:3] == (None, None, None):
-                return False
             raise ProcessError(
-                f"coordinator={told.coordinator!r}, num_processes={told.count}, process_id={told.index}",
+                f"coordinator={told.coordinator!r}, num_processes={told.processes}, process_id={told.number}",
                 f"that does not say who is here: {error}",
                 'graftax.distributed.initialize("host:port", num_processes=2, process_id=0), or all left out under '
                 "srun, mpirun, Kubernetes, torchrun or on a TPU",
@@ -113,7 +111,8 @@ class JaxProcesses:
             return None
         found: dict[tuple[Shape, Shape], set[int]] = {}
         for device, index in array.sharding.devices_indices_map(array.shape).items():
-            found.setdefault(_box(index, array.shape), set()).add(device.process_index)
+            holder: Any = device
+            found.setdefault(_box(index, array.shape), set()).add(holder.process_index)
         return [Held(*box, tuple(sorted(holders))) for box, holders in sorted(found.items())]
 
     def part(self, array: Any, start: Shape, extent: Shape) -> np.ndarray[Any, Any]:
@@ -140,7 +139,8 @@ class JaxProcesses:
                 known[place] = read(*place)
             return known[place]
 
-        return jax.make_array_from_callback(like.shape, like.sharding, box)
+        make: Any = jax.make_array_from_callback
+        return make(like.shape, like.sharding, box)
 
 
 def _told(how: Joining, environment: Mapping[str, str]) -> Joining:
@@ -153,7 +153,7 @@ def _told(how: Joining, environment: Mapping[str, str]) -> Joining:
     devices = how.local_devices
     if devices is None and "LOCAL_RANK" in environment and int(environment.get("LOCAL_WORLD_SIZE", "1")) > 1:
         devices = (int(environment["LOCAL_RANK"]),)
-    return how._replace(coordinator=place, count=int(size), index=int(rank), local_devices=devices)
+    return how._replace(coordinator=place, processes=int(size), number=int(rank), local_devices=devices)
 
 
 def _not_joined(error: RuntimeError, told: Joining) -> ProcessError:
@@ -165,7 +165,7 @@ def _not_joined(error: RuntimeError, told: Joining) -> ProcessError:
         )
     where = told.coordinator or "its address is what the environment says"
     return ProcessError(
-        f"process {told.index if told.index is not None else '?'} of {told.count or '?'} waited "
+        f"process {told.number if told.number is not None else '?'} of {told.processes or '?'} waited "
         f"{told.timeout:g} s for the others at process 0 ({where}): {str(error)[:300]}",
         "all processes are to start within that time, and must reach that address",
         "start them all; or look at the address and the firewall; or initialize(timeout=...)",

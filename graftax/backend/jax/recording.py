@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
 import jax
@@ -172,13 +172,20 @@ def _constants_in(params: dict[str, Any]) -> list[Any]:
     """Return the arrays that are constants of the programs among the parameters, each once."""
     found: list[Any] = []
     for program in _programs_in(params):
-        if program not in _known_constants:
-            _known_constants[program] = list({id(c): c for c in _constants_of(program)}.values())
-        found += _known_constants[program]
+        known = _known_constants.get(program)
+        if known is None:
+            known = _known_constants[program] = list({id(c): c for c in _constants_of(program)}.values())
+        found += known
     return found
 
 
-def _programs_in(params: dict[str, Any]) -> Iterator[Any]:
+def _programs_in(params: dict[str, Any]) -> Iterable[Any]:
+    if "jaxpr" in params and "donated_invars" in params:  # a compiled function, as each eager op is: nothing else in it
+        return (params["jaxpr"],)
+    return _programs_among(params)
+
+
+def _programs_among(params: dict[str, Any]) -> Iterator[Any]:
     for value in params.values():
         if isinstance(value, tracing.PROGRAMS):
             yield value

@@ -17,7 +17,7 @@ from typing import Any
 
 import jax
 import jax.core
-from jax._src import config, distributed
+from jax._src import clusters, config, distributed
 from jax._src import core as private
 from jax._src import xla_bridge as bridge
 from jax.extend import core as jax_extend
@@ -32,6 +32,7 @@ KNOWN = "0.10 to 0.12"
 extend: Any = jax_extend  # what it exports to type checkers differs between versions; `check` looks for the names
 _NEEDED = (
     ("jax._src.config", "trace_context"),
+    ("jax._src.clusters.ClusterEnv", "_cluster_types"),
     ("jax._src.distributed.global_state", "client process_id num_processes preemption_sync_manager"),
     ("jax._src.xla_bridge", "backends_are_initialized"),
     ("jax._src.core", "pytype_aval_mappings Trace Ref eval_trace trace_ctx get_axis_env"),
@@ -133,6 +134,12 @@ def coordination_place() -> tuple[int, int]:
     """Return the number of this process and how many there are; starts no devices."""
     state = distributed.global_state
     return (0, 1) if state.client is None else (state.process_id, state.num_processes)
+
+
+def is_in_cluster() -> bool:
+    """Tell whether the environment is one in which JAX finds the other processes by itself."""
+    kinds = clusters.ClusterEnv._cluster_types
+    return any(kind.is_env_present() for kind in kinds if not kind.opt_in_only_method)
 
 
 def preemption_manager() -> Any:

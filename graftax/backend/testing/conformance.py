@@ -18,6 +18,7 @@ from graftax.backend.testing import (
     gradient_checks,
     mesh_checks,
     op_checks,
+    process_checks,
     random_checks,
     tracing_checks,
 )
@@ -31,6 +32,7 @@ CHECKS: tuple[Check, ...] = (
     *tracing_checks.CHECKS,
     *gradient_checks.CHECKS,
     *mesh_checks.CHECKS,
+    *process_checks.CHECKS,
     *compiling_checks.CHECKS,
     *control_flow_checks.CHECKS,
     *exporting_checks.CHECKS,

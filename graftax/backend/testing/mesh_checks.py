@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from graftax.backend.testing.check import Kit, rows
@@ -42,4 +44,20 @@ def _placing(kit: Kit) -> None:
     assert meshes.mesh_of(X) is None, "a NumPy array lies over no mesh"
 
 
-CHECKS = rows("meshes", axes=_meshes, placing=_placing)
+def _shards(kit: Kit) -> None:
+    meshes = kit.backend.meshes
+    mesh = meshes.mesh({"data": 1}, meshes.devices()[:1])
+    split = meshes.sharding(mesh, ("data", None))
+    assert meshes.local_parts(split, 0) == 1, "one device of this process has one part"
+    kit.close(meshes.joined_rows(X, split), X, "joined_rows of one process")
+
+    def function(shares: list[Any]) -> list[Any]:
+        (x,) = (meshes.varying(one, ("data",)) for one in shares)
+        return [x * 2, meshes.mean_of_shards(x[0], ("data",))]
+
+    double, mean = meshes.for_shards(function, mesh, [("data", None)], [("data", None), ()])([kit.array(X)])
+    kit.close(double, 2 * X, "for_shards")
+    kit.close(mean, X[0], "mean_of_shards")
+
+
+CHECKS = rows("meshes", axes=_meshes, placing=_placing, shards=_shards)

@@ -24,7 +24,9 @@ def groups(updates: Sequence[Update]) -> Iterator[list[Update]]:
     """Yield updates to be done at once, where they `joins`: alike and small ones; the others one by one."""
     frame = frames.top
     assert frame is not None
-    for group in in_groups((update, _kind(update)) for update in updates):
+    # the weights of alike layers in a row, each kind after the other: where a loop takes them stacked (`gx.stack`), the
+    # compiler sees through the joining and the stacking, and the program does not grow with the number of layers
+    for group in in_groups(((update, _kind(update)) for update in updates), lambda update: update.variable.shape):
         if len(group) > 1:
             frame.group([update.variable._storage for update in group])
             for name in group[0].rule_slots():

@@ -32,13 +32,18 @@ def drawn(source: str, kind: str) -> bytes:
     try:
         done = subprocess.run([program, f"-T{kind}"], input=source.encode(), capture_output=True, timeout=_PATIENCE)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise StateError(f"dot -T{kind}", f"the program of Graphviz failed: {error}", "mend or remove it") from error
+        raise _failed(kind, str(error)) from error
     if done.returncode or not done.stdout:
-        said = done.stderr.decode(errors="replace").strip().splitlines()[:3]
-        raise StateError(
-            f"dot -T{kind}", f"the program of Graphviz failed: {'; '.join(said)}", 'plot_model(model, "model.svg")'
-        )
+        raise _failed(kind, "; ".join(done.stderr.decode(errors="replace").strip().splitlines()[:3]))
     return done.stdout
+
+
+def _failed(kind: str, said: str) -> StateError:
+    return StateError(
+        f"dot -T{kind}",
+        f"the program of Graphviz failed: {said}",
+        "mend it, or take it out of PATH: where there is none, plot_model draws an SVG by itself",
+    )
 
 
 def dot_of(model: Box) -> str:

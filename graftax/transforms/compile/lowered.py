@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, cast
 
@@ -56,7 +57,8 @@ class Cost(NamedTuple):
         return self.flops / self.bytes_accessed if self.bytes_accessed else 0.0
 
 
-class Collective(NamedTuple):
+@dataclass(frozen=True)
+class Collective:
     """How often devices do something together in one run of a compiled program.
 
     Example:
@@ -116,8 +118,8 @@ class Lowered:
         """
         found: dict[str, Collective] = {}
         for kind, size in self._lowering.collectives():
-            count, total = found.get(kind, (0, 0))
-            found[kind] = Collective(count + 1, total + size)
+            before = found.get(kind, Collective(0, 0))
+            found[kind] = Collective(before.count + 1, before.bytes + size)
         return found
 
     def __str__(self) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dis
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from functools import lru_cache, partial
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
@@ -159,10 +159,15 @@ def _of_function(function: FunctionType) -> Iterator[_Held]:
     yield _Held("", function.__dict__.get("__wrapped__"))
     if not function.__module__ or function.__module__.partition(".")[0] not in libraries.names():
         known = function.__globals__
-        for name in sorted(set(_globals_in(function.__code__))):
+        for name in _global_names(function.__code__):
             value = known.get(name)
             if not isinstance(value, FunctionType) or value.__globals__ is known:
                 yield _Held(name, value, partial(known.get, name))
+
+
+@lru_cache(maxsize=1024)  # to take the code apart takes longer than all else here
+def _global_names(code: CodeType) -> list[str]:
+    return sorted(set(_globals_in(code)))
 
 
 def _globals_in(code: CodeType) -> Iterator[str]:

@@ -108,5 +108,8 @@ def prints_of(node: Node, names: Iterable[str] = ()) -> Prints:
 
 
 def _containers(node: Node) -> Prints:
+    held = {name: value for name, value in node._gx_traced_attributes().items() if may_change(value)}
+    if not held:  # as of most, and each node that is met is asked
+        return {}
     with frames.replaced(()):
-        return {name: print_of(value) for name, value in node._gx_traced_attributes().items() if may_change(value)}
+        return {name: print_of(value) for name, value in held.items()}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from graftax.core.typedefs import Array
+from graftax.core.typedefs import Array, Shape
 from graftax.variables.state.donation import Donation, arrived, at_rest, lock
 from graftax.variables.state.storage import Moves, Storage
 from graftax.variables.state.unallocated import is_allocated
@@ -125,12 +125,19 @@ def pack_of(storages: Sequence[Storage]) -> Pack:
     return there if isinstance(there, Pack) and there.holds(storages) else Pack(storages)
 
 
-def in_groups(kinds: Iterable[tuple[T, Hashable | None]]) -> Iterator[list[T]]:
-    """Yield things of one kind together, as many as a pack may have; those without a kind each by itself."""
+def in_groups(
+    kinds: Iterable[tuple[T, Hashable | None]], order: Callable[[T], Shape] | None = None
+) -> Iterator[list[T]]:
+    """Yield things of one kind together, as many as a pack may have; those without a kind each by itself.
+
+    Those of one kind are put into this order first, if there is one.
+    """
     found: dict[Hashable, list[T]] = {}
     for thing, kind in kinds:
         found.setdefault((id(thing),) if kind is None else kind, []).append(thing)
     for alike in found.values():
+        if order is not None:
+            alike.sort(key=order)
         for start in range(0, len(alike), _MOST):
             yield alike[start : start + _MOST]
 

@@ -19,7 +19,8 @@ def without(*names):
         return SimpleNamespace(**kept)
 
     root = copy(jax, "jax")
-    private = {name: copy(getattr(jax._src, name), f"jax._src.{name}") for name in ("core", "config", "xla_bridge")}
+    names_of = ("core", "config", "distributed", "xla_bridge")
+    private = {name: copy(getattr(jax._src, name), f"jax._src.{name}") for name in names_of}
     root._src = SimpleNamespace(**private)
     root.extend = SimpleNamespace(core=copy(jax.extend.core, "jax.extend.core"))
     root.__version__ = "0.99"

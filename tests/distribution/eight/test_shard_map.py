@@ -96,11 +96,11 @@ def test_assignments_are_refused_and_change_nothing() -> None:
     model = made(distribution)
     kernel = model.layers[0].kernel
     before = kernel.numpy()
+
+    def add(x: Any) -> Any:
+        return kernel.assign_add(1.0).value
+
     with pytest.raises(StateError, match=r"(?s)'layers/0/kernel' is assigned in .*add, which shard_map runs on each"):
-
-        def add(x: Any) -> Any:
-            return kernel.assign_add(1.0).value
-
         gx.jit(gx.shard_map(add, distribution, [ROWS], ()))(X)
     np.testing.assert_array_equal(kernel.numpy(), before)
 

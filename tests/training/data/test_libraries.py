@@ -121,6 +121,7 @@ def stored_in_zarr(folder):
     return root["x"], root["y"]
 
 
+@pytest.mark.references
 @pytest.mark.parametrize("stored", [stored_in_h5py, stored_in_zarr])
 def test_arrays_in_files_are_read_a_batch_at_a_time(tmp_path, stored):
     x, y = stored(tmp_path)
