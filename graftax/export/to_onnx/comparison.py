@@ -93,9 +93,10 @@ def _drawn(spec: Spec, shape: tuple[int, ...], like: Numbers | None, seed: int) 
     """Return an input: of an example a part, or more of the same, since it knows which numbers there are."""
     if like is None or like.size == 0:
         return made_up(spec, shape, seed)
+    part: Numbers = like
     for axis, size in enumerate(shape):
-        like = np.take(like, np.arange(size) % like.shape[axis], axis)
-    return like
+        part = np.take(part, np.arange(size) % part.shape[axis], axis)
+    return part
 
 
 def expected(signature: Signature, inputs: Sequence[Numbers]) -> list[Numbers]:
