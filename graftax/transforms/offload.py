@@ -73,7 +73,7 @@ def offload(fn: Callable[P, R], device: str) -> Callable[P, R]:
             'graftax.offload(fn, "cpu:0")',
         )
     registry.current().devices.find(device)
-    compiled: CompiledFunction[P, R] | None = None
+    compiled: Any = None
 
     @wraps(fn)
     @door

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import jax
+import jax.core
 import numpy as np
 
 from graftax.backend.jax import tracing

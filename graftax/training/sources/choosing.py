@@ -35,9 +35,8 @@ def make_source(
     Raises:
         DataError: an iterable together with ``y`` or ``sample_weight``, or something else altogether.
     """
-    rows = x if isinstance(x, Rows) else None
-    if rows is not None:
-        x = rows.batches
+    rows: Any = x if isinstance(x, Rows) else None
+    x = x if rows is None else rows.batches
     if isinstance(y, str):
         x, y = with_columns(x, y)
     if x is None:

@@ -328,7 +328,7 @@ def _sums(leaves: list[Source], found: dict[int, Any], shape: Shape, skip: int, 
     results = []
     for leaf, slots in leaves:
         parts = [found[slot] for slot in slots if slot in found]
-        total = sum(parts[1:], parts[0]) if parts else unconnected(kind, (*shape, *leaf.shape[skip:]), leaf.dtype)
+        total: Any = sum(parts[1:], parts[0]) if parts else unconnected(kind, (*shape, *leaf.shape[skip:]), leaf.dtype)
         if isinstance(leaf, Variable) and skip == 0 and total is not None and tuple(total.shape) == leaf.shape:
             [total] = at_home([leaf._storage], [total])
         results.append(total)
