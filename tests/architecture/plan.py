@@ -48,6 +48,7 @@ LAZY = {
     ): "looked through when a name is missing",
     ("graftax.checkpoint.__init__", "import_module"): "the command line looks at checkpoints without an array library",
     ("graftax.export.__init__", "import_module"): "the command line looks at artefacts without an array library",
+    ("graftax.export.to_onnx.runtime", "import_module"): "onnxruntime is optional: the extra graftax[onnx]",
     ("graftax.training.__init__", "import_module"): "`session` needs callbacks and checkpoints; most look for `Model`",
     ("graftax.backend.__init__", "import_module"): "what authors of backends need reaches into everything",
     ("graftax.backend.registry", "import_module"): "a backend is imported when first used",
