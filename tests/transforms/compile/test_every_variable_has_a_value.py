@@ -113,7 +113,7 @@ class Alarm:
             raise KeyboardInterrupt
 
     def interrupts(self, f, delay, most=1.0):
-        """Run for so many seconds at most; JAX loses an interrupt that comes while it calls Python to free something."""
+        """Run for so long at most, in seconds; JAX loses interrupts that come while it frees something in Python."""
         try:
             self.is_set = True
             signal.setitimer(signal.ITIMER_REAL, delay)  # once
