@@ -114,7 +114,7 @@ class Variable(Leaf, Arithmetic):
         checked_flag("trainable", spec.trainable)
         check_name(spec.name, spec.role)
         backend = registry.current()
-        if any_free(spec.shape):
+        if isinstance(spec.shape, tuple | list) and any_free(spec.shape):  # a creator may have given anything
             raise ExportError(
                 f"the variable {spec.path!r} of shape {list(map(str, spec.shape))}",
                 "a size that is free is known only when the exported program runs, and weights are made before",
