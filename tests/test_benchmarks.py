@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from benchmarks import drawing, gpu, harness, options, report, scaling
-from benchmarks.harness import PEERS, Result, Times, Work, measure
+from benchmarks.harness import COMPILED, KERAS, PEERS, TORCH, Result, Times, Work, measure
 
 # One of each kind is enough for the quick tests.
 QUICK = (
@@ -51,14 +51,20 @@ def test_contestants_compute_the_same(work):
             np.testing.assert_allclose(a, b, **exact)
 
 
+# flax is no reference of other tests, and torch.compile writes C++
+HERE = [peer for peer in PEERS if peer not in report.absent() or peer in (KERAS, TORCH)]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("peer", PEERS)
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:torch")
+@pytest.mark.parametrize("peer", HERE)
 def test_peers_run(peer, monkeypatch):
     monkeypatch.setenv("KERAS_BACKEND", "jax")
     pytest.importorskip(PEERS[peer])
-    if peer in report.absent():
-        pytest.skip("torch.compile writes C++, and there is no g++")
-    results = [work.contestants[peer](True)() for work in report.WORKS if peer in work.contestants]
+    works = [work for work in report.WORKS if peer in work.contestants]
+    if peer == COMPILED:  # a net takes a minute
+        works = [work for work in works if work.name.startswith("silly")]
+    results = [work.contestants[peer](True)() for work in works]
     assert results
     for result in results:
         assert np.all(np.isfinite(np.asarray(result.detach() if hasattr(result, "detach") else result)))

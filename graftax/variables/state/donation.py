@@ -47,7 +47,7 @@ class Donation:
 
     def __init__(self) -> None:
         self.taken: list[Any] = []
-        self._places: list[tuple[list[Any], slice, list[Any]]] = []  # and what stood there
+        self._places: list[tuple[list[Any], slice, slice]] = []  # and where in `taken` is what stood there
         self._thread = get_ident()
         if _waiting:
             self._let_by()
@@ -65,7 +65,7 @@ class Donation:
     def take_list(self, buffers: list[Any]) -> None:
         """Take all buffers of a list."""
         self.taken = taken = buffers[:]
-        self._places.append((buffers, _ALL, taken))  # before it is done: an interrupt may come at any time
+        self._places.append((buffers, _ALL, _ALL))  # before it is done: an interrupt may come at any time
         buffers[:] = [self] * len(taken)
 
     def take(self, cells: Iterable[Placed]) -> None:
@@ -74,14 +74,16 @@ class Donation:
             holder, index = cell.place
             self.taken.append(holder[index])
             if type(holder) is list:
-                self._places.append((holder, slice(index, index + 1), self.taken[-1:]))
+                # where, and not what: a second list that holds the buffer would keep it from being given away
+                last = slice(len(self.taken) - 1, len(self.taken))
+                self._places.append((holder, slice(index, index + 1), last))
                 holder[index] = self
 
     def give_back(self) -> None:
         """Put the buffers where they were: the program did not run."""
-        for holder, where, taken in self._places:
+        for holder, where, which in self._places:
             if any(one is self for one in holder[where]):
-                holder[where] = taken
+                holder[where] = self.taken[which]
 
     def come_back(self) -> None:
         """Let this thread assign what it has taken, from here on: the new values are there."""
