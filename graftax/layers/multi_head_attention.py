@@ -93,6 +93,8 @@ class MultiHeadAttention(Layer):
 
     supports_masking = True
     compiles_call = True
+    _gx_column_parts = ("query", "key", "value")  # by heads, as `tensor_parallel` splits them
+    _gx_row_parts = ("output",)
 
     def __init__(
         self,
