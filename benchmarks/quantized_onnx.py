@@ -104,15 +104,15 @@ def files(net: Net, folder: Path) -> Iterator[tuple[str, gx.export.OnnxReport, n
     yield "trained with `FakeQuant`, integer products", written(aware, 4, "int8"), trained
 
 
-def table(tiny: bool = False, rounds: int = 15) -> list[Row]:
-    """All rows."""
+def table(chosen: list[Net], rounds: int = 15) -> list[Row]:
+    """All rows of these nets."""
     import onnxruntime  # optional, as for the export
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     found: list[Row] = []
-    for net in nets(tiny):
+    for net in chosen:
         with tempfile.TemporaryDirectory() as folder:
             forms = list(files(net, Path(folder)))
             sessions = [onnxruntime.InferenceSession(report.path, options) for _, report, _ in forms]
@@ -157,7 +157,7 @@ def markdown(rows: list[Row]) -> str:
 
 
 if __name__ == "__main__":
-    text = markdown(table())
+    text = markdown(table(nets()))
     print(text)
     if "--write" in sys.argv[1:]:
         page = PAGE.read_text()

@@ -42,6 +42,7 @@ _MODULES = {
 """Namespaces of graftax, and where they live."""
 
 _NAMES = {
+    "Array": "graftax.core.typedefs",
     "ArraySpec": "graftax.transforms.py_function",
     "Callback": "graftax.training.callbacks.callback",
     "Checkpoint": "graftax.checkpoint.checkpoint",
@@ -132,6 +133,7 @@ if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test 
     from graftax.core import errors as errors
     from graftax.core.culprit import Culprit as Culprit
     from graftax.core.selectors import select as select
+    from graftax.core.typedefs import Array as Array
     from graftax.distribution.shard_map import shard_map as shard_map
     from graftax.layers import activations as activations
     from graftax.layers.build_abstract import build_abstract as build_abstract

@@ -2,8 +2,8 @@
 
 import json
 import os
-import zipfile
 from argparse import Namespace
+from importlib import import_module
 from typing import Any
 
 from graftax.cli.output import print_json, printable, size, table
@@ -31,16 +31,15 @@ def manifest_of(path: str) -> dict[str, Any]:
     """
     try:
         if os.path.isfile(path):
-            with zipfile.ZipFile(path) as archive:
-                text = archive.read("manifest.json")
+            text = import_module("zipfile").Path(path, "manifest.json").read_bytes()  # lazy: it takes long to import
         else:
             with open(os.path.join(path, "manifest.json"), "rb") as file:
                 text = file.read()
         manifest = json.loads(text)
-    except (OSError, KeyError, zipfile.BadZipFile) as error:
-        raise _unreadable(path, "there is no artefact: no manifest.json in a folder or a zip of that name") from error
     except (ValueError, RecursionError) as error:
         raise _unreadable(path, "its manifest is no JSON") from error
+    except Exception as error:  # what is wrong with a zip has a class of zipfile, which may not be imported
+        raise _unreadable(path, "there is no artefact: no manifest.json in a folder or a zip of that name") from error
     if not isinstance(manifest, dict) or not isinstance(manifest.get("signatures"), dict):
         raise _unreadable(path, "its manifest has no signatures")
     return manifest

@@ -57,7 +57,7 @@ class Folding:
 
     def _folds(self, node: Reparam) -> bool:
         if self._selector is not None:
-            return self._selector.matches(node)
+            return self._selector.sees((node._gx_path,), node.role, node)
         return bool(self._chosen) and not any(isinstance(one, QuantizedWeight) for one in walk(node))
 
     def check(self) -> None:

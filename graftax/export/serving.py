@@ -98,7 +98,7 @@ class Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True  # else an answer waits 40 ms for the client's kernel
     wbufsize = -1  # head and body in one packet
     timeout = 30  # of a client that sends nothing
-    server: Server
+    server: Server  # pyright: ignore[reportIncompatibleVariableOverride]  # no other one makes it
 
     def do_GET(self) -> None:
         """Show the page, or the manifest."""

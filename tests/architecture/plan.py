@@ -48,6 +48,7 @@ LAZY = {
     ): "looked through when a name is missing",
     ("graftax.checkpoint.__init__", "import_module"): "the command line looks at checkpoints without an array library",
     ("graftax.export.__init__", "import_module"): "the command line looks at artefacts without an array library",
+    ("graftax.export.to_onnx.runtime", "import_module"): "onnxruntime is optional: the extra graftax[onnx]",
     ("graftax.training.__init__", "import_module"): "`session` needs callbacks and checkpoints; most look for `Model`",
     ("graftax.backend.__init__", "import_module"): "what authors of backends need reaches into everything",
     ("graftax.backend.registry", "import_module"): "a backend is imported when first used",
@@ -60,6 +61,7 @@ LAZY = {
     ): "h5py and orbax-checkpoint are optional: the extras graftax[h5] and graftax[orbax]",
     ("graftax.training.optional_libraries", "import_module"): "what extras bring is imported when it is used",
     ("graftax.checkpoint.remote_storage", "import_module"): "fsspec is optional: the extra graftax[fsspec]",
+    ("graftax.cli.export_show", "import_module"): "zipfile, which takes long and is needed for an artefact in one file",
     ("graftax.cli.main", "import_module"): "only the subcommand that was asked for is imported",
     (
         "graftax.training.whole.public_classes",

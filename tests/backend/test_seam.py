@@ -19,6 +19,8 @@ NAMES = re.compile(r"\b(jax|jaxlib|jnp|xla)\b", re.IGNORECASE)
 MAY = {
     "core/names_elsewhere.py": "names of other libraries, which users of these write",
     "optimizers/optax/state.py": "optax computes with JAX alone",
+    "cli/export_show.py": "an artefact says by which version of JAX it was written",
+    "export/saving.py": "so are the files called that JAX reads",
     "export/run.py": "it runs without graftax, on JAX",
     "backend/registry.py": "where the built-in backends are, and which is the default",
 }

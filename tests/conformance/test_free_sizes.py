@@ -10,7 +10,8 @@ import graftax as gx
 from graftax.core.errors import ExportError, GraftaxError
 from graftax.export import Signature, Spec
 from graftax.export.tracing import trace
-from tests.conformance.layer_rows import ROWS, Row
+from tests.conformance.lanes import in_lanes
+from tests.conformance.layer_rows import ROWS, SIBLINGS, Row
 from tests.conformance.test_layers import built
 
 NAMES = "btuvw"
@@ -81,7 +82,10 @@ def signature(name: str, free: str) -> Signature:
     return Signature(built(row)[0], given, constraints=constraints)
 
 
-@pytest.mark.parametrize("name", [name for name in ROWS if name not in FOREVER and name != "dense_1d"])
+BATCHED = [name for name in ROWS if name not in {*FOREVER, "dense_1d"}]
+
+
+@pytest.mark.parametrize("name", in_lanes(BATCHED, SIBLINGS & {*BATCHED}))
 def test_the_batch_of_every_layer_is_free(name: str) -> None:
     traced = trace(signature(name, "b"))
     assert traced.signature.free in (["b"], [])

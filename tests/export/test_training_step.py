@@ -35,10 +35,12 @@ def folder(trained: Trained, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_an_export_changes_nothing_here(trained: Trained, folder: Path) -> None:
     assert int(trained.optimizer.iterations) == 1
 
 
+@pytest.mark.slow
 def test_steps_there_are_steps_here_and_what_was_trained_comes_back(trained: Trained, folder: Path) -> None:  # EX5, EX6
     artefact = gx.export.load(folder)
     before = {path: np.asarray(value) for path, value in artefact.values.items()}
@@ -60,6 +62,7 @@ def test_steps_there_are_steps_here_and_what_was_trained_comes_back(trained: Tra
     assert here == there
 
 
+@pytest.mark.slow
 def test_an_exception_leaves_all_values(folder: Path, trained: Trained) -> None:  # EX5
     artefact = gx.export.load(folder)
     before = dict(artefact.values)
@@ -106,6 +109,7 @@ def test_values_without_a_place_and_other_shapes_are_told_and_nothing_is_assigne
         gx.export.take_back(tmp_path, model=model)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_values_taken_back_stay_when_the_artefact_goes_on(folder: Path) -> None:
     trained = Trained()
     artefact = gx.export.load(folder)

@@ -93,9 +93,10 @@ def _drawn(spec: Spec, shape: tuple[int, ...], like: Numbers | None, seed: int) 
     """Return an input: of an example a part, or more of the same, since it knows which numbers there are."""
     if like is None or like.size == 0:
         return made_up(spec, shape, seed)
+    part: Numbers = like
     for axis, size in enumerate(shape):
-        like = np.take(like, np.arange(size) % like.shape[axis], axis)
-    return like
+        part = np.take(part, np.arange(size) % part.shape[axis], axis)
+    return part
 
 
 def expected(signature: Signature, inputs: Sequence[Numbers]) -> list[Numbers]:
@@ -138,7 +139,7 @@ def _difference(name: str, wanted: Numbers, got: Numbers, at: Mapping[str, int],
         raise ExportMismatch(
             f"{said}, element {[int(i) for i in place]}: {got[place]} from the file, {wanted[place]} from the function",
             f"{error:.2g} of the largest magnitude is more than {allowed:g}; nothing is left of the file",
-            f"tolerance={_rounded_up(error):g} if that is close enough; gx.export.save computes as JAX does",
+            f"tolerance={_rounded_up(error):g} if that is close enough; gx.export.save is nearer to the function",
         )
     return error
 

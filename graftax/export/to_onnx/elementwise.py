@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from graftax.export.to_onnx.messages import KINDS
-from graftax.export.to_onnx.step import Rule, Step, Unwritable, rule
+from graftax.export.to_onnx.step import Rule, Step, rule
+from graftax.export.to_onnx.unwritable import Unwritable
 from graftax.export.to_onnx.values import Computed, Known, Operand
 
 _PLAIN = {

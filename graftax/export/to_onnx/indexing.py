@@ -9,7 +9,8 @@ import numpy as np
 
 from graftax.export.to_onnx import blocks
 from graftax.export.to_onnx.sizes import size_of
-from graftax.export.to_onnx.step import Step, Unwritable, reshape, rule, squeeze, transpose
+from graftax.export.to_onnx.step import Step, reshape, rule, squeeze, transpose
+from graftax.export.to_onnx.unwritable import Unwritable
 from graftax.export.to_onnx.values import Operand, is_fixed, is_same
 
 _WINDOWS = "it reads blocks of several elements at many places, for which ONNX has no operator"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from graftax.export.to_onnx.step import Step, Unwritable, rule
+from graftax.export.to_onnx.step import Step, rule
+from graftax.export.to_onnx.unwritable import Unwritable
 from graftax.export.to_onnx.values import Operand
 
 DRAWS = (

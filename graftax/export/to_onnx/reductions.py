@@ -6,7 +6,8 @@ import numpy as np
 
 from graftax.export.to_onnx import messages
 from graftax.export.to_onnx.graph import Graph
-from graftax.export.to_onnx.step import Step, Unwritable, rule, squeeze, transpose
+from graftax.export.to_onnx.step import Step, rule, squeeze, transpose
+from graftax.export.to_onnx.unwritable import Unwritable
 from graftax.export.to_onnx.values import Operand
 
 _REDUCE = {

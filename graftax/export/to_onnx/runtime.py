@@ -53,7 +53,7 @@ class Session:
             raise ExportError(
                 f"ONNX Runtime {runtime.__version__} does not take what was written",
                 str(error).strip().partition("\n")[0],
-                "opset=17, or a newer onnxruntime; gx.export.save writes a program for JAX",
+                "opset=17, a newer onnxruntime, or gx.export.save",
             ) from error
 
     def run(self, inputs: Mapping[str, Numbers], wanted: Sequence[str]) -> list[Numbers]:

@@ -7,6 +7,7 @@ import operator
 from collections.abc import Callable
 
 from graftax.export.to_onnx.graph import Graph
+from graftax.export.to_onnx.unwritable import Unwritable
 from graftax.export.to_onnx.values import Sizes, are_fixed, is_fixed
 
 _SIGNS: dict[type[ast.operator], tuple[str, Callable[[int, int], int]]] = {
@@ -60,7 +61,7 @@ def _value(graph: Graph, tree: ast.expr) -> str | int:
     if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name):
         one, other = (_value(graph, part) for part in tree.args)
         return _combined(graph, *_CALLS[tree.func.id], one, other)
-    raise NotImplementedError(f"the size {ast.unparse(tree)}")
+    raise Unwritable(f"a size is {ast.unparse(tree)}", "sizes of names with +, -, *, floordiv, mod, max and min")
 
 
 def _combined(graph: Graph, name: str, now: Callable[[int, int], int], one: str | int, other: str | int) -> str | int:

@@ -15,19 +15,6 @@ from graftax.export.to_onnx.sizes import shape_of
 from graftax.export.to_onnx.values import Computed, Known, Operand, Sizes, are_fixed, are_same, broadcast, is_fixed
 
 
-class Unwritable(Exception):
-    """An equation that no node says; with why, and what to do about it.
-
-    Args:
-        why: Why it cannot be written.
-        instead: What the user can do.
-    """
-
-    def __init__(self, why: str, instead: str) -> None:
-        super().__init__(why)
-        self.why, self.instead = why, instead
-
-
 class Translator(Protocol):
     """Writes whole programs, for the bodies of loops, and knows which products are of integers."""
 

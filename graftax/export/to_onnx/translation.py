@@ -22,7 +22,8 @@ from graftax.export.to_onnx import (  # noqa: F401  # the files of rules
 )
 from graftax.export.to_onnx.graph import Graph
 from graftax.export.to_onnx.integers import Integers
-from graftax.export.to_onnx.step import RULES, Step, Unwritable
+from graftax.export.to_onnx.step import RULES, Step
+from graftax.export.to_onnx.unwritable import Unwritable
 from graftax.export.to_onnx.values import Known, Operand, are_fixed
 
 _SMALL = 64 * 1024

@@ -11,7 +11,8 @@ import numpy as np
 from graftax.export.to_onnx.messages import Attribute
 from graftax.export.to_onnx.shapes import spread_out
 from graftax.export.to_onnx.sizes import shape_of
-from graftax.export.to_onnx.step import Step, Unwritable, rule, transpose
+from graftax.export.to_onnx.step import Step, rule, transpose
+from graftax.export.to_onnx.unwritable import Unwritable
 from graftax.export.to_onnx.values import Operand, are_fixed, is_fixed
 
 
