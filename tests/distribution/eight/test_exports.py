@@ -17,7 +17,9 @@ X = np.random.default_rng(0).normal(size=(8, 16)).astype("float32")
 def trained(d: Any) -> gx.Model:
     gx.set_random_seed(0)
     with d.scope():
-        made = gx.Sequential([layers.Dense(16, "relu"), layers.BatchNormalization(), layers.Dense(8)])
+        made = gx.Sequential(
+            [layers.Dense(16, "relu", name="up"), layers.BatchNormalization(), layers.Dense(8, name="down")]
+        )
         made.compile(gx.optimizers.Adam(1e-3), "mse")
     made.fit(X, X[:, :8], batch_size=8, epochs=1, verbose=0)
     return made
@@ -36,5 +38,7 @@ def test_values_are_whole_and_the_numbers_those_of_one_device(kind: str, tmp_pat
         np.testing.assert_allclose(artefact.predict(rows), wanted(rows, training=False), atol=2e-6)
     assert gx.export.check(tmp_path / "net").errors["predict"] == 0
     assert found.layers[0].kernel.value.sharding == placed
+    gx.export.save(tmp_path / "inside", found, Spec("batch 16"), weights="inside", check=False)
+    np.testing.assert_allclose(gx.export.load(tmp_path / "inside").predict(X), artefact.predict(X), atol=2e-6)
     gx.export.onnx(tmp_path / "net.onnx", found, Spec("batch 16"), check=False)
     assert found.layers[0].kernel.numpy().tobytes() in (tmp_path / "net.onnx").read_bytes()
