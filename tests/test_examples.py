@@ -77,7 +77,7 @@ def test_example(example, tmp_path):
 def test_example_and_what_it_trained_elsewhere(example, tmp_path):
     told = run_example(tmp_path, str(EXPORTING), FOLDER / example, tmp_path, "artefact")
     exported = sum(line.startswith("exported ") for line in told.splitlines())
-    assert exported == len([path for path in tmp_path.glob("*/manifest.json")]) > 0
+    assert exported == len(list(tmp_path.glob("*/manifest.json"))) > 0
     alone = run_alone(ALONE, tmp_path / "0", tmp_path)
     assert len(alone.splitlines()) == len(list(tmp_path.glob("*-*.npz")))
 
