@@ -63,6 +63,7 @@ _NAMES = {
     "Slot": "graftax.optimizers.engine.slot",
     "Variable": "graftax.variables.variable",
     "VariableSpec": "graftax.variables.spec",
+    "associative_scan": "graftax.transforms.flow.associative_scan",
     "batch_jacobian": "graftax.transforms.gradients.jacobian",
     "build_abstract": "graftax.layers.build_abstract",
     "check": "graftax.transforms.numerics",
@@ -164,6 +165,7 @@ if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test 
     from graftax.transforms.compile.jit import jit as jit
     from graftax.transforms.compile.run_eagerly import run_eagerly as run_eagerly
     from graftax.transforms.device import device as device
+    from graftax.transforms.flow.associative_scan import associative_scan as associative_scan
     from graftax.transforms.flow.branches import cond as cond
     from graftax.transforms.flow.branches import switch as switch
     from graftax.transforms.flow.remat import remat as remat

@@ -36,6 +36,7 @@ INTERNAL = re.compile(
 )
 # Classes in texts of `__repr__`, which nobody writes.
 FOREIGN = {"Place", "SavedArray", "SavedArrays", "Selector"}  # shown, never called
+FOREIGN |= {"Error"}  # of the page that a server shows, in JavaScript
 
 
 @cache

@@ -61,7 +61,6 @@ from graftax.backend.host import host_dtype as host_dtype
 from graftax.backend.host import limits as limits
 from graftax.backend.host import no_plain_numbers as no_plain_numbers
 from graftax.backend.host import owned as owned
-from graftax.backend.meshes import Axes as Axes
 from graftax.backend.meshes import Mesh as Mesh
 from graftax.backend.meshes import Meshes as Meshes
 from graftax.backend.namespace_names import NAMES as NAMES
@@ -89,7 +88,6 @@ __all__ = [
     "GROUPS",
     "NAMES",
     "Arrays",
-    "Axes",
     "Backend",
     "BackendBase",
     "Callbacks",

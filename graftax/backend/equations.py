@@ -7,11 +7,12 @@ A *program* has ``invars``, ``constvars``, ``outvars`` and ``eqns``; an *equatio
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Protocol
 
 from graftax.core.culprit import Culprit
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 class Equations(Protocol):

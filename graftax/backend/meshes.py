@@ -47,6 +47,10 @@ class Meshes(Protocol):
         """Return how arrays lie over a mesh that are split so; equal ones compare equal."""
         ...
 
+    def stacked(self, sharding: Any) -> Any:
+        """Return how several arrays lie in one, along a new first axis, each as it lay."""
+        ...
+
     def place(self, x: Any, sharding: Any) -> Array:
         """Return the same values, lying so; with None on the default device, to go along with other arrays."""
         ...

@@ -109,6 +109,14 @@ class Arrays(Neural, Packing, Protocol):
         """Return the solution of ``x @ result = y``, or of ``x^H @ result = y``; one triangle of ``x`` is read."""
         ...
 
+    def lu_factor(self, x: Array) -> tuple[Array, Array]:
+        """Return both triangles of ``P @ x = L @ U`` in one, and the row that each was exchanged with, as int32."""
+        ...
+
+    def complex_of(self, real: Array, imag: Array) -> Array:
+        """Return complex numbers of twice the bytes, with just these parts, infinite ones too."""
+        ...
+
     def slice(self, x: Array, begin: Array, shape: Shape) -> Array:
         """Return the block of a shape that begins at ``begin``, which may be traced."""
         ...

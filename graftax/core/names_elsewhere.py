@@ -126,7 +126,7 @@ NAMES: dict[str, str] = {
     "ModuleDict": "a dict of layers, kept in an attribute",
     "Policy": _MIXED,
     # generation
-    "generate": "graftax.generation.Generator(model.step, max_new_tokens=32)(prompt, cache)",
+    "generate": "graftax.generation.Generator(step, max_new_tokens=32)(prompt, cache)",
     "BeamSampler": "graftax.generation.BeamSearch(4)",
     "TopKSampler": "graftax.generation.RandomSampler(top_k=5)",
     "TopPSampler": "graftax.generation.RandomSampler(top_p=0.9)",

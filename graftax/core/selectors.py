@@ -13,13 +13,13 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
-from typing import Any, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
+from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from graftax.core.errors import SelectorError
 from graftax.core.globs import Glob
 from graftax.core.roles import ROLES, named_role, prefixed
 from graftax.core.short_traceback import door
-from graftax.core.spellings import above, spellings
+from graftax.core.spellings import above, spellings, wholes
 from graftax.core.typedefs import Holder, VariableLike
 
 T = TypeVar("T")
@@ -211,13 +211,6 @@ class Tally:
         if part.kind == "class":
             return [*get_close_matches(part.text, self._classes, n=1), *self._classes][:3]
         return nearest(part, self.paths)
-
-
-def wholes(item: object) -> Iterator[str]:
-    """Yield the paths of the expressions that a variable is a part of."""
-    for owner in above(item):
-        if isinstance(cast(object, owner), VariableLike):
-            yield owner._gx_path
 
 
 def _answer(selector: Selector, path: str, answer: object) -> bool:

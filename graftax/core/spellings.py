@@ -1,10 +1,12 @@
-"""Other spellings of a path: where a Module was given a name, the name stands for the last edge that leads to it."""
+"""Other paths of a variable: of weights that it is a part of, and with given names for edges that lead to Modules."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import product
-from typing import Any
+from typing import Any, cast
+
+from graftax.core.typedefs import VariableLike
 
 _MOST = 4  # names in one path of which each may be there or not; of more, the innermost
 
@@ -15,6 +17,13 @@ def above(item: object) -> Iterator[Any]:
     while owner is not None:
         yield owner
         owner = owner._gx_owner
+
+
+def wholes(item: object) -> Iterator[str]:
+    """Yield the paths of the expressions that a variable is a part of."""
+    for owner in above(item):
+        if isinstance(cast(object, owner), VariableLike):
+            yield owner._gx_path
 
 
 def spellings(paths: Sequence[str], item: object) -> list[str]:

@@ -10,6 +10,9 @@ Example:
     True
 """
 
+import typing as _typing
+
+from graftax.core.namespaces import answering as _answering
 from graftax.distribution.constrain import constrain as constrain
 from graftax.distribution.data_parallel import DataParallel as DataParallel
 from graftax.distribution.distribution import Distribution as Distribution
@@ -29,6 +32,8 @@ from graftax.distribution.rows import LocalRows as LocalRows
 from graftax.distribution.rules import OptionalRule as OptionalRule
 from graftax.distribution.tensor_parallel import tensor_parallel as tensor_parallel
 
+if not _typing.TYPE_CHECKING:  # a checker should see which names there are
+    __getattr__ = _answering("distribution")
 __all__ = [
     "DataParallel",
     "Distribution",

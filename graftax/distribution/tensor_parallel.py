@@ -3,36 +3,89 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
 
+from graftax.core.errors import ArgumentTypeError
 from graftax.core.selectors import Selector, SelectorLike, compile_selector
+from graftax.core.short_traceback import door
+from graftax.core.spellings import above
 from graftax.distribution.rules import OptionalRule, Rule
 
 
-def tensor_parallel(axis: str = "model", where: SelectorLike = "**") -> list[Rule]:
+@door
+def tensor_parallel(
+    axis: str = "model", where: SelectorLike = "**", pairs: Sequence[tuple[SelectorLike, SelectorLike]] | None = None
+) -> list[Rule]:
     """Return rules that split `MultiHeadAttention` by heads, and pairs of `Dense` layers by their inner units.
 
-    The kernels of ``query``, ``key``, ``value`` and ``up`` are split by columns, those of ``output`` and ``down`` by
-    rows, so that each pair needs one sum over the devices (Shoeybi et al., arXiv:1909.08053). Pairs of Dense layers
-    are known by the names ``up`` and ``down`` of the attributes that hold them. Biases of the former are split, too.
+    The kernels of the first of a pair are split by columns, those of the second by rows, so that each pair needs one
+    sum over the devices (Shoeybi et al., arXiv:1909.08053); biases of the first are split, too. ``query``, ``key`` and
+    ``value`` of `MultiHeadAttention` are followed by its ``output``; `TransformerEncoder` and `TransformerDecoder` have
+    a pair of Dense layers. Both are known by their classes, whatever they are called.
 
     Args:
         axis: The axis of the mesh. Defaults to ``"model"``.
         where: Which part of the model. Defaults to ``"**"``, all of it.
+        pairs: Other pairs of Dense layers, each as selectors of the weights of the first and of the second; each must
+            select something. Defaults to None, ``("**/up/**", "**/down/**")`` where there are such.
+
+    Raises:
+        ArgumentTypeError: ``pairs`` has something else than pairs.
+        SelectorError: what selects is no selector.
 
     Example:
         >>> [axes for _, axes in tensor_parallel()]
         [(None, 'model'), ('model', None), ('model',)]
+        >>> len(tensor_parallel(pairs=[("**/wide/**", "**/narrow/**")]))
+        6
     """
     part = compile_selector(where)
-    everything = isinstance(where, str) and where == "**"
+    if isinstance(where, str) and where == "**":
+        part = None
+    up, down = ("**/up/**", "**/down/**") if pairs is None else (None, None)
+    rules = _rules(axis, part, _Held("_gx_column_parts", up), _Held("_gx_row_parts", down))
+    for pair in pairs or ():
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise ArgumentTypeError(
+                f"pairs has {pair!r:.60}",
+                "each is a pair of selectors: of the weights of the first Dense layer, and of the second",
+                'pairs=[("**/up/**", "**/down/**")]',
+            )
+        rules += _rules(axis, part, *pair)
+    return rules
 
-    def named(names: str, weight: str) -> Selector:
-        # one pattern, so that a model need not have all of these
-        found = compile_selector(re.compile(rf"(^|/)({names})/{weight}$"))
-        return found if everything else found & part
+
+def _rules(axis: str, part: Selector | None, first: SelectorLike, second: SelectorLike) -> list[Rule]:
+    def weights(name: str, chosen: SelectorLike) -> Selector:
+        # the path ends in the name: parts of a weight that is an expression are not meant by themselves
+        found = compile_selector(re.compile(rf"(^|/){name}$")) & compile_selector(chosen)
+        return found if part is None else found & part
 
     return [
-        (named("query|key|value|up", "kernel"), (None, axis)),
-        (named("output|down", "kernel"), (axis, None)),
-        OptionalRule(named("query|key|value|up", "bias"), (axis,)),
+        (weights("kernel", first), (None, axis)),
+        (weights("kernel", second), (axis, None)),
+        OptionalRule(weights("bias", first), (axis,)),
     ]
+
+
+class _Held:
+    """Tells whether a weight is in a layer that the class of the layer above names as a part to be split.
+
+    Args:
+        attribute: That of the class, with the names of attributes that hold such parts.
+        also: A glob of what else counts; None for nothing else.
+    """
+
+    def __init__(self, attribute: str, also: str | None) -> None:
+        self._attribute = attribute
+        self._also = None if also is None else compile_selector(also)
+        self.__name__ = "followed_by_a_sum" if attribute == "_gx_row_parts" else "of_inner_units"
+
+    def __call__(self, variable: Any) -> bool:
+        for layer, holder in pairwise(above(variable)):
+            names: tuple[str, ...] = getattr(type(holder), self._attribute, ())
+            if any(getattr(holder, name, None) is layer for name in names):
+                return True
+        return self._also is not None and self._also.matches(variable)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from graftax.backend.exporting import Size
 from graftax.backend.host import dtype_name
+from graftax.core.dtypes import is_complex
 from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.short_traceback import door
 from graftax.export.sizes import names_in, parsed
@@ -73,7 +74,7 @@ def _checked_bounds(bounds: object, dtype: str) -> tuple[float, float] | None:
     if not isinstance(bounds, tuple | list) or len(bounds) != 2 or not all(isinstance(b, int | float) for b in bounds):
         raise ArgumentError(f"bounds={bounds!r}", "bounds are the least and the greatest value", "bounds=(0, 49)")
     low, high = bounds
-    if not low <= high or dtype == "bool" or dtype.startswith("complex"):
+    if not low <= high or dtype == "bool" or is_complex(dtype):
         raise ArgumentError(
             f"bounds={bounds!r} of {dtype}",
             "no value lies between them" if dtype[0] in "iuf" else "such values have no order",

@@ -76,7 +76,7 @@ class Generator:
         adjust: Adjust | None = None,
         with_positions: bool = False,
     ) -> None:
-        check_functions("Generator", "graftax.generation.Generator(model.step, max_new_tokens=32)", step)
+        check_functions("Generator", "graftax.generation.Generator(step, max_new_tokens=32)", step)
         self._sampler = _checked_sampler(sampler)
         stops = _stop_tokens(stop_tokens)
         least = _counted("min_new_tokens", min_new_tokens)

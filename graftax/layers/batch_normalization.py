@@ -188,6 +188,6 @@ class BatchNormalization(ScaleAndShift):
             raise ArgumentError(
                 f"synchronized={self.synchronized!r}, and a call in training within {list(names) or 'no named axes'}",
                 "no map around it has an axis of that name",
-                f"jax.vmap(..., axis_name={self.synchronized!r}), a mesh of shard_map with it, or synchronized=True",
+                f"a map with axis_name={self.synchronized!r} around the call, or synchronized=True",
             )
         return (str(self.synchronized),)

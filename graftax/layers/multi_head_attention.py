@@ -18,12 +18,13 @@ from graftax.layers.masking import as_bool, both, calm, checked, hide
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.rotary import RotaryEmbedding
 from graftax.layers.shapes import is_shape, shape_of
+from graftax.ops.parameter_kinds import KINDS
 from graftax.variables import random
 from graftax.variables.initializers import InitializerLike
 from graftax.variables.keys import checked_seed
 from graftax.variables.regularizers import RegularizerLike
 
-_KERNELS = ("xla", "cudnn")
+_KERNELS = KINDS["AttentionKernel"].words
 
 
 class MultiHeadAttention(Layer):
@@ -92,6 +93,8 @@ class MultiHeadAttention(Layer):
 
     supports_masking = True
     compiles_call = True
+    _gx_column_parts = ("query", "key", "value")  # by heads, as `tensor_parallel` splits them
+    _gx_row_parts = ("output",)
 
     def __init__(
         self,

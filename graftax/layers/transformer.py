@@ -26,6 +26,8 @@ class TransformerBlock(Layer):
     supports_masking = True
     compiles_call = True
     activation: Activation = NamedActivation()  # type: ignore[assignment]  # takes names, too
+    _gx_column_parts = ("feedforward_intermediate",)  # a pair of Dense layers, as `tensor_parallel` splits them
+    _gx_row_parts = ("feedforward_output",)
 
     def __init__(
         self,

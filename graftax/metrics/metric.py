@@ -10,6 +10,7 @@ import numpy as np
 from graftax.core.errors import ArgumentTypeError
 from graftax.core.typedefs import Array, ArrayLike, Initializer, Shape
 from graftax.core.undefined import undefined
+from graftax.metrics.start_values import new_array
 from graftax.variables import initializers
 from graftax.variables.graph.module import Module
 from graftax.variables.graph.reserved import OF_METRICS, Own, Words
@@ -137,8 +138,9 @@ class Metric(Module):
 
     def reset(self) -> None:
         """Start over, with the metrics that this one holds."""
+        is_eager = storage.frames.top is None
         for variable, start in self._gx_starts:
-            variable.assign(start)
+            variable.assign(new_array(start, variable._storage.backend) if is_eager else start)
         for below in self.submodules:
             if isinstance(below, Metric):
                 below.reset()

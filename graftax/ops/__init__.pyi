@@ -389,6 +389,12 @@ def linspace(
 def to_numpy(x: ArrayLike) -> np.ndarray[Any, Any]:
     """The values as a NumPy array on the host; it may be read-only."""
 
+def view_as_complex(x: ArrayLike) -> Array:
+    """Make complex numbers of real and imaginary parts: (..., 2) -> (...)."""
+
+def view_as_real(x: ArrayLike) -> Array:
+    """Lay real and imaginary parts along a new last axis: (...) -> (..., 2)."""
+
 def shape(x: ArrayLike) -> tuple[int, ...]:
     """The sizes of the axes."""
 
@@ -541,6 +547,9 @@ def det(x: ArrayLike) -> Array:
 def slogdet(x: ArrayLike) -> tuple[Array, Array]:
     """Sign and logarithm of the absolute determinant."""
 
+def lu_factor(x: ArrayLike) -> tuple[Array, Array]:
+    """Factor square matrices by row exchanges: both triangles in one, the ones of the lower left out, and which row each was exchanged with, from 0."""
+
 def svd(x: ArrayLike, full_matrices: bool = True) -> tuple[Array, Array, Array]:
     """u, s and vh with x = u @ diag(s) @ vh."""
 
@@ -627,6 +636,9 @@ def blackman(n: int) -> Array:
 
 def frame(x: ArrayLike, length: int, step: int) -> Array:
     """Cut overlapping parts from the last axis: (..., n) -> (..., parts, length)."""
+
+def extract_sequences(x: ArrayLike, sequence_length: int, sequence_stride: int) -> Array:
+    """Compute frame(x, sequence_length, sequence_stride), by the names that Keras has."""
 
 def overlap_add(x: ArrayLike, step: int) -> Array:
     """Add up parts at a distance of step: (..., parts, length) -> (..., n)."""
@@ -985,6 +997,25 @@ def space_to_depth(x: ArrayLike, block: int) -> Array:
 
 def depth_to_space(x: ArrayLike, block: int) -> Array:
     """Move channels into blocks of space: (n, h, w, b b c) -> (n, h b, w b, c)."""
+
+def unfold(
+    x: ArrayLike,
+    kernel_size: int | Sequence[int],
+    dilation: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    stride: int | Sequence[int] = 1,
+) -> Array:
+    """Lay each window of images, channels first, in a column: (n, c, h, w) -> (n, c times size of the window, windows)."""
+
+def fold(
+    x: ArrayLike,
+    output_size: int | Sequence[int],
+    kernel_size: int | Sequence[int],
+    dilation: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    stride: int | Sequence[int] = 1,
+) -> Array:
+    """Add columns up where unfold took them from: (n, c times size of the window, windows) -> (n, c, height, width)."""
 
 def sum_pool(
     x: ArrayLike,

@@ -4,6 +4,7 @@ from graftax.ops import (
     activations,
     attention,
     colors,
+    complex_pairs,
     creation,
     matrices,
     nan_reductions,
@@ -18,6 +19,7 @@ from graftax.ops import (
     spectra,
     statistics,
     structure,
+    unfolding,
 )
 from graftax.ops.structure import FUNCTIONS
 
@@ -26,6 +28,7 @@ __all__ = [
     "activations",
     "attention",
     "colors",
+    "complex_pairs",
     "creation",
     "matrices",
     "nan_reductions",
@@ -40,4 +43,5 @@ __all__ = [
     "spectra",
     "statistics",
     "structure",
+    "unfolding",
 ]

@@ -8,6 +8,17 @@ from graftax.core.typedefs import Array, ArrayLike
 def resize(x: ArrayLike, size: int | Sequence[int], interpolation: str = "bilinear", antialias: bool = False) -> Array:
     """Resize to (height, width), centres of pixels on centres: (..., h, w, c) -> (..., height, width, c)."""
 
+def scale_and_translate(
+    x: ArrayLike,
+    output_shape: int | Sequence[int],
+    scale: ArrayLike,
+    translation: ArrayLike,
+    spatial_dims: int | Sequence[int],
+    interpolation: str = "bilinear",
+    antialias: bool = True,
+) -> Array:
+    """Move what lies at p along each of some axes to p * scale + translation, 0 where nothing comes from; the centre of the first pixel is at 0.5."""
+
 def crop(x: ArrayLike, top: int, left: int, height: int, width: int) -> Array:
     """Cut out the block of a height and width whose first pixel is at (top, left)."""
 

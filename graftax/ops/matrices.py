@@ -68,6 +68,14 @@ def cholesky(a: Arrays, x: Array) -> Any:
 
 
 @row
+def lu_factor(a: Arrays, x: Array) -> Any:
+    _square("lu_factor", x)
+    dtype = inexact(a, x).dtype
+    factors, pivots = a.lu_factor(a.asarray(inexact(a, x), "float32") if dtype.itemsize < 4 else inexact(a, x))
+    return a.asarray(factors, dtype), pivots
+
+
+@row
 def inv(a: Arrays, x: Array) -> Any:
     _square("inv", x)
     return _finite(a, "inv", _linalg("inv", a, x), "the matrix is singular", x)

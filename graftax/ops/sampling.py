@@ -11,9 +11,12 @@ import numpy as np
 from graftax.backend.protocol import Arrays
 from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array
+from graftax.ops.checks import axis_in_range
 from graftax.ops.neural import pads_of
 from graftax.ops.reductions import inexact
 from graftax.ops.structure import FUNCTIONS, in_float32, pad
+
+Sizes = int | tuple[int, ...]
 
 
 def _triangle(x: Array) -> Any:
@@ -86,6 +89,68 @@ def _resize(a: Arrays, x: Array, size: int | tuple[int, ...], interpolation: str
     if x.shape[-2] != width:
         columns = a.asarray(_weights(x.shape[-2], width, interpolation, antialias), x.dtype)
         x = a.numpy.einsum("jw,...hwc->...hjc", columns, x)
+    return x
+
+
+def _kernel(a: Arrays, interpolation: str, x: Any) -> Any:
+    """Return a kernel of places that may be traced."""
+    x = a.numpy.abs(x)
+    if interpolation in ("bilinear", "linear"):
+        return a.numpy.maximum(0, 1 - x)
+    if interpolation in ("bicubic", "cubic"):
+        near, far = (1.5 * x - 2.5) * x * x + 1, ((-0.5 * x + 2.5) * x - 4) * x + 2
+        return a.numpy.where(x >= 2, 0, a.numpy.where(x >= 1, far, near))
+    radius = 3 if interpolation == "lanczos3" else 5
+    return a.numpy.where(x < radius, a.numpy.sinc(x) * a.numpy.sinc(x / radius), 0)
+
+
+def _axes_moved(x: Array, shape: Sizes, scale: Array, translation: Array, axes: Sizes) -> tuple[Any, Any]:
+    """Return the sizes and the axes, all of which must be of one array."""
+    sizes, along = (one if isinstance(one, tuple) else (one,) for one in (shape, axes))
+    places = tuple(axis_in_range("image.scale_and_translate", axis, x.ndim) for axis in along)
+    given = f"image.scale_and_translate: x {list(x.shape)}, output_shape = {sizes}, spatial_dims = {along}"
+    stay = [i for i in range(x.ndim) if i not in places]
+    if len(sizes) != x.ndim or any(sizes[i] != x.shape[i] for i in stay):
+        raise ShapeError(
+            given, "output_shape has all sizes, those of other axes as they are", "the sizes of x, some of them others"
+        )
+    if len(set(places)) < len(places) or 0 in x.shape:
+        raise ShapeError(given, "an axis is there twice, or the images are empty", "each axis once")
+    if tuple(scale.shape) != (len(places),) or tuple(translation.shape) != (len(places),):
+        raise ShapeError(
+            f"{given}, scale {list(scale.shape)}, translation {list(translation.shape)}",
+            "they have a number for each axis of spatial_dims",
+            f"both of shape [{len(places)}]",
+        )
+    return sizes, places
+
+
+@in_float32
+def _scale_and_translate(
+    a: Arrays,
+    x: Array,
+    output_shape: Sizes,
+    scale: Array,
+    translation: Array,
+    spatial_dims: Sizes,
+    interpolation: str,
+    antialias: bool,
+) -> Any:
+    sizes, axes = _axes_moved(x, output_shape, scale, translation, spatial_dims)
+    x = inexact(a, x)
+    scale, translation = a.asarray(scale, x.dtype), a.asarray(translation, x.dtype)
+    tiny = 1000 * float(np.finfo(np.float64 if x.dtype.itemsize > 4 else np.float32).eps)
+    for i, axis in enumerate(axes):
+        have, back = x.shape[axis], 1 / scale[i]
+        centre = (a.numpy.arange(sizes[axis], dtype=x.dtype) + 0.5 - translation[i]) * back - 0.5
+        width = a.numpy.maximum(back, 1) if antialias else 1
+        olds = a.numpy.arange(have, dtype=x.dtype)
+        weights = _kernel(a, interpolation, (centre[:, None] - olds) / width)
+        total = weights.sum(1, keepdims=True)
+        shares = a.numpy.where(a.numpy.abs(total) > tiny, weights / a.numpy.where(total == 0, 1, total), 0)
+        inside = (centre >= -0.5) & (centre <= have - 0.5)
+        moved = a.numpy.tensordot(a.numpy.where(inside[:, None], shares, 0), x, axes=((1,), (axis,)))
+        x = a.numpy.moveaxis(moved, 0, axis)
     return x
 
 
@@ -204,6 +269,7 @@ def _affine_transform(
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "resize": _resize,
+    "scale_and_translate": _scale_and_translate,
     "crop": _crop,
     "pad": _pad,
     "extract_patches": _extract_patches,

@@ -93,6 +93,11 @@ def frame(a: Arrays, x: Array, length: int, step: int) -> Any:
 
 
 @row
+def extract_sequences(a: Arrays, x: Array, sequence_length: int, sequence_stride: int) -> Any:
+    return frame(a, x, sequence_length, sequence_stride)
+
+
+@row
 @accumulating
 def overlap_add(a: Arrays, x: Array, step: int) -> Any:
     if x.ndim < 2:

@@ -112,7 +112,9 @@ def _epochs(
     for epoch in epochs:
         if model.stop_training:
             break
+        run.params["steps"] = source.steps  # data may be longer in each epoch
         run.begin_epoch(hooks)
+        planned = source.steps
         if not is_resumed or run.index == 0:
             model.reset_metrics()
         found = _train_epoch(model, run, hooks, last, check_nans)
@@ -133,9 +135,9 @@ def _epochs(
         last.run("on_epoch_end", epoch, logs=logs)
         if model.stop_training:
             break
-        if source.steps is not None and steps < source.steps:
+        if planned is not None and steps < planned:
             user_line.warn(
-                f"training stops after epoch {epoch + 1}: the data ended after {steps} of {source.steps} steps. "
+                f"training stops after epoch {epoch + 1}: the data ended after {steps} of {planned} steps. "
                 f"Instead: {_FEWER if data.goes_on(source) else f'steps_per_epoch={steps}'}"
             )
             break

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from graftax.backend import registry
+from graftax.core.dtypes import is_complex
 from graftax.core.errors import ArgumentError, DTypeError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, Shape
@@ -120,7 +121,7 @@ def geometric(shape: Shape, p: ArrayLike, dtype: str = "int32", seed: Seed = Non
 
 def _dtype(draw: str, dtype: str) -> str:
     name = registry.current().arrays.canonical_dtype(dtype)
-    if name == "bool" or "complex" in name:
+    if name == "bool" or is_complex(name):
         raise DTypeError(f'{draw}(dtype="{name}")', "the draws are counts", 'dtype="int32"')
     return name
 

@@ -53,3 +53,6 @@ class Trainability:
             expressions: How many. Defaults to 1.
         """
         return replace(self, resting=max(0, self.resting + expressions))
+
+    def __deepcopy__(self, memo: object) -> Trainability:
+        return self  # as it never changes

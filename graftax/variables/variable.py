@@ -25,7 +25,7 @@ from graftax.variables.constraints import ConstraintLike
 from graftax.variables.contradictions import check_name
 from graftax.variables.first_buffer import first_buffer
 from graftax.variables.fitting import fit, fit_term
-from graftax.variables.graph.node import BOOKKEEPING, Leaf
+from graftax.variables.graph.node import BOOKKEEPING, UNCHANGING, Leaf
 from graftax.variables.graph.structure import structure
 from graftax.variables.regularizers import RegularizerLike
 from graftax.variables.spec import Constraint, Regularizer, VariableSpec, sizes
@@ -114,7 +114,7 @@ class Variable(Leaf, Arithmetic):
         checked_flag("trainable", spec.trainable)
         check_name(spec.name, spec.role)
         backend = registry.current()
-        if any_free(spec.shape):
+        if isinstance(spec.shape, tuple | list) and any_free(spec.shape):  # a creator may have given anything
             raise ExportError(
                 f"the variable {spec.path!r} of shape {list(map(str, spec.shape))}",
                 "a size that is free is known only when the exported program runs, and weights are made before",
@@ -313,9 +313,10 @@ class Variable(Leaf, Arithmetic):
         memo[id(self)] = new
         for key, value in list(self.__dict__.items()):
             if key not in _OWN:
-                new.__dict__[key] = copy.deepcopy(value, memo)
-        new._storage = Storage(self._storage.concrete(), self._storage.backend, new)
-        new._storage.home = self._storage.home
+                new.__dict__[key] = value if type(value) in UNCHANGING else copy.deepcopy(value, memo)
+        storage = Storage(self._storage.concrete(), self._storage.backend, new)
+        storage.home = self._storage.home
+        new.__dict__["_storage"] = storage
         return new
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -24,6 +24,8 @@ def test_the_table_is_printed(tmp_path, capsys):
     assert [line.split(" | ")[0] for line in lines[2:]] == [
         "| save 20 × 0.1 kB",
         "| restore 20 × 0.1 kB",
+        "| restore 1 % of 20 × 0.1 kB",
         "| held by a save beside the program, 20 × 0.1 kB",
+        "| peak memory of a restore, 20 × 0.1 kB",
     ]
     assert os.listdir(tmp_path) == []

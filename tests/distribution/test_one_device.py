@@ -1,5 +1,6 @@
 """What distributions do where there is one device: the same as none, and what is wrong is told all the same."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -147,3 +148,69 @@ def test_the_reference_backend_has_no_meshes() -> None:
 def test_a_lowered_program_on_one_device_has_no_collectives() -> None:
     w = gx.Variable([1.0, 2.0])
     assert gx.jit(lambda x: w * x).lower([1.0, 2.0]).collectives == {}
+
+
+def split_parts(make: Callable[[], gx.Layer], rules: Any) -> dict[str, Any]:
+    """Return where the weights of a model lie that rules split."""
+    d = gd.ModelParallel(gd.mesh(data=1, model=1), rules)
+    with d.scope():
+        model = gx.Sequential([make()])
+    model.build_for(X.reshape(2, 4, 4))
+    return {row.path: row.axes for row in d.report(model).rows if any(row.axes)}
+
+
+@pytest.mark.parametrize("kind", ["TransformerEncoder", "TransformerDecoder"])
+def test_tensor_parallel_knows_blocks_by_their_class_whatever_they_are_called(kind: str) -> None:
+    found = split_parts(lambda: getattr(gx.layers, kind)(8, num_heads=2), gd.tensor_parallel())
+    assert found["layers/0/feedforward_intermediate/kernel"] == (None, "model")
+    assert found["layers/0/feedforward_intermediate/bias"] == ("model",)
+    assert found["layers/0/feedforward_output/kernel"] == ("model", None)
+    assert found["layers/0/self_attention/query/kernel"] == (None, "model")
+    assert found["layers/0/self_attention/output/kernel"] == ("model", None)
+    assert "layers/0/feedforward_output/bias" not in found
+
+
+def test_tensor_parallel_takes_names_for_no_attention() -> None:
+    class Lookup(gx.layers.Layer):
+        def __init__(self) -> None:
+            super().__init__()
+            self.query, self.up, self.down = gx.layers.Dense(4), gx.layers.Dense(8), gx.layers.Dense(4)
+
+        def call(self, x: Any) -> Any:
+            return self.down(self.up(self.query(x)))
+
+    found = split_parts(Lookup, gd.tensor_parallel())
+    assert set(found) == {"layers/0/up/kernel", "layers/0/up/bias", "layers/0/down/kernel"}
+
+
+def test_pairs_of_tensor_parallel_are_an_argument() -> None:
+    def two() -> gx.Sequential:
+        return gx.Sequential([gx.layers.Dense(8, name="wide"), gx.layers.Dense(4, name="narrow")])
+
+    class Both(gx.layers.Layer):
+        def __init__(self) -> None:
+            super().__init__()
+            self.attention, self.pair = gx.layers.MultiHeadAttention(2, 2), two()
+
+        def call(self, x: Any) -> Any:
+            return self.pair(self.attention(x))
+
+    found = split_parts(Both, gd.tensor_parallel(pairs=[("**/wide/**", "**/narrow/**")]))
+    assert found["layers/0/pair/layers/0/kernel"] == (None, "model")
+    assert found["layers/0/pair/layers/1/kernel"] == ("model", None)
+    with pytest.raises(SelectorError, match="wode"):
+        split_parts(Both, gd.tensor_parallel(pairs=[("**/wode/**", "**/narrow/**")]))
+    with pytest.raises(ArgumentTypeError, match="pair of selectors"):
+        gd.tensor_parallel(pairs=["**/up/**"])  # type: ignore[list-item]
+
+
+def test_parts_of_a_graft_are_split_by_the_rules_for_their_weight() -> None:
+    d = gd.ModelParallel(gd.mesh(data=1, model=1), gd.tensor_parallel())
+    with d.scope():
+        block = gx.layers.TransformerEncoder(8, num_heads=2)
+    block.build_for(X.reshape(2, 4, 4))
+    gx.graft(block, gx.reparam.LoRA(rank=2), where="**/feedforward_intermediate/kernel")
+    rows = {row.path: row.axes for row in d.report(block).rows}
+    parts = [path for path in rows if path.startswith("feedforward_intermediate/kernel/")]
+    assert len(parts) == 3
+    assert all(rows[path] == (None, "model") for path in parts)

@@ -109,3 +109,31 @@ def test_what_a_subclass_must_define():
         metrics.Metric().result()
     with pytest.raises(NotImplementedError, match="must define values"):
         metrics.SampleMetric().update([1.0], [1.0])
+
+
+def test_a_metric_reset_often_starts_from_an_array_of_its_own_each_time():
+    metric, other = Range(), Range()
+    step = gx.jit(lambda x: metric(x))  # it is given the memory of what the metric starts from
+    for i in range(12):
+        metric.reset()
+        other.reset()
+        kept = metric.low.value
+        assert float(step(np.float32([i]))) == i
+        assert float(kept) == float(other.low.value) == np.inf
+        assert metric.high.numpy().tolist() == other.high.numpy().tolist() == [-1, -2]
+        assert metric.high.value.dtype == "float16"
+
+
+def test_a_metric_reset_often_can_be_reset_in_a_compiled_function():
+    metric = Range()
+    for _ in range(10):  # as often as to be made by a program of its own
+        metric.reset()
+    metric.update([3.0])
+
+    @gx.jit
+    def start(x):
+        metric.reset()
+        return x
+
+    start(np.float32(1))
+    assert float(metric.result()) == np.inf

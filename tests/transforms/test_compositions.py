@@ -140,6 +140,10 @@ RELATIVES = {
         lambda f: lambda x: gx.vectorized_map(scalar(f), pairs(x)),
         lambda f: lambda x: jnp.stack([pure_scalar(f)(x), pure_scalar(f)(2 * x)]),
     ),
+    "associative_scan": (
+        lambda f: lambda x: gx.associative_scan(lambda a, b: a * b * scalar(f)(x), pairs(x)),
+        lambda f: lambda x: jnp.stack([x, 2 * x * x * pure_scalar(f)(x)]),
+    ),
     "while_loop": (lambda f: lambda x: twice(scalar(f), x), lambda f: lambda x: pure_twice(pure_scalar(f), x)),
     "switch": (
         lambda f: lambda x: gx.switch(ops.cast(ops.asarray(x) > 0, "int32"), [lambda x: 0 * x, scalar(f)], x),
@@ -249,7 +253,7 @@ def assert_agrees(outer, inner, forms, arounds=("eager", "compiled")):
     calls = None
     for form in forms:
         for around in arounds:
-            program = (Reader if "vectorized_map" in (outer, inner) else Program)()
+            program = (Reader if {"vectorized_map", "associative_scan"} & {outer, inner} else Program)()
             made = make_outer(make_inner(FORMS[form](program)))
             made = gx.jit(made, checked="checked" in (outer, inner)) if around == "compiled" else made
             for run in (1, 2):  # the second one finds what the first has kept

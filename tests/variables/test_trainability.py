@@ -59,3 +59,11 @@ def test_copies_have_it(copied):
     w = gx.Variable([1.0])
     w.trainability = w.trainability.with_frozen(True)
     assert copied(w).trainability == w.trainability
+
+
+def test_copies_share_it_as_it_never_changes():
+    weight = gx.Variable([1.0])
+    other = copy.deepcopy(weight)
+    assert other.trainability is weight.trainability
+    other.trainable = False
+    assert weight.trainable

@@ -235,6 +235,15 @@ class JaxArrays:
             x, y, left_side=True, lower=lower, transpose_a=adjoint, conjugate_a=adjoint and x.dtype.kind == "c"
         )
 
+    def lu_factor(self, x: Any) -> tuple[Any, Any]:
+        """Return both triangles of ``P @ x = L @ U`` in one, and the row that each was exchanged with."""
+        factors, pivots, _ = lax.linalg.lu(x)
+        return factors, pivots
+
+    def complex_of(self, real: Any, imag: Any) -> Any:
+        """Return complex numbers with these parts."""
+        return lax.complex(real, imag)
+
     def slice(self, x: Any, begin: Any, shape: Shape) -> Any:
         """Return the block of a shape that begins at ``begin``."""
         return lax.dynamic_slice(x, begin, shape)

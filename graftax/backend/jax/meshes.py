@@ -39,6 +39,10 @@ class JaxMeshes:
             split.pop()
         return NamedSharding(cast(Any, mesh), PartitionSpec(*split))
 
+    def stacked(self, sharding: Any) -> NamedSharding:
+        """Return how several arrays lie in one, along a new first axis, each as it lay."""
+        return NamedSharding(sharding.mesh, PartitionSpec(None, *sharding.spec))
+
     def place(self, x: Any, sharding: Any) -> Any:
         """Return the same values, lying so; nothing moves that lies so already."""
         if isinstance(x, jax.Array):

@@ -32,7 +32,7 @@ class JaxProcesses:
             raise ProcessError(
                 f"this process is number {self.index()} of {self.count()} already",
                 "a process joins the others once",
-                "one call of graftax.distributed.initialize() at the beginning of the program",
+                "one call of graftax.distribution.initialize() at the beginning of the program",
             )
         is_told = told[:3] != (None, None, None) or "JAX_COORDINATOR_ADDRESS" in os.environ
         if not is_told and not tracing.is_in_cluster():
@@ -50,7 +50,7 @@ class JaxProcesses:
             raise ProcessError(
                 f"coordinator={told.coordinator!r}, num_processes={told.processes}, process_id={told.number}",
                 f"that does not say who is here: {error}",
-                'graftax.distributed.initialize("host:port", num_processes=2, process_id=0), or all left out under '
+                'graftax.distribution.initialize("host:port", num_processes=2, process_id=0), or all left out under '
                 "srun, mpirun, Kubernetes, torchrun or on a TPU",
             ) from error
         except RuntimeError as error:
@@ -160,7 +160,7 @@ def _told(how: Joining, environment: Mapping[str, str]) -> Joining:
 def _not_joined(error: RuntimeError, told: Joining) -> ProcessError:
     if "must be called before" in str(error):
         return ProcessError(
-            "graftax.distributed.initialize() after JAX has started its devices",
+            "graftax.distribution.initialize() after JAX has started its devices",
             "which devices there are, and of which processes, is settled when the first array is made",
             "call it first: before any array, Variable, model or jax.devices(); imports may come before it",
         )

@@ -118,7 +118,7 @@ class JaxProgram:
         """Return the program for these arguments, to look at."""
         gives_away = self._donating not in (self._careful, self.run_looking)
         jitted: Any = self._donating if gives_away else self.run
-        return JaxLowering(jitted.lower(_outlined(taken), _outlined(kept), leaves))
+        return JaxLowering(jitted.lower(_outlined(taken, self.taken), _outlined(kept, self.kept), leaves))
 
     @property
     def run_donating(self) -> Callable[..., list[Any]]:
@@ -220,9 +220,17 @@ def _placed(value: Any, home: Any) -> Any:
     return value if home is None else jax.lax.with_sharding_constraint(value, home.stored)
 
 
-def _outlined(buffers: list[Any]) -> list[Any]:
-    """Return buffers for `lower`, to which shape and dtype of one that is not there will do."""
-    return [one if isinstance(one, jax.Array) else jax.ShapeDtypeStruct(one.shape, one.dtype) for one in buffers]
+def _outlined(buffers: list[Any], cells: Sequence[Any]) -> list[Any]:
+    """Return buffers for `lower`, to which shape, dtype and place of one that is not there will do."""
+    return [
+        one if isinstance(one, jax.Array) else jax.ShapeDtypeStruct(one.shape, one.dtype, sharding=_lies(cell))
+        for one, cell in zip(buffers, cells, strict=True)
+    ]
+
+
+def _lies(cell: Any) -> Any:
+    home = _home_of(cell)
+    return None if home is None else home.stored
 
 
 def arrangement(given: Sequence[Any], wanted: Sequence[Any]) -> Callable[[Sequence[Any]], list[Any]]:

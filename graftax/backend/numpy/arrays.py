@@ -11,7 +11,7 @@ import numpy as np
 
 from graftax.backend.host import NARROW, dtype_name, host_array, host_dtype, imaginary_lost, limits, no_plain_numbers
 from graftax.backend.neural import Padding
-from graftax.backend.numpy import ctc, special, windows
+from graftax.backend.numpy import ctc, lu, special, windows
 from graftax.backend.numpy.namespace import NumpyNamespace, canonical, is_wide, quiet, unshared
 from graftax.core.dtypes import is_complex
 from graftax.core.errors import BackendCapabilityError
@@ -227,6 +227,17 @@ class NumpyArrays:
                 known = np.matmul(part[..., i : i + 1, done], found[..., done, :])
                 found[..., i : i + 1, :] = (y[..., i : i + 1, :] - known) / part[..., i : i + 1, i : i + 1]
                 done[i] = True
+        return canonical(found)
+
+    def lu_factor(self, x: Array) -> tuple[Any, Any]:
+        """Return both triangles of ``P @ x = L @ U`` in one, and the row that each was exchanged with."""
+        factors, pivots = lu.factor(x)
+        return canonical(factors), canonical(pivots)
+
+    def complex_of(self, real: Array, imag: Array) -> Any:
+        """Return complex numbers with these parts."""
+        found = np.empty(real.shape, "complex128" if real.dtype.itemsize > 4 else "complex64")
+        found.real, found.imag = real, imag
         return canonical(found)
 
     def slice(self, x: Any, begin: Any, shape: Shape) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from graftax.core.dtypes import is_floating
 from graftax.export.to_onnx import messages
 from graftax.export.to_onnx.graph import Graph
 from graftax.export.to_onnx.step import Step, rule, squeeze, transpose
@@ -54,14 +55,14 @@ def position(step: Step) -> Operand:
 
 
 def _of_order(kind: str) -> str:
-    return "float32" if kind.startswith("float") else "int32"
+    return "float32" if is_floating(kind) else "int32"
 
 
 @rule("cumsum")
 def running_sum(step: Step) -> Operand:
     """Write a running sum."""
     graph, kind = step.graph, step.dtype()
-    wide = kind if kind in ("float32", "float64", "int32", "int64") else "float32" if "float" in kind else "int64"
+    wide = kind if kind in ("float32", "float64", "int32", "int64") else "float32" if is_floating(kind) else "int64"
     x = step.whole() if wide == kind else graph.cast(step.whole(), wide)
     axis = graph.array(np.array(step.parameters["axis"], "int64"))
     found = graph.add("CumSum", x, axis, reverse=int(step.parameters["reverse"]))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from graftax.backend.equations import Equations
+from graftax.core.dtypes import is_complex
 from graftax.core.errors import ExportError
 from graftax.export.to_onnx import messages
 from graftax.export.to_onnx.elementwise import BFLOAT16
@@ -106,5 +107,5 @@ def _refuse_unknown_kinds(jaxpr: Any) -> None:
             raise ExportError(
                 f"an array of {kind}[{', '.join(map(str, variable.aval.shape))}]",
                 "ONNX Runtime has no such numbers, or does not compute with them",
-                "real and imaginary parts as two arrays" if "complex" in kind else "float32, or integers",
+                "real and imaginary parts as two arrays" if is_complex(kind) else "float32, or integers",
             )

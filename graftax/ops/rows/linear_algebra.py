@@ -3,6 +3,9 @@
 DECOMPOSITIONS = """
 det(x): Determinant of square matrices.
 slogdet(x) -> tuple[Array, Array]: Sign and logarithm of the absolute determinant.
+lu_factor(x) -> tuple[Array, Array]:
+    Factor square matrices by row exchanges: both triangles in one, the ones of the lower left out, and which row
+    each was exchanged with, from 0.
 svd(x, full_matrices: Flag = True) -> tuple[Array, Array, Array]: u, s and vh with x = u @ diag(s) @ vh.
 qr(x) -> tuple[Array, Array]: Orthonormal q and upper triangular r with x = q @ r.
 eigh(x) -> tuple[Array, Array]: Ascending eigenvalues, and eigenvectors, of Hermitian matrices.
@@ -51,6 +54,8 @@ hanning(n: Count): Return the window (1 - cos) / 2 of so many values, 0 at both 
 hamming(n: Count): Return the window 0.54 - 0.46 cos of so many values.
 blackman(n: Count): Return the window 0.42 - 0.5 cos + 0.08 cos of the double angle, of so many values.
 frame(x, length: Size, step: Size): Cut overlapping parts from the last axis: (..., n) -> (..., parts, length).
+extract_sequences(x, sequence_length: Size, sequence_stride: Size):
+    Compute frame(x, sequence_length, sequence_stride), by the names that Keras has.
 overlap_add(x, step: Size): Add up parts at a distance of step: (..., parts, length) -> (..., n).
 stft(x: Ordered, length: Size, step: Size, fft_length: Size | None = None, window: SpectralWindow | None = 'hann',
     center: Flag = True):

@@ -21,6 +21,10 @@ separable_conv(x, depthwise_kernel: SameDType, pointwise_kernel: SameDType, stri
     Convolve each channel with its own filters, and mix the channels of each place; channels last.
 space_to_depth(x, block: Size): Move blocks of space into the channels: (n, h, w, c) -> (n, h / b, w / b, b b c).
 depth_to_space(x, block: Size): Move channels into blocks of space: (n, h, w, b b c) -> (n, h b, w b, c).
+unfold(x, kernel_size: Sizes, dilation: Sizes = 1, padding: Counts = 0, stride: Sizes = 1):
+    Lay each window of images, channels first, in a column: (n, c, h, w) -> (n, c times size of the window, windows).
+fold(x, output_size: Sizes, kernel_size: Sizes, dilation: Sizes = 1, padding: Counts = 0, stride: Sizes = 1):
+    Add columns up where unfold took them from: (n, c times size of the window, windows) -> (n, c, height, width).
 sum_pool(x, window: Sizes, strides: Sizes | None = None, padding: Padding = 'valid'): Sum over windows.
 """
 

@@ -58,6 +58,8 @@ saturate_cast(x, dtype: DType | None): Return the values in another dtype, limit
 linspace(start: Number, stop: Number | None, num: Count = 50, endpoint: Flag = True, dtype: DType | None = 'float32'):
     So many evenly spaced values from start to stop.
 to_numpy(x) -> np.ndarray[Any, Any]: The values as a NumPy array on the host; it may be read-only.
+view_as_complex(x: Ordered): Make complex numbers of real and imaginary parts: (..., 2) -> (...).
+view_as_real(x): Lay real and imaginary parts along a new last axis: (...) -> (..., 2).
 shape(x) -> tuple[int, ...]: The sizes of the axes.
 ndim(x) -> int: How many axes.
 size(x) -> int: How many elements.

@@ -12,7 +12,8 @@ import numpy as np
 from graftax import ops
 from graftax.core.errors import ArgumentError, SelectorError
 from graftax.core.known_names import closest
-from graftax.core.selectors import Selector, SelectorLike, compile_selector, wholes
+from graftax.core.selectors import Selector, SelectorLike, compile_selector
+from graftax.core.spellings import wholes
 from graftax.core.typedefs import Array, VariableLike
 from graftax.optimizers.arguments.kinds import NOT_NEGATIVE, Kind
 from graftax.optimizers.engine.rule import Rule

@@ -103,20 +103,28 @@ class IndexedSource:
         self._data, self._batch_size, self.shuffle = data, batch_size, shuffle
         self._class_weights = class_weights
         self._seed = get_random_seed()
-        self._size = len(data)
         self._alike = Alike()
-        self._per_pass = self._size if batch_size is None else math.ceil(self._size / batch_size)
-        if self._per_pass == 0:
+        self._steps = steps
+        self._size = self._known = len(data)
+        if self._size == 0:
             raise DataError(
                 f"a {type(data).__name__} of length 0", "there is nothing to compute", "at least one sample"
             )
-        self.steps = steps or self._per_pass
+
+    @property
+    def steps(self) -> int:
+        """Batches in an epoch: as many as were asked for, else as there are now, since data may grow between epochs."""
+        return self._steps or self._batches_of(len(self._data))
+
+    def _batches_of(self, size: int) -> int:
+        return size if self._batch_size is None else math.ceil(size / self._batch_size)
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
         """The batches of an epoch, from a batch on."""
         if callable(begin := getattr(self._data, "on_epoch_begin", None)):
             begin()
-        positions = range(number * self.steps + start, (number + 1) * self.steps)
+        self._size, steps = self._length_now(), self.steps
+        positions = range(number * steps + start, (number + 1) * steps)
         for i, batch in enumerate(_ahead(positions, self._read, self._data), start):
             try:
                 found = host_batch(*unpack(batch), self._class_weights)
@@ -128,8 +136,20 @@ class IndexedSource:
         if callable(end := getattr(self._data, "on_epoch_end", None)):
             end()
 
+    def _length_now(self) -> int:
+        """Return the length for an epoch; raise if epochs are parts of passes, and these have changed."""
+        size = len(self._data)
+        if self._steps is not None and size != self._known:
+            raise DataError(
+                f"a {type(self._data).__name__} of length {size} that had {self._known} when fit began",
+                f"with steps_per_epoch={self._steps} an epoch goes on where the one before ended, and that place is known "
+                "for one length only",
+                "leave steps_per_epoch out: an epoch is then as long as the data are when it begins",
+            )
+        return size
+
     def _read(self, position: int) -> Any:
-        number_of_pass, step = divmod(position, self._per_pass)
+        number_of_pass, step = divmod(position, self._batches_of(self._size))
         if self._batch_size is None:
             return self._data[int(self._order(number_of_pass, self._size)[step])]
         order = self._order(number_of_pass, self._size)

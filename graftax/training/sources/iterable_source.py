@@ -37,7 +37,7 @@ class IterableSource:
         self.goes_on = isinstance(batches, Iterator)
         self.remembers = False  # whether the state after each batch is kept, for a checkpoint
         self._class_weights = class_weights
-        self.steps = steps or _length(batches)
+        self._steps = steps or (_length(batches) if self.goes_on else None)
         self._stream: Iterator[Any] | None = None
         self._alike = Alike()
         self._read = 0  # from an iterator that goes on, in all epochs together
@@ -45,6 +45,11 @@ class IterableSource:
         self._places: deque[tuple[int, Any]] = deque(maxlen=_REMEMBERED)  # after how many batches which state
         self._marks: deque[tuple[int, int]] = deque(maxlen=_REMEMBERED)  # and which fingerprint of all of them
         self._waiting: dict[str, Any] | None = None  # a state to go on from
+
+    @property
+    def steps(self) -> int | None:
+        """Batches in an epoch: as many as were asked for, else as there are now, since data may grow between epochs."""
+        return self._steps or _length(self._batches)
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
         """The batches of an epoch, from a batch on; fewer than ``steps``, or none, once the iterable has ended."""
@@ -54,7 +59,8 @@ class IterableSource:
         mark = self._passed_over(stream, behind, waiting)
         self._places.clear()
         self._marks.clear()
-        left = None if self.steps is None else max(self.steps - start, 0)
+        steps = self.steps
+        left = None if steps is None else max(steps - start, 0)
         for i, batch in enumerate(itertools.islice(stream, left), start):
             self._read += 1
             self._remember(stream, i + 1)

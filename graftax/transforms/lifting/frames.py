@@ -108,7 +108,7 @@ class CompileFrame(Frame):
 
     def mesh(self) -> Mesh | None:
         """Return the mesh of a Variable that was read, or that the function is known to reach; else of an argument."""
-        nodes = (node for node in self.touched.values() if isinstance(node, Module))
+        nodes = [node for node in self.touched.values() if isinstance(node, Module)]  # a look at one may touch others
         storages = chain(self._lift.cells, self._now, (v._storage for node in nodes for v in node.variables))
         homes = (storage.home for storage in storages)
         found = next((home.mesh for home in homes if home is not None and home.fixed), None)

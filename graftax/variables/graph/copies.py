@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from graftax.variables.creation import CreatorScope
-from graftax.variables.graph.node import BOOKKEEPING, Branch, Edge, inside, own, own_nodes
+from graftax.variables.graph.node import BOOKKEEPING, UNCHANGING, Branch, Edge, inside, own, own_nodes
 from graftax.variables.variable import Variable
 
 
@@ -77,7 +77,7 @@ class Copied(Branch):
         memo[id(self)] = new
         for name, value in list(self.__dict__.items()):  # a stream below may be made meanwhile, which counts its root
             if name not in BOOKKEEPING:
-                object.__setattr__(new, name, copy.deepcopy(value, memo))
+                new.__dict__[name] = value if type(value) in UNCHANGING else copy.deepcopy(value, memo)
         if self._gx_captured:
             object.__setattr__(new, "_gx_captured", self._gx_captured)
         new._gx_readopt()

@@ -15,6 +15,9 @@ from graftax.variables.trainability import Trainability
 
 Edge: TypeAlias = str | int
 
+UNCHANGING = frozenset({type(None), bool, int, float, complex, str, bytes})
+"""Types of values that copies share."""
+
 BOOKKEEPING = frozenset(
     {"_gx_owner_ref", "_gx_edges", "_gx_pending", "_gx_captured", "_gx_seed_root", "_gx_watched", "_gx_looked_through"}
 )

@@ -91,3 +91,30 @@ def test_arguments_of_a_fully_sharded_step_are_an_eighth_of_those_of_one_device(
     assert split.memory.arguments <= 1.05 / 8 * whole.memory.arguments
     assert split.memory.donated <= 1.05 / 8 * whole.memory.donated
     assert "between devices" in str(split)
+
+
+@pytest.mark.parametrize("kind", ["sharded", "both"])
+def test_a_stack_gathers_the_weights_of_one_layer_at_a_time(kind: str) -> None:
+    gx.set_random_seed(0)
+    distribution = STACKED[kind]()
+    with distribution.scope():
+        model = gx.stack(gx.layers.TransformerEncoder(INNER, num_heads=HEADS), 6, remat=True)
+    optimizer = gx.optimizers.SGD(1e-2)
+
+    @gx.jit
+    def step(x: Any) -> Any:
+        return optimizer.minimize(lambda: gx.ops.mean(model(x)[..., 0] ** 3), model.trainable_variables)
+
+    x = np.random.default_rng(0).normal(size=(ROWS, 4, SIZE)).astype("float32")
+    wanted = float(gx.ops.mean(model(x)[..., 0] ** 3))  # eager: one layer after another
+    looped = step.lower(distribution.shard(x)).collectives
+    assert set(looped) <= {"all-gather", "all-reduce"}  # nothing changes its place
+    weights = sum(v.size * 4 for v in model.trainable_variables)
+    assert looped["all-gather"].bytes < weights / 2  # of one layer forward, and again backward
+    np.testing.assert_allclose(step(distribution.shard(x)), wanted, rtol=1e-5)
+
+
+STACKED = {
+    "sharded": lambda: gd.FullyShardedDataParallel(gd.mesh(data=8), min_size=16),
+    "both": lambda: gd.FullyShardedDataParallel(gd.mesh(data=4, model=2), gd.tensor_parallel(), min_size=16),
+}

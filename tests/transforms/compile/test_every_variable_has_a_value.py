@@ -101,16 +101,29 @@ def test_fn23_ctrl_c_at_the_first_run(monkeypatch):
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def is_interrupted(f, delay):
-    """Run for at most a second; JAX loses an interrupt that comes while it calls Python to free something."""
-    try:
-        signal.setitimer(signal.ITIMER_REAL, delay)  # once
-        end = time.monotonic() + 1
-        while time.monotonic() < end:
-            f()
-    except KeyboardInterrupt:
-        return True
-    return False
+class Alarm:
+    """Interrupts once, as Ctrl-C does, what runs in its block; one that comes after the block is late, and dropped."""
+
+    def __init__(self):
+        self.is_set = False
+
+    def __call__(self, number, frame):
+        if self.is_set:
+            self.is_set = False
+            raise KeyboardInterrupt
+
+    def interrupts(self, f, delay, most=1.0):
+        """Run for so long at most, in seconds; JAX loses interrupts that come while it frees something in Python."""
+        try:
+            self.is_set = True
+            signal.setitimer(signal.ITIMER_REAL, delay)  # once
+            end = time.monotonic() + most
+            while time.monotonic() < end:
+                f()
+            self.is_set = False  # on a machine with too much to do, some come too late
+        except KeyboardInterrupt:
+            return True
+        return False
 
 
 def test_fn23_ctrl_c_at_any_time(monkeypatch):
@@ -125,16 +138,24 @@ def test_fn23_ctrl_c_at_any_time(monkeypatch):
 
     f()
     f()
-    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    alarm = Alarm()
+    before = signal.signal(signal.SIGALRM, alarm)
     hits = 0
     try:
         for delay in np.random.default_rng(0).uniform(1e-4, 3e-3, size=150):
-            hits += is_interrupted(f, delay)
+            hits += alarm.interrupts(f, delay)
             assert len({float(v.numpy()[0]) for v in variables}) == 1  # all of one step
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert hits > 100
+
+
+def test_fn23_an_alarm_that_comes_late_interrupts_nothing():
+    alarm = Alarm()
+    assert not alarm.interrupts(lambda: None, 2.0, most=0.01)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    assert alarm(signal.SIGALRM, None) is None
 
 
 def test_fn23_lost_on_the_device_is_said():

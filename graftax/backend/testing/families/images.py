@@ -17,7 +17,12 @@ TURN = np.array([0.9, 0.2, 0.3, -0.3, 1.1, 0.4, 0.01, -0.02], "float32")
 MOVE = np.array([1, 0, 1, 0, 1, -1, 0, 0], "float32")
 PLACES = np.array([[[0.3, 1.2], [2.6, 3.9]], [[-0.4, 0.2], [3.3, 4.6]]], "float32")
 
+PLANES = np.sin(np.arange(2 * 3 * 5 * 4, dtype="float32")).reshape(2, 3, 5, 4)
+COLUMNS = np.cos(np.arange(2 * 12 * 12, dtype="float32")).reshape(2, 12, 12)
+
 CASES: dict[str, list[Case]] = {
+    "unfold": [case(PLANES, 2), case(PLANES, (3, 2), (2, 1), (1, 2), 2)],
+    "fold": [case(COLUMNS, (5, 4), 2), case(COLUMNS[:, :, :6], (4, 7), (2, 3), padding=(0, 1), stride=(2, 3))],
     "image.resize": [
         case(IMAGE, (4, 7)),
         case(IMAGE, (3, 2), antialias=True),
@@ -25,6 +30,11 @@ CASES: dict[str, list[Case]] = {
         case(IMAGE, (8, 3), "bicubic"),
         case(IMAGE, 12, "lanczos3", antialias=True),
         case(IMAGE[0], (6, 5)),
+    ],
+    "image.scale_and_translate": [
+        case(IMAGE[0], (9, 4, 3), np.array([1.7, 0.6], "float32"), np.array([0.4, 1.3], "float32"), (0, 1)),
+        case(IMAGE, (2, 5, 5, 3), [0.7], [-0.4], (1,), "bicubic", antialias=False),
+        case(IMAGE, (2, 6, 8, 3), [1.5], [0.2], (2,), "lanczos3"),
     ],
     "image.crop": [case(IMAGE, 1, 2, 3, 2)],
     "image.pad": [case(IMAGE, 1, 0, 2, 3), case(IMAGE, top=1, value=0.5)],
@@ -189,7 +199,55 @@ def _colours(convert: Callable[..., Any]) -> Callable[[Any], Any]:
     return lambda x: np.array([convert(*map(float, one)) for one in x.reshape(-1, 3)]).reshape(x.shape).astype(x.dtype)
 
 
+def _windows(size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
+    """Go over windows from left to right and down: the pixels of each, of which some are in the padding."""
+    settings = [(one, one) if isinstance(one, int) else one for one in (kernel_size, dilation, padding, stride)]
+    (height, width), (down, right), (top, left), (rows, columns) = settings
+    for i in range(-top, size[0] + top - (height - 1) * down, rows):
+        for j in range(-left, size[1] + left - (width - 1) * right, columns):
+            yield [(i + k * down, j + m * right) for k in range(height) for m in range(width)]
+
+
+def _unfold(x: np.ndarray[Any, Any], *args: Any, **options: Any) -> Any:
+    def pixel(i: int, j: int) -> Any:
+        return x[:, :, i, j] if 0 <= i < x.shape[2] and 0 <= j < x.shape[3] else np.zeros(x.shape[:2], x.dtype)
+
+    columns = [np.stack([pixel(*place) for place in one], 2) for one in _windows(x.shape[2:], *args, **options)]
+    return np.stack([one.reshape(len(x), -1) for one in columns], 2)
+
+
+def _fold(x: np.ndarray[Any, Any], size: Any, kernel_size: Any, *args: Any, **options: Any) -> Any:
+    window = kernel_size**2 if isinstance(kernel_size, int) else math.prod(kernel_size)
+    values, found = x.reshape(len(x), -1, window, x.shape[2]), np.zeros((len(x), x.shape[1] // window, *size), x.dtype)
+    for column, one in enumerate(_windows(size, kernel_size, *args, **options)):
+        for k, (i, j) in enumerate(one):
+            if 0 <= i < size[0] and 0 <= j < size[1]:
+                found[:, :, i, j] += values[:, :, k, column]
+    return found
+
+
+def _scale_and_translate(
+    x: Any, shape: Any, scale: Any, translation: Any, axes: Any, interpolation: str = "bilinear", antialias: bool = True
+) -> Any:
+    """Go along one axis after another: the old place of each new pixel, and its neighbours."""
+    for axis, factor, shift in zip(axes, scale, translation, strict=True):
+        lines, rows = np.moveaxis(x, axis, 0), []
+        width = max(1 / factor, 1) if antialias else 1
+        for i in range(shape[axis]):
+            centre = (i + 0.5 - shift) / factor - 0.5
+            weights = [_kernel(interpolation, (centre - k) / width) for k in range(len(lines))]
+            inside = -0.5 <= centre <= len(lines) - 0.5
+            rows.append(
+                sum(w * line for w, line in zip(weights, lines, strict=True)) / sum(weights) if inside else 0 * lines[0]
+            )
+        x = np.moveaxis(np.stack(rows), 0, axis)
+    return x.astype("float32")
+
+
 REFERENCES: dict[str, Callable[..., Any]] = {
+    "unfold": _unfold,
+    "fold": _fold,
+    "image.scale_and_translate": _scale_and_translate,
     "image.resize": _resize,
     "image.crop": lambda x, top, left, height, width: x[:, top : top + height, left : left + width],
     "image.pad": lambda x, top=0, bottom=0, left=0, right=0, value=0: np.pad(
@@ -206,14 +264,15 @@ REFERENCES: dict[str, Callable[..., Any]] = {
     "image.ssim": _ssim,
 }
 DIFFERENTIABLE = (
+    "unfold fold image.scale_and_translate "
     "image.resize image.crop image.pad image.extract_patches image.affine_transform image.map_coordinates "
     "image.gaussian_blur image.rgb_to_grayscale image.rgb_to_hsv image.hsv_to_rgb image.psnr image.ssim"
 )
 NOT_DIFFERENTIABLE = ""
 KINDS = {
-    "biuhc": "image.crop image.pad image.extract_patches",
+    "biuhc": "unfold fold image.crop image.pad image.extract_patches",
     "biuh": (
         "image.resize image.affine_transform image.map_coordinates image.gaussian_blur image.rgb_to_grayscale "
-        "image.rgb_to_hsv image.hsv_to_rgb image.psnr image.ssim"
+        "image.rgb_to_hsv image.hsv_to_rgb image.psnr image.ssim image.scale_and_translate"
     ),
 }

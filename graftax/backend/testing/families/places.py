@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graftax.backend.testing.samples import BOOLS, IMAGE, INTEGERS, LINE, Case, X, Y, case
+from graftax.backend.testing.samples import BOOLS, COMPLEX, IMAGE, INTEGERS, LINE, Case, X, Y, case
 
 IDS = np.array([0, 2, 0, 3], "int32")
 SEGMENTS = [case(LINE, np.array([0, 2, 0, 1], "int32"), 3), case(LINE, IDS, 4), case(X, np.array([1, 1], "int32"), 2)]
@@ -29,6 +29,8 @@ CASES: dict[str, list[Case]] = {
     ],
     "multi_hot": [case(np.array([[0, 2], [1, 1]], "int32"), 4), case([[0, 3]], 4, axis=0, dtype="int32")],
     "in_top_k": [case(np.array([2, 1], "int32"), Y, 1), case(np.array([1, 0], "int32"), Y, 2)],
+    "view_as_complex": [case(np.stack([X, Y], -1)), case(INTEGERS[:, :2])],
+    "view_as_real": [case(COMPLEX), case(COMPLEX[:2].reshape(2, 1))],
     "append": [case(X, Y), case(X, Y, axis=1)],
     "unravel_index": [case(np.array([5, 0, 3], "int32"), (2, 3))],
     "select": [case([BOOLS, X > 1], [X, Y]), case([BOOLS], [X], 0.5), case([X < 0], [INTEGERS])],
@@ -102,6 +104,8 @@ def _saturate(x: np.ndarray[Any, Any], dtype: str) -> Any:
 
 
 REFERENCES: dict[str, Callable[..., Any]] = {
+    "view_as_complex": lambda x: (x[..., 0] + 1j * x[..., 1]).astype("complex64"),
+    "view_as_real": lambda x: np.stack([x.real, x.imag], -1),
     "segment_mean": _by_segment(np.mean, 0.0),
     "segment_max": _extreme(np.max, True),
     "segment_min": _extreme(np.min, False),
@@ -120,11 +124,14 @@ REFERENCES: dict[str, Callable[..., Any]] = {
 DIFFERENTIABLE = (
     "segment_mean segment_max segment_min segment_softmax scatter_update append rearrange vstack hstack dstack"
 )
-NOT_DIFFERENTIABLE = "scatter multi_hot in_top_k unravel_index select logspace geomspace saturate_cast"
+NOT_DIFFERENTIABLE = (
+    "view_as_complex view_as_real scatter multi_hot in_top_k unravel_index select logspace geomspace saturate_cast"
+)
 KINDS = {
+    "c": "view_as_real",
     "biuhc": (
         "segment_mean scatter scatter_update append rearrange vstack hstack dstack select logspace "
         "geomspace multi_hot unravel_index"
     ),
-    "biuh": "segment_max segment_min segment_softmax saturate_cast in_top_k",
+    "biuh": "view_as_complex segment_max segment_min segment_softmax saturate_cast in_top_k",
 }

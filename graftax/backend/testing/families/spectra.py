@@ -21,6 +21,7 @@ CASES: dict[str, list[Case]] = {
     "rfftfreq": [case(5), case(4, d=0.5)],
     **{name: [case(6), case(0)] for name in ("hanning", "hamming", "blackman")},
     "frame": [case(WAVE, 5, 3), case(WAVE, 4, 4)],
+    "extract_sequences": [case(WAVE, 5, 3)],
     "overlap_add": [case(WAVE.reshape(2, 5, 4), 2), case(WAVE.reshape(4, 10), 12)],
     "stft": [case(WAVE, 8, 3), case(WAVE, 6, 2, 8, window=None, center=False), case(WAVE, 8, 4, window="hamming")],
     "istft": [
@@ -68,15 +69,20 @@ def _overlap_add(x: np.ndarray[Any, Any], step: int) -> Any:
 
 REFERENCES: dict[str, Callable[..., Any]] = {
     "frame": lambda x, length, step: np.lib.stride_tricks.sliding_window_view(x, length, -1)[..., ::step, :],
+    "extract_sequences": lambda x, length, step: np.stack(
+        [x[..., i : i + length] for i in range(0, x.shape[-1] - length + 1, step)], -2
+    ),
     "overlap_add": _overlap_add,
     "stft": _stft,
     "istft": _istft,
     "fft2": lambda x, axes=(-2, -1): np.fft.fft2(x, axes=axes).astype("complex64"),
     "ifft2": lambda x, axes=(-2, -1): np.fft.ifft2(x, axes=axes).astype("complex64"),
 }
-DIFFERENTIABLE = "frame overlap_add"
+DIFFERENTIABLE = "extract_sequences frame overlap_add"
 NOT_DIFFERENTIABLE = "fft2 ifft2 fftshift ifftshift fftfreq rfftfreq hanning hamming blackman stft istft"
 KINDS = {
-    "biuhc": ("fft2 ifft2 fftshift ifftshift fftfreq rfftfreq hanning hamming blackman frame overlap_add istft"),
+    "biuhc": (
+        "fft2 ifft2 fftshift ifftshift fftfreq rfftfreq hanning hamming blackman frame overlap_add istft extract_sequences"
+    ),
     "biuh": "stft",
 }
