@@ -1,4 +1,7 @@
-"""Every program in examples/ runs from start to end, with tiny settings and without a warning."""
+"""Every program in examples/ runs from start to end, with tiny settings and without a warning.
+
+What it trained is exported, and runs elsewhere: natively in a process without graftax, as ONNX beside references.
+"""
 
 import os
 import subprocess
@@ -7,32 +10,80 @@ from pathlib import Path
 
 import pytest
 
+from tests.export.artefacts import run_alone
+
 FOLDER = Path(__file__).parents[1] / "examples"
+EXPORTING = Path(__file__).parent / "export" / "exporting_example.py"
 EXAMPLES = sorted(path.name for path in FOLDER.glob("*.py"))
-SLOW = {  # compile a dozen programs
-    *("lora_transformer.py", "low_rank_digits.py", "pruning.py", "quantization.py", "spectral_norm_gan.py"),
-    *("gradient_accumulation.py", "per_layer_rates.py", "weird_optimizer.py", "gan.py", "silly_activation.py"),
-    *("dynamic_tree.py", "recurrent_scan.py", "profile_and_debug.py", "per_example_gradients.py"),
-    *("discriminator_to_classifier.py", "wolfe_line_search.py", "jacobians.py", "second_order_slots.py"),
+QUICK = {"custom_gradients.py", "digits.py"}  # the others compile a dozen programs
+NOT_EXPORTED = {
+    "custom_gradients.py": "it has functions, and no layer",
+    "profile_and_debug.py": "its layers print and count in Python, so that one sees them found",
+    "recurrent_scan.py": "its cell counts its calls in a Variable, as scan shows",
+    "second_order_slots.py": "it has an optimizer, and no layer",
+    "wolfe_line_search.py": "it has functions, and no layer",
 }
+EXPORTED = [name for name in EXAMPLES if name not in NOT_EXPORTED]
+ALONE = """
+from pathlib import Path
+for path in sorted(Path(sys.argv[2]).glob("*-*.npz")):
+    artefact = run.load(path.parent / path.stem.partition("-")[0])
+    with np.load(path) as arrays:
+        inputs = [arrays[name] for name in arrays.files if name != "expected"]
+        found = np.asarray(artefact.predict(*inputs))
+        np.testing.assert_allclose(found, arrays["expected"], rtol=1e-5, atol=1e-6, err_msg=path.name)
+        print(path.stem, found.shape)
+"""
+
+
+def run_example(folder: Path, program: str, *arguments: object) -> str:
+    run = subprocess.run(
+        [sys.executable, "-W", "error", program, *map(str, arguments)],
+        cwd=folder,
+        env={**os.environ, "GRAFTAX_EXAMPLE_FAST": "1"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert run.stdout.strip(), "an example prints what it did"
+    return run.stdout
 
 
 def test_the_demo_is_there():
     assert "digits.py" in EXAMPLES
 
 
+def test_what_is_not_exported_is_an_example():
+    assert set(NOT_EXPORTED) <= set(EXAMPLES)
+
+
 @pytest.mark.parametrize(
-    "example", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in EXAMPLES]
+    "example",
+    [
+        pytest.param(name, marks=() if name in QUICK else pytest.mark.slow)
+        for name in EXAMPLES
+        if name in QUICK or name in NOT_EXPORTED
+    ],
 )
 def test_example(example, tmp_path):
-    run = subprocess.run(
-        [sys.executable, "-W", "error", str(FOLDER / example)],
-        cwd=tmp_path,
-        env={**os.environ, "GRAFTAX_EXAMPLE_FAST": "1"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert run.returncode == 0, run.stdout + run.stderr
-    assert run.stdout.strip(), "an example prints what it did"
+    run_example(tmp_path, str(FOLDER / example))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("example", EXPORTED)
+def test_example_and_what_it_trained_elsewhere(example, tmp_path):
+    told = run_example(tmp_path, str(EXPORTING), FOLDER / example, tmp_path, "artefact")
+    exported = sum(line.startswith("exported ") for line in told.splitlines())
+    assert exported == len(list(tmp_path.glob("*/manifest.json"))) > 0
+    alone = run_alone(ALONE, tmp_path / "0", tmp_path)
+    assert len(alone.splitlines()) == len(list(tmp_path.glob("*-*.npz")))
+
+
+@pytest.mark.references
+@pytest.mark.parametrize("example", ["digits.py", "lora_transformer.py", "quantization.py"])
+def test_what_an_example_trained_is_an_onnx_file(example, tmp_path):
+    told = run_example(tmp_path, str(EXPORTING), FOLDER / example, tmp_path, "onnx")
+    assert told.count("exported ") == len(list(tmp_path.glob("*.onnx"))) > 0

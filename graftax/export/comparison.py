@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graftax.backend import registry
-from graftax.backend.host import host_dtype
 from graftax.core import tree
 from graftax.core.errors import ExportMismatch
 from graftax.export import run
@@ -18,6 +17,7 @@ from graftax.export.report import Checked
 from graftax.export.signature import Signature
 from graftax.export.spec import Spec
 from graftax.export.tracing import Traced, trace
+from graftax.export.trial_inputs import made_up, trial_specs
 from graftax.export.trial_sizes import numbers_of, trial_sizes
 from graftax.variables.state.storage import Storage
 
@@ -53,7 +53,9 @@ def compare(
     """
     signature = traced.signature
     tried = list({tuple(one.items()): one for one in (trial_sizes(signature, least) for least in _SIZES)}.values())
-    trials = [([made_up(one, numbers_of(one.shape, sizes)) for one in signature.specs], sizes) for sizes in tried]
+    trials = [
+        ([made_up(one, numbers_of(one.shape, sizes)) for one in trial_specs(signature)], sizes) for sizes in tried
+    ]
     first = trials[0][0]
     if (example := signature.example) is not None:
         given = run.sizes_in(function.about["inputs"], [one.shape for one in example], signature.constraints)
@@ -122,27 +124,6 @@ def fixed(signature: Signature, shapes: Sequence[tuple[int, ...]]) -> Signature:
     return found
 
 
-def made_up(spec: Spec, shape: tuple[int, ...], seed: int = 0) -> np.ndarray[Any, Any]:
-    """Return numbers for an input, within its bounds; integers without bounds are 0 and 1."""
-    draw = np.random.default_rng((seed, *shape))
-    dtype = host_dtype(spec.dtype)
-    found: np.ndarray[Any, Any]
-    if spec.dtype == "bool":
-        found = np.asarray(draw.random(shape) < 0.7)
-        if shape:
-            found[..., :1] = True  # of a mask, something stays
-    elif dtype.kind in "iu":
-        low, high = (0, 1) if spec.bounds is None else map(int, spec.bounds)
-        found = np.asarray(draw.integers(low, min(high, low + 1000), shape, endpoint=True))
-    elif spec.bounds is not None:
-        found = np.asarray(draw.uniform(*spec.bounds, shape))
-    else:
-        found = np.asarray(draw.normal(size=shape))
-        if dtype.kind == "c":
-            found = found + 1j * draw.normal(size=shape)
-    return found.astype(dtype)
-
-
 def computes_rows(traced: Traced, function: run.Function, values: Mapping[str, Any], trial: Trial) -> bool:
     """Return whether each row is computed for itself: more rows, and others, change nothing of the first ones."""
     signature = traced.signature
@@ -156,7 +137,7 @@ def computes_rows(traced: Traced, function: run.Function, values: Mapping[str, A
         return False
     if any(re.search(rf"\b{row}\b", one) for one in signature.constraints):
         return False
-    others = [made_up(spec, one.shape, seed=1) for spec, one in zip(signature.specs, trial.inputs, strict=True)]
+    others = [made_up(spec, one.shape, seed=1) for spec, one in zip(trial_specs(signature), trial.inputs, strict=True)]
     count = len(trial.inputs[0])
     more = [np.concatenate([one, other[:1]]) for one, other in zip(trial.inputs, others, strict=True)]
     changed = [np.concatenate([one[:1], other[1:]]) for one, other in zip(trial.inputs, others, strict=True)]

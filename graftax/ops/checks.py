@@ -207,9 +207,11 @@ def check_places(arrays: Arrays, op: str, shape: tuple[int, ...], indices: Array
             f"the last axis of indices is one index tuple; here of {depth}, for {len(shape)} axes",
             f"give indices a last axis of at most {len(shape)}",
         )
-    sizes = np.array(shape[:depth])
     if indices.dtype.kind not in "iu":
         check_range(arrays, op, "indices", indices, 0)
+    if any_free(shape[:depth]):  # known to the program alone
+        return
+    sizes = np.array(shape[:depth])
     if at_hand(arrays, partial(_no_such_element, op, shape), partial(outside, sizes.astype("int32")), indices):
         host = arrays.to_numpy(indices)
         if outside(sizes, host).any():

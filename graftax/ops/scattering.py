@@ -40,7 +40,7 @@ def _check(arrays: Arrays, op: str, shape: tuple[int, ...], indices: Array, name
 
 
 def _tuple(a: Arrays, indices: Array, shape: tuple[int, ...]) -> tuple[Any, ...]:
-    indices = counted_from_0(a, indices, np.array(shape[: indices.shape[-1]], "int64"))
+    indices = counted_from_0(a, indices, tuple(shape[: indices.shape[-1]]))
     return tuple(indices[..., i] for i in range(indices.shape[-1]))
 
 

@@ -87,13 +87,23 @@ def counted_from_0(a: Arrays, indices: Array, size: Any) -> Any:
     Args:
         a: The arrays of the backend in charge.
         indices: Integers.
-        size: That of the axis; for index tuples a row of sizes.
+        size: That of the axis; for index tuples a tuple of sizes.
     """
     wide = positions(a, indices)
     if wide.dtype.kind == "u" or a.is_concrete(wide):  # what is at hand has been checked
         return wide
-    end = np.minimum(size, np.iinfo(wide.dtype).max).astype(wide.dtype)
-    return a.numpy.where(wide < 0, end, wide)
+    return a.numpy.where(wide < 0, _ends(a, size, wide.dtype), wide)
+
+
+def _ends(a: Arrays, size: Any, dtype: Any) -> Any:
+    """Return sizes as indices of this dtype; the largest of them where a size is larger."""
+    if any_free(size if isinstance(size, tuple) else (size,)):  # known to the program alone
+        return (
+            a.numpy.stack([a.asarray(one, dtype) for one in size])
+            if isinstance(size, tuple)
+            else a.asarray(size, dtype)
+        )
+    return np.minimum(size, np.iinfo(dtype).max).astype(dtype)
 
 
 @row
@@ -127,12 +137,14 @@ def take_along_axis(a: Arrays, x: Array, indices: Array, axis: int) -> Any:
 @row
 def gather_nd(a: Arrays, x: Array, indices: Array) -> Any:
     depth = indices.shape[-1]
-    sizes = np.array(x.shape[:depth], "int64")
+    sizes = tuple(x.shape[:depth])
     places = counted_from_0(a, indices, sizes)
     found = x[tuple(places[..., i] for i in range(depth))]
     if a.is_concrete(places):
         return found
-    inside = a.numpy.all(~outside(sizes, places), axis=-1)  # JAX takes the nearest element where take gives nan
+    inside = a.numpy.all(
+        ~outside(_ends(a, sizes, places.dtype), places), axis=-1
+    )  # JAX takes the nearest element where take gives nan
     return a.numpy.where(inside.reshape((*inside.shape, *[1] * (x.ndim - depth))), found, _nothing(a, x))
 
 

@@ -9,7 +9,8 @@ import pytest
 import graftax as gx
 from graftax.core.errors import ExportError, ExportMismatch
 from graftax.export import Signature, Spec
-from graftax.export.comparison import difference, made_up
+from graftax.export.comparison import difference
+from graftax.export.trial_inputs import made_up, trial_specs
 from graftax.export.trial_sizes import trial_sizes
 from tests.export.artefacts import net, numbers
 
@@ -148,3 +149,34 @@ def test_made_up_inputs_lie_within_their_bounds(spec: Spec) -> None:
     if spec.bounds is not None:
         assert spec.bounds[0] <= found.min()
         assert found.max() <= spec.bounds[1]
+
+
+def test_integers_without_bounds_are_tried_with_all_rows_of_a_table(tmp_path: Path) -> None:
+    tokens, table = Spec("batch time", "int32"), gx.layers.Embedding(50, 2)
+    wide = gx.layers.Embedding(70, 2)
+    assert trial_specs(Signature(table, tokens)) == [Spec("batch time", "int32", (0, 49))]
+    assert trial_specs(Signature(lambda x, y: table(x) + wide(x) + y, tokens, Spec("batch 1 2"))) == [
+        Spec("batch time", "int32", (0, 49)),
+        Spec("batch 1 2"),
+    ]
+    assert trial_specs(Signature(lambda x, y: (table(x), y), tokens, tokens)) == [tokens, tokens]
+    bound = Spec("batch time", "int32", (0, 9))
+    assert trial_specs(Signature(table, bound)) == [bound]
+    gx.export.save(tmp_path / "net", table, tokens)
+    tried = [made_up(one, (40, 10)).max() for one in trial_specs(Signature(table, tokens))]
+    assert tried == [49]
+    assert gx.export.load(tmp_path / "net").predict.about["inputs"][0]["bounds"] is None
+
+
+def test_rows_and_elements_are_taken_along_an_axis_of_a_free_size(tmp_path: Path) -> None:
+    def taken(x: Any, places: Any) -> Any:
+        pairs = gx.ops.stack([places, places], axis=-1)
+        along = gx.ops.take_along_axis(x, places[:, None], axis=1)
+        return gx.ops.take(x, places, axis=1), along, gx.ops.gather_nd(x, pairs), gx.ops.scatter_add(x, places, x)
+
+    gx.export.save(tmp_path / "net", taken, Spec("batch time"), Spec("batch", "int32"))
+    x, places = numbers(3, 4), np.array([2, -1, 4], "int32")  # neither from the end nor beyond it
+    found = gx.export.load(tmp_path / "net").predict(x, places)
+    for one, other in zip(found, gx.jit(taken)(x, places), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert np.isnan(found[0][:, 1:]).all()

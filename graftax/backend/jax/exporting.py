@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import jax
+import jax.numpy as jnp
+import numpy as np
 from jax import export as jax_export
 
 from graftax.backend.exporting import ExportedArray, ExportedProgram, Size
@@ -61,7 +63,8 @@ class JaxExporting(JaxTransforms):
         """Write a program down that was traced for stand-ins."""
         assert isinstance(program, JaxProgram)
 
-        constants = [cell.buffer for cell in program.kept] if inside else []
+        # gathered where several devices share them: the program is for one
+        constants = [jnp.asarray(np.asarray(cell.buffer)) for cell in program.kept] if inside else []
 
         def pure(donated: list[Any], kept: list[Any], leaves: list[Any]) -> tuple[list[Any], list[Any]]:
             out = program.whole(donated, [*constants, *kept], leaves)

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import AxisType, NamedSharding, PartitionSpec
 
+from graftax.backend import traced_checks
 from graftax.backend.host import owned
 from graftax.backend.meshes import Axes, Mesh
 
@@ -60,7 +61,9 @@ class JaxMeshes:
         return jax.make_array_from_callback(host.shape, sharding, lambda index: host[index])
 
     def constrain(self, x: Any, sharding: Any) -> Any:
-        """Return the same values, with a word to the compiler where they are to lie."""
+        """Return the same values, with a word to the compiler where they are to lie; an artefact is for one device."""
+        if traced_checks.traces.top == traced_checks.EXPORTED:
+            return x
         return jax.lax.with_sharding_constraint(x, sharding)
 
     def make(self, function: Callable[[], Any], sharding: Any) -> Any:

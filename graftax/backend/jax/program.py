@@ -83,8 +83,8 @@ class JaxProgram:
         return [*results[:returned], *new]
 
     def whole(self, donated: list[Any], kept: list[Any], leaves: list[Any]) -> list[Any]:
-        """Return results and new values, traced where this is traced."""
-        return self._call(donated, kept, leaves)
+        """Return results and new values, traced where this is traced, wherever they come to lie."""
+        return self._staged.run_whole(self._constants, self._arranged([*donated, *kept]), leaves)
 
     @property
     def opened(self) -> tuple[Any, list[Any]]:

@@ -12,12 +12,12 @@ from graftax.backend import registry
 from graftax.core import tree
 from graftax.core.errors import ExportMismatch
 from graftax.core.typedefs import unwrap
-from graftax.export.comparison import made_up
 from graftax.export.output import form_of
 from graftax.export.signature import Signature, function_of
 from graftax.export.spec import Spec
 from graftax.export.to_onnx.messages import Numbers
 from graftax.export.to_onnx.runtime import Session
+from graftax.export.trial_inputs import made_up, trial_specs
 from graftax.export.trial_sizes import numbers_of, trial_sizes
 
 TOLERANCES = {"float32": 1e-5, "float16": 1e-2, "float64": 1e-5}
@@ -80,10 +80,11 @@ def trials(signature: Signature, like: list[Numbers] | None = None) -> Iterator[
         pairs = ((name, size) for names, sizes in given for name, size in zip(names, sizes, strict=True))
         yield {name: size for name, size in pairs if isinstance(name, str)}, example
     likes = example or [None] * len(signature.specs)
+    specs = trial_specs(signature)
     for least in _SIZES if signature.free else _SIZES[:1]:
         values = trial_sizes(signature, least)
-        shapes = [numbers_of(spec.shape, values) for spec in signature.specs]
-        yield values, [_drawn(*one, seed=least) for one in zip(signature.specs, shapes, likes, strict=True)]
+        shapes = [numbers_of(spec.shape, values) for spec in specs]
+        yield values, [_drawn(*one, seed=least) for one in zip(specs, shapes, likes, strict=True)]
 
 
 _SIZES = (2, 5)
