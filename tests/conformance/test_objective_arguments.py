@@ -27,7 +27,7 @@ BAD = {
     "alpha": [-0.1, INF, *NO_NUMBER],
     "gamma": [-1.0, INF, *NO_NUMBER],
     "epsilon": [0, -1.0, INF, *NO_NUMBER],
-    **dict.fromkeys(("sensitivity", "specificity", "precision", "recall"), [-0.1, 1.1, INF, *NO_NUMBER]),
+    **{name: [-0.1, 1.1, INF, *NO_NUMBER] for name in ("sensitivity", "specificity", "precision", "recall")},
     "q": [0, 1.5, INF, *NO_NUMBER],
     "multi_label": [1, "yes", None],
     "num_labels": [0, 3],  # several without multi_label
