@@ -95,7 +95,7 @@ def counted_from_0(a: Arrays, indices: Array, size: Any) -> Any:
     return a.numpy.where(wide < 0, _ends(a, size, wide.dtype), wide)
 
 
-def _ends(a: Arrays, size: Any, dtype: Any) -> Any:
+def _ends(a: Arrays, size: int | tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     """Return sizes as indices of this dtype; the largest of them where a size is larger."""
     if any_free(size if isinstance(size, tuple) else (size,)):  # known to the program alone
         return (
