@@ -47,7 +47,7 @@ class Meshes(Protocol):
         """Return how arrays lie over a mesh that are split so; equal ones compare equal."""
         ...
 
-    def stacked(self, sharding: Any) -> Any:
+    def stacked(self, sharding: object) -> Any:
         """Return how several arrays lie in one, along a new first axis, each as it lay."""
         ...
 

@@ -20,6 +20,8 @@ def constrain(x: ArrayLike, axes: Axes) -> Array:
 
     The mesh is that of the scope around, else that of the Variables and arguments of the compiled function around, else
     that of the array. A dimension that its axes do not divide, such as the rows of a last batch, is left as it is.
+    Outside of these, as in a call of a layer without Variables with an array of the host, there is no mesh, and nothing
+    is done.
 
     Args:
         x: An activation.

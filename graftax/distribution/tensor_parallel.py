@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
 from graftax.core.errors import ArgumentTypeError
-from graftax.core.selectors import Selector, SelectorLike, compile_selector
+from graftax.core.selectors import Selectable, Selector, SelectorLike, compile_selector
 from graftax.core.short_traceback import door
 from graftax.core.spellings import above
 from graftax.distribution.rules import OptionalRule, Rule
@@ -41,7 +40,7 @@ def tensor_parallel(
         >>> len(tensor_parallel(pairs=[("**/wide/**", "**/narrow/**")]))
         6
     """
-    part = compile_selector(where)
+    part: Selector | None = compile_selector(where)
     if isinstance(where, str) and where == "**":
         part = None
     up, down = ("**/up/**", "**/down/**") if pairs is None else (None, None)
@@ -83,7 +82,7 @@ class _Held:
         self._also = None if also is None else compile_selector(also)
         self.__name__ = "followed_by_a_sum" if attribute == "_gx_row_parts" else "of_inner_units"
 
-    def __call__(self, variable: Any) -> bool:
+    def __call__(self, variable: Selectable) -> bool:
         for layer, holder in pairwise(above(variable)):
             names: tuple[str, ...] = getattr(type(holder), self._attribute, ())
             if any(getattr(holder, name, None) is layer for name in names):

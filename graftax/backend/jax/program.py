@@ -211,7 +211,7 @@ class JaxProgram:
             return replay.find(self._staged.whole, values, called)
 
 
-def _home_of(cell: Any) -> Any:
+def _home_of(cell: object) -> Any:
     return getattr(cell, "home", None)
 
 
@@ -228,7 +228,7 @@ def _outlined(buffers: list[Any], cells: Sequence[Any]) -> list[Any]:
     ]
 
 
-def _lies(cell: Any) -> Any:
+def _lies(cell: object) -> Any:
     home = _home_of(cell)
     return None if home is None else home.stored
 
