@@ -78,5 +78,5 @@ def _check_tokens(settings: Settings, vocabulary: int) -> None:
             )
 
 
-def _shown(value: object) -> str:
+def _shown(value: Any) -> str:
     return f"an array of shape {tuple(value.shape)}" if hasattr(value, "shape") else f"{value!r:.60}"
