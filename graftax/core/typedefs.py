@@ -18,7 +18,13 @@ DTypeLike: TypeAlias = "str | np.dtype[Any] | type[Any]"
 
 @runtime_checkable
 class Array(Protocol):
-    """What every backend's array can do, as far as graftax relies on it."""
+    """What every backend's array can do, as far as graftax relies on it.
+
+    Example:
+        >>> import graftax as gx
+        >>> isinstance(gx.ops.ones(2), gx.Array)
+        True
+    """
 
     @property
     def shape(self) -> Shape: ...

@@ -20,6 +20,12 @@ LOGITS = {
     "categorical": losses.CategoricalCrossentropy(from_logits=True),
     "sparse": losses.SparseCategoricalCrossentropy(from_logits=True),
 }
+REQUIRED = {
+    "SensitivityAtSpecificity": {"specificity": 0.5},
+    "SpecificityAtSensitivity": {"sensitivity": 0.5},
+    "PrecisionAtRecall": {"recall": 0.5},
+    "RecallAtPrecision": {"precision": 0.5},
+}
 CLASSES = {n: getattr(metrics, n) for n in metrics.__all__ if inspect.isclass(getattr(metrics, n))}
 
 
@@ -61,7 +67,7 @@ def test_from_logits_is_that_of_the_loss(name, kind):
     for logits in (True, False):
         loss = type(LOGITS[kind])(from_logits=logits)
         with pytest.raises(ArgumentError, match="both read the predictions of one output") as caught:
-            model(loss=loss, metrics=[CLASSES[name](from_logits=not logits)])
+            model(loss=loss, metrics=[CLASSES[name](**REQUIRED.get(name, {}), from_logits=not logits)])
         model(loss=loss, metrics=[eval(caught.value.instead, vars(metrics))])
 
 
