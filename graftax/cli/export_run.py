@@ -70,7 +70,7 @@ def _inputs(words: list[str]) -> dict[str, Any]:
     return inputs
 
 
-def _leaves(value: Any) -> list[Any]:
+def _leaves(value: object) -> list[Any]:
     if isinstance(value, dict | list):
         parts = value.values() if isinstance(value, dict) else value
         return [leaf for part in parts for leaf in _leaves(part)]

@@ -88,7 +88,7 @@ class Server(ThreadingHTTPServer):
             one.stop()
         self.server_close()
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
+    def handle_error(self, request: object, client_address: object) -> None:
         """Pass over a client that went away."""
 
 
@@ -180,7 +180,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
         self.wfile.flush()
 
-    def log_message(self, format: str, *args: Any) -> None:
+    def log_message(self, format: str, *args: object) -> None:
         """Say nothing of each request."""
 
 
@@ -214,7 +214,7 @@ def _npy(body: bytes) -> np.ndarray[Any, Any]:
     try:
         readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
         shape, is_fortran, dtype = readers[np.lib.format.read_magic(file)](file)
-    except Exception as error:  # noqa: BLE001 - whatever a header of somebody else leads to
+    except Exception as error:
         raise ValueError("the body is no .npy: its header cannot be read; numpy.save writes one") from error
     if dtype.hasobject:
         raise ValueError("the .npy holds Python objects; it is an array of numbers")
@@ -250,14 +250,14 @@ def _part(given: Any, path: str) -> Any:
     return given
 
 
-def _types(value: Any) -> set[type]:
+def _types(value: object) -> set[type]:
     if not isinstance(value, list):
         return {type(value)}
     here = set(map(type, value))
     return here.union(*map(_types, value)) if list in here else here
 
 
-def _encoded(value: Any) -> bytes:
+def _encoded(value: object) -> bytes:
     return json.dumps(value).encode()
 
 

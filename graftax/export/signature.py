@@ -135,7 +135,7 @@ def _name_of(fn: Any) -> str:
     return type(fn).__name__ if isinstance(fn, Module) else function_name(fn)
 
 
-def _described(value: Any, fn: object) -> Any:
+def _described(value: object, fn: object) -> Any:
     """Return an input with a Spec in place of each example."""
     if value is None or isinstance(value, Spec):
         return value
@@ -145,7 +145,7 @@ def _described(value: Any, fn: object) -> Any:
     return Spec(("batch", *array.shape[1:]) if array.ndim else (), str(array.dtype))
 
 
-def _examples(value: Any) -> Any:
+def _examples(value: object) -> Any:
     if value is None or isinstance(value, Spec):
         return value
     if isinstance(value, dict) or (isinstance(value, tuple | list) and not _is_numbers(value)):
@@ -153,7 +153,7 @@ def _examples(value: Any) -> Any:
     return _array(value, None)
 
 
-def _is_numbers(value: Any) -> bool:
+def _is_numbers(value: object) -> bool:
     """Return True for nested lists of numbers, which are one array."""
     leaves = tree.flatten(value)
     return bool(leaves) and all(isinstance(leaf, bool | int | float | complex | np.generic) for leaf in leaves)

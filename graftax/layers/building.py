@@ -224,7 +224,7 @@ def _outlined(leaf: Any) -> Any:
     return None if leaf is None else Outline((), "")
 
 
-def _holds_arrays(value: Any) -> bool:
+def _holds_arrays(value: object) -> bool:
     return any(hasattr(leaf, "shape") and hasattr(leaf, "dtype") for leaf in tree.flatten(value))
 
 

@@ -95,7 +95,7 @@ def _with_unknown(shape: object, args: tuple[Any, ...]) -> Any:
     return shape
 
 
-def carries_mask(value: Any) -> bool:
+def carries_mask(value: object) -> bool:
     """Return True if an array that stands in a graph, or one of a structure of these, will carry a mask."""
     wanted = [leaf for leaf in leaves(value) if isinstance(leaf, Symbolic)]
     found: dict[int, Origin] = {}
@@ -112,7 +112,7 @@ def carries_mask(value: Any) -> bool:
     def run() -> Any:
         values: dict[int, list[Any]] = {}
 
-        def there(leaf: Any) -> Any:
+        def there(leaf: object) -> Any:
             return values[leaf.origin.number][leaf.place] if isinstance(leaf, Symbolic) else leaf
 
         for number, origin in sorted(found.items()):
