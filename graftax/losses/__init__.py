@@ -14,11 +14,13 @@ from graftax.core.namespaces import answering as _answering
 from graftax.core.namespaces import names_in as _names_in
 from graftax.losses.classification import BinaryCrossentropy as BinaryCrossentropy
 from graftax.losses.classification import CategoricalCrossentropy as CategoricalCrossentropy
+from graftax.losses.classification import CategoricalGeneralizedCrossEntropy as CategoricalGeneralizedCrossEntropy
 from graftax.losses.classification import CategoricalHinge as CategoricalHinge
 from graftax.losses.classification import Hinge as Hinge
 from graftax.losses.classification import KLDivergence as KLDivergence
 from graftax.losses.classification import SparseCategoricalCrossentropy as SparseCategoricalCrossentropy
 from graftax.losses.classification import SquaredHinge as SquaredHinge
+from graftax.losses.contrastive import Circle as Circle
 from graftax.losses.contrastive import NTXent as NTXent
 from graftax.losses.contrastive import TripletSemiHard as TripletSemiHard
 from graftax.losses.elsewhere import CLASSES as _CLASSES

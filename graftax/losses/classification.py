@@ -184,6 +184,64 @@ class SparseCategoricalCrossentropy(Loss):
         targets.check_labels(labels, targets.num_classes(y_pred_shape, self.axis), self.ignore_class)
 
 
+class CategoricalGeneralizedCrossEntropy(Loss):
+    """``(1 - p[y_true]^q) / q``, with targets that are integer labels, some of which may be wrong.
+
+    Near 0, ``q`` makes it the crossentropy, which learns fast; at 1 it is the mean absolute error, which wrong labels
+    disturb least. Probabilities are kept above 1e-7.
+
+    Args:
+        q: The power, above 0 and at most 1. Defaults to 0.5.
+        from_logits: True if predictions are logits, so that ``p = softmax(y_pred)``; else ``p = y_pred``. Defaults to
+            False.
+        reduction: As for `Loss`.
+        name: Its name.
+
+    Shape:
+        ``(batch, ...), (batch, ..., classes) -> (batch, ...)`` before the reduction; targets may have a last axis of 1.
+
+    Raises:
+        IndexRangeError: a label is not in ``[0, classes)``.
+        DTypeError: labels are no integers.
+        ArgumentError: ``q`` is no such power; a prediction that is no logit is outside [0, 1].
+
+    Example:
+        >>> round(float(CategoricalGeneralizedCrossEntropy()([1], [[0.75, 0.25]])), 4)
+        1.0
+
+    Source: Zhang and Sabuncu, arXiv 1805.07836.
+    """
+
+    target_kind = "sparse"
+    form = Form.CLASSES
+
+    def __init__(
+        self,
+        q: float = 0.5,
+        from_logits: bool = False,
+        *,
+        reduction: str = "sum_over_batch_size",
+        name: str | None = None,
+    ) -> None:
+        super().__init__(reduction=reduction, name=name)
+        fits = arguments.is_number(q) and 0 < q <= 1
+        self.q = arguments.number("q", q, fits, "it is a power, above 0 and at most 1", 0.5)
+        self.from_logits = arguments.flag("from_logits", from_logits)
+
+    def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
+        """Compute the loss of each sample."""
+        return per_sample.categorical_generalized_cross_entropy(y_true, y_pred, self.q, self.from_logits)
+
+    def ranges(self, y_pred_shape: Shape) -> Ranges:
+        """Return the ranges: labels that are classes, and probabilities unless there are logits."""
+        limits: Ranges = {"y_true": (0, targets.num_classes(y_pred_shape, -1) - 1)}
+        return limits if self.from_logits else {**limits, "y_pred": (0, 1)}
+
+    def check_targets(self, y_true: Any, y_pred_shape: Shape) -> None:
+        """Raise if a label is not in ``[0, classes)``."""
+        targets.check_labels(np.asarray(y_true), targets.num_classes(y_pred_shape, -1), None)
+
+
 class KLDivergence(Loss):
     """``sum(y_true log(y_true / y_pred))`` over the last axis, both of them probabilities, kept within [1e-7, 1].
 

@@ -53,6 +53,58 @@ class NTXent(Loss):
         return contrastive.nt_xent(y_true, y_pred, self.temperature, visible)
 
 
+class Circle(Loss):
+    """``softplus(logsumexp_j a_ij + logsumexp_k b_ik)``, ``j`` of the label of ``i``, ``k`` of other labels.
+
+    With ``d`` for 1 less the product of two embeddings and ``m`` for the margin, ``a = gamma (d + m) (d - m)`` and
+    ``b = gamma max(1 + m - d, 0) (1 - m - d)``: pairs that are far from where they should be count more. Embeddings are
+    vectors of length 1 (``ops.normalize``). A sample without ``j`` or ``k`` costs 0, and counts in the mean. What a
+    mask or a weight of 0 hides is compared with nothing.
+
+    Args:
+        gamma: What all is multiplied by, above 0. Defaults to 80.0.
+        margin: How far apart samples of one label may be, above 0. Defaults to 0.4.
+        reduction: As for `Loss`.
+        name: Its name.
+
+    Shape:
+        ``(batch,), (batch, size) -> (batch,)`` before the reduction.
+
+    Raises:
+        ShapeError: there is not one label and one vector for each sample.
+        DTypeError: the labels are no integers.
+
+    Example:
+        >>> loss = Circle(gamma=1.0)
+        >>> round(float(loss([0, 0, 1, 1], [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])), 4)
+        0.897
+
+    Source: Sun et al., arXiv 2002.10857.
+    """
+
+    compares = True
+
+    def __init__(
+        self,
+        gamma: float = 80.0,
+        margin: float = 0.4,
+        *,
+        reduction: str = "sum_over_batch_size",
+        name: str | None = None,
+    ) -> None:
+        super().__init__(reduction=reduction, name=name)
+        self.gamma = arguments.distance("gamma", gamma)
+        self.margin = arguments.distance("margin", margin)
+
+    def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
+        """Compute the loss of each sample."""
+        return contrastive.circle(y_true, y_pred, self.gamma, self.margin)
+
+    def among(self, y_true: ArrayLike, y_pred: ArrayLike, visible: Array) -> Array:
+        """Compute the loss of each sample among those that are visible."""
+        return contrastive.circle(y_true, y_pred, self.gamma, self.margin, visible)
+
+
 class TripletSemiHard(Loss):
     """``max(d_ij - d_ik + margin, 0)`` for squared distances ``d``, the mean over the other ``j`` of a label.
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from graftax.core.known_names import Elsewhere
 
-_OWN = "a function of (y_true, y_pred) that gives one number for each sample, or a Loss with a call of your own"
-_ABSENT = "graftax has no such loss"
 _SHORT = "the class has its long name; short ones are for compile"
 _TORCH = "this is the name in PyTorch"
 
@@ -41,7 +39,7 @@ ELSEWHERE: Elsewhere = {
     "sigmoidfocalcrossentropy": ("the name in TensorFlow Addons", "BinaryFocalCrossentropy(True)"),
     "infonce": ("it has another name", "NTXent(), with one label for the views of a sample"),
     "tripletsemihardloss": ("the name in TensorFlow Addons", "TripletSemiHard()"),
-} | dict.fromkeys(("categoricalgeneralizedcrossentropy", "circle"), (_ABSENT, _OWN))
+}
 
 CLASSES: Elsewhere = {
     "mse": (_SHORT, "graftax.losses.MeanSquaredError"),

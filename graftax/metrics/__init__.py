@@ -18,6 +18,10 @@ from graftax.metrics.accuracy import CategoricalAccuracy as CategoricalAccuracy
 from graftax.metrics.accuracy import SparseCategoricalAccuracy as SparseCategoricalAccuracy
 from graftax.metrics.accuracy import SparseTopKCategoricalAccuracy as SparseTopKCategoricalAccuracy
 from graftax.metrics.accuracy import TopKCategoricalAccuracy as TopKCategoricalAccuracy
+from graftax.metrics.at_constraint import PrecisionAtRecall as PrecisionAtRecall
+from graftax.metrics.at_constraint import RecallAtPrecision as RecallAtPrecision
+from graftax.metrics.at_constraint import SensitivityAtSpecificity as SensitivityAtSpecificity
+from graftax.metrics.at_constraint import SpecificityAtSensitivity as SpecificityAtSensitivity
 from graftax.metrics.auc import AUC as AUC
 from graftax.metrics.classification import BinaryCrossentropy as BinaryCrossentropy
 from graftax.metrics.classification import CategoricalCrossentropy as CategoricalCrossentropy

@@ -52,6 +52,22 @@ def nt_xent(y_true: ArrayLike, y_pred: ArrayLike, temperature: float = 0.5, visi
     return ops.sum(costs, axis=-1) / ops.maximum(count, 1.0)
 
 
+def circle(
+    y_true: ArrayLike, y_pred: ArrayLike, gamma: float = 80.0, margin: float = 0.4, visible: Array | None = None
+) -> Array:
+    """Compute ``softplus(logsumexp_j a_ij + logsumexp_k b_ik)``, j of one class and k of others; 0 if one is missing.
+
+    With ``d`` for 1 less the cosine similarity and ``m`` for the margin, ``a = gamma (d + m) (d - m)`` and
+    ``b = gamma max(1 + m - d, 0) (1 - m - d)``.
+    """
+    embeddings, same, other = _compared(y_true, y_pred, visible)
+    distance = ops.maximum(1 - ops.matmul(embeddings, ops.transpose(embeddings)), 0)
+    near = gamma * (distance + margin) * (distance - margin)
+    far = gamma * ops.maximum(1 + margin - distance, 0) * (1 - margin - distance)
+    parts = [ops.logsumexp(ops.where(which, one, -_FAR), axis=-1) for which, one in ((same, near), (other, far))]
+    return ops.softplus(parts[0] + parts[1])
+
+
 def triplet_semi_hard(y_true: ArrayLike, y_pred: ArrayLike, margin: float = 1.0, visible: Array | None = None) -> Array:
     """Compute the mean over the others of one class of ``max(d_ij - d_ik + margin, 0)``.
 

@@ -177,6 +177,22 @@ def sparse_categorical_crossentropy(
     return values if ignore_class is None else ops.where(ops.equal(labels, ignore_class), 0.0, values)
 
 
+def categorical_generalized_cross_entropy(
+    y_true: ArrayLike, y_pred: ArrayLike, q: float = 0.5, from_logits: bool = False
+) -> Array:
+    """Compute ``(1 - p[y_true]^q) / q``; in compiled code a label out of range gives nan."""
+    y_pred = floating(y_pred)
+    labels = class_labels(y_true, y_pred.shape)
+    classes = y_pred.shape[-1]
+    if not from_logits:
+        check_range(y_pred, 0, 1, "y_pred", "probabilities are in [0, 1]; these look like logits", "from_logits=True")
+    shares = ops.softmax(y_pred) if from_logits else y_pred
+    picked = ops.expand_dims(ops.clip(labels, 0, classes - 1), -1)
+    share = ops.squeeze(ops.take_along_axis(shares, picked, -1), -1)
+    values = (1 - ops.power(ops.maximum(share, EPSILON), q)) / q  # at 0 the slope of a power is infinite
+    return ops.where(ops.logical_or(labels < 0, labels >= classes), math.nan, values)
+
+
 def _logs(y_pred: Array, axis: int) -> Array:
     """Compute logarithms of shares of the sum; nan where that is 0, but with a finite slope, for weights of 0."""
     check_range(

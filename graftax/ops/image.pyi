@@ -17,7 +17,7 @@ def scale_and_translate(
     interpolation: str = "bilinear",
     antialias: bool = True,
 ) -> Array:
-    """Move what lies at p along each of some axes to p * scale + translation, 0 where nothing comes from; the centre of the first pixel is at 0.5."""
+    """Move what is at p along some axes to p * scale + translation; the first pixel is centred at 0.5."""
 
 def crop(x: ArrayLike, top: int, left: int, height: int, width: int) -> Array:
     """Cut out the block of a height and width whose first pixel is at (top, left)."""

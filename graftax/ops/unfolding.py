@@ -50,7 +50,7 @@ def unfold(a: Arrays, x: Array, kernel_size: Sizes, dilation: Sizes, padding: Si
             "images are (batch, channels, height, width) here, channels first",
             "ops.transpose(x, (0, 3, 1, 2)) first; ops.image.extract_patches takes channels last",
         )
-    places, _, (top, left) = _places("unfold", tuple(x.shape[2:]), kernel_size, dilation, padding, stride)
+    places, _, (top, left) = _places("unfold", (x.shape[2], x.shape[3]), kernel_size, dilation, padding, stride)
     padded = a.numpy.pad(x, ((0, 0), (0, 0), (top, top), (left, left)))
     flat = padded.reshape((*x.shape[:2], padded.shape[2] * padded.shape[3]))
     columns = places.shape[2] * places.shape[3]

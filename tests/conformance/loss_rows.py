@@ -146,6 +146,18 @@ ROWS = {
         real,
         lambda y, p: np.array([3, 1, 0.5])[y.astype(int)] * pick(log_softmax(p), y),
     ),
+    "categorical_generalized_cross_entropy": Row(
+        L.CategoricalGeneralizedCrossEntropy,
+        labels,
+        distribution,
+        lambda y, p: 2 - 2 * np.exp(-0.5 * pick(np.log(p), y)),
+    ),
+    "categorical_generalized_cross_entropy_logits": Row(
+        lambda **o: L.CategoricalGeneralizedCrossEntropy(0.7, True, **o),
+        labels,
+        real,
+        lambda y, p: (1 - np.exp(-0.7 * pick(log_softmax(p), y))) / 0.7,
+    ),
     "binary_focal_crossentropy": Row(L.BinaryFocalCrossentropy, bits, share, focal),
     "binary_focal_crossentropy_logits": Row(
         lambda **o: L.BinaryFocalCrossentropy(True, 0.3, 1.5, from_logits=True, **o),
@@ -176,7 +188,7 @@ ROWS = {
     "squared_hinge": Row(L.SquaredHinge, bits, real, lambda y, p: (np.maximum(1 - (2 * y - 1) * p, 0) ** 2).mean(-1)),
 }
 
-OF_SAMPLES = {L.Dice, L.Tversky, L.NTXent, L.TripletSemiHard, L.CTC, L.GaussianNLL}
+OF_SAMPLES = {L.Circle, L.Dice, L.Tversky, L.NTXent, L.TripletSemiHard, L.CTC, L.GaussianNLL}
 """Losses of other shapes; tests/losses looks at them."""
 
 

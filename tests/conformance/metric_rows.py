@@ -63,6 +63,25 @@ def f_score(y, p, w, beta):
     return (1 + beta**2) * right / ((1 + beta**2) * right + beta**2 * missed + wrong)
 
 
+def best(wanted, constrained, least):
+    """The largest share at 11 thresholds where another one is large enough."""
+
+    def formula(y, p, w):
+        w, found = w.reshape(-1, *[1] * (y.ndim - 1)) * np.ones(y.shape), [0.0]
+        for threshold in [-1.0, *(np.arange(1, 11) / 10)]:
+            right, wrong = (w * y * (p > threshold)).sum(), (w * (1 - y) * (p > threshold)).sum()
+            ones, zeros = (w * y).sum(), (w * (1 - y)).sum()
+            shares = {
+                "sensitivity": right / max(ones, 1e-9),
+                "specificity": (zeros - wrong) / max(zeros, 1e-9),
+                "precision": right / max(right + wrong, 1e-9),
+            }
+            found += [shares[wanted]] if shares[constrained] >= least else []
+        return max(found)
+
+    return formula
+
+
 def area(y, p, w, thresholds):
     """Below the polygon through the shares of zeros and ones above each threshold, from all to none."""
     y, p, w = y.reshape(-1), p.reshape(-1), np.repeat(w, y[0].size)
@@ -126,6 +145,18 @@ ROWS = {
     "true_negatives": Row(M.TrueNegatives, "bits", "share", cell(0, 0)),
     "false_negatives": Row(M.FalseNegatives, "bits", "share", cell(1, 0)),
     "auc": Row(M.AUC, "bits", "share", lambda y, p, w: area(y, p, w, np.linspace(0, 1, 200)[1:-1])),
+    "sensitivity_at_specificity": Row(
+        lambda: M.SensitivityAtSpecificity(0.4, 11), "bits", "share", best("sensitivity", "specificity", 0.4)
+    ),
+    "specificity_at_sensitivity": Row(
+        lambda: M.SpecificityAtSensitivity(0.6, 11), "bits", "share", best("specificity", "sensitivity", 0.6)
+    ),
+    "precision_at_recall": Row(
+        lambda: M.PrecisionAtRecall(0.6, 11), "bits", "share", best("precision", "sensitivity", 0.6)
+    ),
+    "recall_at_precision": Row(
+        lambda: M.RecallAtPrecision(0.5, 11), "bits", "share", best("sensitivity", "precision", 0.5)
+    ),
     "f1_score": Row(lambda: M.F1Score("micro", 0.5), "bits", "share", lambda *a: f_score(*a, 1)),
     "f_beta_score": Row(lambda: M.FBetaScore("micro", 2.0, 0.5), "bits", "share", lambda *a: f_score(*a, 2)),
     "mape": Row(M.MeanAbsolutePercentageError, "share", "real", mean_of(lambda y, p: 100 * np.abs((p - y) / y))),

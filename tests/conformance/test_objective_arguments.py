@@ -27,6 +27,11 @@ BAD = {
     "alpha": [-0.1, INF, *NO_NUMBER],
     "gamma": [-1.0, INF, *NO_NUMBER],
     "epsilon": [0, -1.0, INF, *NO_NUMBER],
+    **{name: [-0.1, 1.1, INF, *NO_NUMBER] for name in ("sensitivity", "specificity", "precision", "recall")},
+    "q": [0, 1.5, INF, *NO_NUMBER],
+    "multi_label": [1, "yes", None],
+    "num_labels": [0, 3],  # several without multi_label
+    "label_weights": [1.0, [], [-1.0], ["1"]],
     "temperature": [0, -1.0, INF, *NO_NUMBER],
     "margin": [0, -1.0, INF, *NO_NUMBER],
     "blank": [-1, 1.5, *NO_NUMBER],
@@ -71,7 +76,11 @@ BAD = {
     "lower": [2.0, *NO_NUMBER],
     "upper": [-1.0, *NO_NUMBER],
 }
-GOOD = {"num_classes": 3, "fn": lambda y_true, y_pred: y_pred - y_true}
+GOOD = {
+    **dict.fromkeys(("sensitivity", "specificity", "precision", "recall"), 0.5),
+    "num_classes": 3,
+    "fn": lambda y_true, y_pred: y_pred - y_true,
+}
 BASES = {
     losses.Loss,
     metrics.Metric,
@@ -111,6 +120,8 @@ def test_l14_every_argument_is_checked_when_it_is_given(cls, name):
             continue
         if name == "axis" and issubclass(cls, losses.Loss) and value is None and not hasattr(cls(), "axis"):
             continue  # all but the first
+        if name == "num_thresholds" and value == 1 and not issubclass(cls, metrics.AUC):
+            continue  # a curve has two points, a best share is at one threshold, too
         if name == "threshold" and value == [0.5] and issubclass(cls, (metrics.Precision, metrics.Recall)):
             continue  # a list gives a share for each
         if name == "threshold" and issubclass(cls, metrics.FBetaScore) and value is None:  # the largest of a row

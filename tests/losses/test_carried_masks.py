@@ -55,7 +55,13 @@ def makeable(namespace, base):
     return [cls for cls in found.values() if isinstance(cls, type) and issubclass(cls, base) and cls is not base]
 
 
-OF_SAMPLES = (losses.NTXent, losses.TripletSemiHard, losses.CTC)  # their samples have no steps
+OF_SAMPLES = (losses.Circle, losses.NTXent, losses.TripletSemiHard, losses.CTC)  # their samples have no steps
+AT = (
+    metrics.PrecisionAtRecall,
+    metrics.RecallAtPrecision,
+    metrics.SensitivityAtSpecificity,
+    metrics.SpecificityAtSensitivity,
+)
 KINDS = [
     k
     for k in (*makeable(losses, losses.Loss), *makeable(metrics, metrics.Metric))
@@ -70,6 +76,8 @@ def test_every_loss_and_metric_heeds_a_mask_that_is_carried(kind, model, targets
     make = partial(kind, lambda y, p: (y - p)[..., 0] ** 2) if "fn" in signature(kind).parameters else kind
     if issubclass(kind, metrics.FBetaScore):  # without a threshold classes are compared, and here is one
         make = partial(kind, threshold=0.5)
+    if kind in AT:
+        make = partial(kind, 0.5)
     scores = model(TOKENS)
     if "Categorical" in kind.__name__ or kind.__name__ in ("KLDivergence", "CosineSimilarity", "Perplexity"):
         model = gx.Sequential([layers.Embedding(10, 8, mask_zero=True), layers.Dense(3, activation="softmax")])
@@ -77,7 +85,7 @@ def test_every_loss_and_metric_heeds_a_mask_that_is_carried(kind, model, targets
         labels = np.where(KEPT, TOKENS % 3, 0)
         given = (
             [labels]
-            if "Sparse" in kind.__name__ or kind is metrics.Perplexity
+            if "Sparse" in kind.__name__ or kind in (metrics.Perplexity, losses.CategoricalGeneralizedCrossEntropy)
             else [np.eye(3, dtype="float32")[labels]]
         )
         if "TopK" in kind.__name__:

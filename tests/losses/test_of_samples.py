@@ -16,6 +16,7 @@ PIXELS = RNG.integers(0, 2, (3, 4, 5, 2)).astype("float32")
 SHARES = RNG.uniform(0.05, 0.95, (3, 4, 5, 2)).astype("float32")
 LABELS = np.array([0, 1, 0, 2, 1, 0], "int32")
 EMBEDDINGS = RNG.normal(size=(6, 4)).astype("float32")
+UNITS = EMBEDDINGS / np.linalg.norm(EMBEDDINGS, axis=1, keepdims=True)
 SEQUENCES = np.array([[1, 2, 2], [3, 1, 0]], "int32")
 LOGITS = RNG.normal(size=(2, 7, 4)).astype("float32")
 
@@ -49,6 +50,18 @@ def triplet(labels, e, margin):
                 farther = [one for one in others if one > d[i, j]]
                 costs.append(max(d[i, j] - (min(farther) if farther else max(others)) + margin, 0))
         found.append(np.mean(costs) if costs else 0.0)
+    return np.array(found)
+
+
+def circle(labels, e, gamma, margin):
+    d = np.maximum(1 - e.astype("float64") @ e.T.astype("float64"), 0)
+    found = []
+    for i, label in enumerate(labels):
+        mine = [d[i, j] for j in range(len(e)) if j != i and labels[j] == label]
+        others = [d[i, k] for k in range(len(e)) if labels[k] != label]
+        near = sum(math.exp(gamma * (one + margin) * (one - margin)) for one in mine)
+        far = sum(math.exp(gamma * max(1 + margin - one, 0) * (1 - margin - one)) for one in others)
+        found.append(math.log1p(near * far))
     return np.array(found)
 
 
@@ -91,6 +104,7 @@ CASES = {
         lambda y, p: tversky(y, p, 0.3, 0.7, (1, 2, 3)),
     ),
     "nt_xent": (lambda **o: losses.NTXent(0.7, **o), LABELS, EMBEDDINGS, lambda y, p: nt_xent(y, p, 0.7)),
+    "circle": (lambda **o: losses.Circle(3.0, 0.3, **o), LABELS, UNITS, lambda y, p: circle(y, p, 3.0, 0.3)),
     "triplet": (lambda **o: losses.TripletSemiHard(2.0, **o), LABELS, EMBEDDINGS, lambda y, p: triplet(y, p, 2.0)),
     "gaussian": (losses.GaussianNLL, SHARES[..., :1], PIXELS - SHARES, gaussian),
     "ctc": (losses.CTC, SEQUENCES, LOGITS, ctc),
@@ -208,6 +222,22 @@ def test_ctc_and_likelihoods_train():
     model.compile(optimizer=gx.optimizers.Adam(0.1), loss="ctc")
     history = model.fit(RNG.normal(size=(2, 7, 3)).astype("float32"), SEQUENCES, epochs=15, verbose=0).history
     assert history["loss"][-1] < history["loss"][0] / 2
+
+
+def test_circle_is_that_of_keras():
+    keras = pytest.importorskip("keras")
+    labels = np.array([0, 1, 2, 0, 1, 2])
+    for options in ({}, {"gamma": 5.0, "margin": 0.2}):
+        theirs = keras.losses.Circle(**options)(labels, UNITS)
+        np.testing.assert_allclose(losses.Circle(**options)(labels, UNITS), theirs, rtol=1e-4)
+
+
+def test_generalized_crossentropy_is_that_of_keras():
+    keras = pytest.importorskip("keras")
+    shares = np.abs(EMBEDDINGS) / np.abs(EMBEDDINGS).sum(1, keepdims=True)
+    for q in (0.2, 0.9):
+        theirs = keras.losses.CategoricalGeneralizedCrossEntropy(q)(LABELS, shares)
+        np.testing.assert_allclose(losses.CategoricalGeneralizedCrossEntropy(q)(LABELS, shares), theirs, rtol=1e-5)
 
 
 def test_ntxent_is_that_of_optax():

@@ -31,6 +31,30 @@ def test_areas_are_those_of_keras(keras, weights, curve, summation, points):
     compared(metrics.AUC(**options), keras.metrics.AUC(**options), weights)
 
 
+AT = ["SensitivityAtSpecificity", "SpecificityAtSensitivity", "PrecisionAtRecall", "RecallAtPrecision"]
+
+
+@pytest.mark.parametrize("weights", [None, ROWS], ids=["plain", "weighted"])
+@pytest.mark.parametrize("name", AT)
+@pytest.mark.parametrize("options", [{}, {"num_thresholds": 1}, {"num_thresholds": 7, "class_id": 1}], ids=str)
+def test_shares_at_a_constraint_are_those_of_keras(keras, weights, name, options):
+    for least in (0.0, 0.6, 0.95):
+        compared(getattr(metrics, name)(least, **options), getattr(keras.metrics, name)(least, **options), weights)
+
+
+@pytest.mark.parametrize("name", AT)
+def test_arguments_of_constraints_are_looked_at(name):
+    make = getattr(metrics, name)
+    for wrong, message in (((1.5,), "in \\[0, 1\\]"), ((0.5, 0), "num_thresholds=0"), ((0.5, 5, -1), "class_id=-1")):
+        with pytest.raises(ArgumentError, match=message):
+            make(*wrong)
+    with pytest.raises(ArgumentError, match="from_logits=True"):
+        make(0.5)([1, 0], [3.0, -1.0])
+    with pytest.raises(ShapeError, match="class_id of one of them"):
+        make(0.5, class_id=3)(Y, P)
+    np.testing.assert_allclose(make(0.5, from_logits=True)(Y, P * 4 - 2), make(0.5)(Y, 1 / (1 + np.exp(2 - 4 * P))))
+
+
 LABELS = [
     {"multi_label": True},
     {"multi_label": True, "num_labels": 3, "label_weights": [0.2, 0.0, 2.0]},

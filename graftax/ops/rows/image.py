@@ -5,8 +5,7 @@ image.resize(x: Ordered, size: Sizes, interpolation: Interpolation = 'bilinear',
     Resize to (height, width), centres of pixels on centres: (..., h, w, c) -> (..., height, width, c).
 image.scale_and_translate(x: Ordered, output_shape: Sizes, scale: Array, translation: Array, spatial_dims: Axes,
     interpolation: Resampling = 'bilinear', antialias: Flag = True):
-    Move what lies at p along each of some axes to p * scale + translation, 0 where nothing comes from; the centre of
-    the first pixel is at 0.5.
+    Move what is at p along some axes to p * scale + translation; the first pixel is centred at 0.5.
 image.crop(x, top: Count, left: Count, height: Size, width: Size):
     Cut out the block of a height and width whose first pixel is at (top, left).
 image.pad(x, top: Count = 0, bottom: Count = 0, left: Count = 0, right: Count = 0, value: Constant = 0.0):

@@ -142,8 +142,8 @@ class IndexedSource:
         if self._steps is not None and size != self._known:
             raise DataError(
                 f"a {type(self._data).__name__} of length {size} that had {self._known} when fit began",
-                f"with steps_per_epoch={self._steps} an epoch goes on where the one before ended, and that place is known "
-                "for one length only",
+                f"with steps_per_epoch={self._steps} an epoch goes on where the one before ended, and that place is "
+                "known for one length only",
                 "leave steps_per_epoch out: an epoch is then as long as the data are when it begins",
             )
         return size

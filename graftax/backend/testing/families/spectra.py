@@ -82,7 +82,8 @@ DIFFERENTIABLE = "extract_sequences frame overlap_add"
 NOT_DIFFERENTIABLE = "fft2 ifft2 fftshift ifftshift fftfreq rfftfreq hanning hamming blackman stft istft"
 KINDS = {
     "biuhc": (
-        "fft2 ifft2 fftshift ifftshift fftfreq rfftfreq hanning hamming blackman frame overlap_add istft extract_sequences"
+        "fft2 ifft2 fftshift ifftshift fftfreq rfftfreq hanning hamming blackman frame overlap_add istft "
+        "extract_sequences"
     ),
     "biuh": "stft",
 }
