@@ -24,8 +24,16 @@ def run(options: Namespace) -> int:
         names = ", ".join(artefact.signatures)
         raise ArgumentError(f"{options.artefact} without a program", f"it has {names}", "the name after the artefact")
     function = next(iter(artefact.signatures.values()))
+    inputs = _inputs(words)
+    wanted = [one["name"] for one in function.about["inputs"]]
+    if {*inputs} != {*wanted}:
+        raise ArgumentError(
+            f"inputs called {', '.join(inputs)}" if inputs else "no inputs",
+            f"{function.name} takes {', '.join(wanted) or 'none'}",
+            " ".join(f"{one}=FILE.npy" for one in wanted) or "no file",
+        )
     try:
-        results = function(**_inputs(words))
+        results = function(**inputs)
     except loader.ArtefactError as error:
         raise ArgumentError(*error.args) from error
     arrays: dict[str, Any] = {}
@@ -62,7 +70,7 @@ def _inputs(words: list[str]) -> dict[str, Any]:
     return inputs
 
 
-def _leaves(value: Any) -> list[Any]:
+def _leaves(value: object) -> list[Any]:
     if isinstance(value, dict | list):
         parts = value.values() if isinstance(value, dict) else value
         return [leaf for part in parts for leaf in _leaves(part)]

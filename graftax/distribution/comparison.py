@@ -57,7 +57,7 @@ def compare_programs(
     Rendezvous(processes, "the first run of a compiled function").agree(things, _SAME)
 
 
-def compare_rows(batch: Any) -> None:
+def compare_rows(batch: object) -> None:
     """Compare the first batch of a loop, which is to be the same in all processes.
 
     Raises:

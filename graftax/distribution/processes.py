@@ -221,7 +221,7 @@ def _is_address(text: str) -> bool:
     return bool(host) and port.isdecimal() and 0 < int(port) < 1 << 16
 
 
-def _whole(name: str, value: Any, least: int) -> int:
+def _whole(name: str, value: object, least: int) -> int:
     found = whole(name, value, "it is a whole number", least)
     if found < least:
         raise ArgumentError(f"{name}={value!r}", f"it is at least {least}", f"{name}={least}")

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from graftax.core import tree
-from graftax.core.errors import MissingAttributeError, NotBuiltError
+from graftax.core.errors import ExportError, MissingAttributeError, NotBuiltError
+from graftax.export.signature import masked_input
 from graftax.export.spec import Spec
 from graftax.layers.building import Outline
 from graftax.layers.layer import Layer
+from graftax.layers.symbolic_call import carries_mask
 from graftax.ops.symbolic import Symbolic
 from graftax.variables.graph.module import Module
 
@@ -18,8 +20,11 @@ def specs_of_first_call(module: Module) -> tuple[Any, ...]:
 
     Raises:
         NotBuiltError: nothing is known.
+        ExportError: the first call had what a program would not get: a mask, or an array by keyword.
     """
     if isinstance(module, Layer) and (begun := _begun(module)) is not None:
+        if carries_mask(begun):
+            raise masked_input(f"the input of the graph of {type(module).__name__}")
         return (tree.map_structure(_declared, begun),)
     first: tuple[Any, ...] | None = getattr(module, "_gx_first_call", None)
     if first is None:
@@ -37,6 +42,16 @@ def specs_of_first_call(module: Module) -> tuple[Any, ...]:
             f"{type(module).__name__} was first called with something that is no array",
             "a program takes arrays",
             "a function that calls it, as in Signature(lambda x: module(x, ...), Spec(...))",
+        )
+    named: tuple[str, ...] = getattr(module, "_gx_first_named", ())
+    if any(leaf is not None and leaf.masked for leaf in tree.flatten(first)):
+        raise masked_input(f"the input of the first call of {type(module).__name__}")
+    if named:
+        raise ExportError(
+            f"{type(module).__name__} was first called with {', '.join(f'{name}=...' for name in named)}",
+            "of a first call the program takes what came by position, and would leave this out",
+            f"Signature(lambda x, {named[0]}: module(x, {named[0]}={named[0]}), Spec(...), Spec(...)); "
+            "or Specs after the Module, if it is to be left out",
         )
     return tuple(tree.map_structure(_like, one) for one in first)
 

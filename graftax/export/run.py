@@ -246,9 +246,8 @@ def _spread(form: Any, value: Any, found: list[Any], name: str) -> None:
         found[form] = value
     elif form is not None or value is not None:
         value = value._asdict() if hasattr(value, "_asdict") else value
-        given = (
-            value if isinstance(value, Mapping) else dict(enumerate(value if isinstance(value, list | tuple) else ()))
-        )
+        parts = enumerate(value if isinstance(value, list | tuple) else ())
+        given = value if isinstance(value, Mapping) else dict(parts)
         wanted = form if isinstance(form, dict) else {str(i): one for i, one in enumerate(form or ())}
         if form is None or {*map(str, given)} != {*wanted}:
             got = list(given) or type(value).__name__
@@ -281,17 +280,18 @@ def _array(about: Mapping[str, Any], value: Any) -> Any:
         if (math.isfinite(low) or math.isfinite(high)) and not (array.min() >= low and array.max() <= high):
             came = f"the input {name!r} with values from {array.min()} to {array.max()}"
             raise ArtefactError(came, f"it takes values from {low} to {high}", "values within these bounds")
-    return array if array.dtype == dtype else array.astype(dtype)
+    if array.dtype == dtype or isinstance(array, core.Tracer):
+        return array if array.dtype == dtype else array.astype(dtype)
+    with np.errstate(over="ignore"):
+        new = array.astype(dtype)
+    if want in ("floats", "complex") and (np.isfinite(array) & ~np.isfinite(new)).any():
+        raise ArtefactError(f"the input {name!r} with numbers beyond {dtype}", "they would be infinite", "smaller ones")
+    return new
 
 
 def _kind(dtype: Any) -> str | None:
-    kinds = (
-        ("truth values", np.bool_),
-        ("integers", np.integer),
-        ("floats", np.floating),
-        ("complex", np.complexfloating),
-    )
-    return next((name for name, kind in kinds if jnp.issubdtype(dtype, kind)), None)
+    kinds = {"truth values": np.bool_, "integers": np.integer, "floats": np.floating, "complex": np.complexfloating}
+    return next((name for name, kind in kinds.items() if jnp.issubdtype(dtype, kind)), None)
 
 
 def strange_calls(text: str) -> list[str]:

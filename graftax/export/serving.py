@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
 import socket
 import threading
@@ -87,7 +88,7 @@ class Server(ThreadingHTTPServer):
             one.stop()
         self.server_close()
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
+    def handle_error(self, request: object, client_address: object) -> None:
         """Pass over a client that went away."""
 
 
@@ -127,7 +128,7 @@ class Handler(BaseHTTPRequestHandler):
             return
         kind = self.headers.get("Content-Type", "").partition(";")[0].strip()
         try:
-            leaves = batcher.function.leaves(**_inputs(kind, body, batcher.function.about))
+            leaves = _leaves(batcher.function, _inputs(kind, body, batcher.function.about))
             results = batcher.call(leaves, SECONDS)
             about = batcher.function.about
             if _NPY in self.headers.get("Accept", "") and len(results) == 1:
@@ -141,6 +142,10 @@ class Handler(BaseHTTPRequestHandler):
             self._refuse(HTTPStatus.SERVICE_UNAVAILABLE if busy else HTTPStatus.BAD_REQUEST, str(error))
         except TimeoutError as error:
             self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
+        except OSError:
+            raise  # the client went away
+        except Exception as error:  # noqa: BLE001 - of the run, such as too little memory: who asked is told
+            self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, f"{name} has failed: {type(error).__name__}: {error}")
 
     def _is_allowed(self) -> bool:
         """Refuse a page of somebody else that has made its name that of this machine."""
@@ -175,7 +180,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
         self.wfile.flush()
 
-    def log_message(self, format: str, *args: Any) -> None:
+    def log_message(self, format: str, *args: object) -> None:
         """Say nothing of each request."""
 
 
@@ -189,19 +194,70 @@ def _inputs(kind: str, body: bytes, about: Mapping[str, Any]) -> dict[str, Any]:
     if kind == _NPY:
         if len(names) != 1:
             raise ValueError(f"an .npy has one array, and the inputs are {names}: send JSON")
-        return {names[0]: np.load(io.BytesIO(body), allow_pickle=False)}
+        return {names[0]: _npy(body)}
     if kind != _JSON:
         raise ValueError(f"a body of type {kind!r}: it is {_JSON} or {_NPY}")
     try:
         given = json.loads(body)
-    except (ValueError, RecursionError) as error:
+    except RecursionError as error:
+        raise ValueError("the body is no JSON of inputs: it is nested too deeply") from error
+    except ValueError as error:
         raise ValueError(f"the body is no JSON: {error}") from error
     if not isinstance(given, dict):
         raise ValueError(f"the body is a JSON object of inputs by name: {names}")
     return given
 
 
-def _encoded(value: Any) -> bytes:
+def _npy(body: bytes) -> np.ndarray[Any, Any]:
+    """Return the array in an ``.npy``; nothing is allocated before its header fits its bytes."""
+    file = io.BytesIO(body)
+    try:
+        readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+        shape, is_fortran, dtype = readers[np.lib.format.read_magic(file)](file)
+    except Exception as error:
+        raise ValueError("the body is no .npy: its header cannot be read; numpy.save writes one") from error
+    if dtype.hasobject:
+        raise ValueError("the .npy holds Python objects; it is an array of numbers")
+    size = len(body) - file.tell()
+    if any(type(n) is not int or n < 0 for n in shape) or math.prod(shape) * dtype.itemsize != size:
+        raise ValueError(f"the header of the .npy says {dtype}{list(shape)}, and {size} bytes follow it")
+    return np.ndarray(shape, dtype, body, file.tell(), order="F" if is_fortran else "C")
+
+
+def _leaves(function: run.Function, given: dict[str, Any]) -> list[Any]:
+    """Return the inputs as a program takes them.
+
+    Raises:
+        ArtefactError: they do not fit it.
+        ValueError: lists make no array.
+    """
+    try:
+        leaves = function.leaves(**given)
+    except ValueError as error:
+        raise ValueError("the rows of an input differ in length or in depth: each input is one array") from error
+    for one, leaf in zip(function.about["inputs"], leaves, strict=True):
+        if leaf.dtype != bool and bool in _types(_part(given, one["name"])):
+            raise ValueError(f"the input {one['name']!r} has true or false among numbers: 1 and 0 are numbers")
+    return leaves
+
+
+def _part(given: Any, path: str) -> Any:
+    """Return what was given at a path, as in ``{"pair": {"a": 1}}`` or ``{"pair/a": 1}``."""
+    if path in given:
+        return given[path]
+    for key in path.split("/"):
+        given = given[int(key) if isinstance(given, list) else key]
+    return given
+
+
+def _types(value: object) -> set[type]:
+    if not isinstance(value, list):
+        return {type(value)}
+    here = set(map(type, value))
+    return here.union(*map(_types, value)) if list in here else here
+
+
+def _encoded(value: object) -> bytes:
     return json.dumps(value).encode()
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from graftax.backend import registry
 from graftax.backend.host import no_plain_numbers
 from graftax.core import tree
-from graftax.core.errors import ArgumentError, ArgumentTypeError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, ExportError
 from graftax.core.selectors import SelectorLike
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import ArrayLike, unwrap
@@ -19,6 +19,7 @@ from graftax.core.wrapping import function_name
 from graftax.export.sizes import checked_constraints
 from graftax.export.spec import Spec
 from graftax.layers.layer import Layer
+from graftax.variables import masks
 from graftax.variables.graph.module import Module
 
 InputLike: TypeAlias = "Spec | ArrayLike | dict[str, Any] | list[Any] | tuple[Any, ...] | None"
@@ -42,6 +43,7 @@ class Signature:
     Raises:
         ArgumentError: a constraint cannot be read, or ``fold`` is given to a signature that assigns.
         ArgumentTypeError: the function is none, or an input is neither a Spec nor an array.
+        ExportError: an example carries a mask.
 
     Example:
         >>> import graftax as gx
@@ -118,11 +120,22 @@ def function_of(fn: Any) -> Callable[..., Any]:
     return fn  # type: ignore[no-any-return]
 
 
+def masked_input(what: str) -> ExportError:
+    """Return the error for an input with a mask, which nothing in a program would stand for."""
+    return ExportError(
+        f"{what} carries a mask",
+        "a program takes arrays alone, and would compute as if nothing were masked",
+        "the mask as an argument: "
+        'Signature(lambda x, mask: module(x, mask=mask), Spec("batch time 8"), Spec("batch time", "bool")); '
+        "the layer that makes the mask as a part of what is exported; or a Spec alone, if the mask is to be left out",
+    )
+
+
 def _name_of(fn: Any) -> str:
     return type(fn).__name__ if isinstance(fn, Module) else function_name(fn)
 
 
-def _described(value: Any, fn: object) -> Any:
+def _described(value: object, fn: object) -> Any:
     """Return an input with a Spec in place of each example."""
     if value is None or isinstance(value, Spec):
         return value
@@ -132,7 +145,7 @@ def _described(value: Any, fn: object) -> Any:
     return Spec(("batch", *array.shape[1:]) if array.ndim else (), str(array.dtype))
 
 
-def _examples(value: Any) -> Any:
+def _examples(value: object) -> Any:
     if value is None or isinstance(value, Spec):
         return value
     if isinstance(value, dict) or (isinstance(value, tuple | list) and not _is_numbers(value)):
@@ -140,7 +153,7 @@ def _examples(value: Any) -> Any:
     return _array(value, None)
 
 
-def _is_numbers(value: Any) -> bool:
+def _is_numbers(value: object) -> bool:
     """Return True for nested lists of numbers, which are one array."""
     leaves = tree.flatten(value)
     return bool(leaves) and all(isinstance(leaf, bool | int | float | complex | np.generic) for leaf in leaves)
@@ -148,6 +161,8 @@ def _is_numbers(value: Any) -> bool:
 
 def _array(value: Any, fn: object) -> np.ndarray[Any, Any]:
     """Return an example on the host, in the dtype that arrays of the backend have."""
+    if masks.mask_of(value) is not None or masks.mask_of(unwrap(value)) is not None:
+        raise masked_input(f"an example for {_name_of(fn)}")
     value = unwrap(value)
     if (unfit := no_plain_numbers(value, "an example")) is not None:
         raise unfit

@@ -24,7 +24,7 @@ from graftax.layers import several_shapes, shapes
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.signature import Signature
 from graftax.layers.undoing import undone_if_raised
-from graftax.variables import creation
+from graftax.variables import creation, masks
 from graftax.variables.calls import CallContext, contexts
 from graftax.variables.graph.module import Module, walk
 from graftax.variables.state import storage
@@ -50,7 +50,7 @@ class Built:
 class Buildable(Module):
     """The part of a layer that makes weights, once, when the shape of its input is known."""
 
-    untracked: ClassVar[frozenset[str]] = frozenset({"_gx_input_shape", "_gx_first_call"})
+    untracked: ClassVar[frozenset[str]] = frozenset({"_gx_input_shape", "_gx_first_call", "_gx_first_named"})
     _gx_built_later = True
 
     built: Built = Built()
@@ -58,6 +58,8 @@ class Buildable(Module):
     _gx_input_shape: Any = None  # or a structure of shapes
     _gx_first_call: tuple[Any, ...] | None = None
     """Shapes and dtypes of the arguments of the first call, in which it was built."""
+    _gx_first_named: tuple[str, ...] = ()
+    """Names of the arrays that it was given by keyword."""
 
     @classmethod
     def _gx_prepare_class(cls) -> None:
@@ -193,6 +195,7 @@ def build_in_call(layer: Buildable, signature: Signature, args: tuple[Any, ...],
     """Make the weights of a layer in its first call, which will build the layers below itself."""
     found = several_shapes.of_call(type(layer).build, layer._gx_title(), signature, args, kwargs)
     object.__setattr__(layer, "_gx_first_call", tuple(tree.map_structure(_outlined, one) for one in args))
+    object.__setattr__(layer, "_gx_first_named", tuple(name for name, one in kwargs.items() if _holds_arrays(one)))
     with _called.entered(layer):
         if several_shapes.names_of_shapes(type(layer).build):
             layer.build(**found)
@@ -206,17 +209,23 @@ class Outline:
     Args:
         shape: Its shape.
         dtype: Its dtype.
+        masked: Whether it carried a mask. Defaults to False.
     """
 
-    def __init__(self, shape: tuple[int, ...], dtype: str) -> None:
+    def __init__(self, shape: tuple[int, ...], dtype: str, masked: bool = False) -> None:
         self.shape = shape
         self.dtype = dtype
+        self.masked = masked
 
 
 def _outlined(leaf: Any) -> Any:
     if hasattr(leaf, "shape") and hasattr(leaf, "dtype"):
-        return Outline(tuple(leaf.shape), str(leaf.dtype))
+        return Outline(tuple(leaf.shape), str(leaf.dtype), masks.mask_of(leaf) is not None)
     return None if leaf is None else Outline((), "")
+
+
+def _holds_arrays(value: object) -> bool:
+    return any(hasattr(leaf, "shape") and hasattr(leaf, "dtype") for leaf in tree.flatten(value))
 
 
 def unbuilt_below(layer: Buildable) -> list[Buildable]:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 from graftax.backend import registry
+from graftax.core import tree
 from graftax.core.errors import ArgumentError, GraftaxError, MissingAttributeError
 from graftax.core.short_traceback import shorten
 from graftax.layers import building
 from graftax.layers.undoing import undone_if_raised
+from graftax.ops.built import built
 from graftax.ops.symbolic import Origin, Symbolic, filled, leaves, mapped, record, refuse_symbolic
-from graftax.ops.symbolic_array import SymbolicArray
+from graftax.ops.symbolic_array import SymbolicArray, subscript
 from graftax.transforms.lifting.frames import Abstract
+from graftax.variables import masks
 from graftax.variables.calls import contexts
 from graftax.variables.state import storage
 
@@ -50,13 +54,17 @@ def recorded(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 def _abstract(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any], size: int) -> Any:
     """Return what a call gives for arrays of such sizes, computing nothing where the backend can do without."""
-    backend = registry.current()
 
     def run() -> Any:
         out = layer(*filled(args, size), **filled(kwargs, size))
         refuse_symbolic(f"the call of {layer._gx_title()}", out)
         return out
 
+    return _uncomputed(run)
+
+
+def _uncomputed(run: Callable[[], Any]) -> Any:
+    backend = registry.current()
     with contexts.replaced(()):
         if not backend.has("tracing"):
             return run()
@@ -85,6 +93,39 @@ def _with_unknown(shape: object, args: tuple[Any, ...]) -> Any:
     if len(args) == 1 and isinstance(args[0], list | tuple | dict):
         return mapped(lambda leaf: leaf.shape if isinstance(leaf, Symbolic) else None, args[0])
     return shape
+
+
+def carries_mask(value: object) -> bool:
+    """Return True if an array that stands in a graph, or one of a structure of these, will carry a mask."""
+    wanted = [leaf for leaf in leaves(value) if isinstance(leaf, Symbolic)]
+    found: dict[int, Origin] = {}
+    waiting = [leaf.origin for leaf in wanted]
+    while waiting:
+        origin = waiting.pop()
+        if origin.number not in found:
+            found[origin.number] = origin
+            waiting += [] if origin.is_input else [leaf.origin for leaf in origin.parents()]
+    if not any(getattr(origin.callee, "_gx_makes_mask", False) for origin in found.values()):
+        return False
+    masked: list[bool] = []
+
+    def run() -> Any:
+        values: dict[int, list[Any]] = {}
+
+        def there(leaf: object) -> Any:
+            return values[leaf.origin.number][leaf.place] if isinstance(leaf, Symbolic) else leaf
+
+        for number, origin in sorted(found.items()):
+            if origin.is_input:
+                values[number] = tree.flatten(filled(results_of(origin), 8))
+                continue
+            name = origin.callee
+            called = name if not isinstance(name, str) else subscript if name == "subscript" else built(name)
+            values[number] = tree.flatten(called(*mapped(there, origin.args), **mapped(there, origin.kwargs)))
+        masked.extend(masks.mask_of(there(leaf)) is not None for leaf in wanted)
+
+    _uncomputed(run)
+    return any(masked)
 
 
 # --- layer.input, layer.output ----------------------------------------------------------------------------------------

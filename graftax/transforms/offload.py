@@ -50,7 +50,8 @@ def offload(fn: Callable[P, R], device: str) -> Callable[P, R]:
 
     Args:
         fn: Takes and returns any structure of arrays; it may read and assign Variables.
-        device: Such as ``"cpu:0"`` or ``"gpu:1"``; case does not matter. ``"gpu"`` alone is the first one.
+        device: Such as ``"cpu:0"`` or ``"gpu:1"``; case does not matter. ``"gpu"`` alone is the first one of
+            this process, while the numbers of several processes differ.
 
     Raises:
         ArgumentTypeError: ``device`` is no text.

@@ -132,7 +132,12 @@ def test_what_cannot_be_has_its_exit_code(run: Run) -> None:
     assert code == 2
     assert "axis 1 is 4, and 3 is 3" in err
     assert run("run", "net", "x=x.npy", "out.csv")[0] == 2
-    assert run("run", "net", "z=x.npy")[0] == 2
+    code, _, err = run("run", "net", "z=x.npy")
+    assert code == 2
+    assert "inputs called z" in err
+    assert "predict takes x" in err
+    assert "instead: x=FILE.npy" in err
+    assert "no inputs" in run("run", "net")[2]
     file = Path("net/weights.safetensors")
     file.write_bytes(file.read_bytes()[:-1] + b"?")
     assert run("check", "net")[0] == 3

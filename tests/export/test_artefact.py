@@ -113,6 +113,7 @@ def test_structures_go_in_and_come_out(artefact: gx.export.Artefact, model: gx.S
         (lambda m: m.pairs({"a": numbers(2, 3)}, 1), "it has other parts"),
         (lambda m: m.pairs(numbers(2, 3), 1), "it has other parts"),
         (lambda m: m.pairs({"a": numbers(2, 3), "b": numbers(2, 3)}, 2**40), "it takes values from -2147483648"),
+        (lambda m: m.pairs({"a": numbers(2, 3), "b": np.full((2, 3), 1e300)}, 1), "numbers beyond float32"),
     ],
 )
 def test_what_does_not_fit_is_told_before_the_program_runs(artefact: Any, call: Any, told: str) -> None:

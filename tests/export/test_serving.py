@@ -100,7 +100,11 @@ def test_structures_and_numbers_that_json_lacks(client: Client) -> None:
     [
         ("predict", {"x": [[1, 2]]}, "axis 1 is 2, and 3 is 3"),
         ("predict", {"x": [[1, 2, 300]]}, "from -50 to 50"),
-        ("predict", {"x": [[1, 2], [3]]}, "inhomogeneous"),
+        ("predict", {"x": [[1, 2], [3]]}, "differ in length"),
+        ("predict", {"x": json.loads("[" * 80 + "]" * 80)}, "differ in length or in depth"),
+        ("centred", {"x": [[1e300, 0]], "scale": 1}, "numbers beyond float32"),
+        ("predict", {"x": [[True, 0.5, 1]]}, "true or false among numbers"),
+        ("predict", {"x": True}, "it takes floats"),
         ("predict", {"y": [[1, 2, 3]]}, "without ['x']"),
         ("predict", {"x": "abc"}, "it takes floats"),
         ("predict", {"x": None}, "it takes floats"),
@@ -114,13 +118,23 @@ def test_what_does_not_fit_is_told(client: Client, program: str, inputs: Any, to
     assert told in found["error"]
 
 
+def npy(array: np.ndarray[Any, Any]) -> bytes:
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
+
 def test_requests_that_cannot_be_understood(client: Client) -> None:
     for body, kind, told in (
         (b"{", "application/json", "no JSON"),
         (b"[1]", "application/json", "JSON object"),
-        (b"[" * 100_000, "application/json", "no JSON"),
+        (b"[" * 100_000, "application/json", "nested too deeply"),
         (b"x=1", "text/plain", "a body of type"),
-        (b"no", "application/x-npy", "allow_pickle"),
+        (b"no", "application/x-npy", "no .npy"),
+        (b"PK" + b"\0" * 100, "application/x-npy", "no .npy"),
+        (npy(np.zeros((2, 3), "float32")).replace(b"(2, 3)", b"(9, 3)"), "application/x-npy", "and 24 bytes follow"),
+        (npy(np.zeros((2, 3), "float32")).replace(b"(2, 3)", b"(-2,3)"), "application/x-npy", "says float32[-2, 3]"),
+        (npy(np.array([None])), "application/x-npy", "Python objects"),
     ):
         status, _, answer = client.ask("POST", "/predict", body, Content_Type=kind)
         assert status == 400
@@ -160,6 +174,15 @@ def test_an_error_of_one_run_reaches_those_that_wait(server: Server, monkeypatch
         batcher.call([numbers(1, 3)], 10.0)
     monkeypatch.undo()
     assert batcher.call([numbers(1, 3)], 60.0)[0].shape == (1, 2)
+
+
+def test_a_run_that_fails_is_told(server: Server, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(batch: Any) -> None:
+        raise MemoryError("none left")
+
+    monkeypatch.setattr(server.batchers["predict"], "_run", fails)
+    status, found = client.call("predict", x=[[1, 2, 3]])
+    assert (status, found["error"]) == (500, "predict has failed: MemoryError: none left")
 
 
 def test_what_takes_too_long_is_told_and_does_not_run_later(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:

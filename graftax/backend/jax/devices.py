@@ -52,9 +52,9 @@ class JaxDevices:
         return _name(self._find(device))
 
     def _find(self, device: str) -> _Device:
-        wanted = device.lower() if ":" in device else f"{device.lower()}:0"
+        wanted = device.lower()
         for candidate in _all():
-            if _name(candidate) == wanted:
+            if wanted in (_name(candidate), candidate.platform):  # of this process, whose first one may be cpu:8
                 return candidate
         raise ArgumentError(f"device {device!r}", "this process has no such device", f"one of {', '.join(self.list())}")
 
