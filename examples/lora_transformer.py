@@ -153,7 +153,8 @@ def main():
             gx.Checkpoint(model=fresh).restore(folder / "base"),
             gx.Checkpoint(model=fresh).restore(folder / "pages", only=gx.is_adapter),
         ]
-        restored = bool((np.asarray(fresh(sample)) == after).all())
+        # weights are the same bits; a program that gets them in other arrays may round its sums differently
+        restored = bool(np.allclose(np.asarray(fresh(sample)), after, atol=1e-6))
     for report in reports:
         report.assert_consumed()
 

@@ -23,7 +23,7 @@ _PROPOSALS = 24
 _FACTORIALS = np.array([math.lgamma(k + 1) for k in range(_TERMS)])
 
 
-def poisson(key: Array, rate: Any, shape: Shape) -> Any:
+def poisson(key: Array, rate: Array, shape: Shape) -> Any:
     """Draw from ``rate^k exp(-rate) / k!``, as real numbers."""
     arrays, random = registry.current().arrays, registry.current().random
     numpy = arrays.numpy
@@ -56,7 +56,7 @@ def poisson(key: Array, rate: Any, shape: Shape) -> Any:
     return numpy.where(rate < _FEW, few, many)
 
 
-def binomial(key: Array, count: Any, p: Any, shape: Shape) -> Any:
+def binomial(key: Array, count: Array, p: Array, shape: Shape) -> Any:
     """Draw how many of ``count`` things happen, each with probability ``p``, as real numbers."""
     arrays, random = registry.current().arrays, registry.current().random
     numpy = arrays.numpy
@@ -80,7 +80,7 @@ def binomial(key: Array, count: Any, p: Any, shape: Shape) -> Any:
     return numpy.where(share > 0.5, n - found, found)
 
 
-def multinomial(key: Array, count: Any, p: Any, shape: Shape) -> Any:
+def multinomial(key: Array, count: Array, p: Array, shape: Shape) -> Any:
     """Draw how many of ``count`` things are of each kind: of each half of the kinds, and so on, halves of these."""
     arrays, random = registry.current().arrays, registry.current().random
     numpy = arrays.numpy
@@ -102,7 +102,7 @@ def multinomial(key: Array, count: Any, p: Any, shape: Shape) -> Any:
     return counts[..., :kinds]
 
 
-def _many_of(numpy: Any, n: Any, p: Any, first: Array, second: Array, shape: Shape) -> Any:
+def _many_of(numpy: Any, n: Array, p: Array, first: Array, second: Array, shape: Shape) -> Any:
     """Draw from a binomial whose mean is 10 or more, ``p`` being at most a half."""
     q = 1 - p
     deviation = numpy.sqrt(n * p * q)
@@ -126,11 +126,11 @@ def _many_of(numpy: Any, n: Any, p: Any, first: Array, second: Array, shape: Sha
     return _first(numpy, inside, numpy.logical_and(fits, level <= chance), middle)
 
 
-def _along(numpy: Any, values: Any, shape: Shape) -> Any:
+def _along(numpy: Any, values: Array, shape: Shape) -> Any:
     return numpy.reshape(values, (-1, *(1,) * len(shape)))
 
 
-def _inverted(numpy: Any, u: Any, chances: Any) -> Any:
+def _inverted(numpy: Any, u: Array, chances: Array) -> Any:
     """Return how many of the sums of probabilities a uniform number has passed."""
     return numpy.sum((u > numpy.cumsum(chances, axis=0)).astype("float32"), axis=0)
 
@@ -142,12 +142,12 @@ def _proposals(first: Array, second: Array, shape: Shape) -> tuple[Any, Any, Any
     return u, v, numpy.maximum(0.5 - numpy.abs(u), 2.0**-24)
 
 
-def _first(numpy: Any, values: Any, accepted: Any, otherwise: Any) -> Any:
+def _first(numpy: Any, values: Array, accepted: Array, otherwise: Array) -> Any:
     place = numpy.expand_dims(numpy.argmax(accepted, axis=0), 0)
     return numpy.where(numpy.any(accepted, axis=0), numpy.take_along_axis(values, place, 0)[0], otherwise)
 
 
-def _tail(numpy: Any, k: Any) -> Any:
+def _tail(numpy: Any, k: Array) -> Any:
     """Return what Stirling's formula lacks of ``log(k!)``."""
     after = k + 1
     square = after * after

@@ -12,10 +12,10 @@ from graftax.core.typedefs import Array
 def factor(x: Array) -> tuple[Any, Any]:
     """Return both triangles of ``P @ x = L @ U`` in one, and the row that each was exchanged with."""
     size = x.shape[-1]
-    factors = np.array(x).reshape(-1, size, size)
+    factors: np.ndarray[Any, Any] = np.array(x).reshape(-1, size, size)
     pivots, every = np.zeros((len(factors), size), "int32"), np.arange(len(factors))
     for k in range(size):
-        below = factors[:, k:, k]
+        below: Any = factors[:, k:, k]
         # LAPACK compares complex numbers by the sum of both parts
         pivots[:, k] = k + np.argmax(np.abs(below.real) + np.abs(below.imag), axis=1)
         kept = factors[:, k].copy()
