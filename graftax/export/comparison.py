@@ -18,7 +18,7 @@ from graftax.export.signature import Signature
 from graftax.export.spec import Spec
 from graftax.export.tracing import Traced, trace
 from graftax.export.trial_inputs import made_up, trial_specs
-from graftax.export.trial_sizes import numbers_of, trial_sizes
+from graftax.export.trial_sizes import numbers_of, trials_of_sizes
 from graftax.variables.state.storage import Storage
 
 TOLERANCE = 1e-5
@@ -52,7 +52,7 @@ def compare(
         ExportMismatch: something differs by more than rounding.
     """
     signature = traced.signature
-    tried = list({tuple(one.items()): one for one in (trial_sizes(signature, least) for least in _SIZES)}.values())
+    tried = trials_of_sizes(signature, *_SIZES)
     trials = [
         ([made_up(one, numbers_of(one.shape, sizes)) for one in trial_specs(signature)], sizes) for sizes in tried
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 
@@ -67,7 +67,13 @@ def _compared(checked: Checked | None) -> str:
         return "not compared"
     shown = "; ".join(", ".join(f"{name} = {size}" for name, size in one.items()) for one in checked.sizes if one)
     found = "equal bits" if checked.error == 0 else f"within {checked.error:.1e}"
-    return f"compared{f' at {shown}' if shown else ''}: {found}"
+    return f"compared{f' at {shown}' if shown else ''}{only_one_value(checked.sizes)}: {found}"
+
+
+def only_one_value(sizes: Sequence[Mapping[str, int]]) -> str:
+    """Return what to say of free sizes that had one value in all trials, if there are such."""
+    alone = [name for name in (sizes[0] if sizes else ()) if len({one[name] for one in sizes if name in one}) == 1]
+    return f" (no second value was found for {', '.join(alone)})" if alone else ""
 
 
 def _size(count: int) -> str:

@@ -102,9 +102,11 @@ def beams(settings: Settings, search: BeamSearch, prompt: Prompt, logits: Array,
     )
     done = best(end.done, still, width)
     found = ops.isfinite(done.scores)  # a small vocabulary has not so many sequences
-    done = Generated(
-        ops.where(found[:, :, None], done.tokens, settings.pad_token), ops.where(found, done.lengths, 0), done.scores
-    )
+    # nan where logits were, so that whoever reads the scores sees it: no comparison above holds for such
+    lost = ops.logical_and(ops.any(ops.isnan(end.chances), axis=1), ops.logical_not(found[:, 0]))
+    scores = ops.where(lost[:, None], float("nan"), done.scores)
+    tokens = ops.where(found[:, :, None], done.tokens, settings.pad_token)
+    done = Generated(tokens, ops.where(found, done.lengths, 0), scores)
     return done if search.return_all else Generated(*(part[:, 0] for part in done))
 
 

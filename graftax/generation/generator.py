@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from graftax import ops
 from graftax.backend import registry
 from graftax.core import hyperparameters
-from graftax.core.errors import ArgumentError, ArgumentTypeError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, NumericsError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike
 from graftax.generation import caches, next_logits, prompts
@@ -125,6 +127,7 @@ class Generator:
             ShapeError: the shape of prompt, mask or logits does not fit, or that of the cache changes.
             DTypeError: tokens are no integers.
             StateError: the mask of the prompts did not reach the attention.
+            NumericsError: the logits of a row are no numbers, as where a token of its prompt is none of the vocabulary.
         """
         tokens, mask = prompts.as_arrays(prompt, prompt_mask, self._settings.pad_token)
         caches.check_room(cache, tokens.shape[1], self._settings.max_new_tokens)
@@ -132,6 +135,7 @@ class Generator:
         outcome = run(tokens, mask, cache, self._key(seed))
         if registry.current().arrays.is_concrete(outcome.saw_mask) and not bool(outcome.saw_mask):
             raise caches.mask_was_lost()
+        _check_scores(outcome.generated)
         return outcome.generated
 
     def _key(self, seed: Seed) -> Array | None:
@@ -157,6 +161,20 @@ class Generator:
 class _Outcome(NamedTuple):
     generated: Generated
     saw_mask: Array
+
+
+def _check_scores(generated: Generated) -> None:
+    arrays = registry.current().arrays
+    if not arrays.is_concrete(generated.scores):
+        return
+    unknown = np.isnan(arrays.to_numpy(generated.scores))
+    if unknown.any():
+        rows = np.flatnonzero(unknown.reshape(len(unknown), -1).any(axis=1)).tolist()
+        raise NumericsError(
+            f"logits that are nan, or all -inf, for {'rows' if len(rows) > 1 else 'row'} {', '.join(map(str, rows))}",
+            "no token can be chosen by them: a token of the prompt may be none of the vocabulary, or a weight nan",
+            "prompts whose tokens are from 0 to the vocabulary less 1; a look at step(prompt, cache) for these rows",
+        )
 
 
 def _checked_sampler(sampler: object) -> Sampler | BeamSearch:

@@ -108,6 +108,20 @@ def test_integers_of_an_average_are_those_of_the_first(ckpt):
     assert "count is that of one" in out
 
 
+def test_a_mean_has_the_step_and_the_metrics_that_all_agree_on(ckpt):
+    for name, step, loss in (("one", 3, 0.5), ("two", 3, 0.25), ("three", 4, 0.5)):
+        meta = {"metrics": {"loss": loss}, "run": "deep"}
+        gx.Checkpoint(w=gx.Variable(np.ones(2, "float32"))).save(name, step=step, meta=meta)
+    for names, step, meta in (
+        (["one", "two"], 3, {"run": "deep"}),
+        (["one", "three"], None, {"metrics": {"loss": 0.5}, "run": "deep"}),
+        (["one", "two", "three"], None, {"run": "deep"}),
+    ):
+        assert ckpt("average", *names, "--to", "mean", "--overwrite")[0] == 0
+        report = gx.Checkpoint(w=gx.Variable(np.zeros(2, "float32"))).restore("mean")
+        assert (report.step, dict(report.meta)) == (step, meta)
+
+
 @pytest.mark.parametrize("suffix", [".safetensors", ".npz"])
 def test_convert_there_and_back(ckpt, suffix):
     assert ckpt("convert", "a", "--to", f"out{suffix}", "--only", "model/**")[0] == 0

@@ -10,8 +10,9 @@ import graftax as gx
 from graftax.core.errors import ExportError, ExportMismatch
 from graftax.export import Signature, Spec
 from graftax.export.comparison import difference
+from graftax.export.run import holds
 from graftax.export.trial_inputs import made_up, trial_specs
-from graftax.export.trial_sizes import trial_sizes
+from graftax.export.trial_sizes import trial_sizes, trials_of_sizes
 from tests.export.artefacts import net, numbers
 
 
@@ -105,6 +106,32 @@ def test_sizes_to_try_fulfil_constraints() -> None:
     assert sizes(Spec("b-5")) == {"b": 6}
     with pytest.raises(ExportError, match="no sizes from 3 on"):
         sizes(Spec("b"), constraints=["b <= 2"])
+
+
+@pytest.mark.parametrize("starts", [(3, 1), (2, 5)], ids=["program", "file"])
+@pytest.mark.parametrize(
+    "constraints",
+    [["h >= 8"], ["h >= 8", "h <= 9"], ["h >= 8", "w == 2*h"], ["mod(h, 8) == 0"], ["h <= 4"], ["w == 8"], []],
+    ids=["least", "range", "twice", "multiple", "most", "fixed", "free"],
+)
+def test_every_free_size_is_tried_at_two_values_that_fit(constraints: list[str], starts: tuple[int, int]) -> None:
+    signature = Signature(lambda x: x, Spec("batch h w"), constraints=constraints)
+    found = trials_of_sizes(signature, *starts)
+    assert all(holds(one, values) for one in constraints for values in found)
+    values = {name: {one[name] for one in found} for name in signature.free}
+    assert [name for name, some in values.items() if len(some) == 1] == (["w"] if constraints == ["w == 8"] else [])
+    if constraints == ["h >= 8"]:
+        assert {one % 2 for one in values["h"]} == {0, 1}
+
+
+def test_the_report_says_which_size_has_one_value(tmp_path: Path) -> None:
+    spec, fits = Spec("batch h"), ["h == 8"]
+    report = gx.export.save(tmp_path / "net", Signature(lambda x: x * 2, spec, constraints=fits))
+    assert "(no second value was found for h): equal bits" in str(report)
+    report = gx.export.save(tmp_path / "other", Signature(lambda x: x * 2, spec, constraints=["h >= 8"]))
+    checked = report.signatures["predict"].checked
+    assert checked is not None
+    assert {one["h"] for one in checked.sizes} == {8, 11}
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 
 import graftax as gx
 from graftax import generation, ops
-from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError, StateError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, NumericsError, ShapeError, StateError
 
 RAGGED = [[3, 1, 4], [2, 7, 1, 8, 2], [5]]
 
@@ -46,6 +46,18 @@ def test_rows_end_at_a_stop_token_and_are_padded(chain, greedily):
 def test_several_stop_tokens():
     write = generation.Generator(counting, 6, stop_tokens=[7, 4])
     assert write([[2], [5]], np.int32(0)).tokens.tolist() == [[3, 4, 0, 0, 0, 0], [6, 7, 0, 0, 0, 0]]
+
+
+@pytest.mark.parametrize("sampler", [None, generation.BeamSearch(2)], ids=["greedy", "beams"])
+def test_rows_whose_logits_are_nan_are_named(sampler):
+    table = gx.layers.Embedding(4, 4)
+    write = generation.Generator(lambda tokens, count: (table(tokens), count + 1), 3, sampler)
+    assert np.isfinite(write([[1], [3]], np.int32(0)).scores).all()
+    with pytest.raises(NumericsError, match=r"for rows 1, 2\n"):
+        write([[1], [9], [4], [0]], np.int32(0))
+    table.embeddings.assign(np.full((4, 4), np.nan, "float32"))
+    with pytest.raises(NumericsError, match="rows 0, 1"):
+        write([[1], [3]], np.int32(0))
 
 
 def counting(tokens, steps):

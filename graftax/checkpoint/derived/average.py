@@ -10,6 +10,7 @@ from graftax.backend.host import host_dtype
 from graftax.checkpoint.arrays import HostArray
 from graftax.checkpoint.derived.sheet import Sheet, Tensor
 from graftax.checkpoint.report import Conflict
+from graftax.checkpoint.values import encode
 from graftax.core.dtypes import is_complex, is_inexact
 from graftax.core.errors import MatchError, MissingInCheckpoint, ShapeMismatch
 
@@ -17,7 +18,8 @@ from graftax.core.errors import MatchError, MissingInCheckpoint, ShapeMismatch
 def average(sheets: Sequence[Sheet], names: Sequence[str]) -> list[str]:
     """Give the Variables of the first checkpoint the mean of all; returns the paths that differ and are no fractions.
 
-    Sums are taken in float64. Integers, such as counters, stay those of the first.
+    Sums are taken in float64. Integers, such as counters, stay those of the first. The step, and each value that was
+    saved beside, such as metrics, stays where all of them have it alike.
 
     Args:
         sheets: Two or more checkpoints.
@@ -50,7 +52,13 @@ def average(sheets: Sequence[Sheet], names: Sequence[str]) -> list[str]:
             first.set_tensor(node, _mean(held, path))
         elif any(not np.array_equal(held[0].array(), tensor.array()) for tensor in held[1:]):
             kept.append(path)
+    first.step = first.step if all(sheet.step == first.step for sheet in others) else None
+    first.meta = {key: value for key, value in first.meta.items() if all(_has(sheet, key, value) for sheet in others)}
     return kept
+
+
+def _has(sheet: Sheet, key: str, value: object) -> bool:
+    return key in sheet.meta and encode(sheet.meta[key], key) == encode(value, key)
 
 
 def _mean(tensors: Sequence[Tensor], path: str) -> Tensor:

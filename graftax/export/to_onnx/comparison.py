@@ -18,7 +18,7 @@ from graftax.export.spec import Spec
 from graftax.export.to_onnx.messages import Numbers
 from graftax.export.to_onnx.runtime import Session
 from graftax.export.trial_inputs import made_up, trial_specs
-from graftax.export.trial_sizes import numbers_of, trial_sizes
+from graftax.export.trial_sizes import numbers_of, trials_of_sizes
 
 TOLERANCES = {"float32": 1e-5, "float16": 1e-2, "float64": 1e-5}
 """How far a number may be off, in units of the largest magnitude of the result, or of 1."""
@@ -65,7 +65,7 @@ def compare(
 
 
 def trials(signature: Signature, like: list[Numbers] | None = None) -> Iterator[tuple[dict[str, int], list[Numbers]]]:
-    """Yield sizes with inputs of these: the examples, if there are, and two values of every free size.
+    """Yield sizes with inputs of these: the examples, if there are, and two values of every free size, where two fit.
 
     Args:
         signature: What the function takes.
@@ -81,10 +81,9 @@ def trials(signature: Signature, like: list[Numbers] | None = None) -> Iterator[
         yield {name: size for name, size in pairs if isinstance(name, str)}, example
     likes = example or [None] * len(signature.specs)
     specs = trial_specs(signature)
-    for least in _SIZES if signature.free else _SIZES[:1]:
-        values = trial_sizes(signature, least)
+    for seed, values in enumerate(trials_of_sizes(signature, *_SIZES), 2):
         shapes = [numbers_of(spec.shape, values) for spec in specs]
-        yield values, [_drawn(*one, seed=least) for one in zip(specs, shapes, likes, strict=True)]
+        yield values, [_drawn(*one, seed) for one in zip(specs, shapes, likes, strict=True)]
 
 
 _SIZES = (2, 5)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from graftax.export.report import only_one_value
+
 
 @dataclass(frozen=True)
 class OnnxReport:
@@ -42,7 +44,11 @@ class OnnxReport:
     left_out: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        compared = f"error {self.error:.1e} at {len(self.sizes)} sizes" if self.sizes else "not compared"
+        compared = (
+            f"error {self.error:.1e} at {len(self.sizes)} sizes{only_one_value(self.sizes)}"
+            if self.sizes
+            else "not compared"
+        )
         size = f"{self.bytes / 1e6:.1f} MB" if self.bytes >= 1e6 else f"{self.bytes / 1e3:.1f} kB"
         lines = [f"{self.path}: {size}, {sum(self.operators.values())} nodes, opset {self.opset}, {compared}"]
         lines += [f"  {name}: {kind}" for name, kind in self.inputs.items()]

@@ -18,7 +18,7 @@ _SIGNS: dict[type[ast.operator], tuple[str, Callable[[int, int], int]]] = {
 _CALLS: dict[str, tuple[str, Callable[[int, int], int]]] = {
     "max": ("Max", max),
     "min": ("Min", min),
-    "floordiv": ("Div", operator.floordiv),  # that of ONNX cuts; sizes are not negative
+    "floordiv": ("Div", operator.floordiv),
     "mod": ("Mod", operator.mod),
 }
 
@@ -67,8 +67,12 @@ def _value(graph: Graph, tree: ast.expr) -> str | int:
 def _combined(graph: Graph, name: str, now: Callable[[int, int], int], one: str | int, other: str | int) -> str | int:
     if isinstance(one, int) and isinstance(other, int):
         return now(one, other)
-    rows = [part if isinstance(part, str) else graph.integers([part]) for part in (one, other)]
-    return graph.add(name, *rows)
+    row, by = (part if isinstance(part, str) else graph.integers([part]) for part in (one, other))
+    if (
+        name == "Div"
+    ):  # that of ONNX cuts toward zero, and -(-height // 2) divides a negative number; Mod goes by floors
+        row = graph.add("Sub", row, graph.add("Mod", row, by))
+    return graph.add(name, row, by)
 
 
 def shape_of(graph: Graph, sizes: Sizes) -> str:

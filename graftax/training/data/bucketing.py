@@ -31,9 +31,10 @@ def bucket(
     """Return batches of sequences, padded to a few lengths, so that a step is compiled for these alone.
 
     Each sequence goes where the padding is least. What is left over in one bucket joins the next one, so there are as
-    many shapes as sizes, and one more. Where ``y`` has the lengths of ``x``, it is padded, too, and ``sample_weight``
-    says what is padding: the loss is the mean over what is real. Else the model hides padding in ``x`` by
-    ``Embedding(mask_zero=True)`` or a mask of its own.
+    many shapes as sizes, and one more. Where ``y`` has the lengths of ``x``, it is padded, too, and weights come with
+    each batch: 0 for padding, all positions / real ones for the rest, so that the loss of a model without a mask is
+    the mean over what is real. A model whose output carries a mask of its own takes the batches without these weights.
+    For other targets, the model hides padding in ``x`` by ``Embedding(mask_zero=True)`` or a mask of its own.
 
     Args:
         x: A list of arrays ``(length, ...)``, or lists of numbers.

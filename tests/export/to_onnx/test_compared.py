@@ -164,3 +164,11 @@ def test_weights_of_a_loop_are_in_the_file_once(path: Path):
     report = gx.export.onnx(path, model, Spec("batch time 16"), constraints=["time >= 2"])
     weights = sum(variable.size * 4 for variable in model.variables)
     assert weights < report.bytes < weights + 8000
+
+
+def test_strides_over_free_sizes_round_up_at_odd_ones(path: Path):
+    model = gx.Sequential([layers.Conv2D(4, 3, strides=2, padding="same"), layers.GlobalAveragePooling2D()])
+    gx.export.onnx(path, model, Spec("batch h w 3"), constraints=["h >= 8", "w >= 8"])
+    for size in range(8, 13):
+        x = normal(2, size, size + 1, 3, seed=size)
+        np.testing.assert_allclose(run(path, x=x)[0], model(x), atol=1e-5)
