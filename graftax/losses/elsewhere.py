@@ -6,6 +6,8 @@ from graftax.core.known_names import Elsewhere
 
 _SHORT = "the class has its long name; short ones are for compile"
 _TORCH = "this is the name in PyTorch"
+_ABSENT = "graftax has no such loss"
+_OWN = "a function of (y_true, y_pred) that gives one number for each sample, or a Loss with a call of your own"
 
 ELSEWHERE: Elsewhere = {
     "crossentropy": (
@@ -39,7 +41,7 @@ ELSEWHERE: Elsewhere = {
     "sigmoidfocalcrossentropy": ("the name in TensorFlow Addons", "BinaryFocalCrossentropy(True)"),
     "infonce": ("it has another name", "NTXent(), with one label for the views of a sample"),
     "tripletsemihardloss": ("the name in TensorFlow Addons", "TripletSemiHard()"),
-}
+} | dict.fromkeys(("polyloss", "fenchelyoung", "fenchelyoungloss", "marginrankingloss", "softmargin"), (_ABSENT, _OWN))
 
 CLASSES: Elsewhere = {
     "mse": (_SHORT, "graftax.losses.MeanSquaredError"),

@@ -32,7 +32,7 @@ _SHARES: dict[str, Callable[[Array], Array]] = {
 }
 
 
-class _AtConstraint(ElementMetric):
+class AtConstraint(ElementMetric):
     """Counts at many thresholds, and takes the largest share where another is at least a value."""
 
     wanted: str
@@ -87,7 +87,7 @@ class _AtConstraint(ElementMetric):
         return ops.max(ops.where(fits, _SHARES[self.wanted](counts), 0.0))
 
 
-class SensitivityAtSpecificity(_AtConstraint):
+class SensitivityAtSpecificity(AtConstraint):
     """The largest sensitivity of all thresholds at which specificity is at least a value; 0 if it is at none.
 
     Sensitivity is ``TP / (TP + FN)``, specificity ``TN / (TN + FP)``.
@@ -124,7 +124,7 @@ class SensitivityAtSpecificity(_AtConstraint):
         super().__init__("specificity", specificity, num_thresholds, class_id, name, dtype, from_logits)
 
 
-class SpecificityAtSensitivity(_AtConstraint):
+class SpecificityAtSensitivity(AtConstraint):
     """The largest specificity of all thresholds at which sensitivity is at least a value; 0 if it is at none.
 
     Specificity is ``TN / (TN + FP)``, sensitivity ``TP / (TP + FN)``.
@@ -161,7 +161,7 @@ class SpecificityAtSensitivity(_AtConstraint):
         super().__init__("sensitivity", sensitivity, num_thresholds, class_id, name, dtype, from_logits)
 
 
-class PrecisionAtRecall(_AtConstraint):
+class PrecisionAtRecall(AtConstraint):
     """The largest precision of all thresholds at which recall is at least a value; 0 if it is at none.
 
     Precision is ``TP / (TP + FP)``, recall ``TP / (TP + FN)``.
@@ -198,7 +198,7 @@ class PrecisionAtRecall(_AtConstraint):
         super().__init__("recall", recall, num_thresholds, class_id, name, dtype, from_logits)
 
 
-class RecallAtPrecision(_AtConstraint):
+class RecallAtPrecision(AtConstraint):
     """The largest recall of all thresholds at which precision is at least a value; 0 if it is at none.
 
     Recall is ``TP / (TP + FN)``, precision ``TP / (TP + FP)``.

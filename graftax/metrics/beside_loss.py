@@ -9,7 +9,7 @@ from typing import Any
 from graftax.core import user_line
 from graftax.core.errors import ArgumentError
 from graftax.core.tree import flatten
-from graftax.metrics import accuracy, confusion, f_score, precision_recall, reduction
+from graftax.metrics import accuracy, at_constraint, confusion, f_score, precision_recall, reduction
 from graftax.objectives import per_sample
 
 _SHARES = (accuracy.BinaryAccuracy, precision_recall.Precision, precision_recall.Recall, f_score.FBetaScore)
@@ -69,7 +69,7 @@ def require_same_scores(metric: object, loss: object) -> None:
         raise ArgumentError(
             f"{metric!r} with predictions that are {what[own]}, beside {loss!r}, for which they are {what[logits]}",
             "both read the predictions of one output",
-            f"{kind}(from_logits={logits})"
+            f"{kind}({f'{metric.least:g}, ' if isinstance(metric, at_constraint.AtConstraint) else ''}from_logits={logits})"
             if hasattr(metric, "from_logits")
             else 'activation="softmax" in the last layer, and from_logits=False for the loss'
             if logits

@@ -101,7 +101,12 @@ def _kernel(a: Arrays, interpolation: str, x: Any) -> Any:
         near, far = (1.5 * x - 2.5) * x * x + 1, ((-0.5 * x + 2.5) * x - 4) * x + 2
         return a.numpy.where(x >= 2, 0, a.numpy.where(x >= 1, far, near))
     radius = 3 if interpolation == "lanczos3" else 5
-    return a.numpy.where(x < radius, a.numpy.sinc(x) * a.numpy.sinc(x / radius), 0)
+    return a.numpy.where(x < radius, _sinc(a, x) * _sinc(a, x / radius), 0)
+
+
+def _sinc(a: Arrays, x: Any) -> Any:
+    angle = math.pi * a.numpy.where(x == 0, 1, x)
+    return a.numpy.where(x == 0, 1, a.numpy.sin(angle) / angle)
 
 
 def _axes_moved(x: Array, shape: Sizes, scale: Array, translation: Array, axes: Sizes) -> tuple[Any, Any]:

@@ -161,6 +161,8 @@ ROWS = {
 
 WITHOUT_DROPOUT = [
     "lstm",
+    "rnn",
+    "rnn_stacked",
     "simple_rnn",
     "multi_head_attention",
     "lambda",

@@ -25,11 +25,15 @@ NONSENSE = [
 
 
 LARGE = repr(10**30)
-MEANINGFUL = {("name", "'a'"), ("padding", "array([[2, 2]])"), ("target_shape", "[]"), ("noise_shape", "[]")} | {
-    (name, LARGE) for name in ("axis", "base", "rotary_base", "epsilon")
-}
+MEANINGFUL = {
+    ("name", "'a'"),
+    ("synchronized", "'a'"),
+    ("padding", "array([[2, 2]])"),
+    ("target_shape", "[]"),
+    ("noise_shape", "[]"),
+} | {(name, LARGE) for name in ("axis", "base", "rotary_base", "epsilon")}
 """What makes sense somewhere: one axis has one pair of borders, no axes are a shape, too, and which axes there are is
-known when the layer is called."""
+known when the layer is called, as are the names of axes."""
 
 
 @pytest.mark.parametrize("name", NAMES)

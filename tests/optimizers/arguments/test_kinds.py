@@ -18,6 +18,7 @@ from graftax.optimizers.arguments.kinds import kinds_of
 REQUIRED = {
     "Lookahead": lambda **k: Lookahead(SGD(0.1), **k),
     "SAM": lambda **k: SAM(SGD(0.1), **k),
+    "CrossShard": lambda **k: optimizers.CrossShard(SGD(0.1), **k),
     "Constant": lambda **k: schedules.Constant(**({"value": 0.1} | k)),
     "ConstantWarmup": lambda **k: schedules.ConstantWarmup(**({"warmup_steps": 3, "then": 0.1, "value": 0.01} | k)),
     "CosineDecay": lambda **k: schedules.CosineDecay(**({"initial_learning_rate": 0.1, "decay_steps": 9} | k)),
