@@ -66,10 +66,11 @@ def require_same_scores(metric: object, loss: object) -> None:
         own = False
     if isinstance(own, bool) and own != logits:
         what = ("probabilities", "logits")
+        share = f"{metric.least:g}, " if isinstance(metric, at_constraint.AtConstraint) else ""
         raise ArgumentError(
             f"{metric!r} with predictions that are {what[own]}, beside {loss!r}, for which they are {what[logits]}",
             "both read the predictions of one output",
-            f"{kind}({f'{metric.least:g}, ' if isinstance(metric, at_constraint.AtConstraint) else ''}from_logits={logits})"
+            f"{kind}({share}from_logits={logits})"
             if hasattr(metric, "from_logits")
             else 'activation="softmax" in the last layer, and from_logits=False for the loss'
             if logits
