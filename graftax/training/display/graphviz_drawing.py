@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from itertools import pairwise
 
 from graftax.core.errors import StateError
 from graftax.training.display.model_boxes import Box, Path
@@ -77,6 +78,10 @@ def dot_of(model: Box) -> str:
     def inside(box: Box, indent: str) -> None:
         for one in box.boxes:
             add(one, indent)
+        if not box.arrows:  # nothing says how they are wired: arrows that are not seen keep them in their order
+            for one, below in pairwise(box.boxes):
+                bottom, top = _name(ends[one.path][1]), _name(ends[below.path][0])
+                lines.append(f"{indent}{bottom} -> {top} [style=invis];")
         for first, second in box.arrows:
             options = [f"ltail={_quoted(f'cluster_{_raw(first)}')}"] if first in clusters else []
             options += [f"lhead={_quoted(f'cluster_{_raw(second)}')}"] if second in clusters else []

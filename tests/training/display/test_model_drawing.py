@@ -150,3 +150,19 @@ def test_graphviz_itself(make):
     assert {" ".join(box.title.split()) for box in boxes_of(model).boxes} <= texts
     edges = [g for g in ET.fromstring(drawing.svg).iter(f"{SVG}g") if g.get("class") == "edge"]
     assert len(edges) == drawing.dot.count(" -> ")
+
+
+def test_layers_without_wiring_stand_below_each_other_in_graphviz():
+    class Block(gx.Layer):
+        def __init__(self):
+            super().__init__()
+            self.first, self.second, self.third = (gx.layers.Dense(2) for _ in range(3))
+
+        def call(self, x):
+            return self.third(self.second(self.first(x)))
+
+    block = Block()
+    block(np.ones((1, 2), "float32"))
+    dot = gx.plot_model(block).dot
+    assert '"first" -> "second" [style=invis];' in dot
+    assert '"second" -> "third" [style=invis];' in dot
