@@ -12,8 +12,8 @@ def options(*, multi_output_fusion: bool | None = None) -> dict[str, bool]:
     """Set how the backend in charge compiles, before its first array, and return all options as they are.
 
     A compiler reads such options once, when it starts: set them at the top of the program. They hold for all that the
-    process compiles, hand-written functions of the library included. ``python -m benchmarks.options`` measures what each
-    does to a dozen kinds of work: measure yours before you leave one on.
+    process compiles, hand-written functions of the library included. ``python -m benchmarks.options`` measures what
+    each does to a dozen kinds of work: measure yours before you leave one on.
 
     Args:
         multi_output_fusion: Whether loops over the same arrays that give several results are compiled as one, on CPUs.
