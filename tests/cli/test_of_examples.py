@@ -12,7 +12,10 @@ import graftax as gx
 from graftax.cli.main import main
 
 PACKAGE = Path(gx.__file__).parents[1]
-EXAMPLES = ["digits", "discriminator_to_classifier", "quantization", "second_order_slots"]
+EXAMPLES = [
+    "digits", "discriminator_to_classifier", "gradient_accumulation", "lora_transformer", "quantization",
+    "second_order_slots",
+]  # fmt: skip
 
 KEEPING = """
 import runpy, shutil, sys
