@@ -11,6 +11,7 @@ import ast
 import dis
 import gc
 import os
+import signal
 import sys
 import threading
 from collections.abc import Generator, Iterator
@@ -247,6 +248,11 @@ def fresh_state() -> Iterator[None]:
     random.set_random_seed(0)
     yield
     registry._default[:] = chosen
+    processes = sys.modules.get("graftax.distribution.processes")
+    if processes is not None and processes._signal._listens:  # for the whole process, once somebody has asked
+        if signal.getsignal(signal.SIGTERM) == processes._signal._note:
+            signal.signal(signal.SIGTERM, processes._signal._before)
+        processes._signal = processes._Signal()
 
 
 @pytest.fixture(scope="session")
