@@ -8,6 +8,7 @@ import pytest
 import graftax as gx
 from graftax import losses, ops
 from graftax.backend import registry
+from tests.conformance.lanes import crossed
 from tests.conformance.loss_rows import ROWS, data
 
 KEEP = np.bool_([[1, 0, 1], [0, 0, 0], [1, 1, 0], [0, 1, 1]])  # steps of samples; one sample is hidden as a whole
@@ -118,8 +119,9 @@ def test_l4_in_other_ways(name, row, way):
         agrees(grad(ops.asarray(bad_p)), wanted)
 
 
-@pytest.mark.parametrize("half", ["float16", "bfloat16"])
-def test_l4_half_precision_is_hidden_too(row, half):
+@pytest.mark.parametrize(("name", "half"), crossed([*ROWS], ["float16", "bfloat16"]))
+def test_l4_half_precision_is_hidden_too(name, half):
+    row = ROWS[name]
     y, p = data(row)
     keep = np.bool_([1, 0, 1, 0])
     loss = row.make()
