@@ -42,6 +42,7 @@ class Match:
     ) -> None:
         self.index = index
         self.graph = graph
+        self.slots = index.slots  # those that may be meant
         self.mode = mode
         self.subset = subset
         self._cast = cast

@@ -31,7 +31,7 @@ class SlotMatch:
                 for node in nodes:
                     self._variables.setdefault(node, []).append(place)
         self._awaited = {node: path for path, node in reversed(match.awaited.items())}
-        for record in match.index.slots:
+        for record in match.slots:
             if record.slot not in match.renames.given_slots:
                 for optimizer in match.objects.get(record.optimizer, ()):
                     self._of(record, optimizer)
