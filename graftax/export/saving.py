@@ -107,6 +107,14 @@ def save(
     return artefact.report(path, checked)
 
 
+def signature_of(function: Callable[..., Any] | Module, *inputs: InputLike, assigns: bool = False) -> Signature:
+    """Return the signature of one function; a Module without inputs takes what it took in its first call."""
+    given: tuple[Any, ...] = inputs
+    if isinstance(function, Module) and not inputs:
+        given = specs_of_first_call(function)
+    return Signature(function, *given, assigns=assigns)
+
+
 class Options(NamedTuple):
     """How programs are written."""
 
@@ -266,10 +274,8 @@ def _signatures(functions: Any, inputs: tuple[InputLike, ...]) -> dict[str, Sign
                 "Signature(fn, *inputs), and no inputs after it",
             )
         found = functions if isinstance(functions, Mapping) else {"predict": functions}
-    elif isinstance(functions, Module) and not inputs:
-        return {"predict": Signature(functions, *specs_of_first_call(functions))}
     else:
-        return {"predict": Signature(functions, *inputs)}
+        return {"predict": signature_of(functions, *inputs)}
     for name, one in found.items():
         if not isinstance(one, Signature):
             raise ArgumentTypeError(

@@ -17,6 +17,7 @@ from graftax.export.output import Form, form_of, leaf_names
 from graftax.export.run import size_of
 from graftax.export.signature import Signature, function_of
 from graftax.layers.building import unbuilt_below
+from graftax.layers.layer import Layer
 from graftax.reparam.base import Reparam
 from graftax.transforms.compile.key import SCALARS, is_static
 from graftax.transforms.compile.reach import reached
@@ -142,7 +143,7 @@ def trace(signature: Signature, moving: frozenset[Storage] = frozenset()) -> Tra
     folding.check()
     _check_owned(program)
     if program.written and not signature.assigns:
-        raise _assigns(cast("list[Storage]", list(program.written)))
+        raise _assigns(signature, cast("list[Storage]", list(program.written)))
     folded = {one: folding.folded[one] for one in cast("list[Storage]", list(program.kept)) if one in folding.folded}
     checks = list(dict.fromkeys(left_out))
     return Traced(signature, inputs, leaves, program, output, folded, checks)
@@ -209,10 +210,18 @@ def _check_owned(program: Program) -> None:
             )
 
 
-def _assigns(written: list[Storage]) -> ExportError:
+def _assigns(signature: Signature, written: list[Storage]) -> ExportError:
     paths = [one.path for one in written]
+    shown = f"{', '.join(paths[:8])}{f' and {len(paths) - 8} more' if len(paths) > 8 else ''}"
+    if isinstance(signature.fn, Layer):
+        return ExportError(
+            f"{type(signature.fn).__name__} assigns {shown}, with training=False, too",
+            "an artefact that only computes would lose these",
+            "`if training:` before the assignment, if it is for training; for state that moves at each call "
+            "assigns=True in model.export(path), or in Signature(model, ...)",
+        )
     return ExportError(
-        f"the function assigns {', '.join(paths[:8])}{f' and {len(paths) - 8} more' if len(paths) > 8 else ''}",
+        f"the function assigns {shown}",
         "an artefact that only computes would lose these, and one in training mode is seldom what is meant",
         "model(x, training=False) in the function; or Signature(..., assigns=True), as for a training step",
     )
