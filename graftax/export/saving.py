@@ -23,6 +23,7 @@ from graftax.export.naming import DEFAULT, Names, checked_roots
 from graftax.export.output import form_of
 from graftax.export.report import Checked, ExportReport, SignatureReport
 from graftax.export.signature import InputLike, Signature
+from graftax.export.stored_values import Codes, arrays_of, codes_of, described
 from graftax.export.tracing import Traced, trace
 from graftax.export.writing import check_place, published, size_of_files
 from graftax.variables.graph.module import Module
@@ -98,7 +99,7 @@ def save(
     traced: dict[str, Traced] = {}
     moving: frozenset[Storage] = frozenset()
     for name in order:
-        traced[name] = trace(signatures[name], moving)
+        traced[name] = trace(signatures[name], moving, integers=not options.inside)
         moving |= frozenset(traced[name].written)
     artefact = _Artefact({name: traced[name] for name in signatures}, Names(found), options)
     with published(path, overwrite) as folder:
@@ -140,6 +141,7 @@ class _Artefact:
         names.check_used(self.storages.values())
         if options.inside:
             self.storages = {}
+        self.integers: dict[str, Codes] = {}
         self.programs: dict[str, ExportedProgram] = {}
         self.manifest: dict[str, Any] = {}
 
@@ -164,7 +166,11 @@ class _Artefact:
             put(f"functions/{name}.stablehlo", [program.portable])
         put("run.py", [Path(run.__file__).read_bytes()])
         values = {name: arrays.to_numpy(storage.buffer) for name, storage in self.storages.items()}
-        put("weights.safetensors", run.encoded(values))
+        folded = {storage: node for one in self.traced.values() for storage, node in one.folded.items()}
+        for name, storage in self.storages.items():
+            if (codes := codes_of(folded.get(storage), values[name])) is not None:
+                self.integers[name] = codes
+        put("weights.safetensors", run.encoded(arrays_of(values, self.integers)))
         del files["weights.safetensors"]  # each value has a hash of its own, so that some may be read alone
         self.manifest = {
             "format": FORMAT,
@@ -175,7 +181,7 @@ class _Artefact:
             "vjp_order": self.options.vjp_order,
             "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             "signatures": {name: self._described(name) for name in self.traced},
-            "values": {name: described(value) for name, value in values.items()},
+            "values": {name: described(value, self.integers.get(name)) for name, value in values.items()},
             "files": files,
         }
         write_manifest(folder, self.manifest)
@@ -235,13 +241,7 @@ class _Artefact:
             self.names(storage) for one in self.traced.values() for storage in (*one.donated, *one.kept, *one.written)
         ]
         unread = tuple(self.names.unread(read))
-        return ExportReport(path, size_of_files(path), signatures, len(self.storages), unread)
-
-
-def described(value: Any) -> dict[str, Any]:
-    """Return what the manifest says of a value."""
-    data = value.tobytes()
-    return {"dtype": value.dtype.name, "shape": list(value.shape), "sha256": hashlib.sha256(data).hexdigest()}
+        return ExportReport(path, size_of_files(path), signatures, len(self.storages), unread, tuple(self.integers))
 
 
 def examples_of(name: str, trial: Trial) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from graftax.backend.exporting import Exporting, Size
 from graftax.backend.program import Lift, Program
 from graftax.core import tree
 from graftax.core.errors import ArgumentError, ExportError, StateError
+from graftax.core.free_sizes import is_free
 from graftax.core.typedefs import unwrap
 from graftax.export.folding import Folding
 from graftax.export.output import Form, form_of, leaf_names
@@ -87,12 +88,13 @@ class Traced:
         return cast("list[Storage]", list(self.program.written))
 
 
-def trace(signature: Signature, moving: frozenset[Storage] = frozenset()) -> Traced:
+def trace(signature: Signature, moving: frozenset[Storage] = frozenset(), integers: bool = False) -> Traced:
     """Trace the function of a signature, its weights as inputs of the program; nothing is computed but what is folded.
 
     Args:
         signature: The function, and what it takes.
         moving: What other programs of the artefact assign; an expression of these stays live. Defaults to nothing.
+        integers: Whether weights that are integers are folded, too. Defaults to False.
 
     Raises:
         ExportError: the function decides by a free size; it assigns Variables and the signature does not say so; it
@@ -114,7 +116,7 @@ def trace(signature: Signature, moving: frozenset[Storage] = frozenset()) -> Tra
         for name, spec in zip(signature.names, signature.specs, strict=True)
     ]
     leaves = exporting.free_inputs([(one.shape, one.dtype) for one in inputs], signature.constraints)
-    folding = Folding(signature.fold, moving)
+    folding = Folding(signature.fold, moving, integers)
     found: dict[str, Any] = {}
     left_out: list[str] = []
 
@@ -191,6 +193,8 @@ def _arguments(signature: Signature, given: list[Any]) -> tuple[Any, ...]:
 
 def _result(value: object) -> Any:
     value = unwrap(value)
+    if is_free(value):
+        return registry.current().arrays.asarray(value)
     if is_static(value) and not isinstance(value, SCALARS):
         raise ExportError(
             f"the function returned {value!r:.60} of type {type(value).__name__}",
