@@ -1,9 +1,9 @@
 """What a large transformer would need of many devices, none of which is here: ``python -m benchmarks.large_mesh``.
 
 The step is compiled ahead of time, and neither weights nor slots take memory. The blocks are a `gx.stack`, so compiled
-code has one of them, in a loop; what is done together there counts as often as the loop goes round. ``--blocks 2``
-compiles in seconds. Without more, the compiler is that of the CPU, divided into as many devices; ``--topology v5e:16x16`` takes the compiler
-for a TPU pod, which the package libtpu brings, without a TPU.
+code has one of them, in a loop; what is done together there counts as often as the loop goes round. It takes minutes,
+and seconds with ``--blocks 2``. Without more, the compiler is that of the CPU, divided into as many devices;
+``--topology v5e:16x16`` takes the compiler for a TPU pod, which the package libtpu brings, without a TPU.
 """
 
 import argparse

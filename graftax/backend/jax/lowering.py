@@ -46,7 +46,7 @@ class JaxLowering:
         return float(costs.get("flops", 0.0)), float(costs.get("bytes accessed", 0.0))
 
     def collectives(self) -> list[tuple[str, int, int]]:
-        """Return the kind of each collective operation, the bytes of what it gives on a device, and how often it runs."""
+        """Return the kind of each collective operation, the bytes that it gives on a device, and how often it runs."""
         return collectives_in(str(self._compiled.as_text()))
 
     @cached_property
@@ -55,7 +55,7 @@ class JaxLowering:
 
 
 def collectives_in(text: str) -> list[tuple[str, int, int]]:
-    """Return the kinds of collective operations in the text of a compiled program, the bytes of what each gives, its runs.
+    """Return the kinds of collective operations in the text of a compiled program, the bytes of each, and its runs.
 
     What is in the body of a loop runs as often as the loop goes round, where the compiler knows how often that is, and
     counts once where it does not; each branch of a condition counts.

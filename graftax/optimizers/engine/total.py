@@ -13,8 +13,8 @@ _FEW = 16
 def total(numbers: Sequence[Array]) -> Array:
     """Return the sum of single numbers of one dtype, at least one.
 
-    Of a plain sum, XLA makes a chain of additions, and repeats it in each loop that uses the result: where the update of
-    each of 300 variables does, compiling takes ten times as long. The last of running sums is computed once.
+    Of a plain sum, XLA makes a chain of additions, and repeats it in each loop that uses the result: where the update
+    of each of 300 variables does, compiling takes ten times as long. The last of running sums is computed once.
 
     Args:
         numbers: Arrays of shape ``()``.

@@ -14,7 +14,7 @@ NESTED = """HloModule jit_step, is_scheduled=true
 }
 
 %outer (arg: (s32[], f32[8])) -> (s32[], f32[8]) {
-  %while.1 = (s32[], f32[8]{0}) while(%t), condition=%condition.1, body=%body.1, backend_config={"known_trip_count":{"n":"3"}}
+  %while.1 = (s32[], f32[8]) while(%t), condition=%less, body=%body.1, backend_config={"known_trip_count":{"n":"3"}}
   ROOT %all-reduce.2 = f32[2]{0} all-reduce(%x), to_apply=%add
 }
 
@@ -28,7 +28,7 @@ NESTED = """HloModule jit_step, is_scheduled=true
 
 ENTRY %main (p: f32[8]) -> f32[8] {
   %all-gather.9 = (f32[1]{0}, f32[8]{0}) all-gather-start(%p), dimensions={0}
-  %while.2 = (s32[], f32[8]{0}) while(%t), condition=%condition.1, body=%outer, backend_config={"known_trip_count":{"n":"5"}}
+  %while.2 = (s32[], f32[8]) while(%t), condition=%less, body=%outer, backend_config={"known_trip_count":{"n":"5"}}
   %while.3 = f32[4] while(%u), condition=%condition.1, body=%unknown
   ROOT %branch = f32[4] conditional(%k, %a, %b), branch_computations={%unknown, %add}
 }

@@ -13,7 +13,7 @@ def test_it_is_the_sum(count: int, backend: str) -> None:
     numbers = np.random.default_rng(0).normal(size=count).astype("float32")
     with gx.backend.use(backend):
         found = total(list(numbers))
-    assert found.shape == () and found.dtype == "float32"
+    assert (found.shape, found.dtype) == ((), "float32")
     np.testing.assert_allclose(found, numbers.sum(dtype="float64"), rtol=1e-5, atol=1e-6)
 
 
