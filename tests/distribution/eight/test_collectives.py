@@ -2,10 +2,12 @@
 
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
 import graftax as gx
+from benchmarks import large_mesh
 from graftax import distribution as gd
 from graftax.backend.jax.lowering import collectives_in
 from tests.distribution.eight.by_hand import BLOCKS, HEADS, INNER, LENGTH, ROWS, SIZE, VOCABULARY, compiled_step
@@ -121,3 +123,19 @@ STACKED = {
     "sharded": lambda: gd.FullyShardedDataParallel(gd.mesh(data=8), min_size=16),
     "both": lambda: gd.FullyShardedDataParallel(gd.mesh(data=4, model=2), gd.tensor_parallel(), min_size=16),
 }
+
+
+@pytest.mark.parametrize("layout", ["tensor, data=32, model=8", "fully sharded, data=256"])
+def test_the_table_of_a_large_transformer_is_what_arithmetic_says(layout: str) -> None:
+    sizes = large_mesh.Sizes(blocks=3, width=256, inner=512, heads=8, vocabulary=512, length=16, rows=16)
+    count, lowered = large_mesh.lowered_step(sizes, large_mesh.LAYOUTS[layout](jax.devices()))
+    kernels, ends = 3 * (4 * 256 * 256 + 2 * 256 * 512), 2 * 512 * 256
+    assert count == kernels + ends + 7 * 256  # and the scales of norms
+    assert lowered.memory.arguments == pytest.approx(12 * count / 8, rel=0.03)
+    found = lowered.collectives
+    if layout.startswith("tensor"):
+        assert set(found) == {"all-reduce"}
+        return
+    assert found["all-gather"].count == 2 * 3 * 6 + 2  # each kernel of a block forward and backward; the ends once
+    assert found["all-gather"].bytes == 4 * (2 * kernels + ends)
+    assert found["all-reduce"].bytes == pytest.approx(4 * count, rel=0.001)  # gradients; the norm, the loss
