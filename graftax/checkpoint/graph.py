@@ -164,6 +164,11 @@ class Graph:
                     slot = Place(record.slot, Kind.VARIABLE, slot_path(optimizer.path, record.name, name))
                 yield SlotPlace(optimizer, record.name, variable, slot)
 
+    def path_of(self, module: Module | None) -> str:
+        """The path of a Module; empty if it is not in the graph."""
+        place = self._known.get(id(module))
+        return "" if place is None else place.path
+
     def may_hold(self, place: Place, edge: Edge) -> bool:
         """False if what is under an edge is outside of the part that is looked at."""
         return self.narrow is None or self.narrow.may_hold(place.thing, edge)
