@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import repeat
+from operator import attrgetter
 from typing import Any
 
 from graftax.backend import registry
@@ -21,6 +22,7 @@ from graftax.variables.state.donation import Donation
 from graftax.variables.state.home import HomesMoved
 from graftax.variables.state.unallocated import require_allocated
 
+buffer_of = attrgetter("buffer")
 _LONE = max(map(sys.getrefcount, [object()]))
 """What `sys.getrefcount` says of a buffer that nobody but one list holds."""
 
@@ -35,8 +37,8 @@ def run_donating(entry: Entry, leaves: list[Any]) -> list[Any]:
         before_first_run(entry, leaves)
     if not entry.written:  # nothing to lose
         entry.fresh = False
-        return entry.program.run_donating([], [storage.buffer for storage in entry.kept], leaves)
-    kept = [storage.buffer for storage in entry.kept]  # first: who has taken buffers waits for nobody
+        return entry.program.run_donating([], [*map(buffer_of, entry.kept)], leaves)
+    kept = [*map(buffer_of, entry.kept)]  # first: who has taken buffers waits for nobody
     box: list[list[Any]] = []
     donation = Donation()
     try:
