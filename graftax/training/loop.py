@@ -31,7 +31,7 @@ from graftax.training.sources import choosing as data
 from graftax.training.sources.iterable_source import IterableSource
 from graftax.training.sources.on_device import host_of, plain
 from graftax.training.sources.source import Source
-from graftax.training.spread import Spread, shown_by_main, whole
+from graftax.training.spread import Spread, all_whole, shown_by_main
 from graftax.training.trained import Trained
 from graftax.transforms.flow.own_changes import ChangingBodyError
 
@@ -313,7 +313,7 @@ def predict(model: Trained, source: Source, verbose: int | str, callbacks: Seque
     if not parts:
         raise _no_batch(source, "there is nothing to predict")
     _warn_if_short(len(parts), source)
-    return tree.map_structure(lambda *rows: np.concatenate([whole(r) for r in rows]), *parts)
+    return tree.map_structure(lambda *rows: np.concatenate(all_whole(rows)), *parts)
 
 
 def _require_alike(first: object, part: object, number: int) -> None:
@@ -322,6 +322,8 @@ def _require_alike(first: object, part: object, number: int) -> None:
     Raises:
         DataError: they have other sizes, or there are no rows.
     """
+    if number and getattr(first, "shape", ()) == getattr(part, "shape", None):
+        return  # as nearly always: one array, and of just that shape
     for (path, one), (_, other) in zip(tree.flatten_with_paths(first), tree.flatten_with_paths(part), strict=False):
         shapes = tuple(np.shape(one)), tuple(np.shape(other))
         if shapes[0] and shapes[0][1:] == shapes[1][1:]:

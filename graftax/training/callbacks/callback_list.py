@@ -6,7 +6,9 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import partial
+from types import MethodType
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from graftax.core.errors import ArgumentTypeError, GraftaxError
 from graftax.distribution.processes import is_main
@@ -135,6 +137,9 @@ def _name(error: Exception, function: Callable[..., None], args: tuple[Any, ...]
 
 def _takes_logs(hook: Callable[..., None], default: Callable[..., None]) -> Callable[..., None]:
     """The hook, if it can be called as it will be."""
+    function = hook.__func__ if isinstance(hook, MethodType) else None
+    if function is not None and default.__name__ in _fitting.get(function, ()):
+        return hook
     wanted = list(inspect.signature(default).parameters)[1:]
     try:
         inspect.signature(hook).bind(*wanted[:-1], logs=None)
@@ -145,4 +150,10 @@ def _takes_logs(hook: Callable[..., None], default: Callable[..., None]) -> Call
             f"it is called with {', '.join(wanted)}",
             f"def {default.__name__}(self, {', '.join([*wanted[:-1], 'logs=None'])})",
         ) from None
+    if function is not None:
+        _fitting.setdefault(function, set()).add(default.__name__)
     return hook
+
+
+_fitting: WeakKeyDictionary[Callable[..., Any], set[str]] = WeakKeyDictionary()
+"""Functions, and as which hooks they can be called: to read a signature takes as long as a small step."""

@@ -29,12 +29,8 @@ _LONE = max(map(sys.getrefcount, [object()]))
 
 def run_donating(entry: Entry, leaves: list[Any]) -> list[Any]:
     """Run, and put the new values in place, such that no exception, not even Ctrl-C, can lose a Variable."""
-    if entry.fresh:
-        require_allocated([*entry.kept, *entry.written])
-    if entry.settled != HomesMoved.count:
-        settle(entry)
-    if entry.fresh:
-        before_first_run(entry, leaves)
+    if entry.fresh or entry.settled != HomesMoved.count:
+        _make_ready(entry, leaves)
     if not entry.written:  # nothing to lose
         entry.fresh = False
         return entry.program.run_donating([], [*map(buffer_of, entry.kept)], leaves)
@@ -79,6 +75,15 @@ def run_donating(entry: Entry, leaves: list[Any]) -> list[Any]:
     finally:
         donation.end()
     return box[0]
+
+
+def _make_ready(entry: Entry, leaves: list[Any]) -> None:
+    if entry.fresh:
+        require_allocated([*entry.kept, *entry.written])
+    if entry.settled != HomesMoved.count:
+        settle(entry)
+    if entry.fresh:
+        before_first_run(entry, leaves)
 
 
 def _is_deleted(buffer: object) -> bool:
