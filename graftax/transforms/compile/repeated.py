@@ -48,7 +48,7 @@ class Repeated:
         self._types = [*map(type, leaves)]
         self._from_host = np.ndarray in self._types
         self._kind = compiling.kind
-        self._kind_of = [_host_kind if kind is np.ndarray else compiling.kind for kind in self._types]
+        self._kind_of = [host_kind if kind is np.ndarray else compiling.kind for kind in self._types]
         self._kinds = [*map(call, self._kind_of, leaves)]
         self._signs, self._settings = scopes.signs(), scopes.ambient()
         self._entry = entry
@@ -126,7 +126,8 @@ class Repeated:
 
 _NONE: list[Any] = []
 _MOST = 16  # arguments, each of which takes a quarter of a microsecond
-_host_kind = attrgetter("shape", "dtype")
+host_kind = attrgetter("shape", "dtype")
+"""What the `kind` of a backend is, for arrays of NumPy."""
 
 
 def _leaves(args: tuple[Any, ...]) -> tuple[Any, ...]:
