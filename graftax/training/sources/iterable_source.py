@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from graftax.backend.rendezvous import several
-from graftax.core.errors import DataError, GraftaxError
+from graftax.core.errors import GraftaxError
 from graftax.training.batch import Batch, unpack
 from graftax.training.class_weights import ClassWeights
 from graftax.training.sources import fingerprint
