@@ -9,6 +9,7 @@ import pytest
 import graftax as gx
 from graftax import ops
 from graftax.layers import Dense
+from tests.conformance.lanes import crossed
 
 SHAPES = {"one": [(600, 600)], "small": [(8, 8)] * 40, "mixed": [(8, 8)] * 20 + [(300, 300)] * 3}
 
@@ -77,8 +78,7 @@ READS = {
 }
 
 
-@pytest.mark.parametrize("kind", SHAPES)
-@pytest.mark.parametrize("read", READS)
+@pytest.mark.parametrize(("read", "kind"), crossed([*READS], [*SHAPES]))
 def test_x13_a_read_gives_a_value_before_or_after_a_step(read, kind, switching):
     model = Counters(SHAPES[kind])
     seen = threading.local()
