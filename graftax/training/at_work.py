@@ -47,7 +47,8 @@ def at_work(model: Any, what: str) -> Iterator[bool]:
         if around and around[-1].thread != threading.get_ident():
             other = around[-1]
             raise StateError(
-                f"{what} of {_shown(model)} in the thread {me.name!r}, while its {other.what} runs in {other.thread_name!r}",
+                f"{what} of {_shown(model)} in the thread {me.name!r}, while its {other.what} runs in "
+                f"{other.thread_name!r}",
                 "both would count in the same metrics, and the numbers of both would be wrong",
                 "fit(validation_data=...), or evaluate in a callback's on_epoch_end; predict may run beside; for others"
                 " a copy, which has metrics of its own: copy.deepcopy(model), made before fit",

@@ -11,7 +11,7 @@ import numpy as np
 
 from graftax.backend import registry
 from graftax.core import tree, user_line
-from graftax.core.errors import ArgumentTypeError, DataError, GraftaxError, NumericsError
+from graftax.core.errors import DataError, GraftaxError, NumericsError
 from graftax.training.at_work import at_work, own_count
 from graftax.training.batch import Batch, unpack
 from graftax.training.callbacks.callback import Callback, Logs
@@ -21,9 +21,9 @@ from graftax.training.callbacks.learning_rate import rate_of, steps_taken
 from graftax.training.callbacks.model_checkpoint import ModelCheckpoint
 from graftax.training.callbacks.progress import Progress
 from graftax.training.carried_states import refuse_shuffled, states_kept
+from graftax.training.executions import loss_first
 from graftax.training.first_step import FirstStep
 from graftax.training.groups import Group, groups_of
-from graftax.training.executions import loss_first
 from graftax.training.objectives import required_objectives
 from graftax.training.resuming import resumed
 from graftax.training.run import Run
@@ -223,9 +223,7 @@ def _one(step: Step, ready: FirstStep, spread: Spread, batch: Batch) -> Mapping[
     return step(given)  # type: ignore[no-any-return]
 
 
-def _several(
-    step: Step, steps: Step, ready: FirstStep, spread: Spread, group: Group
-) -> Mapping[str, Any]:
+def _several(step: Step, steps: Step, ready: FirstStep, spread: Spread, group: Group) -> Mapping[str, Any]:
     """Train on batches that are alike: in one run, or one by one where a step changes what the next one is."""
     if len(group) > 1:
         given = spread(group.stacked(), steps=True)

@@ -133,4 +133,3 @@ host_kind = attrgetter("shape", "dtype")
 def _leaves(args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the arguments; those in a tuple, such as a batch, where it is the only one."""
     return args[0] if len(args) == 1 and type(args[0]) is tuple else args
-
