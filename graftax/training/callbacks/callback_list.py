@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from graftax.core.errors import ArgumentTypeError, GraftaxError
+from graftax.core.user_functions import misfit
 from graftax.distribution.processes import is_main
 from graftax.training.callbacks.callback import Callback, Logs
 
@@ -141,15 +142,13 @@ def _takes_logs(hook: Callable[..., None], default: Callable[..., None]) -> Call
     if function is not None and default.__name__ in _fitting.get(function, ()):
         return hook
     wanted = list(inspect.signature(default).parameters)[1:]
-    try:
-        inspect.signature(hook).bind(*wanted[:-1], logs=None)
-    except TypeError:
-        name = f"{getattr(hook, '__qualname__', hook)}"
+    if (found := misfit(hook, len(wanted) - 1, ["logs"])) is not None:
+        owner = getattr(hook, "__qualname__", "").rpartition(".")[0]
         raise ArgumentTypeError(
-            f"the hook {name}{inspect.signature(hook)}",
+            f"the hook {f'{owner}.' if owner else ''}{found.shown}",
             f"it is called with {', '.join(wanted)}",
             f"def {default.__name__}(self, {', '.join([*wanted[:-1], 'logs=None'])})",
-        ) from None
+        )
     if function is not None:
         _fitting.setdefault(function, set()).add(default.__name__)
     return hook
