@@ -19,7 +19,7 @@ class _Entry(NamedTuple):
 
 
 entries: dict[int, _Entry] = {}
-"""By the identity of the array, gone with it. While there are none, no array has a mask."""
+"""By the identity of the array, gone with it. While there are none, no array has a mask: nobody need look closer."""
 
 
 def any_set() -> bool:

@@ -327,12 +327,17 @@ def _worked_out(value: object, left: list[int], known: dict[int, list[Any]]) -> 
     if isinstance(atom, Literal):
         return atom.val
     left[0] -= 1  # a long chain would be computed on the host at each look: what takes that many steps is not known
-    if equation is None or left[0] < 0 or equation.effects or equation.primitive is _late_input:
+    if equation is None or left[0] < 0 or equation.effects or _is_late(equation.primitive):
         raise _NotForeseenError
     if id(equation) not in known:
         given = [_worked_out(one, left, known) for one in equation.in_tracers]
         known[id(equation)] = bind(equation, given)
     return known[id(equation)][next(i for i, out in enumerate(equation.outvars) if out is atom)]
+
+
+def _is_late(primitive: Any) -> bool:
+    """Tell whether it gives what is known when the program runs alone."""
+    return primitive is _late_input or primitive.name == "dim_as_value"
 
 
 # --- looking at programs ----------------------------------------------------------------------------------------------
