@@ -94,7 +94,6 @@ def test_f7_where_nothing_can_be_renamed_several_save_too(tmp_path):
     _without_jax(tmp_path / "one")
 
 
-
 def _by_one(path):
     found = {name: gx.Variable(np.zeros_like(value)) for name, (value, _) in VALUES.items()}
     found["host"] = gx.Variable(np.zeros_like(HOST))
