@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from graftax.backend.gathering import gathered
@@ -75,6 +76,14 @@ def whole(value: Any) -> Any:
     if not hasattr(value, "dtype"):
         return value
     return gathered(value)
+
+
+def all_whole(values: Sequence[Any]) -> list[Any]:
+    """Return what `whole` does of each, asking once how many processes there are."""
+    if several() is not None:
+        return [whole(value) for value in values]
+    to_numpy = registry.current().arrays.to_numpy
+    return [to_numpy(value) if hasattr(value, "dtype") else value for value in values]
 
 
 def shown_by_main(verbose: int | str) -> int | str:

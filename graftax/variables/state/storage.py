@@ -105,7 +105,7 @@ frames: ScopeStack[Frame] = ScopeStack("state")
 
 autocast: ScopeStack[str | None] = ScopeStack("autocast")
 """The dtype in which weights are read, inside layers that compute in another one than they store."""
-register_ambient(lambda: autocast.top)
+register_ambient(lambda: autocast.top, autocast.read)
 
 
 stand_ins: ScopeStack[Callable[[Node], Storage | None]] = ScopeStack("values in place of expressions")
