@@ -3,8 +3,8 @@
 Eight devices that the CPU is divided into show the work of Python and of the compiler, not the speed of a network. Each
 number is the least of several rounds, in which the contestants take turns.
 
-Of small Variables, the first call takes longer than by hand: sixteen share a buffer, which XLA has to take apart and put
-together again, and which lets every later call pass fewer arrays. Large ones have a buffer each.
+Of small Variables, the first call takes longer than by hand: sixteen share a buffer, which XLA takes apart and puts
+together again, and with which every later call passes fewer arrays. Large ones have a buffer each.
 """
 
 import os

@@ -110,7 +110,7 @@ def host_array(x: object, dtype: str | None, narrow: bool) -> np.ndarray[Any, An
     except RuntimeError as error:
         if getattr(x, "is_fully_addressable", True):
             raise
-        raise elsewhere(tuple(np.shape(x))) from error
+        raise elsewhere(tuple(getattr(x, "shape", ()))) from error
     if found.dtype.kind in "OSUMmT" or found.dtype.num == _VOID:
         raise ArgumentTypeError(
             f"a value of type {type(x).__name__}", "it holds no numbers", "pass numbers, or an array of them"

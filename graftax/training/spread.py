@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from graftax.backend import registry
 from graftax.backend.gathering import gathered
 from graftax.backend.rendezvous import several
 from graftax.core.errors import StateError
