@@ -12,6 +12,7 @@ from graftax.core.errors import (
     CompileError,
     GradientError,
     GraftaxError,
+    StateError,
     TracerLeakError,
 )
 from graftax.core.foreign_errors import SHAPE, broadcast, contraction
@@ -148,11 +149,20 @@ def only_backwards() -> GradientError:
     )
 
 
+def _elsewhere() -> StateError:
+    return StateError(
+        "the values of an array of which this process has a part only",
+        "the others have the rest, and would have to take part at the same time",
+        "distribution.gather(x) in all processes",
+    )
+
+
 _BY_TEXT: list[tuple[re.Pattern[str], Callable[..., GraftaxError]]] = [
     (re.compile(rf"^(\w+) got incompatible shapes for broadcasting: {SHAPE}, {SHAPE}"), broadcast),
     (re.compile(rf"^(Incompatible shapes) for broadcasting: shapes=\[{SHAPE}, {SHAPE}\]$"), broadcast),
     (re.compile(rf"^dot_general requires contracting .* got {SHAPE} and {SHAPE}"), contraction),
     (re.compile("^JAX arrays are immutable"), _immutable),
+    (re.compile("^Fetching value for `jax.Array` that spans non-addressable"), _elsewhere),
     (re.compile("^can't apply forward-mode autodiff"), only_backwards),
     (re.compile("^Reverse-mode differentiation does not work for lax.while_loop"), _backwards),
     (re.compile("^Slice entries must be static integers"), _slice),
