@@ -77,7 +77,7 @@ def _slice() -> CompileError:
         "a slice with an end that is a traced value",
         f"{_NO_VALUES}, and how many elements a slice takes must be known",
         "ops.where(ops.arange(len(x)) < n, x, 0.0), which keeps the shape; for so many elements from a place that is "
-        "computed, ops.take(x, start + ops.arange(8), axis=0)",
+        "computed, ops.take(x, start + ops.arange(8), axis=0); for a part of a size x.shape[1] // 2, with //",
     )
 
 
@@ -138,15 +138,6 @@ def _backwards() -> GradientError:
     )
 
 
-def _slice() -> CompileError:
-    return CompileError(
-        "a slice x[start:stop] whose ends need the values of traced arrays",
-        f"{_NO_VALUES}, and each slice has one shape",
-        "ends that are computed from x.shape with //, as in x[:, : x.shape[1] // 2]; ops.slice(x, begin, shape) for a "
-        "beginning that is an array; ops.where with a mask",
-    )
-
-
 def only_backwards() -> GradientError:
     """Return what a forward derivative of a function with a rule for its gradient means."""
     return GradientError(
@@ -168,7 +159,6 @@ _BY_TEXT: list[tuple[re.Pattern[str], Callable[..., GraftaxError]]] = [
     (re.compile(r"^unsupported operand type\(s\) for \*: '(?:list|tuple|str)' and '\w*Tracer'"), lambda: _integer("")),
     (re.compile("^(?s:Shapes must be 1D sequences of concrete values.*Tracer)"), lambda: _integer("")),
     (re.compile("^(?s:Non-hashable static arguments.*Tracer)"), lambda: _integer("")),
-    (re.compile("^Slice entries must be static integers.*Tracer"), _slice),
     (re.compile(rf"^Incompatible shapes for (matmul) arguments: {SHAPE} and {SHAPE}"), broadcast),
     *foreign_sizes.BY_TEXT,
 ]
