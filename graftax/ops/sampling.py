@@ -241,6 +241,8 @@ def _map_coordinates(
         )
     x = inexact(a, x)
     n, height, width, channels = x.shape
+    if n == 0:  # there is nothing to take from
+        return a.numpy.zeros((*coordinates.shape[:-1], channels), x.dtype)
     at = a.asarray(coordinates, x.dtype).reshape((n, -1, 2))
     pixels = x.reshape((n * height * width, channels))
     first = a.asarray(a.numpy.arange(n, dtype="int32") * (height * width), "int32")[:, None]
@@ -256,6 +258,7 @@ def _map_coordinates(
 
     if interpolation == "nearest":
         found = pixel(*(a.numpy.floor(at[..., i] + 0.5) for i in (0, 1)))
+        found = a.numpy.where(a.numpy.isnan(at).any(-1)[..., None], math.nan, found)
     else:
         low = a.numpy.floor(at)
         part = at - a.stop_gradient(low)

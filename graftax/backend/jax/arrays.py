@@ -213,6 +213,10 @@ class JaxArrays:
         """Compute minus the log probability of the labels of each row, over all alignments; inf if there is none."""
         return ctc.loss(labels, logits, label_lengths, logit_lengths, blank)
 
+    def ctc_beam_search(self, logits: Any, logit_lengths: Any, blank: int, beam_width: int, top_paths: int) -> Any:
+        """Return the likeliest labels of each row, how many they are, and the logarithms of their probabilities."""
+        return ctc.beam_search(logits, logit_lengths, blank, beam_width, top_paths)
+
     def stop_gradient(self, x: Array) -> Any:
         """Return the same values, constant to differentiation."""
         return lax.stop_gradient(x)

@@ -72,15 +72,6 @@ def _mask(text: str) -> CompileError:
     )
 
 
-def _slice() -> CompileError:
-    return CompileError(
-        "a slice with an end that is a traced value",
-        f"{_NO_VALUES}, and how many elements a slice takes must be known",
-        "ops.where(ops.arange(len(x)) < n, x, 0.0), which keeps the shape; for so many elements from a place that is "
-        "computed, ops.take(x, start + ops.arange(8), axis=0); for a part of a size x.shape[1] // 2, with //",
-    )
-
-
 def _number(text: str) -> CompileError:
     if "argument of jnp" in text or "argument, which will determine" in text:
         return CompileError(
@@ -135,6 +126,16 @@ def _backwards() -> GradientError:
         "going back needs what each step was computed from, and room for it is laid out before the program runs",
         "graftax.while_loop(cond_fn, body_fn, init, maximum_iterations=100) or graftax.scan in place of the loops of "
         "jax.lax; graftax.jvp for a derivative forwards",
+    )
+
+
+def _slice() -> CompileError:
+    return CompileError(
+        "a slice x[start:stop] whose ends need the values of traced arrays",
+        f"{_NO_VALUES}, and how many elements a slice takes must be known",
+        "ends that are computed from x.shape with //, as in x[:, : x.shape[1] // 2]; ops.take(x, start + ops.arange(8), "
+        "axis=0) for so many elements from a place that is computed; ops.where(ops.arange(len(x)) < n, x, 0.0), which "
+        "keeps the shape",
     )
 
 
