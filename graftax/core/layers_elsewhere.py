@@ -46,9 +46,7 @@ LAYERS: dict[str, str] = {
         '(-1, channels, 1)), 5, 1, "same"), x.shape)) ** 0.75',
     ),
     **{f"MaxUnpool{n}d": f"graftax.layers.UpSampling{n}D(size)" for n in (1, 2, 3)},
-    **{
-        f"LPPool{n}d": f"(graftax.layers.AveragePooling{n}D(size)(x**p) * size**{n}) ** (1 / p)" for n in (1, 2, 3)
-    },
+    **{f"LPPool{n}d": f"(graftax.layers.AveragePooling{n}D(size)(x**p) * size**{n}) ** (1 / p)" for n in (1, 2, 3)},
     **{f"FractionalMaxPool{n}d": f"graftax.layers.AdaptiveMaxPooling{n}D(output_size)" for n in (2, 3)},
     "Upsample": "graftax.layers.UpSampling2D(size), or graftax.layers.Resizing(height, width)",
     "UpsamplingBilinear2d": 'graftax.layers.UpSampling2D(size, interpolation="bilinear")',

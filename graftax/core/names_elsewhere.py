@@ -14,8 +14,8 @@ _TRIPLETS = (
     "ops.relu(ops.norm(anchor - near, axis=-1) - ops.norm(anchor - far, axis=-1) + margin)"
 )
 _PAIRS = (
-    "ops.where(sign > 0, 1 - cosine, ops.relu(cosine - margin)), with cosine = -graftax.losses.cosine_similarity(a, b); "
-    "graftax.losses.NTXent(), which finds the pairs by labels"
+    "ops.where(sign > 0, 1 - cosine, ops.relu(cosine - margin)) with cosine = -graftax.losses.cosine_similarity(a, b) "
+    "or graftax.losses.NTXent(), which finds the pairs by labels"
 )
 _BINARY = "graftax.losses.BinaryCrossentropy(from_logits=True)"
 _DTYPE = 'dtypes are written as strings: "float32", "bfloat16"'

@@ -45,7 +45,9 @@ from graftax.losses.functions import poisson as poisson
 from graftax.losses.functions import sparse_categorical_crossentropy as sparse_categorical_crossentropy
 from graftax.losses.functions import squared_hinge as squared_hinge
 from graftax.losses.functions import tversky as tversky
-from graftax.losses.functions_of_batches import categorical_generalized_cross_entropy as categorical_generalized_cross_entropy
+from graftax.losses.functions_of_batches import (
+    categorical_generalized_cross_entropy as categorical_generalized_cross_entropy,
+)
 from graftax.losses.functions_of_batches import circle as circle
 from graftax.losses.functions_of_batches import ctc as ctc
 from graftax.losses.functions_of_batches import gaussian_nll as gaussian_nll

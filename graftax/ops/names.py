@@ -149,7 +149,7 @@ _LINES = {
     "jvp": "graftax.jvp(fn, primals, tangents)",
     "polar": "ops.view_as_complex(ops.stack([r * ops.cos(angle), r * ops.sin(angle)], -1))",
     "sobel_edges": "ops.conv(images, kernel, padding='same')",
-    "switch": "graftax.switch_case(index, branches)",
+    "switch": "graftax.switch(index, branches)",
     "vander": "ops.expand_dims(x, -1) ** ops.arange(n - 1, -1, -1)",
     "vectorize": "graftax.vectorized_map(fn, x)",
     "segment_prod": "ops.prod(ops.where(segment_ids == i, x, 1)) for each i",

@@ -181,6 +181,14 @@ def only_backwards() -> GradientError:
     )
 
 
+def _no_array(kind: str) -> ArgumentTypeError:
+    return ArgumentTypeError(
+        f"an argument of type {kind.rpartition('.')[2]} that holds no numbers",
+        "a compiled function takes arrays of numbers, and values that stay as they are",
+        "numbers in place of texts: layer(texts) of a StringLookup or TextVectorization, before the call",
+    )
+
+
 _BY_TEXT: list[tuple[re.Pattern[str], Callable[..., GraftaxError]]] = [
     (re.compile(rf"^(\w+) got incompatible shapes for broadcasting: {SHAPE}, {SHAPE}"), broadcast),
     (re.compile(rf"^(Incompatible shapes) for broadcasting: shapes=\[{SHAPE}, {SHAPE}\]$"), broadcast),
@@ -189,6 +197,7 @@ _BY_TEXT: list[tuple[re.Pattern[str], Callable[..., GraftaxError]]] = [
     (re.compile("^list indices must be integers or slices, not _DimExpr"), _index),
     (re.compile("^(?:tuple|range) indices must be integers or slices, not _DimExpr"), _index),
     (re.compile("^JAX arrays are immutable"), _immutable),
+    (re.compile(r"^Error interpreting argument to (?s:.*) of type <class '([\w.]+)'>"), _no_array),
     (re.compile("^can't apply forward-mode autodiff"), only_backwards),
     (re.compile("^Reverse-mode differentiation does not work for lax.while_loop"), _backwards),
     (re.compile("^(?s:Shapes must be 1D sequences of concrete values.*Tracer)"), lambda: _integer("")),
