@@ -26,6 +26,7 @@ from graftax.core import user_line
 from graftax.core.errors import ArgumentError, CheckpointError, StateError
 from graftax.core.selectors import SelectorLike
 from graftax.core.short_traceback import door
+from graftax.core.user_functions import check_takes
 
 _NAME = re.compile(r"step-(0|[1-9][0-9]{0,18})", re.ASCII)
 
@@ -297,6 +298,7 @@ class CheckpointManager:
         Returns:
             The report; ``path`` is None where the function was called.
         """
+        check_takes("restore_or_initialize", "initialize", initialize, (), "initialize=lambda: make(model)")
         self.wait()
         if told_by_first(_LATEST, self._latest_path) is None:
             initialize()

@@ -303,7 +303,25 @@ def predict(model: Trained, source: Source, verbose: int | str, callbacks: Seque
     if not parts:
         raise _no_batch(source, "there is nothing to predict")
     _warn_if_short(len(parts), source)
-    return tree.map_structure(lambda *rows: np.concatenate([whole(r) for r in rows]), *parts)
+    order = source.row_order() if isinstance(source, IterableSource) else None
+    return tree.map_structure(lambda *rows: _in_order(np.concatenate([whole(r) for r in rows]), order), *parts)
+
+
+def _in_order(rows: np.ndarray[Any, Any], order: Sequence[int] | None) -> np.ndarray[Any, Any]:
+    """Return rows that came in another order in that of the data.
+
+    Raises:
+        DataError: there are not as many.
+    """
+    if order is None:
+        return rows
+    if len(rows) != len(order):
+        raise DataError(
+            f"predict got {len(order)} rows of data in batches by length, and made {len(rows)} of them",
+            "which row is whose cannot be told, and they would come in the order of the batches",
+            "predict(batches) without steps=; outputs with a row for each; or a loop of your own over the batches",
+        )
+    return rows[np.argsort(np.asarray(order))]
 
 
 def _require_alike(first: object, part: object, number: int) -> None:

@@ -72,6 +72,15 @@ def _mask(text: str) -> CompileError:
     )
 
 
+def _slice() -> CompileError:
+    return CompileError(
+        "a slice with an end that is a traced value",
+        f"{_NO_VALUES}, and how many elements a slice takes must be known",
+        "ops.where(ops.arange(len(x)) < n, x, 0.0), which keeps the shape; for so many elements from a place that is "
+        "computed, ops.take(x, start + ops.arange(8), axis=0)",
+    )
+
+
 def _number(text: str) -> CompileError:
     if "argument of jnp" in text or "argument, which will determine" in text:
         return CompileError(
@@ -200,6 +209,9 @@ _BY_TEXT: list[tuple[re.Pattern[str], Callable[..., GraftaxError]]] = [
     (re.compile(r"^Error interpreting argument to (?s:.*) of type <class '([\w.]+)'>"), _no_array),
     (re.compile("^can't apply forward-mode autodiff"), only_backwards),
     (re.compile("^Reverse-mode differentiation does not work for lax.while_loop"), _backwards),
+    (re.compile("^Slice entries must be static integers"), _slice),
+    (re.compile("^expected a sequence of integers or a single integer, got '\\w*Tracer"), lambda: _integer("")),
+    (re.compile(r"^unsupported operand type\(s\) for \*: '(?:list|tuple|str)' and '\w*Tracer'"), lambda: _integer("")),
     (re.compile("^(?s:Shapes must be 1D sequences of concrete values.*Tracer)"), lambda: _integer("")),
     (re.compile("^(?s:Non-hashable static arguments.*Tracer)"), lambda: _integer("")),
 ]

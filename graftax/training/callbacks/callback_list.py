@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from graftax.core.errors import ArgumentTypeError, GraftaxError
+from graftax.core.user_functions import misfit
 from graftax.distribution.processes import is_main
 from graftax.training.callbacks.callback import Callback, Logs
 
@@ -128,13 +129,11 @@ def _name(error: Exception, function: Callable[..., None], args: tuple[Any, ...]
 def _takes_logs(hook: Callable[..., None], default: Callable[..., None]) -> Callable[..., None]:
     """The hook, if it can be called as it will be."""
     wanted = list(inspect.signature(default).parameters)[1:]
-    try:
-        inspect.signature(hook).bind(*wanted[:-1], logs=None)
-    except TypeError:
-        name = f"{getattr(hook, '__qualname__', hook)}"
+    if (found := misfit(hook, len(wanted) - 1, ["logs"])) is not None:
+        owner = getattr(hook, "__qualname__", "").rpartition(".")[0]
         raise ArgumentTypeError(
-            f"the hook {name}{inspect.signature(hook)}",
+            f"the hook {f'{owner}.' if owner else ''}{found.shown}",
             f"it is called with {', '.join(wanted)}",
             f"def {default.__name__}(self, {', '.join([*wanted[:-1], 'logs=None'])})",
-        ) from None
+        )
     return hook

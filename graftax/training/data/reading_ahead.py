@@ -58,7 +58,7 @@ class Prefetched(Wrapper):
         return _read_ahead(iter(self._batches), self._size)
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("get_state", "set_state"):  # what tells, and sets, which pass comes next
+        if name in ("get_state", "set_state", "row_order"):  # what tells, and sets, the order of passes
             return getattr(self._batches, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
 

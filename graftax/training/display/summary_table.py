@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from graftax.core import user_line
 from graftax.core.errors import ArgumentTypeError, GraftaxError, NotBuiltError
 from graftax.layers.building import is_built, unbuilt_below
 from graftax.layers.layer import Layer
@@ -112,17 +113,22 @@ def summarize(model: Layer) -> str:
 
 
 def count_params(model: Layer) -> int:
-    """Return the number of elements of all weights.
+    """Return the number of elements of all weights; warn of layers that no call of a built model has used.
 
     Raises:
-        NotBuiltError: a layer is not built.
+        NotBuiltError: the model is not built.
     """
     if unbuilt := unbuilt_below(model):
-        raise NotBuiltError(
-            f"count_params() of {type(model).__name__}, of which "
-            f"{unbuilt[0]._gx_path or unbuilt[0].name!r} is not built",
-            "its weights are made at the first call",
-            "call it on an example first: model(x[:1])",
+        first = unbuilt[0]._gx_path or unbuilt[0].name
+        if not is_built(model):
+            raise NotBuiltError(
+                f"count_params() of {type(model).__name__}, of which {first!r} is not built",
+                "its weights are made at the first call",
+                "call it on an example first: model(x[:1])",
+            )
+        user_line.warn(
+            f"count_params() of {type(model).__name__} counts nothing for {first!r}: no call has used it, so that it "
+            "has no weights"
         )
     return sum(v.size for v in model.variables if v.role in ("weight", "state"))
 

@@ -136,6 +136,11 @@ class IterableSource:
             self._stream = itertools.chain([first], self._batches)
         return self._host_batch(first)
 
+    def row_order(self) -> list[int] | None:
+        """The numbers of the rows as the batches of the last pass had them, if that is another order than theirs."""
+        tell = getattr(self._batches, "row_order", None)
+        return None if tell is None else list(tell())
+
     def get_state(self, index: int = 0) -> dict[str, Any]:
         """Where the loader stands after so many batches of the epoch, as it says itself, or how many were read."""
         ahead = self._places[-1][0] - index if self._places and index else 0
