@@ -4,12 +4,6 @@ from __future__ import annotations
 
 _IMAGES = "a Layer of your own over ops.image, or albumentations and torchvision.transforms in the loader of the data"
 _PADDED = 'graftax.layers.Conv2D(..., padding="reflect") or "circular"; ops.pad(x, widths, mode) by itself'
-_LAZY = ", which finds the size of its input at the first call"
-
-
-def _by_axes(torch: str, here: str) -> dict[str, str]:
-    """Return answers for a layer of torch in one, two and three dimensions."""
-    return {f"{torch}{n}d": f"graftax.layers.{here.format(n)}" for n in (1, 2, 3)}
 
 
 LAYERS: dict[str, str] = {
@@ -21,18 +15,45 @@ LAYERS: dict[str, str] = {
         ).split(),
         _IMAGES,
     ),
-    **_by_axes("AdaptiveAvgPool", "AdaptiveAveragePooling{}D(output_size)"),
-    **_by_axes("AdaptiveMaxPool", "AdaptiveMaxPooling{}D(output_size)"),
-    **_by_axes("ConvTranspose", "Conv{}DTranspose(filters, kernel_size)"),
-    **_by_axes("LazyConv", "Conv{}D(filters, kernel_size)" + _LAZY),
-    **_by_axes("LazyConvTranspose", "Conv{}DTranspose(filters, kernel_size)" + _LAZY),
-    **_by_axes("LazyBatchNorm", "BatchNormalization()"),
-    **_by_axes("InstanceNorm", "InstanceNormalization()"),
-    **_by_axes("LazyInstanceNorm", "InstanceNormalization()"),
-    **_by_axes("ZeroPad", "ZeroPadding{}D(padding)"),
-    **_by_axes("Dropout", "SpatialDropout{}D(rate)"),
-    **{f"Convolution{n}DTranspose": f"graftax.layers.Conv{n}DTranspose" for n in (1, 2, 3)},
-    **{f"SeparableConvolution{n}D": f"graftax.layers.SeparableConv{n}D" for n in (1, 2)},
+    "AdaptiveAvgPool1d": "graftax.layers.AdaptiveAveragePooling1D(output_size)",
+    "AdaptiveMaxPool1d": "graftax.layers.AdaptiveMaxPooling1D(output_size)",
+    "ConvTranspose1d": "graftax.layers.Conv1DTranspose(filters, kernel_size)",
+    "LazyConvTranspose1d": "graftax.layers.Conv1DTranspose(filters, kernel_size)",
+    "Convolution1DTranspose": "graftax.layers.Conv1DTranspose(filters, kernel_size)",
+    "LazyConv1d": "graftax.layers.Conv1D(filters, kernel_size)",
+    "ZeroPad1d": "graftax.layers.ZeroPadding1D(padding)",
+    "Dropout1d": "graftax.layers.SpatialDropout1D(rate)",
+    "MaxUnpool1d": "graftax.layers.UpSampling1D(size)",
+    "LPPool1d": "(graftax.layers.AveragePooling1D(size)(x**p) * size**1) ** (1 / p)",
+    "AdaptiveAvgPool2d": "graftax.layers.AdaptiveAveragePooling2D(output_size)",
+    "AdaptiveMaxPool2d": "graftax.layers.AdaptiveMaxPooling2D(output_size)",
+    "FractionalMaxPool2d": "graftax.layers.AdaptiveMaxPooling2D(output_size)",
+    "ConvTranspose2d": "graftax.layers.Conv2DTranspose(filters, kernel_size)",
+    "LazyConvTranspose2d": "graftax.layers.Conv2DTranspose(filters, kernel_size)",
+    "Convolution2DTranspose": "graftax.layers.Conv2DTranspose(filters, kernel_size)",
+    "LazyConv2d": "graftax.layers.Conv2D(filters, kernel_size)",
+    "ZeroPad2d": "graftax.layers.ZeroPadding2D(padding)",
+    "Dropout2d": "graftax.layers.SpatialDropout2D(rate)",
+    "MaxUnpool2d": "graftax.layers.UpSampling2D(size)",
+    "LPPool2d": "(graftax.layers.AveragePooling2D(size)(x**p) * size**2) ** (1 / p)",
+    "AdaptiveAvgPool3d": "graftax.layers.AdaptiveAveragePooling3D(output_size)",
+    "AdaptiveMaxPool3d": "graftax.layers.AdaptiveMaxPooling3D(output_size)",
+    "FractionalMaxPool3d": "graftax.layers.AdaptiveMaxPooling3D(output_size)",
+    "ConvTranspose3d": "graftax.layers.Conv3DTranspose(filters, kernel_size)",
+    "LazyConvTranspose3d": "graftax.layers.Conv3DTranspose(filters, kernel_size)",
+    "Convolution3DTranspose": "graftax.layers.Conv3DTranspose(filters, kernel_size)",
+    "LazyConv3d": "graftax.layers.Conv3D(filters, kernel_size)",
+    "ZeroPad3d": "graftax.layers.ZeroPadding3D(padding)",
+    "Dropout3d": "graftax.layers.SpatialDropout3D(rate)",
+    "MaxUnpool3d": "graftax.layers.UpSampling3D(size)",
+    "LPPool3d": "(graftax.layers.AveragePooling3D(size)(x**p) * size**3) ** (1 / p)",
+    "SeparableConvolution1D": "graftax.layers.SeparableConv1D(filters, kernel_size)",
+    "SeparableConvolution2D": "graftax.layers.SeparableConv2D(filters, kernel_size)",
+    **dict.fromkeys(("LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d"), "graftax.layers.BatchNormalization()"),
+    **dict.fromkeys(
+        "InstanceNorm1d InstanceNorm2d InstanceNorm3d LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d".split(),
+        "graftax.layers.InstanceNormalization()",
+    ),
     **{f"{kind}Pad{n}d": _PADDED for kind in ("Reflection", "Circular", "Replication") for n in (1, 2, 3)},
     **{f"ConstantPad{n}d": "ops.pad(x, widths, constant_values=value)" for n in (1, 2, 3)},
     **{
@@ -45,9 +66,6 @@ LAYERS: dict[str, str] = {
         "graftax.layers.GroupNormalization(groups); or x / (1 + 1e-4 / 5 * ops.reshape(ops.sum_pool(ops.reshape(x * x, "
         '(-1, channels, 1)), 5, 1, "same"), x.shape)) ** 0.75',
     ),
-    **{f"MaxUnpool{n}d": f"graftax.layers.UpSampling{n}D(size)" for n in (1, 2, 3)},
-    **{f"LPPool{n}d": f"(graftax.layers.AveragePooling{n}D(size)(x**p) * size**{n}) ** (1 / p)" for n in (1, 2, 3)},
-    **{f"FractionalMaxPool{n}d": f"graftax.layers.AdaptiveMaxPooling{n}D(output_size)" for n in (2, 3)},
     "Upsample": "graftax.layers.UpSampling2D(size), or graftax.layers.Resizing(height, width)",
     "UpsamplingBilinear2d": 'graftax.layers.UpSampling2D(size, interpolation="bilinear")',
     "UpsamplingNearest2d": "graftax.layers.UpSampling2D(size)",

@@ -134,7 +134,7 @@ class Attention(Layer):
     def _check(self, given: object) -> None:
         if shapes.is_shape(given):
             raise ArgumentTypeError(
-                f"one array of shape {tuple(given)}",
+                f"one array of shape {given}",
                 "attention takes a query and values, and keys where these are others, in one list",
                 f"{self.name}([x, x]) for attention of x to itself, {self.name}([query, value]) else; "
                 "MultiHeadAttention(...)(query, value) for one with projections",
