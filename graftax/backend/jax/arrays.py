@@ -261,6 +261,8 @@ class JaxArrays:
 def _owned(values: object) -> Any:
     if isinstance(values, (list, tuple)):
         return list(map(_owned, values))
+    if free_sizes.is_free(values):
+        return jnp.asarray(values)
     if (unfit := no_plain_numbers(values)) is not None:
         raise unfit
     return owned(values) if isinstance(values, np.ndarray) else values
@@ -269,7 +271,7 @@ def _owned(values: object) -> Any:
 def _holds_arrays(values: object) -> bool:
     if isinstance(values, (list, tuple)):
         return any(map(_holds_arrays, values))
-    return isinstance(values, jax.Array)
+    return isinstance(values, jax.Array) or free_sizes.is_free(values)
 
 
 def _lowest(dtype: Any) -> Any:
