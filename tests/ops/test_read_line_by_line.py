@@ -110,3 +110,16 @@ def test_the_slope_of_a_deviation_of_equal_values_is_0() -> None:
         slope = gx.grad(lambda x, op=op: op(x))(ops.asarray([2.0, 2.0, 2.0]))
         assert np.asarray(slope).tolist() == [0.0, 0.0, 0.0]
     assert float(ops.std(ops.asarray([1.0, 3.0]))) == 1.0
+
+
+def test_a_mask_value_of_another_kind_than_the_tokens_is_refused() -> None:
+    for mask, tokens in ((0, ["a", "0"]), ("0", [0, 1])):
+        with pytest.raises(gx.errors.ArgumentTypeError, match="nothing would be masked"):
+            layers.Hashing(3, mask_value=mask)(tokens)
+    assert np.asarray(layers.Hashing(3, mask_value="0")(["a", "0"]))[1] == 0
+
+
+def test_as_many_columns_as_bins_were_asked_for() -> None:
+    layer = layers.Discretization(num_bins=4, output_mode="one_hot")
+    layer.adapt(np.array([1.0, 1.0, 1.0, 2.0]))
+    assert layer(np.array([[0.0], [2.0]], "float32")).shape == (2, 4)
