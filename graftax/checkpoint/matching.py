@@ -6,14 +6,13 @@ The result is a `Match`: which value goes where, and everything that does not fi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
 from typing import Any
 
 from graftax.checkpoint.expressions import has_inverse, receiving_place
 from graftax.checkpoint.former_names import with_names_of_now
 from graftax.checkpoint.graph import Graph, Place, all_of, leaves_of
 from graftax.checkpoint.index import Edge, Index, Kind
-from graftax.checkpoint.paths import STATE, joined, node_paths
+from graftax.checkpoint.paths import STATE, NodePaths, joined
 from graftax.checkpoint.renames import Renames, no_such_path
 from graftax.checkpoint.report import Conflict, Unshared
 from graftax.checkpoint.session import misfit
@@ -59,13 +58,17 @@ class Match:
         self.bereft: dict[Place, str] = {}  # what lost its value to another place, and the entry of map= that says so
         self.asked: set[str] = set()  # roots of which something was asked for
         self._seen: set[str] = set()  # roots that have something to choose
+        if graph.narrow is not None:
+            self._seen |= graph.narrow.with_leaves
         self._deliberate: set[Place] = set()
         self._blamed: set[Place] = set()
         self._receivers: dict[Place, Place] = {}  # parts of expressions, and what takes the value of the whole
         self._strangers: list[tuple[Place, int]] = []  # nodes that are of another kind than what the program has there
         self._leftovers: list[tuple[Place, Edge, int, str]] = []
         self._choice: dict[Place, bool] = {}
-        self.renames = Renames(index, graph, self.paths if renames else {}, renames)
+        self.paths: Mapping[int, str] = NodePaths(index)
+        """Checkpoint paths of nodes."""
+        self.renames = Renames(index, graph, self.paths, renames)
         self.mapped = self.renames.later
         self.conflicts += self.renames.conflicts
         self._walk()
@@ -73,11 +76,6 @@ class Match:
         self._check_renames()
         self._leave_over()
         self.unshared = self._unshared()
-
-    @cached_property
-    def paths(self) -> dict[int, str]:
-        """Checkpoint paths of nodes."""
-        return node_paths(self.index)
 
     def wanted(self, spot: Spot) -> bool:
         """True if it is part of what was asked for."""
@@ -137,6 +135,8 @@ class Match:
                         self._bereave(child, lost[edge])
                 for edge, below in edges.items():
                     child_here = place.edges.get(edge)
+                    if child_here is None and not self.graph.may_hold(place, edge):
+                        continue
                     if child_here is None or (mapped and mapped.get(child_here, below) != below):
                         self._leftovers.append((place, edge, below, joined(place.path, edge)))
             level = deeper

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import weakref
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from graftax.backend.host import host_dtype
@@ -55,7 +55,7 @@ class Session:
     def __init__(
         self,
         index: Index,
-        paths: dict[int, str],
+        paths: Mapping[int, str],
         mapped: dict[str, int],
         given_away: Collection[tuple[int | None, Edge]],
         cast: str,

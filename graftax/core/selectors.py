@@ -15,7 +15,7 @@ from difflib import get_close_matches
 from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from graftax.core.errors import SelectorError
-from graftax.core.globs import Glob
+from graftax.core.globs import FOREIGN_WILDCARDS, Glob
 from graftax.core.roles import ROLES, named_role, prefixed
 from graftax.core.short_traceback import door
 from graftax.core.spellings import above, spellings, wholes
@@ -362,6 +362,8 @@ def nothing_matched(
         reason = _REASONS[selector.kind].format(selector.text)
     elif selector.kind == "glob" and selector.test.text in ROLES:
         reason = f"a word alone is a path, and {reason}"
+    elif selector.kind == "glob" and FOREIGN_WILDCARDS.search(selector.test.text):
+        reason = f"only * and ** stand for other characters, and {reason}"
     return SelectorError(
         f"{what} {selector.text}{inside} matches none of {len(known)} variables",
         reason,

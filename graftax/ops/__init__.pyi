@@ -535,8 +535,8 @@ def cross(x: ArrayLike, y: ArrayLike) -> Array:
 def tensordot(x: ArrayLike, y: ArrayLike, axes: int | Sequence[int] | Sequence[Sequence[int]] | None = 2) -> Array:
     """Product over several axes."""
 
-def trace(x: ArrayLike, offset: int = 0) -> Array:
-    """Sum of the offset-th diagonal of the first two axes."""
+def trace(x: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
+    """Sum of the offset-th diagonals of two axes."""
 
 def einsum(subscripts: str, *operands: ArrayLike) -> Array:
     """Sum of products as written in the subscripts, such as 'bij,bjk->bik'."""

@@ -90,7 +90,11 @@ class FirstStep:
             first = str(error).partition("\n")[0]
             self._told = f"fit called the model on x to build it before train_step, and that failed: {first:.200}"
         else:
-            self._told = f"fit built the model before train_step by a call on x, {describe_call((x,), {})}"
+            given = describe_call((x,), {})
+            self._told = (
+                f"fit built the model before train_step by a call on x, {given}; where train_step calls its parts on "
+                "something else, call them on an example of that before fit"
+            )
 
     def _trace(self, run: CompiledFunction[..., Any], given: object) -> None:
         known = len(self._model.variables) if self._builds else 0

@@ -65,6 +65,9 @@ class SeedGenerator(Module):
         """Make the state: without a seed, from the path that the generator has now."""
         self.build()
 
+    def _gx_lacks_state(self) -> bool:
+        return "state" not in self.__dict__
+
     def build(self) -> Variable:
         """Make the state, if there is none yet, and return it."""
         if "state" not in self.__dict__:

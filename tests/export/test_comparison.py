@@ -10,7 +10,7 @@ import graftax as gx
 from graftax.core.errors import ExportError, ExportMismatch
 from graftax.export import Signature, Spec
 from graftax.export.comparison import difference
-from graftax.export.run import holds
+from graftax.export.run import size_of
 from graftax.export.trial_inputs import made_up, trial_specs
 from graftax.export.trial_sizes import trial_sizes, trials_of_sizes
 from tests.export.artefacts import net, numbers
@@ -117,7 +117,7 @@ def test_sizes_to_try_fulfil_constraints() -> None:
 def test_every_free_size_is_tried_at_two_values_that_fit(constraints: list[str], starts: tuple[int, int]) -> None:
     signature = Signature(lambda x: x, Spec("batch h w"), constraints=constraints)
     found = trials_of_sizes(signature, *starts)
-    assert all(holds(one, values) for one in constraints for values in found)
+    assert all(size_of(one, values) for one in constraints for values in found)
     values = {name: {one[name] for one in found} for name in signature.free}
     assert [name for name, some in values.items() if len(some) == 1] == (["w"] if constraints == ["w == 8"] else [])
     if constraints == ["h >= 8"]:

@@ -12,6 +12,7 @@ from graftax.optimizers.arguments.kinds import POSITIVE, Checked, Kinds
 from graftax.optimizers.around import AroundOptimizer
 from graftax.optimizers.engine.gradients import Variables, flat_variables
 from graftax.optimizers.engine.numbers import cast_to
+from graftax.optimizers.engine.total import total
 from graftax.optimizers.minimizer import check_loss_fn
 from graftax.optimizers.optimizer import Optimizer
 from graftax.variables.state import storage
@@ -66,7 +67,7 @@ class SAM(AroundOptimizer, Checked):
         (_, found), gradients = self.optimizer.value_and_scaled_grad(loss_fn, trainable, has_aux)
         wide = "float64" if any(v.dtype == "float64" for v in trainable) else "float32"
         squares = [ops.sum(cast_to(g, wide) ** 2) for g in gradients]
-        norm = ops.sqrt(ops.sum(ops.stack(squares)))
+        norm = ops.sqrt(total(squares))
         factor = ops.where(norm > 0, self.radius / ops.where(norm > 0, norm, ops.ones_like(norm)), norm)
         before = [variable._gx_stored for variable in trainable]
         try:
