@@ -48,7 +48,7 @@ def std(a: Arrays, x: Array, axis: int | tuple[int, ...] | None, ddof: int, keep
 
 def root(a: Arrays, squares: Array) -> Any:
     """Return the root of what is not negative, with a slope of 0 at 0, where that of a root is infinite."""
-    flat = squares == 0
+    flat = a.numpy.equal(squares, 0)
     return a.numpy.where(flat, 0, a.numpy.sqrt(a.numpy.where(flat, 1, squares)))
 
 
