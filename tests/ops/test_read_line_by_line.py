@@ -123,3 +123,12 @@ def test_as_many_columns_as_bins_were_asked_for() -> None:
     layer = layers.Discretization(num_bins=4, output_mode="one_hot")
     layer.adapt(np.array([1.0, 1.0, 1.0, 2.0]))
     assert layer(np.array([[0.0], [2.0]], "float32")).shape == (2, 4)
+
+
+def test_scores_are_no_labels() -> None:
+    labels = np.array([0, 1, 1])
+    metric = gx.metrics.IoU(2, sparse_y_pred=True)
+    with pytest.raises(gx.errors.ArgumentError, match="with the label 0.9"):
+        metric.update(labels, np.array([0.0, 0.9, 1.0], "float32"))
+    metric.update(labels.astype("float32"), np.array([0.0, 1.0, 1.0], "float32"))
+    assert float(metric.result()) == 1.0
