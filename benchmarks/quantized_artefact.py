@@ -24,7 +24,7 @@ MARKS = ("<!-- begin: what python -m benchmarks.quantized_artefact prints -->", 
 
 
 def forms(net: Net, folder: Path) -> Iterator[tuple[str, int, Any, np.ndarray]]:
-    """The forms of a net: name, bytes on the disk, the program, and what the net gives before anything more is rounded."""
+    """The forms of a net: name, bytes on the disk, program, and what the net gives before anything more is rounded."""
     known, rows = net.inputs[:-64], net.inputs[-64:]
 
     def saved(model: gx.Model, name: str) -> tuple[int, list[Any]]:

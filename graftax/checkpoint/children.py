@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from graftax.checkpoint.index import Edge
-from graftax.variables.graph.module import Module, Node, items_of
+from graftax.variables.graph.module import Module, Node, items_of, walk
 
 
 def children_of(thing: object) -> Iterator[tuple[Edge, Any]]:
@@ -27,3 +27,14 @@ def keeps_state(module: Module) -> bool:
 def keeps_slots(module: Module) -> bool:
     """True if the Module may have slots for Variables."""
     return type(module)._gx_slot_records is not Module._gx_slot_records
+
+
+def settle(thing: Any, seen: set[int]) -> None:
+    """Let Modules make what they make when they are asked, and take in what nobody owns, such as what was appended."""
+    if isinstance(thing, Module):
+        for _ in walk(thing):  # both happen on the way
+            pass
+    elif isinstance(thing, list | tuple | dict) and id(thing) not in seen:
+        seen.add(id(thing))
+        for _, child in items_of(thing):
+            settle(child, seen)

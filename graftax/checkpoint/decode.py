@@ -4,7 +4,7 @@ The bytes that restoring may allocate can therefore never exceed the bytes on di
 those decoded alone, see `decode_lazily`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from graftax.checkpoint import values
@@ -217,7 +217,7 @@ def _tensors(raw: list[Any], arrays: ArrayDecoder) -> tuple[TensorRecord, ...]:
     return tensors
 
 
-def check_placement(files: tuple[FileRecord, ...], tensors: tuple[TensorRecord, ...]) -> None:
+def check_placement(files: Sequence[FileRecord], tensors: Sequence[TensorRecord]) -> None:
     """Raise unless the chunks of each file fill its data area without hole or overlap.
 
     Holes are legal in the files of other checkpoints.

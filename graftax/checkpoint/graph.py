@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
-from graftax.checkpoint.children import children_of, keeps_state
+from graftax.checkpoint.children import children_of, keeps_state, settle
 from graftax.checkpoint.index import Edge, Kind
 from graftax.checkpoint.outline import Narrow
 from graftax.checkpoint.paths import STATE, escaped, joined, slot_path
@@ -13,7 +13,7 @@ from graftax.checkpoint.subset import RANDOM, Spot
 from graftax.core.errors import ArgumentError, ArgumentTypeError, UnsupportedValue
 from graftax.core.typedefs import VariableLike
 from graftax.reparam.adapted import adapter_of
-from graftax.variables.graph.module import Module, Node, items_of, walk
+from graftax.variables.graph.module import Module, Node
 from graftax.variables.random_state import RandomState
 from graftax.variables.variable import Variable
 
@@ -110,7 +110,7 @@ class Graph:
             if narrow is not None and id(thing) not in narrow.kept:
                 continue
             if settles and narrow is None:
-                _settle(thing, set())
+                settle(thing, set())
             self.roots[name] = self._place(thing, escaped(name), level)
         while level:
             deeper: list[Place] = []
@@ -163,6 +163,11 @@ class Graph:
                     name = variable.path if variable is not None else record.variable.path
                     slot = Place(record.slot, Kind.VARIABLE, slot_path(optimizer.path, record.name, name))
                 yield SlotPlace(optimizer, record.name, variable, slot)
+
+    def path_of(self, module: Module | None) -> str:
+        """The path of a Module; empty if it is not in the graph."""
+        place = self._known.get(id(module))
+        return "" if place is None else place.path
 
     def may_hold(self, place: Place, edge: Edge) -> bool:
         """False if what is under an edge is outside of the part that is looked at."""
@@ -238,13 +243,3 @@ def _kind(thing: Any) -> Kind:
     if isinstance(thing, tuple) and not hasattr(thing, "_fields"):
         return Kind.TUPLE
     return Kind.OBJECT  # a Module, or a named tuple, whose edges are names, too
-
-
-def _settle(thing: Any, seen: set[int]) -> None:
-    if isinstance(thing, Module):
-        for _ in walk(thing):  # on the way, what nobody owns is taken in
-            pass
-    elif isinstance(thing, list | tuple | dict) and id(thing) not in seen:
-        seen.add(id(thing))
-        for _, child in items_of(thing):
-            _settle(child, seen)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, TypeVar, overload
 
 from graftax.checkpoint import values
@@ -39,6 +39,16 @@ class LazyRecords(Sequence[T], Generic[T]):
             raw = values.unpack(self._body[self._places[index] : self._places[index + 1]])
             known = self._known[index] = self._made(raw, index)
         return known
+
+    def __iter__(self) -> Iterator[T]:
+        for i, raw in enumerate(self.raw()):
+            if i not in self._known:
+                self._known[i] = self._made(raw, i)
+            yield self._known[i]
+
+    def raw(self) -> Iterator[Any]:
+        """Yield what msgpack gives for each record, unchecked."""
+        return values.unpack_stream(self._body[self._places[0] : self._places[-1]])
 
     def __len__(self) -> int:
         return len(self._places) - 1

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from signal import SIGTERM
 from typing import Any
 
+from graftax.checkpoint.awaited import Awaited
 from graftax.checkpoint.background import Background
 from graftax.checkpoint.checkpoint import Checkpoint
 from graftax.checkpoint.delete import delete
@@ -33,12 +34,13 @@ _NAME = re.compile(r"step-(0|[1-9][0-9]{0,18})", re.ASCII)
 _LATEST = "which checkpoint is the latest"
 
 
-class CheckpointManager:
+class CheckpointManager(Awaited):
     """The checkpoints of a run: ``directory/step-100``, ``directory/step-200`` and so on.
 
     There is no list of them besides the folder itself, so that it can be moved, copied, or cleared by hand. What dead
     processes left in it is swept when the manager is made. A checkpoint goes only after a newer one is durable, and
     never if another refers to it. With several processes all make one, and the same calls; process 0 sweeps and prunes.
+    As a ``with`` block it waits at the end for the save beside the program, and raises if that has failed.
 
     Args:
         directory: The folder, or the URL of one; made at the first save.

@@ -42,6 +42,7 @@ class Match:
     ) -> None:
         self.index = index
         self.graph = graph
+        self.slots = index.slots  # those that may be meant
         self.mode = mode
         self.subset = subset
         self._cast = cast
@@ -238,7 +239,7 @@ class Match:
         for path, place in self.renames.named.items():
             here = [leaf for leaf in all_of(place) if leaf.kind.is_leaf or leaf in self.candidates]
             later = self._leaves_below(self.renames.places[place], place.path)  # of a layer that is not built
-            spots = (saved_spot(self.index, leaf, below, place.module) for below, leaf in later)
+            spots = (self._spot(leaf, below, self._holder_of(below, place)) for below, leaf in later)
             if not any(self.has(leaf) for leaf in here) and (here or not any(self.wanted(spot) for spot in spots)):
                 raise ArgumentError(
                     f"map= names {path!r}, which only= or skip= leaves out",
@@ -272,10 +273,17 @@ class Match:
     def _leaves_left(self, node: int, path: str, used: set[int], owner: Module | None) -> Iterator[tuple[str, int]]:
         """The leaves below that were asked for and that nothing took; all of them are there to be selected."""
         for leaf_path, leaf in self._leaves_below(node, path):
-            spot = saved_spot(self.index, leaf, leaf_path, owner)
+            spot = self._spot(leaf, leaf_path, owner)
             self.absent.setdefault(leaf, spot)
             if self.wanted(spot) and leaf not in used and leaf_path not in self.awaited:
                 yield leaf_path, leaf
+
+    def _spot(self, leaf: int, path: str, owner: Module | None) -> Spot:
+        return saved_spot(self.index, leaf, path, owner, self.graph.path_of(owner))
+
+    def _holder_of(self, path: str, place: Place) -> Module | None:
+        above = self.graph.parent_of(path)
+        return (above[0] if above is not None else place).module
 
     def _waits(self, place: Place, edge: Edge) -> bool:
         thing = place.thing

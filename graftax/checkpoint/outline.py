@@ -6,7 +6,7 @@ from the roots, and who else does; so it can say which objects matter for what s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from graftax.checkpoint.children import children_of, keeps_slots, keeps_state
@@ -45,13 +45,13 @@ class Outline:
     Args:
         roots: Names and objects.
 
-    ``is_plain`` is False if something is to be done first, such as taking in what was appended to a list, or if there
-    is something that `Graph` refuses.
+    ``is_settled`` is False if Modules would make something when they are asked, or take in what nobody owns;
+    ``is_plain`` is False if there are keys that `Graph` may refuse.
     """
 
     def __init__(self, roots: Mapping[str, Any]) -> None:
         self.roots = roots
-        self.is_plain = True
+        self.is_settled = self.is_plain = True
         self.holders: dict[int, list[Any]] = {id(thing): [] for thing in roots.values()}
         self.with_leaves: set[str] = set()
         kinds = _Kinds()
@@ -68,7 +68,7 @@ class Outline:
                     skip = ignored(type(thing))
                     held: Iterable[Any] = [v for name, v in list(thing.__dict__.items()) if name not in skip]
                     if _lacks_state(thing):
-                        self.is_plain = False
+                        self.is_settled = False
                     if keeps_state(thing):
                         self.with_leaves.add(root)
                 elif isinstance(thing, dict):
@@ -90,12 +90,12 @@ class Outline:
                     else:
                         deeper.append((value, module, root))
                     if kind != _CONTAINER and module is not None and _is_nobodys(value, module):
-                        self.is_plain = False
+                        self.is_settled = False
             level = deeper
 
     def narrowed(self, heads: Heads) -> Narrow | None:
         """Return the part that paths with these heads may be in; None if that is no small part, or a special one."""
-        if not self.is_plain:
+        if not (self.is_settled and self.is_plain):
             return None
         narrow = Narrow()
         inside, above = self._followed(heads, narrow.ways)

@@ -9,8 +9,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from graftax.backend.rendezvous import several
+from graftax.checkpoint.children import settle
 from graftax.checkpoint.graph import Graph, Root
 from graftax.checkpoint.index import Index
+from graftax.checkpoint.lazy_records import LazyRecords
 from graftax.checkpoint.matching import Match
 from graftax.checkpoint.outline import Narrow, Outline
 from graftax.checkpoint.subset import Subset
@@ -20,16 +22,21 @@ _FEWEST = 512  # nodes of an index that is not decoded as a whole: that takes so
 _PART = 4  # how many times as many it has as the program
 
 
-class NotThatEasy(Exception):  # noqa: N818 - nobody outside sees it
+class NotThatEasy(Exception):
     """The whole is to be looked at."""
 
 
 def narrowed(roots: Mapping[str, Root], subset: Subset, renames: Mapping[str, str]) -> Narrow | None:
-    """The part of a program that a restore is about; None if that is all, or if `map` may bring values from anywhere."""
+    """The part of a program that a restore is about; None if that is all, or if values may come from anywhere."""
     heads = subset.heads
     if heads is None or renames or several() is not None:
         return None
-    return Outline(roots).narrowed(heads)
+    outline = Outline(roots)
+    if not outline.is_settled:
+        for thing in roots.values():
+            settle(thing, set())
+        outline = Outline(roots)
+    return outline.narrowed(heads)
 
 
 def is_small_part(graph: Graph, index: Index, renames: Mapping[str, str]) -> bool:
@@ -56,5 +63,13 @@ def of_part(graph: Graph, is_lazy: bool) -> Iterator[Callable[[Match], None]]:
 
 
 def _check_slots(match: Match) -> None:
-    if any(record.optimizer in match.objects for record in match.index.slots):
+    if match.index.slots and not match.objects.keys().isdisjoint(_optimizers(match.index)):
         raise NotThatEasy
+    match.slots = ()
+
+
+def _optimizers(index: Index) -> set[int]:
+    """The nodes of the optimizers that have slots; where slots are decoded lazily, nothing else is looked at."""
+    if not isinstance(index.slots, LazyRecords):
+        return {slot.optimizer for slot in index.slots}
+    return {raw[0] for raw in index.slots.raw() if type(raw) is list and raw and type(raw[0]) is int}

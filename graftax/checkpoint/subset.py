@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterable
 from itertools import takewhile
 from typing import Any, NamedTuple
@@ -13,7 +14,10 @@ from graftax.variables.graph.module import Module
 
 
 class Saved(NamedTuple):
-    """A Variable of a checkpoint, as classes and predicates see it; ``owner`` is what would hold it in the program."""
+    """A Variable of a checkpoint, as classes and predicates see it; ``owner`` is what would hold it in the program.
+
+    ``owner_path`` is the path of that, of the kind that ``path`` is.
+    """
 
     path: str
     role: str
@@ -22,6 +26,13 @@ class Saved(NamedTuple):
     trainable: bool
     adapter: str | None
     owner: Module | None
+    owner_path: str = ""
+
+    def _gx_way(self) -> tuple[int | str, ...]:
+        """The edges from the outermost owner, as Variables have them."""
+        if self.owner is None or not self.path.startswith(f"{self.owner_path}/"):
+            return ()
+        return (*self.owner._gx_way(), *self.path[len(self.owner_path) + 1 :].split("/"))
 
 
 class Spot(NamedTuple):
@@ -44,8 +55,8 @@ RANDOM = "gx.random"
 RANDOM_SPOT = Spot(RANDOM, "seed")
 
 
-def saved_spot(index: Index, node: int, path: str, owner: Module | None = None) -> Spot:
-    """The spot of a leaf of a checkpoint."""
+def saved_spot(index: Index, node: int, path: str, owner: Module | None = None, owner_path: str = "") -> Spot:
+    """The spot of a leaf of a checkpoint; the rest as in `Saved`."""
     record = index.nodes[node]
     if record.kind is not Kind.VARIABLE:
         return Spot(path, "")
@@ -54,7 +65,7 @@ def saved_spot(index: Index, node: int, path: str, owner: Module | None = None) 
     if tensor is None:
         return Spot(path, role)
     array = index.tensors[tensor]
-    return Spot(path, role, Saved(path, role, array.shape, array.dtype, trainable, adapter, owner))
+    return Spot(path, role, Saved(path, role, array.shape, array.dtype, trainable, adapter, owner, owner_path))
 
 
 class Subset:
@@ -75,6 +86,17 @@ class Subset:
     def again(self) -> Subset:
         """The same, of which nothing has been tested."""
         return Subset(*self._given)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Subset, self._given
+
+    def can_be_pickled(self) -> bool:
+        """False if a selector is a function without a name, or the like."""
+        try:
+            pickle.dumps(self._given)
+        except Exception:  # noqa: BLE001 - of many kinds, as the things that cannot be
+            return False
+        return True
 
     @property
     def is_all(self) -> bool:

@@ -179,6 +179,24 @@ def unpack_lazily(data: bytes | memoryview, lists: Collection[str]) -> tuple[dic
     return _Decoder().unpack_lazily(data, lists)
 
 
+def unpack_stream(data: bytes | memoryview) -> Iterator[Any]:
+    """Decode msgpack values that follow one another.
+
+    Raises:
+        CorruptMetadata: they are not what `pack` writes.
+        LimitExceeded: they are nested too deep.
+    """
+    decoder = _Decoder()
+    stream = msgpack.Unpacker(max_buffer_size=max(len(data), 1), **decoder.options())
+    stream.feed(data)
+    try:
+        yield from stream
+    except CorruptMetadata:
+        raise
+    except (ValueError, TypeError, RecursionError) as error:
+        raise _no_msgpack(error) from error
+
+
 class _Decoder:
     """One decoding; counts how deep extensions lie in one another, since each level takes its own C stack."""
 

@@ -125,3 +125,7 @@ def _as_stored(artefact: run.Artefact, path: str, value: Any, place: Reparam) ->
     for variable, part in zip(variables, parts, strict=True):
         variable.assign(np.array(part))
     return True
+
+
+def _roots(artefact: run.Artefact) -> list[str]:
+    return list(dict.fromkeys(path.partition("/")[0] for path in artefact.values))

@@ -1062,6 +1062,15 @@ def ctc_loss(
 ) -> Array:
     """Compute minus the logarithm of the probability of labels, over all ways to align them with steps; inf if none is."""
 
+def ctc_decode(
+    logits: ArrayLike,
+    logit_lengths: ArrayLike | None = None,
+    blank: int = 0,
+    beam_width: int | None = None,
+    top_paths: int = 1,
+) -> Array:
+    """Find the likeliest labels of sequences: those of the best alignment, or by beam search; -1 behind their end."""
+
 absolute = abs
 amax = max
 amin = min

@@ -47,8 +47,8 @@ def as_arrays(data: Any, name: str) -> Any:
         DataError: something in it is no array of numbers, or rows of numbers differ in their length.
         ArgumentTypeError: something in it is a masked or a structured array of NumPy.
     """
-    if data is None:
-        return None
+    if data is None or _is_ready(data):
+        return data
     if isinstance(data, list | tuple) and data and is_numbers(data):
         try:
             return _host(np.asarray(data), name)

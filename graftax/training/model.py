@@ -196,9 +196,9 @@ class Model(Described):
 
     def train_steps(self, batches: Batch) -> dict[str, Array]:
         """Run `train_step` for each row of arrays that hold several batches; return the last numbers."""
-        step = executions.begun_anew(self, self.train_step)
+        step = executions.begun_anew(self, self.train_step, "train_step")
         with undone_if_raised(self):
-            logs = scan(lambda c, batch: (c, loop.loss_first(step(batch), "train_step")), ops.zeros(()), batches)[1]
+            logs = scan(lambda c, batch: (c, step(batch)), ops.zeros(()), batches)[1]
         return {name: numbers[-1] for name, numbers in logs.items()}
 
     def test_step(self, batch: Batch) -> dict[str, Array]:

@@ -16,7 +16,7 @@ from graftax.export.trial_sizes import trial_sizes, trials_of_sizes
 from tests.export.artefacts import net, numbers
 
 
-def test_what_differs_is_told_with_place_and_numbers_and_nothing_is_left(tmp_path: Path) -> None:  # EX15
+def test_ex15_what_differs_is_told_with_place_and_numbers_and_nothing_is_left(tmp_path: Path) -> None:
     state = {"factor": 2.0}
 
     def fn(x: Any) -> Any:  # which no program can keep up with
@@ -61,7 +61,7 @@ def test_what_was_folded_is_compared_with_the_live_function(tmp_path: Path) -> N
     assert "computed at the export: model/layers/0/kernel" in str(report)
 
 
-def test_large_constants_and_checks_left_out_are_reported(tmp_path: Path) -> None:  # EX9, EX10
+def test_ex9_ex10_large_constants_and_checks_left_out_are_reported(tmp_path: Path) -> None:
     table = gx.ops.asarray(numbers(600, 600))
 
     def fn(x: Any) -> Any:

@@ -46,6 +46,8 @@ def finite_weights(sample_weight: object) -> Any:
     Raises:
         ArgumentError: a weight is nan or infinite; names its row.
     """
+    if sample_weight is None:
+        return None
     found = as_arrays(sample_weight, "sample_weight")
     for path, leaf in tree.flatten_with_paths(found):
         if leaf is not None:

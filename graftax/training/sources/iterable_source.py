@@ -7,11 +7,13 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from graftax.backend.rendezvous import several
 from graftax.core.errors import GraftaxError
 from graftax.training.batch import Batch, unpack
 from graftax.training.class_weights import ClassWeights
 from graftax.training.sources import fingerprint
 from graftax.training.sources.host_batches import Alike, host_batch
+from graftax.training.sources.lockstep import in_lockstep
 from graftax.training.sources.on_device import OnDevice, host_of
 from graftax.training.sources.wrapper import require_end, require_same_order
 
@@ -59,6 +61,12 @@ class IterableSource:
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
         """The batches of an epoch, from a batch on; fewer than ``steps``, or none, once the iterable has ended."""
+        found, others = self._of_this_process(number, start), several()
+        if others is None:
+            return found
+        return in_lockstep(found, others, number, start, self.are_local, ahead=not self.goes_on)
+
+    def _of_this_process(self, number: int, start: int) -> Iterator[Batch]:
         waiting, self._waiting = self._waiting, None
         stream = self._opened(waiting)
         behind = start if waiting is None else _behind(waiting, start, self.goes_on)

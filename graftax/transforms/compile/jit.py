@@ -109,7 +109,7 @@ class CompiledFunction(Generic[P, R]):
             last = self._last
             if last is not None and not kwargs and (out := last.run(args)) is not MISSED:
                 return cast(R, out)
-            if (frames.top is not None and self._is_a_part()) or (eagerly.count and eagerly.on()):
+            if (frames.read() and self._is_a_part()) or (eagerly.count and eagerly.on()):
                 return self._plain(args, kwargs)
             transforms = registry.current().compiling
             leaves, tree = with_masks(transforms, args, kwargs)
@@ -185,6 +185,8 @@ class CompiledFunction(Generic[P, R]):
 
     def trace(self, *args: P.args, **kwargs: P.kwargs) -> None:
         """Trace for these arguments, unless that has been done; nothing is run."""
+        if self._last is not None and not kwargs and self._last.fits(args) is not None:
+            return
         transforms = registry.current().compiling
         leaves, tree = with_masks(transforms, args, kwargs)
         key, _ = key_of(leaves, tree)

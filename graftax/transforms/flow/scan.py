@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError, ArgumentTypeError
+from graftax.core.free_sizes import is_free
 from graftax.core.short_traceback import door
 from graftax.core.static_numbers import check_known
 from graftax.core.user_functions import check_takes
@@ -170,7 +171,7 @@ def map_fn(fn: Callable[[Any], Any], xs: object) -> Any:
 
 
 def _steps(name: str, rows: Outline, length: int | None) -> int:
-    if length is not None and (type(length) is not int or length < 0):
+    if length is not None and not is_free(length) and (type(length) is not int or length < 0):
         check_known(f"{name}: length", length)
         raise ArgumentError(f"{name} got length={length!r}", "it is a number of steps", "length=10")
     if not rows.leaves:
