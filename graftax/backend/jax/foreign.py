@@ -134,7 +134,7 @@ def _slice() -> CompileError:
     return CompileError(
         "a slice x[start:stop] whose ends need the values of traced arrays",
         f"{_NO_VALUES}, and how many elements a slice takes must be known",
-        "ends that are computed from x.shape with //, as in x[:, : x.shape[1] // 2]; ops.take(x, start + ops.arange(8), "
+        "ends made of x.shape with //, as in x[:, : x.shape[1] // 2]; ops.take(x, start + ops.arange(8), "
         "axis=0) for so many elements from a place that is computed; ops.where(ops.arange(len(x)) < n, x, 0.0), which "
         "keeps the shape",
     )
