@@ -105,7 +105,7 @@ def test_sizes():
     assert str(layers.Rescaling(0.5, dtype="bfloat16")(BYTES).dtype) == "bfloat16"
 
 
-@pytest.mark.parametrize("interpolation", ["bilinear", "nearest", "bicubic", "lanczos3"])
+@pytest.mark.parametrize("interpolation", ["bilinear", "nearest", "bicubic", "lanczos3", "lanczos5"])
 def test_sizes_are_those_of_keras(keras, interpolation):
     for size in ((3, 5), (9, 12)):
         ours, theirs = (one.Resizing(*size, interpolation=interpolation) for one in (layers, keras.layers))
