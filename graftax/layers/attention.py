@@ -140,10 +140,17 @@ class Attention(Layer):
         return None if given is None else as_bool(given)
 
     def _check(self, given: object) -> None:
-        if not isinstance(given, list | tuple) or shapes.is_shape(given) or len(given) not in (2, 3):
+        if shapes.is_shape(given):
+            raise ArgumentTypeError(
+                f"one array of shape {given}",
+                "attention takes a query and values, and keys where these are others, in one list",
+                f"{self.name}([x, x]) for attention of x to itself, {self.name}([query, value]) else; "
+                "MultiHeadAttention(...)(query, value) for one with projections",
+            )
+        if not isinstance(given, list | tuple) or len(given) not in (2, 3):
             raise ArgumentTypeError(
                 "no list of arrays" if not isinstance(given, list | tuple) else f"a list of {len(given)} arrays",
-                "attention takes a query and values, and keys where these are others",
+                "attention takes a query and values, and keys where these are others, in one list",
                 f"{self.name}([query, value]); MultiHeadAttention for one with projections",
             )
         query, value, key = (tuple(shape) for shape in (given if len(given) == 3 else (*given, given[1])))
