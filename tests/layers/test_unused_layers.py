@@ -51,7 +51,9 @@ WITH_WEIGHTS = {
 }
 
 
-@pytest.mark.parametrize("name", WITHOUT_WEIGHTS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name == "Sequential" else pytest.mark.slow) for name in WITHOUT_WEIGHTS]
+)
 def test_a_layer_without_weights_does_not_stop_anything(name: str, tmp_path: Path) -> None:
     model = Model(WITHOUT_WEIGHTS[name]())
     model.build((None, 3))
@@ -64,7 +66,9 @@ def test_a_layer_without_weights_does_not_stop_anything(name: str, tmp_path: Pat
     assert len(gx.load_model(tmp_path / "model", custom=[Model]).variables) == len(model.variables)
 
 
-@pytest.mark.parametrize("name", WITH_WEIGHTS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name == "Dense" else pytest.mark.slow) for name in WITH_WEIGHTS]
+)
 def test_one_with_weights_stays_unbuilt_and_is_named(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     model = Model(WITH_WEIGHTS[name]())
     with pytest.warns(UserWarning, match=rf"has not built 'unused.*{name}.*build\(input_shape\) makes them"):

@@ -37,8 +37,14 @@ WRAPPED = {
 }
 
 
-@pytest.mark.parametrize("how", ["eager", "compiled"])
-@pytest.mark.parametrize("wrapped", WRAPPED)
+CASES = [
+    pytest.param(wrapped, how, marks=() if (wrapped, how) == ("plain", "compiled") else pytest.mark.slow)
+    for wrapped in WRAPPED
+    for how in ("eager", "compiled")
+]
+
+
+@pytest.mark.parametrize(("wrapped", "how"), CASES)
 def test_statistics_that_became_nan_are_put_back(wrapped: str, how: str) -> None:
     def optimizer() -> Any:
         return WRAPPED[wrapped](gx.optimizers.SGD(0.1, loss_scale="dynamic"))
@@ -83,6 +89,7 @@ def test_an_error_in_the_loss_leaves_everything() -> None:
     assert float(seen) == 0.0
 
 
+@pytest.mark.slow
 def test_fit_goes_on_after_a_batch_that_overflows() -> None:
     gx.set_random_seed(0)
     model = gx.Sequential([layers.Dense(3), layers.BatchNormalization(), layers.Dense(1)])

@@ -45,17 +45,20 @@ def test_it_may_begin_where_the_watching_begins() -> None:
     assert (stop.best_epoch, stop.stopped_epoch) == (3, 5)
 
 
+@pytest.mark.slow
 def test_the_plateau_counts_the_epochs_that_have_it() -> None:
     model = fitted(Score({0: 0.2, 4: 0.1}), callbacks.ReduceLROnPlateau("bleu", factor=0.5, patience=1))
     assert float(model.optimizer.learning_rate) == pytest.approx(0.05)
 
 
+@pytest.mark.slow
 def test_only_checkpoints_of_such_epochs_compete(tmp_path: Path) -> None:
     save = callbacks.ModelCheckpoint(tmp_path, monitor="bleu", goal="max", keep=1, keep_best=1)
     fitted(Score({0: 0.1, 3: 0.3, 6: 0.2}), save, epochs=7)
     assert [record.step for record in gx.CheckpointManager(str(tmp_path)).all()] == [4, 7]
 
 
+@pytest.mark.slow
 def test_a_run_that_goes_on_between_two_of_them(tmp_path: Path) -> None:
     def run(epochs: int) -> callbacks.EarlyStopping:
         stop = callbacks.EarlyStopping("bleu", patience=2)
@@ -92,6 +95,7 @@ def test_each_fit_misses_anew() -> None:
         fitted(stop, epochs=1, model=model)
 
 
+@pytest.mark.slow
 def test_a_file_of_numbers_has_a_column_for_it(tmp_path: Path) -> None:
     fitted(Score({0: 0.5, 2: 0.25}), callbacks.CSVLogger(str(tmp_path / "log.csv")), epochs=3)
     lines = (tmp_path / "log.csv").read_text().splitlines()
