@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from graftax.core.errors import StateError
+from graftax.variables.graph.module import Module
 from graftax.variables.state.storage import frames
 
 
@@ -42,7 +43,7 @@ def at_work(model: Any, what: str) -> Iterator[None]:
         _over(around)
 
 
-def _begun(model: Any, what: str) -> list[_Loop]:
+def _begun(model: Module, what: str) -> list[_Loop]:
     """Return the loops that run on a model, this one last."""
     if frames.top is not None:
         raise StateError(
@@ -77,7 +78,7 @@ def _over(around: list[_Loop]) -> None:
         around.pop()
 
 
-def _shown(model: Any) -> str:
+def _shown(model: Module) -> str:
     return f"{type(model).__name__} {model.name!r}"
 
 

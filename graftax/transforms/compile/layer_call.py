@@ -175,7 +175,7 @@ def _find(
     return plan, arrays
 
 
-def _repeated(x: Any, plan: _Plan) -> _Repeated | None:
+def _repeated(x: object, plan: _Plan) -> _Repeated | None:
     """Return what recognizes one more call on an array like this; None for what is no plain array."""
     if type(x) is np.ndarray:
         kind_of: Callable[[Any], object] = host_kind

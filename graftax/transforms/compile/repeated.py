@@ -8,7 +8,7 @@ that is possible, since a line of Python at each call shows in the time of a sma
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import attrgetter, call
+from operator import attrgetter
 from typing import Any, Final
 
 import numpy as np
@@ -49,7 +49,7 @@ class Repeated:
         self._from_host = np.ndarray in self._types
         self._kind = compiling.kind
         self._kind_of = [host_kind if kind is np.ndarray else compiling.kind for kind in self._types]
-        self._kinds = [*map(call, self._kind_of, leaves)]
+        self._kinds = [look(one) for look, one in zip(self._kind_of, leaves, strict=True)]
         self._signs, self._settings = scopes.signs(), scopes.ambient()
         self._entry = entry
         self._changes_nothing = not entry.written and not entry.fresh
@@ -84,7 +84,10 @@ class Repeated:
             args = args[0]
         if [*map(type, args)] != self._types:
             return None
-        kinds = [*map(call, self._kind_of, args)] if self._from_host else [*map(self._kind, args)]
+        if self._from_host:
+            kinds = [look(one) for look, one in zip(self._kind_of, args, strict=True)]
+        else:
+            kinds = [*map(self._kind, args)]
         if kinds != self._kinds:
             return None
         if (signs := scopes.signs()) != self._signs and not self._is_at_home():
