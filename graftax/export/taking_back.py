@@ -107,12 +107,12 @@ def _numbers(artefact: run.Artefact) -> dict[str, Any]:
     return values
 
 
-def _gives(place: Reparam, value: Any) -> bool:
+def _gives(place: Reparam, value: object) -> bool:
     """Tell whether an expression gives these bits already; then its parts stay, such as what `FakeQuant` rounds."""
     return np.asarray(place.value).tobytes() == np.asarray(value).tobytes()
 
 
-def _as_stored(artefact: run.Artefact, path: str, value: Any, place: Reparam) -> bool:
+def _as_stored(artefact: run.Artefact, path: str, value: object, place: Reparam) -> bool:
     """Give integers back as they were stored, if the value is that of these: rounding again might move its steps."""
     parts = artefact.integers.get(path)
     if not isinstance(place, QuantizedWeight) or parts is None:

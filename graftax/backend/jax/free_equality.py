@@ -21,28 +21,32 @@ _kind: Any = type(jax_export.symbolic_shape("n")[0])
 _equal = _kind.__eq__
 
 
-def watched(scope: Any) -> Any:
+def watched(scope: object) -> Any:
     """Return a scope of sizes, of which the user's comparisons raise where nothing decides them."""
     setattr(scope, _OURS, True)
     _kind.__eq__, _kind.__ne__ = _asked_equal, _asked_unequal
     return scope
 
 
-def _asked_equal(size: Any, other: object) -> bool:
+def _asked_equal(size: object, other: object) -> bool:
     found: bool = _equal(size, other)
-    if not found and getattr(size.scope, _OURS, False):
+    if not found and _is_ours(size):
         _check(size, other, sys._getframe(1))
     return found
 
 
-def _asked_unequal(size: Any, other: object) -> bool:
+def _asked_unequal(size: object, other: object) -> bool:
     found: bool = _equal(size, other)
-    if not found and getattr(size.scope, _OURS, False):
+    if not found and _is_ours(size):
         _check(size, other, sys._getframe(1))
     return not found
 
 
-def _check(size: Any, other: object, frame: FrameType) -> None:
+def _is_ours(size: object) -> bool:
+    return bool(getattr(getattr(size, "scope", None), _OURS, False))
+
+
+def _check(size: object, other: object, frame: FrameType) -> None:
     """Raise if the line that compares is the user's, and sizes may be equal or not.
 
     Raises:
