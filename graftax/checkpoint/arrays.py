@@ -33,7 +33,7 @@ def to_bytes(array: HostArray, path: str) -> memoryview:
     if not array.dtype.isnative:  # as from a file of big-endian numbers: the dtype has the same name
         array = array.astype(array.dtype.newbyteorder("="))
     if name in _BUFFERED and array.size and array.flags.c_contiguous:  # thousands of small arrays take this way
-        return memoryview(array).cast("B")
+        return array.data.cast("B")
     flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
     return (_packed(flat, DTYPES[name].bits) if DTYPES[name].layout == "packed" else flat).data
 

@@ -85,9 +85,10 @@ class RandomProgram:
             for variable in self._variables:
                 if self._draw.random() < 0.5:
                     keeper._gx_ensure_slot("momentum", variable).assign(np.full(variable.shape, self._next()))
-            if self._happens(0.2):
-                keeper.__class__ = Box  # no optimizer any more
             self.roots["opt"] = keeper
+            if self._happens(0.2):  # no optimizer any more
+                self.roots["opt"] = Box()
+                self.roots["opt"].iterations = keeper.iterations
 
     def _happens(self, chance):
         return self._change is not None and self._change.random() < chance

@@ -190,8 +190,13 @@ def test_the_end_of_a_block_waits(tmp_path, toys):
     checkpoint = Checkpoint(v=toys.number(1))
     with pytest.raises(AsyncSaveFailed, match="DestinationExists"), checkpoint:
         checkpoint.save(tmp_path / "run", async_=True)
-    with pytest.raises(ZeroDivisionError) as caught, checkpoint:
-        checkpoint.save(tmp_path / "run", async_=True)
-        _ = 1 / 0
+
+    def block():
+        with checkpoint:
+            checkpoint.save(tmp_path / "run", async_=True)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError) as caught:
+        block()
     assert "besides, the save of" in caught.value.__notes__[0]
     assert checkpoint.wait() is None

