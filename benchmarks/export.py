@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -86,7 +87,11 @@ def call_ratio(folder: Path, model: gx.Model, batch: int, rounds: int) -> float:
     spec = artefact.predict.about["inputs"][0]
     x = jax.numpy.asarray(np.random.default_rng(0).normal(size=(batch, *spec["shape"][1:])).astype("float32"))
     compiled = gx.jit(lambda x: model(x, training=False))
-    contestants: list[Callable[[], Any]] = [lambda: artefact.predict(x), lambda: compiled(x)]
+    return ratio_of([lambda: artefact.predict(x), lambda: compiled(x)], rounds)
+
+
+def ratio_of(contestants: list[Callable[[], Any]], rounds: int) -> float:
+    """The time of the first over that of the second; the median of interleaved rounds."""
     times: list[list[float]] = [[], []]
     for _ in range(rounds):
         for run, found in zip(contestants, times, strict=True):
@@ -96,6 +101,23 @@ def call_ratio(folder: Path, model: gx.Model, batch: int, rounds: int) -> float:
                 jax.block_until_ready(run())
             found.append(time.perf_counter() - began)
     return statistics.median(a / b for a, b in zip(*times, strict=True))
+
+
+def integers_ratio(folder: Path, rounds: int) -> float:
+    """The time of a run of an ONNX file with products of integers over that of the compiled model with fractions."""
+    import onnxruntime  # optional, as for the export
+
+    model = gx.Sequential([layers.Dense(1024, "relu"), layers.Dense(1024, "relu"), layers.Dense(1024)])
+    x = np.random.default_rng(0).normal(size=(8, 1024)).astype("float32")
+    model(x)
+    compiled = gx.jit(lambda x: model(x, training=False))
+    gx.export.onnx(folder / "int8.onnx", model, x, products="int8", calibration=[x], tolerance=0.5)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    session = onnxruntime.InferenceSession(folder / "int8.onnx", options)
+    contestants: list[Callable[[], Any]] = [lambda: session.run(None, {"x": x}), lambda: compiled(x)]
+    return ratio_of(contestants, rounds)
 
 
 def measure(rounds: int = 31) -> list[Target]:
@@ -116,9 +138,14 @@ def measure(rounds: int = 31) -> list[Target]:
                     found.append(Target(f"call of the artefact over gx.jit: {title}, batch {batch}", ratio, 1.05, ""))
             if title == "language model":
                 found.append(Target("export of two blocks, not compared", took, 2.0, "s"))
+                began = time.perf_counter()
+                gx.export.onnx(folder / "model.onnx", model, spec, check=False)
+                found.append(Target("ONNX of two blocks, not compared", time.perf_counter() - began, 2.0, "s"))
         signatures, roots = training_step()
         report = gx.export.save(folder / "step", signatures, roots=roots, check=False)
         found.append(Target("code of the program: training step", report.signatures["step"].bytes / 1e3, 40, "kB"))
+        if find_spec("onnxruntime") is not None:
+            found.append(Target("products of integers over gx.jit: 3 × 1024²", integers_ratio(folder, rounds), 0.3, ""))
         command = [sys.executable, "-m", "graftax", "export", "show", str(folder / "MLP")]
         times = []
         for _ in range(max(3, rounds // 6)):

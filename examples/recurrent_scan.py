@@ -1,6 +1,6 @@
 """A recurrent network written by hand: its loop in eager Python, and the same loop as one compiled scan.
 
-The cell reads weights, draws a dropout mask at each step and keeps a moving average of its state in a Variable. Both
+The cell reads weights, draws a dropout mask at each step and, in training, keeps a moving average in a Variable. Both
 loops give the same numbers, gradients and averages; the scan is traced once, whatever the length.
 """
 
@@ -27,9 +27,10 @@ class Cell(gx.Layer):
     def build(self, input_shape):
         self.size = self.add_weight((), "zeros", "size", trainable=False, role="state")
 
-    def call(self, x, h):
+    def call(self, x, h, training=False):
         h = ops.tanh(self.inner(x) + self.outer(self.dropout(h)))
-        self.size.assign(0.99 * self.size + 0.01 * ops.mean(ops.abs(h)))
+        if training:
+            self.size.assign(0.99 * self.size + 0.01 * ops.mean(ops.abs(h)))
         return h
 
 

@@ -56,7 +56,8 @@ settings.load_profile("suite")
 
 PEERS = {
     "datasets", "grain", "h5py", "keras", "mlflow", "onnxruntime",
-    "optax", "orbax", "pandas", "polars", "tensorboard", "tensorboardX", "torch", "torchdata", "wandb", "zarr",
+    "optax", "orbax", "pandas", "polars", "tensorboard", "tensorboardX", "tensorflow", "torch", "torchdata", "wandb",
+    "zarr",
 }  # fmt: skip
 """What tests compare with, or feed from, that is not among the requirements of the quick tests."""
 

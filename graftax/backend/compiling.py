@@ -8,10 +8,19 @@ from typing import Any, Protocol
 
 from graftax.backend.program import Program
 from graftax.backend.tracing import Tracing
+from graftax.core.typedefs import Array
 
 
 class Compiling(Tracing, Protocol):
     """Functions as programs."""
+
+    @property
+    def kind(self) -> Callable[[Array], object]:
+        """Return the function that gives what is equal for arrays of one shape, dtype and weakness of that.
+
+        It is called for each array at each call of a compiled function: one that runs in C is worth having.
+        """
+        ...
 
     def trace(
         self,

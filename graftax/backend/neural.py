@@ -82,6 +82,17 @@ class Neural(Protocol):
         """
         ...
 
+    def ctc_beam_search(
+        self, logits: Array, logit_lengths: Array, blank: int, beam_width: int, top_paths: int
+    ) -> tuple[Array, Array, Array]:
+        """Return the likeliest labels of each row, how many they are, and the logarithms of their probabilities.
+
+        ``(batch, steps, classes), (batch,) -> (batch, paths, steps), (batch, paths), (batch, paths)``: after each step
+        the ``beam_width`` likeliest prefixes are kept, each with the probability of all alignments that are left of it.
+        Logits have 32 bits at least. Labels are followed by -1; paths that there are not are empty, with ``-inf``.
+        """
+        ...
+
     def attention_kernel(
         self,
         query: Array,

@@ -122,6 +122,6 @@ class Lowering(Protocol):
         """Return floating operations and bytes moved by one run."""
         ...
 
-    def collectives(self) -> list[tuple[str, int]]:
-        """Return what devices tell each other: the kind of each operation, such as ``"all-gather"``, and its bytes."""
+    def collectives(self) -> list[tuple[str, int, int]]:
+        """Return what devices tell each other: kinds such as ``"all-gather"``, bytes, and how often in one run."""
         ...

@@ -10,7 +10,7 @@ from typing import cast
 from graftax.backend.protocol import Backend
 from graftax.core import foreign_errors, libraries
 from graftax.core.errors import BackendError
-from graftax.core.scopes import ScopeStack
+from graftax.core.scopes import ScopeStack, register_sign
 
 _BUILT_IN = {"jax": "graftax.backend.jax.backend", "numpy": "graftax.backend.numpy.backend"}
 _GROUP = "graftax.backends"
@@ -18,6 +18,8 @@ _GROUP = "graftax.backends"
 _loaded: dict[str, Backend] = {}
 _default: list[str] = []  # the one global choice; empty until made
 _scope: ScopeStack[Backend] = ScopeStack("backend")
+register_sign(_scope.read)
+register_sign(_default.copy)
 
 
 def available() -> list[str]:
@@ -71,9 +73,9 @@ def _factory(name: str) -> Callable[[], Backend]:
 
 def current() -> Backend:
     """Return the backend in charge: the innermost scope, else the global choice, else ``GRAFTAX_BACKEND``, else jax."""
-    scoped = _scope.top
-    if scoped is not None:
-        return scoped
+    scoped = _scope.read()
+    if scoped:
+        return scoped[-1]
     if not _default:
         name = os.environ.get("GRAFTAX_BACKEND", "jax")
         load(name)

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from graftax.checkpoint.awaited import Awaited
 from graftax.checkpoint.background import Background
 from graftax.checkpoint.graph import Graph, Root
 from graftax.checkpoint.places import place_of
@@ -19,12 +20,14 @@ from graftax.core.selectors import SelectorLike
 from graftax.core.short_traceback import door
 
 
-class Checkpoint:
+class Checkpoint(Awaited):
     """Objects of a program under names: models, optimizers, counters, anything that holds Variables.
 
     The graph of the objects is saved, not a list of names: what matters at restore is which attribute, index or key
     leads to a Variable, never what it is called. A Variable that several objects share is saved once. What an optimizer
     keeps for a Variable is saved with the pair of both, so it finds its way wherever the Variable hangs.
+
+    As a ``with`` block it waits at the end for the save beside the program, and raises if that has failed.
 
     Args:
         roots: Names and objects: Modules, Variables, or lists, tuples and dicts of them.

@@ -1,22 +1,26 @@
 """From untrusted bytes to an `Index`: every type, range and reference is checked here, before a byte of data is read.
 
-The bytes that restoring may allocate can therefore never exceed the bytes on disk.
+The bytes that restoring may allocate can therefore never exceed the bytes on disk. Who needs a few records of many has
+those decoded alone, see `decode_lazily`.
 """
 
-from collections.abc import Callable
-from math import prod
-from typing import Any, NoReturn
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from graftax.checkpoint import values
-from graftax.checkpoint.boxes import check_tiling
 from graftax.checkpoint.checksums import FUNCTIONS
-from graftax.checkpoint.chunk_tables import ChunkTable, TabledChunks
-from graftax.checkpoint.dtypes import DTYPES
+from graftax.checkpoint.chunk_tables import ChunkTable
+from graftax.checkpoint.decode_records import (
+    MAX_DIMENSION,
+    ArrayDecoder,
+    check_edge,
+    corrupt,
+    node_record,
+    slot_record,
+)
 from graftax.checkpoint.index import (
     FEATURES,
     FORMAT,
-    Chunk,
-    Edge,
     FileRecord,
     Index,
     Kind,
@@ -25,24 +29,15 @@ from graftax.checkpoint.index import (
     TableRecord,
     TensorRecord,
 )
+from graftax.checkpoint.lazy_records import LazyRecords
 from graftax.checkpoint.names import DATA, STAGING, TABLE
 from graftax.checkpoint.uncollected import uncollected
-from graftax.core.errors import CorruptMetadata, FormatTooNew, LimitExceeded, PathViolation
-from graftax.core.typedefs import Shape
+from graftax.core.errors import FormatTooNew, LimitExceeded, PathViolation
 
-MAX_RANK = 32
-MAX_DIMENSION = 1 << 63
-MAX_EDGE = 4096
 MAX_NODES = 4 << 20
 MAX_EDGES = 8 << 20
-_KINDS = tuple(Kind)
 MAX_BLOCK = 64 << 20
 MAX_TABLE = 1 << 30
-
-
-def corrupt(what: str, why: str) -> NoReturn:
-    """Raise CorruptMetadata."""
-    raise CorruptMetadata(f"{what} in the index", why, "use another checkpoint; this one was damaged or forged")
 
 
 ReadTable = Callable[[str, int, int], ChunkTable]
@@ -64,7 +59,46 @@ def decode(body: bytes | memoryview, read_table: ReadTable | None = None) -> Ind
         FormatTooNew: it needs a feature this version does not have.
     """
     top = values.unpack(body)
-    if type(top) is not dict or top.get("format") != FORMAT:
+    if type(top) is not dict:
+        corrupt("no map", "an index is one")
+    raw = {key: _list(top, key) for key in ("tensors", "nodes", "slots")}
+    index, arrays = _head(top, len(raw["tensors"]), len(raw["nodes"]), read_table)
+    tensors = _tensors(raw["tensors"], arrays)
+    if not index.tables:
+        check_placement(index.files, tensors)
+    nodes = _nodes(raw["nodes"], tensors)
+    return index._replace(tensors=tensors, nodes=nodes, slots=_slots(raw["slots"], nodes, index.roots))
+
+
+def decode_lazily(body: bytes | memoryview, read_table: ReadTable | None = None) -> Index:
+    """Return an index whose arrays, nodes and slots are decoded and checked one by one, when somebody asks for them.
+
+    Every record that is handed out has passed the checks of `decode`, but for those of all records together: that names
+    are unique, that no two arrays share bytes, that roots lead to all slots.
+
+    Args:
+        body: What was inside of the envelope.
+        read_table: Gets chunk tables; without it there may be none.
+
+    Raises:
+        CorruptMetadata, LimitExceeded, PathViolation, FormatTooNew: as for `decode`, of what is no such record.
+    """
+    top, places = values.unpack_lazily(body, ("tensors", "nodes", "slots"))
+    if len(places) != 3:
+        corrupt("no arrays, nodes or slots", "an index has all three")
+    count = len(places["nodes"]) - 1
+    index, arrays = _head(top, len(places["tensors"]) - 1, count, read_table)
+    tensors = LazyRecords(body, places["tensors"], arrays.record)
+    return index._replace(
+        tensors=tensors,
+        nodes=LazyRecords(body, places["nodes"], lambda raw, _: node_record(raw, count, tensors)),
+        slots=LazyRecords(body, places["slots"], lambda raw, _: slot_record(raw, count)),
+    )
+
+
+def _head(top: dict[str, Any], arrays: int, nodes: int, read_table: ReadTable | None) -> tuple[Index, ArrayDecoder]:
+    """Return all but the records of arrays, nodes and slots, checked; and what decodes those of arrays."""
+    if top.get("format") != FORMAT:
         corrupt("no format name", f'a checkpoint says "{FORMAT}"')
     features = _list(top, "features")
     if not all(type(f) is str for f in features):
@@ -89,26 +123,23 @@ def decode(body: bytes | memoryview, read_table: ReadTable | None = None) -> Ind
     values.check(random, "random")
     files = _files(_list(top, "files"))
     tables = _tables(_list(top, "tables"))
-    raw = _list(top, "tensors")
     if tables and read_table is None:
         corrupt("chunk tables", "they are files beside the index, which nobody reads here")
-    opened = [read_table(table.name, table.size, len(raw)) for table in tables] if read_table is not None else []
-    tensors = _tensors(raw, files, block, opened)
+    opened = [read_table(table.name, table.size, arrays) for table in tables] if read_table is not None else []
     if opened:
         areas = [(f.size - f.data_begin, f.target is None) for f in files]
         claimed = sum(sum(table.nbytes) for table in opened)
         if not sum(size for size, own in areas if own) <= claimed <= sum(size for size, _ in areas):
             corrupt("the sizes of chunks", "together they are not the data of the files")
-    else:
-        check_placement(files, tensors)
-    nodes = _nodes(_list(top, "nodes"), tensors)
+    if nodes > MAX_NODES:
+        raise LimitExceeded(f"{nodes:,} nodes", f"at most {MAX_NODES:,} are read")
     roots = _dict(top, "roots")
     for name, node in roots.items():
-        if type(node) is not int or not 0 <= node < len(nodes):
+        if type(node) is not int or not 0 <= node < nodes:
             corrupt(f"root {name!r}", "it names a node that does not exist")
-        _check_edge(name)
-    slots = _slots(_list(top, "slots"), nodes, roots)
-    return Index(save_id, created, step, writer, files, tensors, nodes, roots, slots, meta, kind, block, tables, random)
+        check_edge(name)
+    index = Index(save_id, created, step, writer, files, (), (), roots, (), meta, kind, block, tables, random)
+    return index, ArrayDecoder(files, block, opened)
 
 
 def _list(top: dict[str, Any], key: str) -> list[Any]:
@@ -179,81 +210,14 @@ def _tables(raw: list[Any]) -> tuple[TableRecord, ...]:
     return tuple(tables)
 
 
-def _shape(raw: object, what: str, known: dict[Shape, Shape]) -> Shape:
-    """Return the checked shape; ``known`` holds those already checked, since most arrays look like others."""
-    if type(raw) is not list:
-        corrupt(f"array {what!r:.200}", "a shape is an array of sizes")
-    shape = tuple(raw)
-    try:
-        return known[shape]
-    except (KeyError, TypeError):
-        pass
-    if not all(type(n) is int and 0 <= n < MAX_DIMENSION for n in shape):
-        corrupt(f"array {what!r:.200}", "a shape is an array of sizes below 2**63")
-    if len(shape) > MAX_RANK:
-        raise LimitExceeded(f"array {what!r:.200} of rank {len(shape)}", f"the highest rank is {MAX_RANK}")
-    return known.setdefault(shape, shape)
-
-
-def _tensors(
-    raw: list[Any], files: tuple[FileRecord, ...], block: int, tables: list[ChunkTable]
-) -> tuple[TensorRecord, ...]:
-    tensors: list[TensorRecord] = []
-    known: dict[Shape, Shape] = {}
-    for item in raw:
-        if type(item) is not list or len(item) != 6:
-            corrupt("an array record", "it is [dtype, shape, layout, chunks, sharding, name]")
-        dtype, shape, layout, chunks, sharding, name = item
-        if type(name) is not str or type(dtype) is not str or (chunks is not None) is bool(tables):
-            corrupt("an array record", "its dtype and name are text, its chunks an array or in tables")
-        kind = DTYPES.get(dtype)
-        if kind is None or layout != kind.layout:
-            corrupt(f"array {name!r:.200} of dtype {dtype!r:.40}, layout {layout!r:.40}", "there is no such pair")
-        shape = _shape(shape, name, known)
-        if sharding is not None:
-            values.check(sharding, "sharding")
-        if tables:
-            rows = TabledChunks(tables, files, len(tensors), block)
-            tensors.append(TensorRecord(dtype, shape, layout, rows, sharding, name))
-            rows.record = tensors[-1]
-            continue
-        if type(chunks) is not list:
-            corrupt(f"array {name!r:.200}", "its chunks are an array")
-        checked = tuple([_chunk(chunk, name, shape, kind.bits, files, block, known) for chunk in chunks])
-        if len(checked) != 1 or checked[0].extent is not shape or any(checked[0].start):
-            check_tiling(name, shape, [(chunk.start, chunk.extent) for chunk in checked])
-        tensors.append(TensorRecord(dtype, shape, layout, checked, sharding, name))
+def _tensors(raw: list[Any], arrays: ArrayDecoder) -> tuple[TensorRecord, ...]:
+    tensors = tuple([arrays.record(item, number) for number, item in enumerate(raw)])
     if len({t.name for t in tensors}) != len(tensors):
         corrupt("two arrays of one name", "names are unique")
-    return tuple(tensors)
+    return tensors
 
 
-def _chunk(
-    raw: object,
-    name: str,
-    shape: Shape,
-    bits: int,
-    files: tuple[FileRecord, ...],
-    block: int,
-    known: dict[Shape, Shape],
-) -> Chunk:
-    if type(raw) is not list or len(raw) != 6:
-        corrupt(f"a chunk of {name!r:.200}", "it is [file, offset, nbytes, start, extent, sums]")
-    file, offset, nbytes, start, extent, sums = raw
-    if not type(file) is type(offset) is type(nbytes) is int or type(sums) is not bytes or not 0 <= file < len(files):
-        corrupt(f"a chunk of {name!r:.200}", "it names a file that does not exist, or has no place in it")
-    _, size, begin, _, _ = files[file]
-    if not (begin <= offset and nbytes >= 0 and offset + nbytes <= size):
-        corrupt(f"a chunk of {name!r:.200}", f"it leaves the data of {files[file].name}")
-    start, extent = _shape(start, name, known), _shape(extent, name, known)
-    if len(start) != len(shape) or len(extent) != len(shape) or nbytes != -(-prod(extent) * bits // 8):
-        corrupt(f"a chunk of {name!r:.200}", f"{nbytes} bytes do not hold shape {extent}")
-    if len(sums) != 8 * -(-nbytes // block):
-        corrupt(f"a chunk of {name!r:.200}", "it has not one checksum per block")
-    return Chunk(file, offset, nbytes, start, extent, sums)
-
-
-def check_placement(files: tuple[FileRecord, ...], tensors: tuple[TensorRecord, ...]) -> None:
+def check_placement(files: Sequence[FileRecord], tensors: Sequence[TensorRecord]) -> None:
     """Raise unless the chunks of each file fill its data area without hole or overlap.
 
     Holes are legal in the files of other checkpoints.
@@ -274,96 +238,17 @@ def check_placement(files: tuple[FileRecord, ...], tensors: tuple[TensorRecord, 
 
 
 def _nodes(raw: list[Any], tensors: tuple[TensorRecord, ...]) -> tuple[NodeRecord, ...]:
-    if len(raw) > MAX_NODES:
-        raise LimitExceeded(f"{len(raw):,} nodes", f"at most {MAX_NODES:,} are read")
-    nodes = []
-    budget = MAX_EDGES
-    for item in raw:
-        if type(item) is not list or len(item) != 4:
-            corrupt("a node", "it is [kind, type, edges, payload]")
-        number, name, edges, payload = item
-        if type(number) is not int or not 0 <= number < len(_KINDS) or type(name) is not str or type(edges) is not list:
-            corrupt("a node", "its kind is 0 to 7, its type text, its edges an array")
-        kind = _KINDS[number]
-        payload = _payload(kind, payload, tensors)
-        if not edges:
-            nodes.append(NodeRecord(kind, name, (), payload))
-            continue
-        budget -= len(edges)
-        if budget < 0:
-            raise LimitExceeded("too many edges", f"at most {MAX_EDGES:,} are read")
-        if kind.is_leaf:
-            corrupt("a node", f"a {kind.name.lower()} has no children")
-        checked = tuple([_edge(edge, kind, len(raw)) for edge in edges])
-        if len({edge for edge, _ in checked}) != len(checked):
-            corrupt("a node with two edges of one name", "they are unique")
-        nodes.append(NodeRecord(kind, name, checked, payload))
-    return tuple(nodes)
-
-
-def _payload(kind: Kind, payload: object, tensors: tuple[TensorRecord, ...]) -> Any:
-    if kind is Kind.VARIABLE and type(payload) is list and len(payload) == 4:
-        tensor, trainable, role, attributes = payload
-        if attributes != {}:
-            values.check(attributes, "the attributes of a variable")
-        exists = tensor is None or (type(tensor) is int and 0 <= tensor < len(tensors))
-        if exists and type(trainable) is bool and type(role) is str and type(attributes) is dict:
-            return tensor, trainable, role, attributes
-    elif kind is Kind.VALUE:
-        values.check(payload, "a Python value", len(tensors))
-        return payload
-    elif kind is Kind.KEY or kind is Kind.BYTES:
-        if type(payload) is list and len(payload) == 2 and type(payload[0]) is str:
-            held = payload[1]
-            found = tensors[held] if type(held) is int and 0 <= held < len(tensors) else None
-            if found is not None and (kind is Kind.KEY or _is_raw(found)):
-                return tuple(payload)
-            if kind is Kind.BYTES and type(held) is bytes:
-                return tuple(payload)
-    elif kind is not Kind.VARIABLE and payload is None:
-        return None
-    elif kind is Kind.OBJECT and type(payload) is dict:
-        values.check(payload, "the attributes of an object")
-        return payload
-    corrupt(f"a node of kind {kind.name.lower()}", "its payload does not fit its kind, or names no array")
-
-
-def _is_raw(tensor: TensorRecord) -> bool:
-    return tensor.dtype == "uint8" and len(tensor.shape) == 1
-
-
-def _edge(raw: object, kind: Kind, count: int) -> tuple[Edge, int]:
-    if type(raw) is not list or len(raw) != 2 or type(raw[1]) is not int or not 0 <= raw[1] < count:
-        corrupt("an edge", "it is [name, node] and leads to a node that exists")
-    edge, child = raw
-    if kind is Kind.DICT and type(edge) is list and len(edge) == 2 and edge[0] == 1 and type(edge[1]) is int:
-        return edge[1], child
-    if kind is Kind.LIST or kind is Kind.TUPLE:
-        if type(edge) is int and edge >= 0:
-            return edge, child
-    elif type(edge) is str:
-        _check_edge(edge)
-        return edge, child
-    corrupt(f"the edge {edge!r:.80} of a {kind.name.lower()}", "lists have indices, objects names, dicts keys")
-
-
-def _check_edge(edge: str) -> None:
-    if len(edge) > MAX_EDGE or len(edge.encode()) > MAX_EDGE:
-        raise LimitExceeded(f"an edge name of {len(edge):,} characters", f"at most {MAX_EDGE:,} bytes are read")
+    nodes = tuple([node_record(item, len(raw), tensors) for item in raw])
+    if sum([len(node.edges) for node in nodes]) > MAX_EDGES:
+        raise LimitExceeded("too many edges", f"at most {MAX_EDGES:,} are read")
+    return nodes
 
 
 def _slots(raw: list[Any], nodes: tuple[NodeRecord, ...], roots: dict[str, int]) -> tuple[SlotRecord, ...]:
-    slots = []
-    for item in raw:
-        if type(item) is not list or [type(field) for field in item] != [int, str, int, int]:
-            corrupt("a slot", "it is [optimizer, name, variable, slot]")
-        slot = SlotRecord(*item)
-        if not all(0 <= node < len(nodes) for node in (slot.optimizer, slot.variable, slot.slot)):
-            corrupt(f"slot {slot.name!r:.200}", "it names a node that does not exist")
+    slots = [slot_record(item, len(nodes)) for item in raw]
+    for slot in slots:
         if nodes[slot.variable].kind is not Kind.VARIABLE or nodes[slot.slot].kind is not Kind.VARIABLE:
             corrupt(f"slot {slot.name!r:.200}", "it belongs to a variable and is one")
-        _check_edge(slot.name)
-        slots.append(slot)
     if len({slot[:3] for slot in slots}) != len(slots):
         corrupt("a slot listed twice", "each is listed once")
     if slots:

@@ -144,9 +144,10 @@ class Deferred:
     def carried(self, module: Copied) -> Carried | None:
         """What a copy of the Module takes along."""
         earlier = self._earlier.carried(module) if self._earlier is not None else None
-        if not self._waiting_here():
+        if not self._waiting_here() and not self._requires:
             return earlier
-        return Carried(self.session, self.node, self._path, earlier, self.session.carried_slots(module))
+        slots = self.session.carried_slots(module)
+        return Carried(self.session, self.node, self._path, earlier, slots, self._was_frozen, self._requires)
 
     def waiting(self) -> tuple[str, ...]:
         """The program paths, here and below, whose values still wait; slots of their Variables among them."""
@@ -160,13 +161,22 @@ class Carried:
     """What waits below one Module, on the way to a copy of it; slots go along with the optimizer that makes them."""
 
     def __init__(
-        self, session: Session, node: int | None, path: str, earlier: Carried | None, slots: list[CarriedSlot]
+        self,
+        session: Session,
+        node: int | None,
+        path: str,
+        earlier: Carried | None,
+        slots: list[CarriedSlot],
+        was_frozen: bool,
+        requires: bool,
     ) -> None:
         self._session = session
         self._node = node
         self._path = path
         self._earlier = earlier
         self._slots = slots
+        self._was_frozen = was_frozen
+        self._requires = requires
         self._arrived = False
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -182,7 +192,8 @@ class Carried:
         session = self._session if self._arrived else copy.deepcopy(self._session)
         session.add_slots(module, self._slots)
         earlier = self._earlier._deferred(module) if self._earlier is not None else None
-        return Deferred(session, self._node, self._path, earlier)
+        kind = type(module)
+        return Deferred(session, self._node, self._path, earlier, kind, self._was_frozen, self._requires)
 
 
 def check(module: Copied, chain: Sequence[Deferred]) -> None:

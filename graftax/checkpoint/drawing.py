@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from graftax.checkpoint.arrays import check_dtype, to_bytes
 from graftax.checkpoint.commit import Draft
-from graftax.checkpoint.decode import MAX_EDGE, MAX_RANK
+from graftax.checkpoint.decode_records import MAX_EDGE, MAX_RANK
 from graftax.checkpoint.graph import Graph, Place, SlotPlace, attributes_of
 from graftax.checkpoint.index import Kind, NodeRecord, SlotRecord
 from graftax.checkpoint.layout import Item

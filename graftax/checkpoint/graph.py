@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
+from graftax.checkpoint.children import children_of, keeps_state, settle
 from graftax.checkpoint.index import Edge, Kind
+from graftax.checkpoint.outline import Narrow
 from graftax.checkpoint.paths import STATE, escaped, joined, slot_path
 from graftax.checkpoint.subset import RANDOM, Spot
 from graftax.core.errors import ArgumentError, ArgumentTypeError, UnsupportedValue
 from graftax.core.typedefs import VariableLike
 from graftax.reparam.adapted import adapter_of
-from graftax.variables.graph.module import Module, Node, items_of, walk
+from graftax.variables.graph.module import Module, Node
 from graftax.variables.random_state import RandomState
 from graftax.variables.variable import Variable
 
@@ -81,13 +83,15 @@ class Graph:
         settles: Whether Modules first make what they make when they are asked, see
             `Module._gx_ensure_state`, and take in what was appended to their lists, with the values that wait for it.
             Defaults to True.
+        narrow: The part to be looked at, of roots that have nothing to settle. Defaults to None: all.
 
     Raises:
         ArgumentTypeError: a root is none of these.
         UnsupportedValue: a dict has two keys that read the same.
     """
 
-    def __init__(self, roots: Mapping[str, Root], settles: bool = True) -> None:
+    def __init__(self, roots: Mapping[str, Root], settles: bool = True, narrow: Narrow | None = None) -> None:
+        self.narrow = narrow
         self.roots: dict[str, Place] = {}
         self._known: dict[int, Place] = {}
         self.places: list[Place] = []
@@ -103,8 +107,10 @@ class Graph:
                     if isinstance(thing, int | float)
                     else "give the Module that holds it",
                 )
-            if settles:
-                _settle(thing, set())
+            if narrow is not None and id(thing) not in narrow.kept:
+                continue
+            if settles and narrow is None:
+                settle(thing, set())
             self.roots[name] = self._place(thing, escaped(name), level)
         while level:
             deeper: list[Place] = []
@@ -112,7 +118,9 @@ class Graph:
                 seen: set[str] = set()
                 whole = isinstance(place.thing, VariableLike) and place.kind is Kind.OBJECT
                 wholes = (place.path, *place.wholes) if whole else place.wholes
-                for edge, child in _children(place.thing):
+                for edge, child in children_of(place.thing):
+                    if narrow is not None and id(child) not in narrow.kept:
+                        continue
                     if str(edge) in seen:
                         raise UnsupportedValue(
                             f"two keys that both read {edge} at {place.path}",
@@ -155,6 +163,15 @@ class Graph:
                     name = variable.path if variable is not None else record.variable.path
                     slot = Place(record.slot, Kind.VARIABLE, slot_path(optimizer.path, record.name, name))
                 yield SlotPlace(optimizer, record.name, variable, slot)
+
+    def path_of(self, module: Module | None) -> str:
+        """The path of a Module; empty if it is not in the graph."""
+        place = self._known.get(id(module))
+        return "" if place is None else place.path
+
+    def may_hold(self, place: Place, edge: Edge) -> bool:
+        """False if what is under an edge is outside of the part that is looked at."""
+        return self.narrow is None or self.narrow.may_hold(place.thing, edge)
 
     @property
     def random(self) -> RandomState:
@@ -216,11 +233,6 @@ def attributes_of(place: Place, keeper: str = "") -> dict[str, Any]:
     return found | ({"resting": True} if variable.trainability.resting else {})
 
 
-def keeps_state(module: Module) -> bool:
-    """True if the Module has Python state for a checkpoint."""
-    return type(module).get_state is not Module.get_state
-
-
 def _kind(thing: Any) -> Kind:
     if isinstance(thing, Variable):
         return Kind.VARIABLE
@@ -231,22 +243,3 @@ def _kind(thing: Any) -> Kind:
     if isinstance(thing, tuple) and not hasattr(thing, "_fields"):
         return Kind.TUPLE
     return Kind.OBJECT  # a Module, or a named tuple, whose edges are names, too
-
-
-def _settle(thing: Any, seen: set[int]) -> None:
-    if isinstance(thing, Module):
-        for _ in walk(thing):  # on the way, what nobody owns is taken in
-            pass
-    elif isinstance(thing, list | tuple | dict) and id(thing) not in seen:
-        seen.add(id(thing))
-        for _, child in items_of(thing):
-            _settle(child, seen)
-
-
-def _children(thing: Any) -> Iterator[tuple[Edge, Any]]:
-    if isinstance(thing, Module):
-        yield from thing._gx_held()
-    elif isinstance(thing, list | tuple | dict):
-        for edge, child in items_of(thing):
-            if isinstance(child, Node | list | tuple | dict):
-                yield str.__str__(edge) if isinstance(edge, str) else int(edge), child

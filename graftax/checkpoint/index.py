@@ -148,10 +148,10 @@ class Index(NamedTuple):
     step: int | None
     writer: dict[str, str]
     files: tuple[FileRecord, ...]
-    tensors: tuple[TensorRecord, ...]
-    nodes: tuple[NodeRecord, ...]
+    tensors: Sequence[TensorRecord]
+    nodes: Sequence[NodeRecord]
     roots: dict[str, int]
-    slots: tuple[SlotRecord, ...]
+    slots: Sequence[SlotRecord]
     meta: dict[str, Any]
     sum: str = DEFAULT
     block: int = BLOCK

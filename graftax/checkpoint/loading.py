@@ -8,6 +8,7 @@ import numpy as np
 
 from graftax.backend.host import host_dtype
 from graftax.checkpoint.arrays import ALIGNMENT, HostArray, aligned, from_bytes
+from graftax.checkpoint.decode_records import corrupt
 from graftax.checkpoint.dtypes import DTYPES
 from graftax.checkpoint.index import Chunk, Kind, TensorRecord
 from graftax.checkpoint.reader import Reader, located
@@ -28,6 +29,7 @@ def load(reader: Reader, tensors: Iterable[int]) -> dict[int, HostArray]:
     index = reader.index
     wanted = [(chunk, number) for number in set(tensors) for chunk in index.tensors[number].chunks]
     wanted.sort(key=lambda pair: pair[0][:2])
+    _check_apart(reader, wanted)
     whole: dict[int, HostArray] = {}
     found: dict[int, list[tuple[Chunk, HostArray]]] = {}
     with located(reader.path):
@@ -131,6 +133,18 @@ def values_of(reader: Reader, nodes: Iterable[int]) -> dict[int, Any]:
         else:
             values[node] = revived(record.payload, arrays)
     return values
+
+
+def _check_apart(reader: Reader, wanted: list[tuple[Chunk, int]]) -> None:
+    """Raise if two chunks share bytes: of an index that is decoded lazily nobody has looked at all places together."""
+    here = end = -1
+    for (file, offset, size, *_), number in wanted:
+        if file != here:
+            here, end = file, 0
+        if size and offset < end:
+            name = reader.index.tensors[number].name
+            corrupt(f"array {name!r:.200}", f"it shares bytes of {reader.index.files[file].place} with another one")
+        end = max(end, offset + size)
 
 
 def _runs(wanted: list[tuple[Chunk, int]]) -> list[list[tuple[Chunk, int]]]:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from signal import SIGTERM
 from typing import Any
 
+from graftax.checkpoint.awaited import Awaited
 from graftax.checkpoint.background import Background
 from graftax.checkpoint.checkpoint import Checkpoint
 from graftax.checkpoint.delete import delete
@@ -26,18 +27,20 @@ from graftax.core import user_line
 from graftax.core.errors import ArgumentError, CheckpointError, StateError
 from graftax.core.selectors import SelectorLike
 from graftax.core.short_traceback import door
+from graftax.core.user_functions import check_takes
 
 _NAME = re.compile(r"step-(0|[1-9][0-9]{0,18})", re.ASCII)
 
 _LATEST = "which checkpoint is the latest"
 
 
-class CheckpointManager:
+class CheckpointManager(Awaited):
     """The checkpoints of a run: ``directory/step-100``, ``directory/step-200`` and so on.
 
     There is no list of them besides the folder itself, so that it can be moved, copied, or cleared by hand. What dead
     processes left in it is swept when the manager is made. A checkpoint goes only after a newer one is durable, and
     never if another refers to it. With several processes all make one, and the same calls; process 0 sweeps and prunes.
+    As a ``with`` block it waits at the end for the save beside the program, and raises if that has failed.
 
     Args:
         directory: The folder, or the URL of one; made at the first save.
@@ -297,6 +300,7 @@ class CheckpointManager:
         Returns:
             The report; ``path`` is None where the function was called.
         """
+        check_takes("restore_or_initialize", "initialize", initialize, (), "initialize=lambda: make(model)")
         self.wait()
         if told_by_first(_LATEST, self._latest_path) is None:
             initialize()

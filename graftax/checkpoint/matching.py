@@ -6,14 +6,13 @@ The result is a `Match`: which value goes where, and everything that does not fi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
 from typing import Any
 
 from graftax.checkpoint.expressions import has_inverse, receiving_place
 from graftax.checkpoint.former_names import with_names_of_now
 from graftax.checkpoint.graph import Graph, Place, all_of, leaves_of
 from graftax.checkpoint.index import Edge, Index, Kind
-from graftax.checkpoint.paths import STATE, joined, node_paths
+from graftax.checkpoint.paths import STATE, NodePaths, joined
 from graftax.checkpoint.renames import Renames, no_such_path
 from graftax.checkpoint.report import Conflict, Unshared
 from graftax.checkpoint.session import misfit
@@ -43,6 +42,7 @@ class Match:
     ) -> None:
         self.index = index
         self.graph = graph
+        self.slots = index.slots  # those that may be meant
         self.mode = mode
         self.subset = subset
         self._cast = cast
@@ -59,13 +59,17 @@ class Match:
         self.bereft: dict[Place, str] = {}  # what lost its value to another place, and the entry of map= that says so
         self.asked: set[str] = set()  # roots of which something was asked for
         self._seen: set[str] = set()  # roots that have something to choose
+        if graph.narrow is not None:
+            self._seen |= graph.narrow.with_leaves
         self._deliberate: set[Place] = set()
         self._blamed: set[Place] = set()
         self._receivers: dict[Place, Place] = {}  # parts of expressions, and what takes the value of the whole
         self._strangers: list[tuple[Place, int]] = []  # nodes that are of another kind than what the program has there
         self._leftovers: list[tuple[Place, Edge, int, str]] = []
         self._choice: dict[Place, bool] = {}
-        self.renames = Renames(index, graph, self.paths if renames else {}, renames)
+        self.paths: Mapping[int, str] = NodePaths(index)
+        """Checkpoint paths of nodes."""
+        self.renames = Renames(index, graph, self.paths, renames)
         self.mapped = self.renames.later
         self.conflicts += self.renames.conflicts
         self._walk()
@@ -73,11 +77,6 @@ class Match:
         self._check_renames()
         self._leave_over()
         self.unshared = self._unshared()
-
-    @cached_property
-    def paths(self) -> dict[int, str]:
-        """Checkpoint paths of nodes."""
-        return node_paths(self.index)
 
     def wanted(self, spot: Spot) -> bool:
         """True if it is part of what was asked for."""
@@ -137,6 +136,8 @@ class Match:
                         self._bereave(child, lost[edge])
                 for edge, below in edges.items():
                     child_here = place.edges.get(edge)
+                    if child_here is None and not self.graph.may_hold(place, edge):
+                        continue
                     if child_here is None or (mapped and mapped.get(child_here, below) != below):
                         self._leftovers.append((place, edge, below, joined(place.path, edge)))
             level = deeper
@@ -238,7 +239,7 @@ class Match:
         for path, place in self.renames.named.items():
             here = [leaf for leaf in all_of(place) if leaf.kind.is_leaf or leaf in self.candidates]
             later = self._leaves_below(self.renames.places[place], place.path)  # of a layer that is not built
-            spots = (saved_spot(self.index, leaf, below, place.module) for below, leaf in later)
+            spots = (self._spot(leaf, below, self._holder_of(below, place)) for below, leaf in later)
             if not any(self.has(leaf) for leaf in here) and (here or not any(self.wanted(spot) for spot in spots)):
                 raise ArgumentError(
                     f"map= names {path!r}, which only= or skip= leaves out",
@@ -272,10 +273,17 @@ class Match:
     def _leaves_left(self, node: int, path: str, used: set[int], owner: Module | None) -> Iterator[tuple[str, int]]:
         """The leaves below that were asked for and that nothing took; all of them are there to be selected."""
         for leaf_path, leaf in self._leaves_below(node, path):
-            spot = saved_spot(self.index, leaf, leaf_path, owner)
+            spot = self._spot(leaf, leaf_path, owner)
             self.absent.setdefault(leaf, spot)
             if self.wanted(spot) and leaf not in used and leaf_path not in self.awaited:
                 yield leaf_path, leaf
+
+    def _spot(self, leaf: int, path: str, owner: Module | None) -> Spot:
+        return saved_spot(self.index, leaf, path, owner, self.graph.path_of(owner))
+
+    def _holder_of(self, path: str, place: Place) -> Module | None:
+        above = self.graph.parent_of(path)
+        return (above[0] if above is not None else place).module
 
     def _waits(self, place: Place, edge: Edge) -> bool:
         thing = place.thing

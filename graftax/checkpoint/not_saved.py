@@ -6,7 +6,8 @@ import inspect
 
 import numpy as np
 
-from graftax.checkpoint.graph import Graph, keeps_state
+from graftax.checkpoint.children import keeps_state
+from graftax.checkpoint.graph import Graph
 from graftax.checkpoint.paths import joined
 from graftax.variables.graph.module import Module
 from graftax.variables.graph.node import holds_node, names_by_class

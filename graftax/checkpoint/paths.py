@@ -1,6 +1,8 @@
 """Paths: how a node of the object graph is called, in a program, in a checkpoint, on the command line alike."""
 
 import re
+from collections.abc import Iterator, Mapping
+from functools import cached_property
 
 from graftax.checkpoint.index import Edge, Index
 
@@ -56,6 +58,30 @@ def node_paths(index: Index) -> dict[int, str]:
         if slot.slot not in paths and slot.optimizer in paths and slot.variable in paths:
             paths[slot.slot] = slot_path(paths[slot.optimizer], slot.name, paths[slot.variable])
     return paths
+
+
+class NodePaths(Mapping[int, str]):
+    """The same, found when somebody asks for the first one: few restores need to know what saved values are called.
+
+    Args:
+        index: The index.
+    """
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+
+    @cached_property
+    def _all(self) -> dict[int, str]:
+        return node_paths(self._index)
+
+    def __getitem__(self, node: int) -> str:
+        return self._all[node]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._all)
+
+    def __len__(self) -> int:
+        return len(self._all)
 
 
 def find_edge(index: Index, path: str) -> tuple[int, tuple[int | None, Edge]] | None:

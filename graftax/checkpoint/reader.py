@@ -11,7 +11,7 @@ from types import TracebackType
 
 from graftax.checkpoint.checksums import FUNCTIONS, digest
 from graftax.checkpoint.chunk_tables import ChunkTable, opened_table
-from graftax.checkpoint.decode import decode
+from graftax.checkpoint.decode import decode, decode_lazily
 from graftax.checkpoint.envelope import LIMIT, opened
 from graftax.checkpoint.index import Chunk, FileRecord, Index
 from graftax.checkpoint.names import GRAPH, STAGING
@@ -52,6 +52,8 @@ class Reader:
     Args:
         path: The directory of the checkpoint, or a URL of one.
         limit: Largest size of its index in bytes.
+        lazily: Decode the records of the index when they are asked for, until `complete` is called. Defaults to False:
+            all at once.
 
     Raises:
         NotACheckpoint: nothing, or something else, is there.
@@ -59,7 +61,9 @@ class Reader:
         CorruptCheckpoint, UnsafeCheckpoint, FormatTooNew, FormatTooOld: its index must not be used.
     """
 
-    def __init__(self, path: str | os.PathLike[str], limit: int = LIMIT) -> None:
+    def __init__(self, path: str | os.PathLike[str], limit: int = LIMIT, lazily: bool = False) -> None:
+        self._body: memoryview | None = None  # of an index that is decoded lazily
+        self._lazily = lazily
         self.storage, where = place_of(path)
         self.path = os.fspath(path)
         self._targets: dict[str, Folder] = {}
@@ -78,7 +82,9 @@ class Reader:
         """Read the index and open the files; False if another checkpoint has come here and it is to be done again."""
         try:
             with located(self.path):
-                self.index: Index = decode(opened(self._read_graph(limit)), self._read_table)
+                body = opened(self._read_graph(limit))
+                self.index: Index = (decode_lazily if self._lazily else decode)(body, self._read_table)
+                self._body = body if self._lazily else None
                 self._function = FUNCTIONS[self.index.sum]
         except (CheckpointError, OSError):
             if not is_last and not self._folder.is_current():
@@ -103,6 +109,22 @@ class Reader:
             folder.close()
         self._targets = {}
         self._folder.close()
+
+    @property
+    def is_lazy(self) -> bool:
+        """Return True while the records of the index are decoded when they are asked for."""
+        return self._body is not None
+
+    def complete(self) -> None:
+        """Decode all of the index, and check it as a whole.
+
+        Raises:
+            CorruptCheckpoint, UnsafeCheckpoint: it must not be used.
+        """
+        if self._body is not None:
+            with located(self.path):
+                self.index = decode(self._body, self._read_table)
+            self._body = None
 
     def names(self) -> list[str]:
         """Return what the directory holds."""

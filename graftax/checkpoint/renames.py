@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import NamedTuple
 
 from graftax.checkpoint.graph import Graph, Place
@@ -43,7 +44,6 @@ class Renames:
         self._index = index
         self._graph = graph
         self._paths = paths
-        self._slots = {paths[slot.slot]: slot for slot in index.slots} if given else {}
         self.places: dict[Place, int] = {}
         self.later: dict[str, int] = {}  # paths of the program that are not there yet
         self.slots: dict[SlotKey, int] = {}
@@ -119,8 +119,12 @@ class Renames:
 
     # --- paths --------------------------------------------------------------------------------------------------------
 
+    @cached_property
+    def _slots(self) -> dict[str, SlotRecord]:
+        return {self._paths[slot.slot]: slot for slot in self._index.slots}
+
     def _find(self, path: str) -> _Source | None:
-        slot = self._slots.get(path)
+        slot = self._slots.get(path) if self._index.slots else None
         if slot is not None:
             return _Source(slot.slot, None, slot)
         found = find_edge(self._index, path)

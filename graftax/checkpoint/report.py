@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from graftax.core.errors import (
@@ -114,12 +114,15 @@ class RestoreReport:
         self.fresh: tuple[str, ...] = ()
         self.random: bool | None = None
         self._waiting: Waiting | None = None
-        self._restored: tuple[Restored, ...] = ()
+        self._told: Callable[[], tuple[Restored, ...]] = tuple
+        self._restored: tuple[Restored, ...] | None = None
         self._trainable: tuple[Trainable, ...] = ()
 
     @property
     def restored(self) -> tuple[Restored, ...]:
         """Values that the program has now; those that waited are there from when they came."""
+        if self._restored is None:
+            self._restored, self._told = self._told(), tuple
         return (*self._restored, *(self._waiting.arrived if self._waiting is not None else ()))
 
     @property
@@ -127,9 +130,9 @@ class RestoreReport:
         """What was trained or frozen otherwise when it was saved."""
         return (*self._trainable, *(self._waiting.retrained if self._waiting is not None else ()))
 
-    def tell(self, restored: Sequence[Restored], trainable: Sequence[Trainable]) -> None:
-        """Note what was restored at once."""
-        self._restored, self._trainable = tuple(restored), tuple(trainable)
+    def tell(self, restored: Callable[[], tuple[Restored, ...]], trainable: Sequence[Trainable]) -> None:
+        """Note what was restored at once: what gives it, when somebody asks, and what was trained otherwise."""
+        self._told, self._trainable = restored, tuple(trainable)
 
     @property
     def deferred(self) -> tuple[str, ...]:

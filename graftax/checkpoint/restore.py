@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from graftax.checkpoint.deferred import deferred
@@ -16,6 +17,7 @@ from graftax.checkpoint.joint_restore import JointRestore
 from graftax.checkpoint.loading import values_of
 from graftax.checkpoint.matching import Match
 from graftax.checkpoint.nearest import Nearest
+from graftax.checkpoint.partial_restore import NotThatEasy, is_small_part, narrowed, of_part
 from graftax.checkpoint.paths import joined
 from graftax.checkpoint.reader import Reader
 from graftax.checkpoint.report import SHOWN, Conflict, Restored, RestoreReport
@@ -77,14 +79,25 @@ def restore(
     joint = JointRestore()
     try:
         with uncollected():  # until all that is needed only here is gone again
-            return _restore(path, Graph(roots), subset, renames, mode, cast, trainable, joint)
+            graph = Graph(roots, narrow=narrowed(roots, subset, renames))
+            with Reader(path, lazily=True) as reader:
+                reader.check_files()
+                if not is_small_part(graph, reader.index, renames):
+                    reader.complete()
+                if graph.narrow is not None or reader.is_lazy:
+                    try:
+                        return _restore(reader, graph, subset, renames, mode, cast, trainable, joint)
+                    except NotThatEasy:  # what is told of it is told by who knows the whole
+                        reader.complete()
+                        graph, subset = Graph(roots) if graph.narrow is not None else graph, subset.again()
+                return _restore(reader, graph, subset, renames, mode, cast, trainable, joint)
     except Exception as error:
         joint.failed(error)
         raise
 
 
 def _restore(
-    path: str | os.PathLike[str],
+    reader: Reader,
     graph: Graph,
     subset: Subset,
     renames: Mapping[str, str],
@@ -93,15 +106,16 @@ def _restore(
     trainable: str | None,
     joint: JointRestore,
 ) -> RestoreReport:
-    with Reader(path) as reader, Transaction(graph) as changes:
-        reader.check_files()
-        match = Match(reader.index, graph, subset, renames, mode, cast)
-        slots = SlotMatch(match)
-        random = _random(match)
-        subset.check()
-        report = RestoreReport(os.fspath(path), mode)
-        report.step, report.meta = reader.index.step, revived(reader.index.meta, {})
-        _judge(match, report)
+    with Transaction(graph) as changes:
+        report = RestoreReport(reader.path, mode)
+        with of_part(graph, reader.is_lazy) as check_part:
+            match = Match(reader.index, graph, subset, renames, mode, cast)
+            check_part(match)
+            slots = SlotMatch(match)
+            random = _random(match)
+            subset.check()
+            report.step, report.meta = reader.index.step, revived(reader.index.meta, {})
+            _judge(match, report)
         waiting = {slot.node for below in slots.waiting.values() for slot in below} | set(match.awaited.values())
         spread = SpreadValues(match, reader)
         values = values_of(reader, ({*match.pairs.values()} - spread.nodes) | waiting)
@@ -121,6 +135,8 @@ def _restore(
             _check_tied(match, report, notes, values)
             joint.done()
         report.tell(_restored(match, notes), [flag.told for flag in known])
+        if not reader.is_lazy:
+            _ = report.restored  # else it would keep the index of the whole
         report.random = None if reader.index.random is None else random is not None
         if session is not None:
             report.wait_for(session)
@@ -328,14 +344,18 @@ def _session(match: Match, slots: SlotMatch, values: dict[int, Any], cast: str, 
     return session
 
 
-def _restored(match: Match, notes: dict[Place, str]) -> tuple[Restored, ...]:
-    paths, nodes, tensors = match.paths, match.index.nodes, match.index.tensors
+def _restored(match: Match, notes: dict[Place, str]) -> Callable[[], tuple[Restored, ...]]:
+    nodes, tensors = match.index.nodes, match.index.tensors
     found = []
     for place, node in match.pairs.items():
         tensor = nodes[node].tensor if place.kind in (Kind.VARIABLE, Kind.OBJECT) else None
         if tensor is None:
-            found.append(Restored(place.path, paths[node]))
+            found.append((node, Restored(place.path, "")))
         else:
             saved = tensors[tensor]
-            found.append(Restored(place.path, paths[node], saved.dtype, saved.shape, notes.get(place, "")))
-    return tuple(found)
+            found.append((node, Restored(place.path, "", saved.dtype, saved.shape, notes.get(place, ""))))
+    return partial(_with_sources, found, match.paths)
+
+
+def _with_sources(found: list[tuple[int, Restored]], paths: Mapping[int, str]) -> tuple[Restored, ...]:
+    return tuple([restored._replace(source=paths[node]) for node, restored in found])

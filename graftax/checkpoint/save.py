@@ -164,10 +164,11 @@ def _sketch(path: str | os.PathLike[str], graph: Graph, subset: Subset) -> Sketc
             "the roots hold no Variables" if not leaves else "only= and skip= leave nothing",
             "build the model first: call it on an example" if not leaves else "choose less narrowly",
         )
-    if subset.is_all and all(_is_stream_of_unbuilt(place.thing) for place in chosen):
+    only_streams = all(_is_stream(place.thing) for place in chosen)
+    if subset.is_all and only_streams and any(_lacks_weights(place.thing) for place in graph.places):
         raise ArgumentError(
             f"nothing to save at {os.fspath(path)} but random streams: {', '.join(place.path for place in chosen)}",
-            "the layers that hold them are not built, so that there are no weights",
+            "layers beside them are not built, so that there are no weights",
             "build the model first: call it on an example",
         )
     drawing = Drawing(graph, chosen, subset.is_all)
@@ -179,12 +180,9 @@ def _sketch(path: str | os.PathLike[str], graph: Graph, subset: Subset) -> Sketc
     return drawing.sketch()._replace(random=random, plain=plain, beside=beside)
 
 
-def _is_stream_of_unbuilt(thing: object) -> bool:
-    if not isinstance(thing, Variable) or thing.role != "seed":
-        return False
-    above = thing._gx_owner
-    while above is not None:
-        if above._gx_lacks_weights:
-            return True
-        above = above._gx_owner
-    return False
+def _is_stream(thing: object) -> bool:
+    return isinstance(thing, Variable) and thing.role == "seed"
+
+
+def _lacks_weights(thing: object) -> bool:
+    return isinstance(thing, Module) and thing._gx_lacks_weights

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from types import TracebackType
 from typing import Any
 
@@ -24,6 +25,8 @@ from graftax.core.errors import ArgumentError, MissingArray, StateError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Shape
 
+_FEW = 512  # nodes of an index that is decoded at once
+
 
 class SavedArrays(Mapping[str, HostArray]):
     """A checkpoint as a mapping of paths, slots of optimizers included, to NumPy arrays; read when asked for.
@@ -34,20 +37,26 @@ class SavedArrays(Mapping[str, HostArray]):
 
     @uncollected()
     def __init__(self, path: str | os.PathLike[str], mmap: bool) -> None:
-        self._reader = Reader(path)
+        self._reader = Reader(path, lazily=True)
         self._maps: dict[int, HostArray] | None = None
         try:
             self._reader.check_files()
             if mmap:
                 self._maps = _maps(self._reader)
-            index = self._reader.index
-            self._nodes = {
-                path: node for node, path in node_paths(index).items() if index.nodes[node].tensor is not None
-            }
+            if self._reader.index.tables or len(self._reader.index.nodes) < _FEW:
+                self._reader.complete()
         except BaseException:
             self._reader.close()
             raise
         self._is_open = True
+
+    @cached_property
+    def _nodes(self) -> dict[str, int]:
+        """The nodes of all arrays, by their paths."""
+        with uncollected():
+            self._reader.complete()
+            index = self._reader.index
+            return {path: node for node, path in node_paths(index).items() if index.nodes[node].tensor is not None}
 
     @property
     def path(self) -> str:
@@ -68,7 +77,8 @@ class SavedArrays(Mapping[str, HostArray]):
     @property
     def state(self) -> dict[str, Any]:
         """Python state by path, as `get_state` of the objects gave it."""
-        index = self._open().index
+        self._open().complete()
+        index = self._reader.index
         paths = {
             node: path for node, path in node_paths(index).items() if index.nodes[node].kind in (Kind.VALUE, Kind.BYTES)
         }
@@ -125,12 +135,11 @@ class SavedArrays(Mapping[str, HostArray]):
         return self._reader
 
     def _find(self, path: str) -> int | None:
-        index = self._reader.index
-        node = self._nodes.get(path)
-        if node is None:
-            found = find_edge(index, path)
-            node = None if found is None else found[0]
-        return None if node is None else index.nodes[node].tensor
+        found = find_edge(self._reader.index, path)
+        if found is not None and not self._reader.index.nodes[found[0]].kind.is_leaf:
+            found = None
+        node = self._nodes.get(path) if found is None else found[0]
+        return None if node is None else self._reader.index.nodes[node].tensor
 
     def _tensor(self, path: str) -> int:
         tensor = self._find(path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import weakref
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from graftax.backend.host import host_dtype
@@ -49,13 +49,13 @@ class Session:
         given_away: Edges, each after the node that it begins at, whose values ``mapped`` and its like have.
         cast: The cast policy.
         as_saved: Whether what comes is to be trained or frozen as it was saved.
-        subset: The part that was asked for; None for copies.
+        subset: The part that was asked for; None in what was pickled with a selector that cannot be.
     """
 
     def __init__(
         self,
         index: Index,
-        paths: dict[int, str],
+        paths: Mapping[int, str],
         mapped: dict[str, int],
         given_away: Collection[tuple[int | None, Edge]],
         cast: str,
@@ -145,20 +145,21 @@ class Session:
             "_values": {node: value for node, value in self._values.items() if node in nodes},
             "_given": {node: variable for node in self._given if (variable := self.given(node)) is not None},
             "_taken": set(self._taken),
+            "_subset": self._subset if self._subset is not None and self._subset.can_be_pickled() else None,
         } | {
             name: getattr(self, name)
             for name in ("index", "mapped", "_given_away", "_paths", "_cast", "as_saved", "arrived", "retrained")
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update({"lacking": {}, "_subset": None, **state})
+        self.__dict__.update({"lacking": {}, **state})
         self._given = {node: weakref.ref(variable) for node, variable in state["_given"].items()}
         self._slots, self._restored = {}, []
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Session:
         new = memo[id(self)] = object.__new__(Session)
         state = self.__getstate__()
-        new.__setstate__({**state, "_given": copy.deepcopy(state["_given"], memo)})
+        new.__setstate__({**state, "_subset": self._subset, "_given": copy.deepcopy(state["_given"], memo)})
         return new
 
     def carried_slots(self, optimizer: Copied) -> list[CarriedSlot]:

@@ -31,7 +31,7 @@ class SlotMatch:
                 for node in nodes:
                     self._variables.setdefault(node, []).append(place)
         self._awaited = {node: path for path, node in reversed(match.awaited.items())}
-        for record in match.index.slots:
+        for record in match.slots:
             if record.slot not in match.renames.given_slots:
                 for optimizer in match.objects.get(record.optimizer, ()):
                     self._of(record, optimizer)
@@ -44,7 +44,7 @@ class SlotMatch:
         for variable in variables or [None]:
             place = variable.spot if variable is not None else self._absent(record)
             path = slot_path(optimizer.path, record.name, place.path)
-            wanted = match.wanted(saved_spot(match.index, record.slot, path, optimizer.module))
+            wanted = match.wanted(saved_spot(match.index, record.slot, path, optimizer.module, optimizer.path))
             if not wanted or match.subset.skips(place):  # a slot goes with its Variable
                 continue
             has_place = variable is not None or record.variable in self._awaited

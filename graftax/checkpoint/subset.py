@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterable
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from graftax.checkpoint.index import Index, Kind
@@ -12,7 +14,10 @@ from graftax.variables.graph.module import Module
 
 
 class Saved(NamedTuple):
-    """A Variable of a checkpoint, as classes and predicates see it; ``owner`` is what would hold it in the program."""
+    """A Variable of a checkpoint, as classes and predicates see it; ``owner`` is what would hold it in the program.
+
+    ``owner_path`` is the path of that, of the kind that ``path`` is.
+    """
 
     path: str
     role: str
@@ -21,6 +26,13 @@ class Saved(NamedTuple):
     trainable: bool
     adapter: str | None
     owner: Module | None
+    owner_path: str = ""
+
+    def _gx_way(self) -> tuple[int | str, ...]:
+        """The edges from the outermost owner, as Variables have them."""
+        if self.owner is None or not self.path.startswith(f"{self.owner_path}/"):
+            return ()
+        return (*self.owner._gx_way(), *self.path[len(self.owner_path) + 1 :].split("/"))
 
 
 class Spot(NamedTuple):
@@ -43,8 +55,8 @@ RANDOM = "gx.random"
 RANDOM_SPOT = Spot(RANDOM, "seed")
 
 
-def saved_spot(index: Index, node: int, path: str, owner: Module | None = None) -> Spot:
-    """The spot of a leaf of a checkpoint."""
+def saved_spot(index: Index, node: int, path: str, owner: Module | None = None, owner_path: str = "") -> Spot:
+    """The spot of a leaf of a checkpoint; the rest as in `Saved`."""
     record = index.nodes[node]
     if record.kind is not Kind.VARIABLE:
         return Spot(path, "")
@@ -53,7 +65,7 @@ def saved_spot(index: Index, node: int, path: str, owner: Module | None = None) 
     if tensor is None:
         return Spot(path, role)
     array = index.tensors[tensor]
-    return Spot(path, role, Saved(path, role, array.shape, array.dtype, trainable, adapter, owner))
+    return Spot(path, role, Saved(path, role, array.shape, array.dtype, trainable, adapter, owner, owner_path))
 
 
 class Subset:
@@ -67,8 +79,24 @@ class Subset:
     """
 
     def __init__(self, only: SelectorLike | None = None, skip: SelectorLike | None = None) -> None:
+        self._given = only, skip
         self._only = None if only is None else _Part("only=", only)
         self._skip = None if skip is None or skip == () or skip == [] else _Part("skip=", skip)
+
+    def again(self) -> Subset:
+        """The same, of which nothing has been tested."""
+        return Subset(*self._given)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Subset, self._given
+
+    def can_be_pickled(self) -> bool:
+        """False if a selector is a function without a name, or the like."""
+        try:
+            pickle.dumps(self._given)
+        except Exception:  # noqa: BLE001 - of many kinds, as the things that cannot be
+            return False
+        return True
 
     @property
     def is_all(self) -> bool:
@@ -79,6 +107,11 @@ class Subset:
     def is_narrow(self) -> bool:
         """True if only a part is meant that was chosen."""
         return self._only is not None
+
+    @property
+    def heads(self) -> list[tuple[str, ...]] | None:
+        """How the paths begin that can be meant, in components; None if any path can."""
+        return None if self._only is None else self._only.heads
 
     def __contains__(self, spot: Spot) -> bool:
         chosen = self._only is None or self._only.sees(spot)
@@ -117,6 +150,10 @@ class _Part:
         self._hit: set[int] = set()
         self._tally = Tally(self._selector) if globs is None else None
 
+    @property
+    def heads(self) -> list[tuple[str, ...]] | None:
+        return _heads(self._selector)
+
     def sees(self, spot: Spot) -> bool:
         if self._tally is not None:
             return self._tally.see(spot.paths, spot.role, spot.item)
@@ -147,3 +184,17 @@ def _globs(selector: Selector) -> list[Selector] | None:
     """The globs of which one must match; None if the selector is no such thing."""
     parts = selector.parts if selector.kind == "any" else (selector,)
     return list(parts) if all(part.kind == "glob" for part in parts) else None
+
+
+def _heads(selector: Selector) -> list[tuple[str, ...]] | None:
+    """How the paths begin that a selector can match; None if any path can, or slots or the global seed can."""
+    if selector.kind == "glob":
+        head = tuple(takewhile(lambda component: "*" not in component, selector.test.text.split("/")))
+        is_special = head[:1] == (RANDOM,) or any(component.startswith("slots(") for component in head)
+        return [head] if head and not is_special else None
+    below = [_heads(part) for part in selector.parts]
+    if selector.kind == "all":  # one of them says enough
+        return next((found for found in below if found is not None), None)
+    if selector.kind != "any" or None in below:
+        return None
+    return [head for found in below for head in found or ()]

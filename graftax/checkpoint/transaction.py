@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
+from graftax.checkpoint.children import keeps_slots
 from graftax.checkpoint.expressions import take, undo
 from graftax.checkpoint.graph import Graph
 from graftax.checkpoint.state import resembling
@@ -25,8 +26,7 @@ class Transaction:
 
     def __init__(self, graph: Graph) -> None:
         modules = [place.thing for place in graph.places if isinstance(place.thing, Module)]
-        keepers = [m for m in modules if type(m)._gx_slot_records is not Module._gx_slot_records]
-        self._slots = [(keeper, {id(record.slot) for record in keeper._gx_slot_records()}) for keeper in keepers]
+        self._slots = [(m, {id(record.slot) for record in m._gx_slot_records()}) for m in modules if keeps_slots(m)]
         self._undo: list[Callable[[], None]] = []
         self._written: list[tuple[Storage, Any]] = []
 

@@ -7,7 +7,8 @@ and named tuples as what `graftax.checkpoint.state` makes them again from.
 
 import struct
 import sys
-from collections.abc import Collection, Iterable, Iterator
+from array import array
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, cast
 
 import msgpack  # type: ignore[import-untyped]
@@ -161,6 +162,41 @@ def unpack_some(data: bytes | memoryview, keys: Collection[str], counted: str) -
     return _Decoder().unpack_some(data, keys, counted)
 
 
+def unpack_lazily(data: bytes | memoryview, lists: Collection[str]) -> tuple[dict[str, Any], dict[str, Sequence[int]]]:
+    """Decode a map but for some entries that are lists, of which only the places of the elements are found.
+
+    Args:
+        data: The map.
+        lists: The keys of these entries.
+
+    Returns:
+        The other entries; and by key, where each element of a list begins, and where the last one ends.
+
+    Raises:
+        CorruptMetadata: it is not what `pack` writes, as far as it is decoded.
+        LimitExceeded: it is nested too deep.
+    """
+    return _Decoder().unpack_lazily(data, lists)
+
+
+def unpack_stream(data: bytes | memoryview) -> Iterator[Any]:
+    """Decode msgpack values that follow one another.
+
+    Raises:
+        CorruptMetadata: they are not what `pack` writes.
+        LimitExceeded: they are nested too deep.
+    """
+    decoder = _Decoder()
+    stream = msgpack.Unpacker(max_buffer_size=max(len(data), 1), **decoder.options())
+    stream.feed(data)
+    try:
+        yield from stream
+    except CorruptMetadata:
+        raise
+    except (ValueError, TypeError, RecursionError) as error:
+        raise _no_msgpack(error) from error
+
+
 class _Decoder:
     """One decoding; counts how deep extensions lie in one another, since each level takes its own C stack."""
 
@@ -207,6 +243,33 @@ class _Decoder:
         except (ValueError, TypeError, RecursionError, msgpack.OutOfData) as error:
             raise _no_msgpack(error) from error
         return _unique(found)
+
+    def unpack_lazily(
+        self, data: bytes | memoryview, lists: Collection[str]
+    ) -> tuple[dict[str, Any], dict[str, Sequence[int]]]:
+        found: list[tuple[str, Any]] = []
+        places: dict[str, Sequence[int]] = {}
+        try:
+            stream = msgpack.Unpacker(max_buffer_size=max(len(data), 1), **self.options())
+            stream.feed(data)
+            skip, tell = stream.skip, stream.tell
+            for _ in range(stream.read_map_header()):
+                key = stream.unpack()
+                if key in lists and key not in places:
+                    count = stream.read_array_header()
+                    here = places[key] = array("Q", [tell()])
+                    for _ in range(count):
+                        skip()
+                        here.append(tell())
+                else:
+                    found.append((key, stream.unpack()))
+            if stream.tell() != len(data):
+                raise CorruptMetadata("bytes after the index", "no such index is ever written")
+            return _unique([*found, *dict.fromkeys(places).items()]), places
+        except CorruptMetadata:
+            raise
+        except (ValueError, TypeError, RecursionError, msgpack.OutOfData) as error:
+            raise _no_msgpack(error) from error
 
     def extension(self, code: int, data: bytes) -> Any:
         if code == BIG_INTEGER and data:

@@ -18,12 +18,18 @@ class WaitingPlace(Place):
     __slots__ = ("_spot", "record", "value")
 
     def __init__(
-        self, session: Session, node: int, path: str, value: HostArray | None, holder: Module | None = None
+        self,
+        session: Session,
+        node: int,
+        path: str,
+        value: HostArray | None,
+        holder: Module | None = None,
+        holder_path: str = "",
     ) -> None:
         self.record: NodeRecord = session.index.nodes[node]
         super().__init__(None, self.record.kind, path, (), holder)
         self.value = value
-        self._spot = saved_spot(session.index, node, path, holder)
+        self._spot = saved_spot(session.index, node, path, holder, holder_path)
         self.role = self._spot.role
 
     @property
@@ -79,7 +85,8 @@ class _Found:
         known = self._leaves.get((session, node))
         if known is None:
             value = session.value_of(node)
-            known = self._leaves[session, node] = WaitingPlace(session, node, path, value, parent.module)
+            holder = self._graph.path_of(parent.module)
+            known = self._leaves[session, node] = WaitingPlace(session, node, path, value, parent.module, holder)
             self._graph.places.append(known)
         return known
 
@@ -90,5 +97,5 @@ class _Found:
                 optimizer = self._live.get(id(slot.optimizer))
                 if optimizer is not None:
                     path = slot_path(optimizer.path, slot.name, variable.path)
-                    kept = WaitingPlace(session, slot.node, path, value, optimizer.module)
+                    kept = WaitingPlace(session, slot.node, path, value, optimizer.module, optimizer.path)
                     self._graph.slots.append(SlotPlace(optimizer, slot.name, variable, kept))

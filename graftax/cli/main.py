@@ -15,7 +15,9 @@ from graftax.cli.shell_words import told
 from graftax.core.errors import (
     ArgumentError,
     ArgumentTypeError,
+    CompileError,
     CorruptCheckpoint,
+    DTypeError,
     ExportError,
     ExportMismatch,
     FormatTooNew,
@@ -23,14 +25,16 @@ from graftax.core.errors import (
     GraftaxError,
     IncompleteCheckpoint,
     MatchError,
+    NotBuiltError,
     SelectorError,
+    ShapeError,
     UnsafeCheckpoint,
 )
 
 _CODES: tuple[tuple[tuple[type[Exception], ...], int], ...] = (
-    ((MatchError, ExportMismatch), 4),
+    ((MatchError, ExportMismatch, ShapeError, CompileError), 4),
     ((ExportError, CorruptCheckpoint, UnsafeCheckpoint, FormatTooNew, FormatTooOld, IncompleteCheckpoint), 3),
-    ((ArgumentError, ArgumentTypeError, SelectorError), 2),
+    ((ArgumentError, ArgumentTypeError, SelectorError, DTypeError, NotBuiltError), 2),
 )
 
 
@@ -49,7 +53,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except (GraftaxError, OSError) as error:
         print(f"graftax: {told(error)}", file=sys.stderr)
-        return exit_code(error)
+        refused = isinstance(error, ExportError) and options.module == "export_save"  # nothing is corrupt
+        return 4 if refused else exit_code(error)
     except KeyboardInterrupt:
         return 130
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from graftax.core.free_sizes import alike
+
 INSTEAD = "reshape one, or insert an axis of size 1 with ops.expand_dims"
 
 
-def mismatch(left: Sequence[int], right: Sequence[int]) -> str | None:
+def mismatch(left: Sequence[object], right: Sequence[object]) -> str | None:
     """Return why two shapes do not broadcast to one, or None where they do.
 
     Example:
@@ -16,8 +18,22 @@ def mismatch(left: Sequence[int], right: Sequence[int]) -> str | None:
         >>> mismatch([2, 3], [4])
         'counted from the end, axis -1 has 3 against 4, and neither is 1'
     """
+    back = _unequal(left, right)
+    if back is None:
+        return None
+    return f"counted from the end, axis -{back} has {left[-back]} against {right[-back]}, and neither is 1"
+
+
+def instead(left: Sequence[object], right: Sequence[object]) -> str:
+    """Return what to write in place of two shapes that do not broadcast."""
+    back = _unequal(left, right)
+    return (alike(left[-back], right[-back]) if back is not None else None) or INSTEAD
+
+
+def _unequal(left: Sequence[object], right: Sequence[object]) -> int | None:
+    """Return the first axis from the end that keeps two shapes from broadcasting, counted from 1."""
     for back in range(1, min(len(left), len(right)) + 1):
         one, other = left[-back], right[-back]
         if one != other and 1 not in (one, other):
-            return f"counted from the end, axis -{back} has {one} against {other}, and neither is 1"
+            return back
     return None

@@ -11,8 +11,9 @@ import sys
 from typing import Protocol
 
 from graftax.core import user_line
-from graftax.core.broadcasting import INSTEAD, mismatch
+from graftax.core.broadcasting import instead, mismatch
 from graftax.core.errors import GraftaxError, ShapeError
+from graftax.core.free_sizes import alike
 
 
 class Translator(Protocol):
@@ -67,24 +68,32 @@ def explained(error: Exception, where: str = "") -> GraftaxError | None:
     return None if told is error else told
 
 
-SHAPE = r"(\([\d, ]*\))"
-"""A shape in the text of an error."""
+SHAPE = r"(\((?:[^()]|\([^()]*\))*\))"
+"""A shape in the text of an error, of numbers or of sizes that are free, such as ``(2, floordiv(n, 2))``."""
 
 
 def broadcast(op: str, left: str, right: str) -> ShapeError:
     """Return the error for two shapes, as text, that do not broadcast."""
-    a, b = ([int(size) for size in re.findall(r"\d+", shape)] for shape in (left, right))
-    return ShapeError(f"{op}: {a} and {b}", mismatch(a, b) or "the two do not broadcast", INSTEAD)
+    a, b = sizes_in_text(left), sizes_in_text(right)
+    shown = (f"[{', '.join(map(str, one))}]" for one in (a, b))
+    return ShapeError(f"{op}: {' and '.join(shown)}", mismatch(a, b) or "the two do not broadcast", instead(a, b))
 
 
 def contraction(left: str, right: str) -> ShapeError:
     """Return the error for a product whose inner sizes, as text, differ."""
-    a, b = (re.sub(r"[(), ]+", " ", shape).strip() for shape in (left, right))
+    a, b = sizes_in_text(left), sizes_in_text(right)
     return ShapeError(
-        f"a product of matrices that meet with {a} against {b}",
+        f"a product of matrices that meet with {' '.join(map(str, a))} against {' '.join(map(str, b))}",
         "the last axis of the first and the second to last of the second must have one size",
-        "ops.swapaxes(y, -1, -2) if the second is the wrong way round; ops.matmul names both shapes",
+        (alike(a[0], b[0]) if len(a) == len(b) == 1 else None)
+        or "ops.swapaxes(y, -1, -2) if the second is the wrong way round; ops.matmul names both shapes",
     )
+
+
+def sizes_in_text(shape: str) -> list[int | str]:
+    """Return the sizes in the text of a shape, ``(2, n)``, those that are numbers as such."""
+    parts = re.findall(r"(?:[^(),]|\([^()]*\))+", shape[1:-1])
+    return [int(one) if one.strip().isdigit() else one.strip() for one in parts if one.strip()]
 
 
 _BROADCAST = re.compile(rf"^operands could not be (broadcast) together with shapes {SHAPE} {SHAPE}")

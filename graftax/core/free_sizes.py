@@ -1,5 +1,6 @@
 """Sizes that are free while a program is exported: a name such as ``batch``, known only when the program runs."""
 
+import re
 from collections.abc import Callable, Iterable
 
 _tests: list[Callable[[object], bool]] = []
@@ -23,3 +24,29 @@ def is_free(size: object) -> bool:
 def any_free(sizes: Iterable[object]) -> bool:
     """Tell whether one of the sizes is free."""
     return any(is_free(size) for size in sizes)
+
+
+def alike(one: object, other: object) -> str | None:
+    """Return what to write where two sizes have to be one, and one of them is free; None where none is.
+
+    Args:
+        one: A size, or the text of one.
+        other: The other one.
+
+    Example:
+        >>> alike("n", "m"), alike("min(32, t)", "t"), alike(2, 3)
+        ("one name for both in the Specs; or constraints=['n == m']", "constraints=['t <= 32']", None)
+    """
+    if isinstance(one, int) and isinstance(other, int):
+        return None
+    for cut, whole in ((str(one), str(other)), (str(other), str(one))):
+        found = re.fullmatch(r"min\((.+), (.+)\)", cut)
+        if found is not None and whole in found.groups():
+            return f"constraints=['{whole} <= {found[1] if found[2] == whole else found[2]}']"
+    cuts = [
+        found for text in (str(one), str(other)) for found in re.findall(r"min\((?:(\w+), (\d+)|(\d+), (\w+))\)", text)
+    ]
+    if cuts:  # slices of at most so many
+        name, most = max(((a or d, int(b or c)) for a, b, c, d in cuts), key=lambda cut: cut[1])
+        return f"constraints=['{name} >= {most}']"
+    return f"one name for both in the Specs; or constraints=['{one} == {other}']"

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 import math
-from collections.abc import Callable
 from numbers import Integral, Real
-from types import FunctionType
 from typing import Any
-from weakref import WeakKeyDictionary
 
-from graftax.core.errors import ArgumentError, ArgumentTypeError
+from graftax.core.errors import ArgumentError
+from graftax.core.static_numbers import check_known
 
 SUMS = ("float32", "float64")
 """Dtypes in which a sum over many batches keeps its digits."""
@@ -30,6 +27,7 @@ def number(name: str, value: Any, fits: bool, reason: str, example: float) -> fl
         ArgumentError: it is none, or does not fit.
     """
     if not is_number(value) or not math.isfinite(value) or not fits:
+        check_known(name, value)
         raise ArgumentError(f"{name}={value!r}", reason, f"{name}={example}")
     return float(value)
 
@@ -91,6 +89,7 @@ def flag(name: str, value: object) -> bool:
 def whole(name: str, value: object, reason: str, example: int) -> int:
     """Return an integer, as one of Python."""
     if isinstance(value, bool) or not isinstance(value, Integral):
+        check_known(name, value)
         raise ArgumentError(f"{name}={value!r}", reason, f"{name}={example}")
     return int(value)
 
@@ -132,38 +131,3 @@ def sum_dtype(value: object) -> str:
             'dtype="float32"; cast the result if it must be narrow',
         )
     return name
-
-
-def takes(what: str, fn: Callable[..., Any], names: tuple[str, ...]) -> None:
-    """Raise if a function cannot be called with so many arguments, or is a class.
-
-    Args:
-        what: What it is to be, such as ``"loss"``.
-        fn: The function.
-        names: What it is called with.
-    """
-    if isinstance(fn, type):
-        raise ArgumentTypeError(f"{what}={fn.__name__}", "it is a class", f"an instance: {fn.__name__}()")
-    known: set[tuple[str, ...]] = set()
-    call = getattr(type(fn), "__call__", None)  # noqa: B004 - the function itself, of a class of somebody
-    if isinstance(call, FunctionType) and not hasattr(fn, "__signature__"):
-        known = _fitting.setdefault(call, known)
-    if names in known:
-        return
-    try:
-        parameters = inspect.signature(fn)
-    except (TypeError, ValueError):  # one without a signature
-        return
-    try:
-        parameters.bind(*names)
-    except TypeError as error:
-        raise ArgumentTypeError(
-            f"a {what} of the function {getattr(fn, '__name__', fn)}{parameters}",
-            f"it is called with ({', '.join(names)}): {error}",
-            f"lambda {', '.join(names)}: ..., and constants in a closure",
-        ) from None
-    known.add(names)
-
-
-_fitting: WeakKeyDictionary[FunctionType, set[tuple[str, ...]]] = WeakKeyDictionary()
-"""What methods ``__call__`` were found to take: each Variable asks this of its initializer."""

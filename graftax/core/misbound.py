@@ -71,12 +71,15 @@ def misbound(
         >>> print(misbound(scale, (1, 2, 3), {}).received)
         scale() got 3 positional arguments
     """
-    signature = inspect.signature(fn)
+    try:
+        signature = inspect.signature(fn)
+    except (TypeError, ValueError):  # one of a user that tells none
+        return None
     try:
         signature.bind(*args, **kwargs)
     except TypeError:
-        name, parameters = fn.__name__, list(signature.parameters.values())
-        if parameters and parameters[0].name in ("self", "cls"):
+        name, parameters = getattr(fn, "__name__", type(fn).__name__), list(signature.parameters.values())
+        if args and parameters and parameters[0].name in ("self", "cls"):
             name, parameters, args = _title(args[0], name), parameters[1:], args[1:]
         title = title or name
         return _told(title, parameters, args, kwargs)
@@ -84,6 +87,8 @@ def misbound(
 
 
 def _title(self: object, name: str) -> str:
+    if self is None:  # gone since
+        return name
     kind = self.__name__ if isinstance(self, type) else type(self).__name__
     return kind if name in ("__init__", "__new__") else f"{kind}.{name}"
 

@@ -28,16 +28,18 @@ class ScopeStack(Generic[T]):
     def __init__(self, name: str) -> None:
         self._name = name
         self._items: ContextVar[tuple[T, ...]] = ContextVar(f"graftax.{name}", default=())
+        self.read: Callable[[], tuple[T, ...]] = self._items.get
+        """Returns `items`, for code that runs at each call: no Python runs in between."""
 
     @property
     def items(self) -> tuple[T, ...]:
         """Return all scopes, outermost first."""
-        return self._items.get()
+        return self.read()
 
     @property
     def top(self) -> T | None:
         """Return the innermost scope, or None."""
-        items = self._items.get()
+        items = self.read()
         return items[-1] if items else None
 
     def entered(self, *scopes: T) -> "_Entered[T]":
@@ -90,13 +92,30 @@ class _Entered(Generic[T]):
 
 
 _ambient: list[Callable[[], Hashable]] = []
+_signs: list[Callable[[], object]] = []
 
 
-def register_ambient(read: Callable[[], Hashable]) -> None:
-    """Declare a setting that code depends on without being passed it; it is read at each compiled call."""
+def register_ambient(read: Callable[[], Hashable], sign: Callable[[], object] | None = None) -> None:
+    """Declare a setting that code depends on without being passed it; it is read at each compiled call.
+
+    Args:
+        read: Returns the setting.
+        sign: Returns something, quicker, that is equal only where the setting is, too. Defaults to None: the setting.
+    """
     _ambient.append(read)
+    register_sign(sign or read)
+
+
+def register_sign(sign: Callable[[], object]) -> None:
+    """Declare something else than a setting that says whether a compiled call may be run as the one before it was."""
+    _signs.append(sign)
 
 
 def ambient() -> tuple[Hashable, ...]:
     """Return all such settings now; a compiled function is traced anew for each combination."""
     return tuple([read() for read in _ambient])
+
+
+def signs() -> list[object]:
+    """Return what is equal at two moments of one thread only if `ambient` is, at a fraction of its cost."""
+    return [sign() for sign in _signs]

@@ -9,18 +9,18 @@ is an expression are selected with it.
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from graftax.core.errors import SelectorError
-from graftax.core.globs import Glob
+from graftax.core.globs import FOREIGN_WILDCARDS, Glob
 from graftax.core.roles import ROLES, named_role, prefixed
 from graftax.core.short_traceback import door
 from graftax.core.spellings import above, spellings, wholes
 from graftax.core.typedefs import Holder, VariableLike
+from graftax.core.user_functions import misfit
 
 T = TypeVar("T")
 
@@ -320,20 +320,13 @@ def _of_text(text: str) -> Selector:
 
 
 def _of_predicate(function: Callable[[Any], bool]) -> Selector:
-    try:
-        parameters: inspect.Signature | None = inspect.signature(function)
-    except (TypeError, ValueError):  # one without a signature
-        parameters = None
     name = getattr(function, "__name__", repr(function))
-    try:
-        if parameters is not None:
-            parameters.bind(None)
-    except TypeError as error:
+    if (found := misfit(function, 1)) is not None:
         raise SelectorError(
-            f"{name}{parameters} as a selector",
-            f"a predicate is called with a variable, and nothing else: {error}",
+            f"{found.shown} as a selector",
+            f"a predicate is called with a variable, and nothing else: {found.reason}",
             "for example lambda variable: variable.ndim > 1",
-        ) from None
+        )
     made = Selector("predicate", name, function)
     for name in ("__module__", "__doc__", "__name__"):
         if hasattr(function, name):
@@ -369,6 +362,8 @@ def nothing_matched(
         reason = _REASONS[selector.kind].format(selector.text)
     elif selector.kind == "glob" and selector.test.text in ROLES:
         reason = f"a word alone is a path, and {reason}"
+    elif selector.kind == "glob" and FOREIGN_WILDCARDS.search(selector.test.text):
+        reason = f"only * and ** stand for other characters, and {reason}"
     return SelectorError(
         f"{what} {selector.text}{inside} matches none of {len(known)} variables",
         reason,

@@ -8,13 +8,13 @@ environment keeps everything. Without an exception a door costs nothing, or one 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from graftax.core import libraries, user_line
 from graftax.core.argument_kinds import flags_of, no_flag
-from graftax.core.errors import GraftaxError
+from graftax.core.errors import ArgumentTypeError, GraftaxError
 from graftax.core.misbound import misbound
 from graftax.core.wrapping import wraps
 
@@ -56,6 +56,50 @@ def door(fn: Callable[P, R]) -> Callable[P, R]:
             raise
 
     return run
+
+
+def door_around(fn: Callable[P, Any]) -> Callable[[Callable[..., R]], Callable[P, R]]:
+    """Return a decorator, a `door` for what calls ``fn`` with the arguments that it gets itself, and is called like it.
+
+    Arguments that ``fn`` does not take are told as those of public functions are. What the decorated function takes by
+    keyword only is its own.
+
+    Example:
+        >>> @door_around(lambda x: x)
+        ... def twice(*args, **kwargs):
+        ...     return 2 * (lambda x: x)(*args, **kwargs)
+        >>> twice(3)
+        6
+    """
+
+    def decorate(run: Callable[..., R]) -> Callable[P, R]:
+        @wraps(fn)
+        def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
+            try:
+                return run(*args, **kwargs)
+            except Exception as error:
+                own = getattr(run, "__kwdefaults__", None) or ()
+                if (wrong := not_taken(error, fn, args, {k: v for k, v in kwargs.items() if k not in own})) is not None:
+                    raise wrong from None
+                shorten(error)
+                raise
+
+        return guarded
+
+    return decorate
+
+
+def not_taken(
+    error: Exception, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> ArgumentTypeError | None:
+    """Return the error for arguments that a user's function does not take, if that is what its call raised."""
+    if type(error) is not TypeError or error.__traceback__ is None:
+        return None
+    innermost = error.__traceback__
+    while innermost.tb_next is not None:
+        innermost = innermost.tb_next
+    # raised in a line of ours, thus before the first one of the function
+    return misbound(fn, args, kwargs) if user_line.root_of(innermost.tb_frame) == "graftax" else None
 
 
 def shorten(error: BaseException) -> None:

@@ -33,6 +33,11 @@ def of_stack(frame: FrameType | None) -> Place | None:
     return (found.f_code.co_filename, found.f_lineno) if found is not None and found is not frame else None
 
 
+def is_users(frame: FrameType) -> bool:
+    """Tell whether a frame runs a line of the user, and none of a library or of Python itself."""
+    return not _is_library(frame.f_globals, frame.f_code.co_filename)
+
+
 def _of_user(frame: FrameType | None) -> FrameType | None:
     while frame is not None:
         if not _is_library(frame.f_globals, frame.f_code.co_filename):

@@ -6,7 +6,7 @@ are whole in each process. Nothing below asks: weights would drift apart, or all
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import blake2b
 from math import prod
 from typing import Any
@@ -18,7 +18,9 @@ from graftax.backend.rendezvous import Rendezvous, several
 from graftax.core import tree
 from graftax.distribution.placing import Placing
 from graftax.variables import keys
+from graftax.variables.state.assigned import Assigned
 from graftax.variables.state.home import Housed
+from graftax.variables.variable import Variable
 
 _WHOLE = 1 << 20
 """Bytes up to which the value of a Variable is compared that is whole in each process."""
@@ -57,8 +59,29 @@ def compare_programs(
     Rendezvous(processes, "the first run of a compiled function").agree(things, _SAME)
 
 
-def compare_rows(batch: object) -> None:
-    """Compare the first batch of a loop, which is to be the same in all processes.
+def compare_assigned(variables: Iterable[Variable]) -> None:
+    """Compare what eager code has assigned of some Variables since the last time that they were found to be alike.
+
+    Raises:
+        ProcessError: one has assigned what another has not, or another value; names the process and the variable.
+    """
+    processes = several()
+    if processes is None:
+        return
+    counts = Assigned.among(v._storage for v in variables if v.role != "metric")  # those begin anew
+    told = [(_cell(cell, processes), count) for cell, count in counts.items()]
+    cells = [(name, text if ", value " in text else f"{text}, assigned {count} times") for (name, text), count in told]
+    meeting = Rendezvous(processes, "what was assigned")
+    meeting.agree(
+        list(_numbered("the variable", cells)),
+        "variable.assign(value) in every process, with one value; not below `if is_main():`",
+    )
+    meeting.forget()
+    Assigned.forget(counts)
+
+
+def compare_rows(batch: object, steps: int | None) -> None:
+    """Compare the first batch of a loop, which is to be the same in all processes, and how many there are.
 
     Raises:
         ProcessError: a part of it differs; names the process and the part.
@@ -67,6 +90,7 @@ def compare_rows(batch: object) -> None:
     if processes is not None:
         things = [("the global seed", str(keys.get_random_seed()))]
         things += [(f"part {path}", _value(leaf)) for path, leaf in tree.flatten_with_paths(batch)]
+        things += [("the number of batches", str(steps))]
         Rendezvous(processes, "the first batch").agree(
             things,
             "the same seed and arrays in every process; graftax.distribution.LocalRows(batches) where each has its own",

@@ -8,9 +8,9 @@ from typing import Any
 from graftax.backend import registry
 from graftax.backend.meshes import Axes, Mesh
 from graftax.core.errors import ArgumentError, StateError
-from graftax.core.short_traceback import door
+from graftax.core.short_traceback import door, door_around
 from graftax.core.typedefs import Array, unwrap
-from graftax.core.wrapping import function_name, wraps
+from graftax.core.wrapping import function_name
 from graftax.distribution.axes import checked_axes, misfit
 from graftax.distribution.distribution import Distribution
 from graftax.transforms.function_argument import check_functions
@@ -95,8 +95,7 @@ def shard_map(
     several = isinstance(out_axes, list)
     given = [checked_axes(axes, grid, f"shard_map({name}), out_axes") for axes in (out_axes if several else [out_axes])]
 
-    @wraps(fn)
-    @door
+    @door_around(fn)
     def run(*args: Any) -> Any:
         if len(args) != len(taken):
             raise ArgumentError(

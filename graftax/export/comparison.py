@@ -11,7 +11,7 @@ import numpy as np
 
 from graftax.backend import registry
 from graftax.core import tree
-from graftax.core.errors import ExportMismatch
+from graftax.core.errors import ExportError, ExportMismatch
 from graftax.export import run
 from graftax.export.report import Checked
 from graftax.export.signature import Signature
@@ -61,9 +61,12 @@ def compare(
         given = run.sizes_in(function.about["inputs"], [one.shape for one in example], signature.constraints)
         trials.insert(0, (example, given))
     worst, results = 0.0, {}
-    for inputs, _ in trials:
+    for inputs, sizes in trials:
         leaves = [registry.current().arrays.asarray(one) for one in inputs]
-        out, new = function.flat(values, leaves)
+        try:
+            out, new = function.flat(values, leaves)
+        except ValueError as error:  # of what was assumed of sizes, and does not hold for these
+            raise _not_for_all(name, sizes, error) from error
         live = trace(fixed(signature, [one.shape for one in inputs]))
         donated, kept = ([one.buffer for one in cells] for cells in (live.donated, live.kept))
         wanted = live.program.run(donated, kept, leaves)
@@ -74,6 +77,16 @@ def compare(
             worst = max(worst, difference(f"{name}: {output}", np.asarray(expected), np.asarray(got)))
         results[id(inputs)] = list(map(np.asarray, out))
     return Checked(tuple(sizes for _, sizes in trials), worst), Trial(first, results[id(first)])
+
+
+def _not_for_all(name: str, sizes: Mapping[str, int], error: Exception) -> ExportError:
+    """Return the error for a program that does not compile for some sizes, as where halves of odd ones are taken."""
+    why = re.search(r"error: ([^\n]*)", str(error.__cause__ or error))
+    return ExportError(
+        f"{name} at {', '.join(f'{one} = {size}' for one, size in sizes.items())}",
+        f"no program can be compiled for these sizes: {why[1] if why else str(error).partition(chr(10))[0]}",
+        'a Spec in which they cannot be, such as "2*n" for what is halved; or constraints=["mod(n, 2) == 0"]',
+    )
 
 
 def difference(what: str, expected: np.ndarray[Any, Any], got: np.ndarray[Any, Any], tolerance: float = 0.0) -> float:

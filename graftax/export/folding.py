@@ -24,11 +24,16 @@ class Folding:
     Args:
         chosen: True for all that can be folded, or a selector of what is folded, integers included.
         moving: What other programs of the artefact assign: an expression of these stays live, too.
+        integers: Whether one that is integers itself is folded, since its value will be stored as these. Defaults to
+            False.
     """
 
-    def __init__(self, chosen: bool | SelectorLike, moving: frozenset[Storage] = frozenset()) -> None:
+    def __init__(
+        self, chosen: bool | SelectorLike, moving: frozenset[Storage] = frozenset(), integers: bool = False
+    ) -> None:
         self._chosen = chosen
         self._moving = moving
+        self._integers = integers
         self._selector = None if isinstance(chosen, bool) else compile_selector(chosen)
         self._values = Memo()
         self._met: dict[int, Reparam] = {}
@@ -58,6 +63,8 @@ class Folding:
     def _folds(self, node: Reparam) -> bool:
         if self._selector is not None:
             return self._selector.sees((node._gx_path,), node.role, node)
+        if self._integers and isinstance(node, QuantizedWeight):
+            return bool(self._chosen)
         return bool(self._chosen) and not any(isinstance(one, QuantizedWeight) for one in walk(node))
 
     def check(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import Literal
 
 from graftax.core.errors import ExportError
 from graftax.core.short_traceback import door
@@ -12,7 +13,10 @@ from graftax.export import run
 
 @door
 def load(
-    path: str | os.PathLike[str], only: str | Sequence[str] | None = None, cache: str | None = None
+    path: str | os.PathLike[str],
+    only: str | Sequence[str] | None = None,
+    cache: str | None = None,
+    integers: Literal["numbers", "keep"] = "numbers",
 ) -> run.Artefact:
     """Return the artefact at a path: its programs are attributes, their values are in ``values``.
 
@@ -25,6 +29,8 @@ def load(
         only: Names of programs, or patterns such as ``"predict*"``; others are not read, nor are their values.
             Defaults to None, all.
         cache: A folder in which compiled programs are kept for later processes. Defaults to None, none.
+        integers: Of weights that are stored as integers, numbers are made at once, so that calls are as fast as
+            others; or, with ``"keep"``, in each call, so that memory is small. Defaults to ``"numbers"``.
 
     Raises:
         ExportError: it is damaged, or calls what it may not; or another version wrote it, which this one cannot read.
@@ -38,6 +44,6 @@ def load(
         [2.0, 4.0]
     """
     try:
-        return run.load(path, only, cache)
+        return run.load(path, only, cache, integers)
     except run.ArtefactError as error:
         raise ExportError(*error.args) from error

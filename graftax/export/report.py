@@ -48,9 +48,12 @@ class ExportReport(NamedTuple):
     """How many values there are."""
     unread: tuple[str, ...]
     """Paths of Variables that no program reads, and which are left out."""
+    integers: tuple[str, ...] = ()
+    """Paths of values that are stored as integers."""
 
     def __str__(self) -> str:
-        lines = [f"{self.path}: {self.values} values, {_size(self.bytes)}"]
+        stored = f", {len(self.integers)} of them as integers" if self.integers else ""
+        lines = [f"{self.path}: {self.values} values{stored}, {_size(self.bytes)}"]
         for name, one in self.signatures.items():
             lines.append(f"  {name}: {_size(one.bytes)}, {_compared(one.checked)}")
             lines += [f"    computed at the export: {', '.join(one.folded)}"] if one.folded else []

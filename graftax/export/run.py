@@ -3,8 +3,6 @@
 
 In Python:    import run; model = run.load("."); y = model.predict(x)
 In a shell:   python run.py . predict x=x.npy out.npz
-
-Nothing of an artefact is executed but its programs, and these may call only what JAX keeps stable; no pickle is read.
 """
 
 from __future__ import annotations
@@ -26,19 +24,17 @@ import jax.numpy as jnp
 import numpy as np
 from jax import core, export
 
-_DTYPES = {
-    "F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "F8_E4M3": "float8_e4m3fn",
-    "F8_E5M2": "float8_e5m2", "I64": "int64", "I32": "int32", "I16": "int16", "I8": "int8", "U64": "uint64",
-    "U32": "uint32", "U16": "uint16", "U8": "uint8", "BOOL": "bool", "C64": "complex64",
-}  # fmt: skip
+_TYPES = {f"{kind[0].upper()}{n}": f"{kind}{n}" for kind in ("float", "int", "uint") for n in (8, 16, 32, 64)}
+_TYPES |= {"BF16": "bfloat16", "BOOL": "bool", "C64": "complex64", "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2"}
 _STABLE = re.compile(  # functions of the host that a program may call
     r"(Sharding|SPMD(FullToShard|ShardToFull)Shape|annotate_device_placement|shape_assertion|tpu_custom_call|ApproxTopK"
     r"|TopK|topk|Qr|Eigh|Lu|ProductOfElementaryHouseholderReflectors|xla\.sdy\.\w+|(stablehlo\.dynamic|threefry)\w*"
     r"|(lapack|blas|cusolver|cublas|cudnn|cu|hipsolver|hipblas|hip)_\w+|(mhlo|chlo|__gpu\$)[\w.$]+)$"
 )
 _CALLED = re.compile(r'custom_call @(?:"([^"]*)"|([\w.$]+))|call_target_name\s*=\s*"([^"]*)"')
-_TALKS = re.compile(r"\bstablehlo\.(infeed|outfeed|send|recv)\b")
-_LACKING = object()
+_LACKING, _TALKS = object(), re.compile(r"\bstablehlo\.(infeed|outfeed|send|recv)\b")
+Path = str | os.PathLike[str]
+Names = str | Sequence[str] | None
 
 
 class ArtefactError(RuntimeError):
@@ -50,9 +46,6 @@ class ArtefactError(RuntimeError):
 
 class ArtefactTypeError(ArtefactError, TypeError):
     """An argument of another kind than the input takes."""
-
-
-# --- files ------------------------------------------------------------------------------------------------------------
 
 
 def raw(path: str, name: str) -> np.ndarray[Any, Any]:
@@ -83,7 +76,7 @@ def tensors(path: str, name: str) -> dict[str, np.ndarray[Any, Any]]:
     try:
         for key, about in json.loads(bytes(data[8 : 8 + size])).items():
             if key != "__metadata__":
-                dtype, shape, (first, last) = jnp.dtype(_DTYPES[about["dtype"]]), about["shape"], about["data_offsets"]
+                dtype, shape, (first, last) = jnp.dtype(_TYPES[about["dtype"]]), about["shape"], about["data_offsets"]
                 fits = all(type(one) is int and one >= 0 for one in (*shape, first, last)) and first <= last
                 if not fits or 8 + size + last > len(data) or last - first != math.prod(shape) * dtype.itemsize:
                     raise _damaged(path, f"{name} says that {key!r} lies outside of it")
@@ -100,50 +93,46 @@ def checked(path: str, name: str, data: np.ndarray[Any, Any], sha256: object) ->
     return data
 
 
+def numbers(about: Mapping[str, Any], codes: Any, scale: Any, zero: Any = 0) -> Any:
+    """Return the numbers that integers stand for; two of up to 4 bits lie in a byte."""
+    if codes.dtype == "uint8":
+        pairs = (np if isinstance(codes, np.ndarray) else jnp).stack([codes & 15, codes >> 4], -1)
+        codes = pairs.reshape(-1)[: math.prod(about["shape"])].astype("int8") - 8
+    return ((codes.reshape(about["shape"]).astype(scale.dtype) - zero) * scale).astype(about["dtype"])
+
+
 def _damaged(path: str, what: str) -> ArtefactError:
     return ArtefactError(f"the artefact {path!r}", what, "another copy of it, or graftax export save anew")
 
 
-# --- sizes ------------------------------------------------------------------------------------------------------------
-
-
-def size_of(size: int | str, values: Mapping[str, int]) -> int:
-    """Return the number that a size is where its names have these values."""
-    return size if isinstance(size, int) else _number(ast.parse(str(size).strip(), mode="eval").body, values)
-
-
-def _number(node: ast.AST, values: Mapping[str, int]) -> int:
+def size_of(size: int | str | ast.AST, values: Mapping[str, int]) -> int:
+    """Return the number that a size is, or whether a constraint holds, where names have these values."""
+    if isinstance(size, int):
+        return size
+    node = size if isinstance(size, ast.AST) else ast.parse(str(size).strip(), mode="eval").body
     if isinstance(node, ast.Name):
         return values[node.id]
     if isinstance(node, ast.Constant) and type(node.value) is int:
         return node.value
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        return -_number(node.operand, values)
-    if isinstance(node, ast.BinOp):
-        a, b = _number(node.left, values), _number(node.right, values)
-        return {ast.Add: a + b, ast.Sub: a - b, ast.Mult: a * b}[type(node.op)]
+        return -size_of(node.operand, values)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        a, b = (_number(one, values) for one in node.args)
+        a, b = (size_of(one, values) for one in node.args)
         return {"max": max(a, b), "min": min(a, b), "floordiv": a // (b or 1), "mod": a % (b or 1)}[node.func.id]
-    raise KeyError("no expression of sizes")
-
-
-def holds(constraint: str, values: Mapping[str, int]) -> bool:
-    """Tell whether a constraint between sizes holds."""
-    left, sign, right = re.split("(>=|<=|==)", constraint)
-    a, b = size_of(left, values), size_of(right, values)
-    return a >= b if sign == ">=" else a <= b if sign == "<=" else a == b
+    if not isinstance(node, ast.BinOp | ast.Compare):
+        raise KeyError("no expression of sizes")
+    a, b = (size_of(one, values) for one in ast.iter_child_nodes(node) if isinstance(one, ast.expr))
+    made = {ast.Add: a + b, ast.Sub: a - b, ast.Mult: a * b, ast.GtE: a >= b, ast.LtE: a <= b, ast.Eq: a == b}
+    return made[type(node.op if isinstance(node, ast.BinOp) else node.ops[0])]
 
 
 def sizes_in(inputs: Sequence[Any], shapes: Sequence[tuple[int, ...]], constraints: Sequence[str]) -> dict[str, int]:
     """Return the sizes that shapes give to names; raise where an input has another shape than the manifest says."""
-    values: dict[str, int] = {}
-    places = []
+    values, where, places = dict[str, int](), dict[str, str](), []
     for about, shape in zip(inputs, shapes, strict=True):
         if len(shape) != len(about["shape"]):
             raise _misfit(about, shape, f"it has {len(about['shape'])} axes")
         places += [(about, shape, axis, size) for axis, size in enumerate(about["shape"])]
-    where: dict[str, str] = {}
     for about, shape, axis, size in sorted(places, key=lambda place: not str(place[3]).isidentifier()):
         have = shape[axis]
         if isinstance(size, str):
@@ -158,7 +147,7 @@ def sizes_in(inputs: Sequence[Any], shapes: Sequence[tuple[int, ...]], constrain
         if have < 1 and isinstance(size, str):
             raise _misfit(about, shape, f"axis {axis} is empty, and {size} is at least 1")
     for one in constraints:
-        if not holds(one, values):
+        if not size_of(one, values):
             raise ArtefactError(f"inputs of sizes {values}", f"the program was written for {one}", f"inputs with {one}")
     return values
 
@@ -168,24 +157,20 @@ def _misfit(about: Mapping[str, Any], shape: Sequence[int], what: str) -> Artefa
     return ArtefactError(f"the input {about['name']!r} of shape {list(shape)}", what, f"an array of shape [{wanted}]")
 
 
-# --- calls ------------------------------------------------------------------------------------------------------------
-
-
 class Function:
-    """A program of an artefact: call it like the function that was exported; what it assigns is then in the values.
+    """A program of an artefact: call it like the function that was exported; what it assigns is then in the values."""
 
-    Args:
-        values: The values that it reads and updates.
-        name: Its name.
-        about: What the manifest says of it.
-        exported: The program.
-    """
-
-    def __init__(self, values: dict[str, jax.Array], name: str, about: Mapping[str, Any], exported: Any) -> None:
-        self.name, self.about, self.exported, self._values = name, about, exported, values
+    def __init__(self, artefact: Artefact, name: str, exported: Any) -> None:
+        self.name, self.about, self.exported = name, artefact.manifest["signatures"][name], exported
+        self._values, self._stored = artefact.values, artefact.manifest["values"]
         self._fitting: set[Any] = set()
-        # without a jit around it, each call would cost milliseconds
-        self._run, self._pure = jax.jit(exported.call, donate_argnums=0), jax.jit(exported.call)
+
+        def run(donated: list[Any], kept: list[Any], leaves: list[Any]) -> Any:
+            pairs = zip(self.about["reads"], kept, strict=True)
+            kept = [numbers(self._stored[path], *one) if isinstance(one, tuple) else one for path, one in pairs]
+            return exported.call(donated, kept, leaves)
+
+        self._run, self._pure = jax.jit(run, donate_argnums=0), jax.jit(run)  # else a call would cost milliseconds
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Run it on the artefact's values, and update these if it assigns; if it raises, nothing is changed."""
@@ -204,10 +189,9 @@ class Function:
 
     def leaves(self, *args: Any, **named: Any) -> list[Any]:
         """Return the inputs as the program takes them; raise for what does not fit."""
-        here = jax.default_backend().replace("gpu", "cuda")
-        if here not in self.exported.platforms:
-            why = f"it was written for {', '.join(self.exported.platforms)}"
-            raise ArtefactError(f"{self.name} on {here}", why, "an export for it")
+        here, known = jax.default_backend().replace("gpu", "cuda"), self.exported.platforms
+        if here not in known:
+            raise ArtefactError(f"{self.name} on {here}", f"it was written for {', '.join(known)}", "an export for it")
         arguments, inputs = self.about["arguments"], self.about["inputs"]
         names = [one["name"] for one in arguments]
         usage = f"{self.name}({', '.join(names)})"
@@ -221,8 +205,8 @@ class Function:
                 _spread(one["form"], named.pop(one["name"]), found, one["name"])
         lacking = [one["name"] for one, value in zip(inputs, found, strict=True) if value is _LACKING]
         if lacking or named:
-            got = f"{self.name} without {lacking}" if lacking else f"{self.name} with {list(named)}"
-            raise ArtefactTypeError(got, f"it takes {names}", usage)
+            got = f"without {lacking}" if lacking else f"with {list(named)}"
+            raise ArtefactTypeError(f"{self.name} {got}", f"it takes {names}", usage)
         arrays = [_array(one, value) for one, value in zip(inputs, found, strict=True)]
         if (shapes := tuple(tuple(one.shape) for one in arrays)) not in self._fitting:
             sizes_in(inputs, shapes, self.about["constraints"])
@@ -230,10 +214,14 @@ class Function:
         return arrays
 
     def _lists(self, values: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
-        lacking = [path for path in (*self.about["writes_read"], *self.about["reads"]) if path not in values]
-        if lacking:
-            raise ArtefactError(f"{self.name} without values for {lacking[:5]}", "it reads them", "artefact.values")
-        return [values[path] for path in self.about["writes_read"]], [values[path] for path in self.about["reads"]]
+        try:
+            read = [values[path] if path in values else self._kept(values, path) for path in self.about["reads"]]
+            return [values[path] for path in self.about["writes_read"]], read
+        except KeyError as error:
+            raise ArtefactError(f"{self.name} without the value {error}", "it reads it", "artefact.values") from error
+
+    def _kept(self, values: Mapping[str, Any], path: str) -> tuple[Any, ...]:
+        return tuple(values[f"{path}/{part}"] for part in self._stored[path].get("integers", {"": path}))
 
     def __repr__(self) -> str:
         shown = (f"{one['name']}: {one['dtype']}[{' '.join(map(str, one['shape']))}]" for one in self.about["inputs"])
@@ -257,11 +245,9 @@ def _spread(form: Any, value: Any, found: list[Any], name: str) -> None:
 
 
 def _built(form: Any, leaves: Sequence[Any]) -> Any:
-    if form is None or isinstance(form, int):
-        return None if form is None else leaves[form]
     if isinstance(form, dict):
         return {key: _built(part, leaves) for key, part in form.items()}
-    return [_built(part, leaves) for part in form]
+    return None if form is None else leaves[form] if isinstance(form, int) else [_built(part, leaves) for part in form]
 
 
 def _array(about: Mapping[str, Any], value: Any) -> Any:
@@ -271,8 +257,7 @@ def _array(about: Mapping[str, Any], value: Any) -> Any:
     have, want = ("same", "same") if array.dtype == dtype else (_kind(array.dtype), _kind(dtype))
     plain = type(value) in (int, list, tuple) and (have, want) == ("integers", "floats")
     if have is None or (have != want and not plain):
-        instead = f"an array of {dtype}"
-        raise ArtefactTypeError(f"the input {name!r} of dtype {array.dtype}", f"it takes {want}: {dtype}", instead)
+        raise ArtefactTypeError(f"the input {name!r} of dtype {array.dtype}", f"it takes {want}: {dtype}", f"{dtype}s")
     if array.size and not isinstance(array, core.Tracer):
         low, high = about["bounds"] or (-math.inf, math.inf)
         if want == "integers":
@@ -306,10 +291,13 @@ class Artefact:
     Args:
         path: Where it lies.
         only: Names, or patterns such as ``"predict*"``, of the programs that are read. Defaults to None, all.
+        integers: ``"keep"`` for values that stay the integers as which they are stored. Defaults to ``"numbers"``.
     """
 
-    def __init__(self, path: str | os.PathLike[str], only: str | Sequence[str] | None = None) -> None:
+    def __init__(self, path: Path, only: Names = None, integers: str = "numbers") -> None:
         self.path = os.fspath(path)
+        if integers not in ("numbers", "keep"):
+            raise ArtefactError(f"integers={integers!r}", "they become numbers once, or are kept", 'integers="keep"')
         try:
             self.manifest: dict[str, Any] = json.loads(bytes(raw(self.path, "manifest.json")))
             format_, signatures, hashes = (self.manifest[key] for key in ("format", "signatures", "values"))
@@ -322,12 +310,24 @@ class Artefact:
             chosen = [name for name in signatures if any(fnmatchcase(name, one) for one in wanted)]
             read = {p: 0 for name in chosen for part in ("reads", "writes_read") for p in signatures[name][part]}
             arrays = tensors(self.path, "weights.safetensors") if read else {}
-            self.values = {p: jnp.array(checked(self.path, p, arrays[p], hashes[p]["sha256"])) for p in read}
-            self.signatures = {name: self._function(name, signatures[name]) for name in chosen}
+            self.values: dict[str, jax.Array] = {}
+            self.integers: dict[str, list[np.ndarray[Any, Any]]] = {}
+            for one in read:
+                self._read(one, hashes[one], arrays, integers == "keep")
+            self.signatures = {name: self._function(name) for name in chosen}
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise _damaged(self.path, f"its manifest cannot be followed: {error!r:.200}") from error
 
-    def _function(self, name: str, about: Mapping[str, Any]) -> Function:
+    def _read(self, path: str, about: Mapping[str, Any], arrays: Mapping[str, Any], keep: bool) -> None:
+        """Read a value; of one that is stored as integers these are kept, or numbers are made of them now."""
+        parts = {f"{path}/{part}": one for part, one in about.get("integers", {}).items()} or {path: about}
+        found = {name: checked(self.path, name, arrays[name], one["sha256"]) for name, one in parts.items()}
+        if "integers" in about:
+            self.integers[path] = list(found.values())
+            found = found if keep else {path: numbers(about, *found.values())}
+        self.values.update((name, jnp.array(one)) for name, one in found.items())
+
+    def _function(self, name: str) -> Function:
         if not re.fullmatch(r"[A-Za-z]\w*", name):
             raise _damaged(self.path, f"a program is called {name!r}")
         file = f"functions/{name}.jax"
@@ -341,18 +341,21 @@ class Artefact:
         except Exception as error:  # whatever another version of jax makes of it
             written, here = self.manifest["jax"], jax.__version__
             why = f"{name} was written by jax {written}, and this is jax {here}, which cannot read it: {error!r:.200}"
-            instead = f"pip install jax=={written}; or graftax export save TARGET ART --from CKPT, with this jax"
-            raise ArtefactError(f"the artefact {self.path!r}", why, instead) from error
+            ways = f"pip install jax=={written}; or graftax export save TARGET ART --from CKPT, with this jax"
+            raise ArtefactError(f"the artefact {self.path!r}", why, ways) from error
         if strange := strange_calls(text):
             raise ArtefactError(f"{name} of {self.path!r}", f"it calls {strange} on the host", "only what you trust")
-        return Function(self.values, name, about, exported)
+        return Function(self, name, exported)
+
+    def __repr__(self) -> str:
+        return f"Artefact({self.path!r}: {', '.join(map(repr, self.signatures.values()))}; {len(self.values)} values)"
 
     def __getattr__(self, name: str) -> Function:
         if name in self.__dict__.get("signatures", ()):
             return self.signatures[name]
         raise AttributeError(f"the artefact has no {name!r}; it has {', '.join(self.__dict__.get('signatures', ()))}")
 
-    def save_values(self, path: str | os.PathLike[str]) -> None:
+    def save_values(self, path: Path) -> None:
         """Write the values as they are now to a ``.safetensors`` file."""
         with open(path, "wb") as file:
             file.writelines(encoded(self.values))
@@ -360,40 +363,36 @@ class Artefact:
 
 def encoded(arrays: Mapping[str, Any]) -> list[bytes]:
     """Return the parts of a ``.safetensors`` file with these arrays, larger elements first, so that all lie aligned."""
-    names = {jnp.dtype(dtype): name for name, dtype in _DTYPES.items()}
+    names = {dtype: name for name, dtype in _TYPES.items()}
     order = sorted(((key, np.asarray(one)) for key, one in arrays.items()), key=lambda pair: -pair[1].dtype.itemsize)
     head, start = {}, 0
     for key, one in order:
-        head[key] = {"dtype": names[one.dtype], "shape": one.shape, "data_offsets": [start, start + one.nbytes]}
+        head[key] = {"dtype": names[one.dtype.name], "shape": one.shape, "data_offsets": [start, start + one.nbytes]}
         start += one.nbytes
     text = json.dumps(head).encode() + b" " * (-len(json.dumps(head)) % 8)
     return [len(text).to_bytes(8, "little"), text, *(np.ascontiguousarray(one).tobytes() for _, one in order)]
 
 
-def load(
-    path: str | os.PathLike[str] = ".", only: str | Sequence[str] | None = None, cache: str | None = None
-) -> Artefact:
-    """Return the artefact at a path.
+def load(path: Path = ".", only: Names = None, cache: str | None = None, integers: str = "numbers") -> Artefact:
+    """Return the artefact at a path; with a folder as ``cache`` JAX keeps what it compiles, for later processes.
 
-    Args:
-        path: A folder or a zip. Defaults to the current folder.
-        only: Names or patterns of the programs that are read, with their values. Defaults to None, all.
-        cache: A folder in which JAX keeps what it compiles, for later processes. Defaults to None, none.
-
-    Raises:
-        ArtefactError: it is damaged, or written by a version of jax that this one cannot read; a program calls
-            functions of the host that it may not.
+    The other arguments are those of `Artefact`.
     """
     for setting in ("jax_compilation_cache_dir", cache), ("jax_persistent_cache_min_compile_time_secs", 0.0):
         if cache is not None:
             jax.config.update(*setting)
-    return Artefact(path, only)
+    return Artefact(path, only, integers)
 
 
-def main(path: str, name: str, *files: str) -> None:
+def main(*words: str) -> None:
     """Run one program on files: ``name=in.npy`` for each input, then the ``.npz`` that its results go to."""
-    inputs = {one.partition("=")[0]: np.load(one.partition("=")[2], allow_pickle=False) for one in files[:-1]}
-    np.savez(files[-1], *jax.tree.leaves(load(path, only=name).signatures[name](**inputs)))
+    try:
+        path, name, *files, out = words
+        inputs = {one.partition("=")[0]: np.load(one.partition("=")[2], allow_pickle=False) for one in files}
+        np.savez(out, *jax.tree.leaves(load(path, only=name).signatures[name](**inputs)))
+    except (ArtefactError, OSError, ValueError, KeyError) as error:
+        beats = f"run.py {' '.join(words)}", error, "python run.py FOLDER PROGRAM name=in.npy ... out.npz"
+        raise SystemExit(str(error if isinstance(error, ArtefactError) else ArtefactError(*beats))) from error
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from graftax.export.naming import DEFAULT, Names, checked_roots
 from graftax.export.output import form_of
 from graftax.export.report import Checked, ExportReport, SignatureReport
 from graftax.export.signature import InputLike, Signature
+from graftax.export.stored_values import Codes, arrays_of, codes_of, described
 from graftax.export.tracing import Traced, trace
 from graftax.export.writing import check_place, published, size_of_files
 from graftax.variables.graph.module import Module
@@ -98,13 +99,21 @@ def save(
     traced: dict[str, Traced] = {}
     moving: frozenset[Storage] = frozenset()
     for name in order:
-        traced[name] = trace(signatures[name], moving)
+        traced[name] = trace(signatures[name], moving, integers=not options.inside)
         moving |= frozenset(traced[name].written)
     artefact = _Artefact({name: traced[name] for name in signatures}, Names(found), options)
     with published(path, overwrite) as folder:
         artefact.write(folder)
         checked = artefact.compare(folder) if check and options.runs_here else {}
     return artefact.report(path, checked)
+
+
+def signature_of(function: Callable[..., Any] | Module, *inputs: InputLike, assigns: bool = False) -> Signature:
+    """Return the signature of one function; a Module without inputs takes what it took in its first call."""
+    given: tuple[Any, ...] = inputs
+    if isinstance(function, Module) and not inputs:
+        given = specs_of_first_call(function)
+    return Signature(function, *given, assigns=assigns)
 
 
 class Options(NamedTuple):
@@ -132,6 +141,7 @@ class _Artefact:
         names.check_used(self.storages.values())
         if options.inside:
             self.storages = {}
+        self.integers: dict[str, Codes] = {}
         self.programs: dict[str, ExportedProgram] = {}
         self.manifest: dict[str, Any] = {}
 
@@ -156,7 +166,11 @@ class _Artefact:
             put(f"functions/{name}.stablehlo", [program.portable])
         put("run.py", [Path(run.__file__).read_bytes()])
         values = {name: arrays.to_numpy(storage.buffer) for name, storage in self.storages.items()}
-        put("weights.safetensors", run.encoded(values))
+        folded = {storage: node for one in self.traced.values() for storage, node in one.folded.items()}
+        for name, storage in self.storages.items():
+            if (codes := codes_of(folded.get(storage), values[name])) is not None:
+                self.integers[name] = codes
+        put("weights.safetensors", run.encoded(arrays_of(values, self.integers)))
         del files["weights.safetensors"]  # each value has a hash of its own, so that some may be read alone
         self.manifest = {
             "format": FORMAT,
@@ -167,7 +181,7 @@ class _Artefact:
             "vjp_order": self.options.vjp_order,
             "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             "signatures": {name: self._described(name) for name in self.traced},
-            "values": {name: described(value) for name, value in values.items()},
+            "values": {name: described(value, self.integers.get(name)) for name, value in values.items()},
             "files": files,
         }
         write_manifest(folder, self.manifest)
@@ -227,13 +241,7 @@ class _Artefact:
             self.names(storage) for one in self.traced.values() for storage in (*one.donated, *one.kept, *one.written)
         ]
         unread = tuple(self.names.unread(read))
-        return ExportReport(path, size_of_files(path), signatures, len(self.storages), unread)
-
-
-def described(value: Any) -> dict[str, Any]:
-    """Return what the manifest says of a value."""
-    data = value.tobytes()
-    return {"dtype": value.dtype.name, "shape": list(value.shape), "sha256": hashlib.sha256(data).hexdigest()}
+        return ExportReport(path, size_of_files(path), signatures, len(self.storages), unread, tuple(self.integers))
 
 
 def examples_of(name: str, trial: Trial) -> dict[str, Any]:
@@ -266,10 +274,8 @@ def _signatures(functions: Any, inputs: tuple[InputLike, ...]) -> dict[str, Sign
                 "Signature(fn, *inputs), and no inputs after it",
             )
         found = functions if isinstance(functions, Mapping) else {"predict": functions}
-    elif isinstance(functions, Module) and not inputs:
-        return {"predict": Signature(functions, *specs_of_first_call(functions))}
     else:
-        return {"predict": Signature(functions, *inputs)}
+        return {"predict": signature_of(functions, *inputs)}
     for name, one in found.items():
         if not isinstance(one, Signature):
             raise ArgumentTypeError(

@@ -198,7 +198,7 @@ def _inputs(kind: str, body: bytes, about: Mapping[str, Any]) -> dict[str, Any]:
     if kind != _JSON:
         raise ValueError(f"a body of type {kind!r}: it is {_JSON} or {_NPY}")
     try:
-        given = json.loads(body)
+        given = json.loads(body, parse_constant=_no_number)
     except RecursionError as error:
         raise ValueError("the body is no JSON of inputs: it is nested too deeply") from error
     except ValueError as error:
@@ -206,6 +206,10 @@ def _inputs(kind: str, body: bytes, about: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(given, dict):
         raise ValueError(f"the body is a JSON object of inputs by name: {names}")
     return given
+
+
+def _no_number(word: str) -> float:
+    raise ValueError(f"{word} is no number of JSON; an .npy may hold it")
 
 
 def _npy(body: bytes) -> np.ndarray[Any, Any]:
@@ -236,7 +240,10 @@ def _leaves(function: run.Function, given: dict[str, Any]) -> list[Any]:
     except ValueError as error:
         raise ValueError("the rows of an input differ in length or in depth: each input is one array") from error
     for one, leaf in zip(function.about["inputs"], leaves, strict=True):
-        if leaf.dtype != bool and bool in _types(_part(given, one["name"])):
+        part = _part(given, one["name"])
+        if not isinstance(part, np.ndarray) and leaf.dtype.kind not in "biu" and not np.isfinite(leaf).all():
+            raise ValueError(f"the input {one['name']!r} has numbers too large for {leaf.dtype}; an .npy may hold inf")
+        if leaf.dtype != bool and bool in _types(part):
             raise ValueError(f"the input {one['name']!r} has true or false among numbers: 1 and 0 are numbers")
     return leaves
 

@@ -15,6 +15,7 @@ from graftax.core.errors import ArgumentError, ArgumentTypeError, ExportError
 from graftax.core.selectors import SelectorLike
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import ArrayLike, unwrap
+from graftax.core.user_functions import check_takes
 from graftax.core.wrapping import function_name
 from graftax.export.sizes import checked_constraints
 from graftax.export.spec import Spec
@@ -67,6 +68,7 @@ class Signature:
                 "a signature is a function, or a Module that can be called, and its inputs",
                 'graftax.export.Signature(model, graftax.export.Spec("batch 8"))',
             )
+        check_takes("Signature", "fn", fn, ["input"] * len(inputs), 'Signature(fn, Spec("batch 8"), Spec("batch 2"))')
         if isinstance(constraints, str):
             raise ArgumentTypeError(f"constraints={constraints!r}", "it is a list", f"constraints=[{constraints!r}]")
         if assigns and fold is not True:

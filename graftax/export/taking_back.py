@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError, ArgumentTypeError, MatchError
 from graftax.core.short_traceback import door
 from graftax.export import run
 from graftax.export.naming import checked_roots, placed
+from graftax.reparam.base import Reparam
+from graftax.reparam.quantized import QuantizedWeight
 from graftax.variables.graph.module import Module
 from graftax.variables.variable import Variable
 
@@ -63,7 +67,7 @@ def take_back(artefact: run.Artefact, **roots: Module) -> TakeReport:
     if not roots:
         raise ArgumentError("take_back without roots", "values have places in Modules", "take_back(artefact, net=net)")
     places = placed(checked_roots(roots, "take_back(artefact, net=net)"))
-    values = artefact.values
+    values = _numbers(artefact)
     wrong = [f"{path}: no Variable is there" for path in values if path not in places]
     wrong += [
         f"{path}: {values[path].dtype}{list(values[path].shape)}, and {place.dtype}{list(place.shape)} there"
@@ -81,8 +85,46 @@ def take_back(artefact: run.Artefact, **roots: Module) -> TakeReport:
     assigned = tuple(path for path in values if isinstance(places[path], Variable))
     inverse = tuple(path for path in values if not isinstance(places[path], Variable))
     for path in (*inverse, *assigned):
-        places[path].assign(arrays.numpy.array(values[path]))
+        place = places[path]
+        if isinstance(place, Reparam) and (
+            _gives(place, values[path]) or _as_stored(artefact, path, values[path], place)
+        ):
+            continue
+        place.assign(arrays.numpy.array(values[path]))
     return TakeReport(assigned, inverse)
+
+
+def _numbers(artefact: run.Artefact) -> dict[str, Any]:
+    """Return the values; numbers where an artefact has kept integers."""
+    values: dict[str, Any] = dict(artefact.values)
+    known = artefact.manifest["values"]
+    for path in artefact.integers:
+        names = [f"{path}/{part}" for part in known[path]["integers"]]
+        if path not in values:
+            values[path] = run.numbers(known[path], *(values[name] for name in names))
+            for name in {*names} - {*known}:
+                del values[name]
+    return values
+
+
+def _gives(place: Reparam, value: Any) -> bool:
+    """Tell whether an expression gives these bits already; then its parts stay, such as what `FakeQuant` rounds."""
+    return np.asarray(place.value).tobytes() == np.asarray(value).tobytes()
+
+
+def _as_stored(artefact: run.Artefact, path: str, value: Any, place: Reparam) -> bool:
+    """Give integers back as they were stored, if the value is that of these: rounding again might move its steps."""
+    parts = artefact.integers.get(path)
+    if not isinstance(place, QuantizedWeight) or parts is None:
+        return False
+    variables: list[Any] = [place.codes, place.scale]
+    if [(one.shape, str(one.dtype)) for one in parts] != [(one.shape, one.dtype) for one in variables]:
+        return False
+    if np.asarray(value).tobytes() != run.numbers(artefact.manifest["values"][path], *parts).tobytes():
+        return False
+    for variable, part in zip(variables, parts, strict=True):
+        variable.assign(np.array(part))
+    return True
 
 
 def _roots(artefact: run.Artefact) -> list[str]:

@@ -11,12 +11,14 @@ from graftax.backend.exporting import Exporting, Size
 from graftax.backend.program import Lift, Program
 from graftax.core import tree
 from graftax.core.errors import ArgumentError, ExportError, StateError
+from graftax.core.free_sizes import is_free
 from graftax.core.typedefs import unwrap
 from graftax.export.folding import Folding
 from graftax.export.output import Form, form_of, leaf_names
 from graftax.export.run import size_of
 from graftax.export.signature import Signature, function_of
 from graftax.layers.building import unbuilt_below
+from graftax.layers.layer import Layer
 from graftax.reparam.base import Reparam
 from graftax.transforms.compile.key import SCALARS, is_static
 from graftax.transforms.compile.reach import reached
@@ -86,12 +88,13 @@ class Traced:
         return cast("list[Storage]", list(self.program.written))
 
 
-def trace(signature: Signature, moving: frozenset[Storage] = frozenset()) -> Traced:
+def trace(signature: Signature, moving: frozenset[Storage] = frozenset(), integers: bool = False) -> Traced:
     """Trace the function of a signature, its weights as inputs of the program; nothing is computed but what is folded.
 
     Args:
         signature: The function, and what it takes.
         moving: What other programs of the artefact assign; an expression of these stays live. Defaults to nothing.
+        integers: Whether weights that are integers are folded, too. Defaults to False.
 
     Raises:
         ExportError: the function decides by a free size; it assigns Variables and the signature does not say so; it
@@ -113,7 +116,7 @@ def trace(signature: Signature, moving: frozenset[Storage] = frozenset()) -> Tra
         for name, spec in zip(signature.names, signature.specs, strict=True)
     ]
     leaves = exporting.free_inputs([(one.shape, one.dtype) for one in inputs], signature.constraints)
-    folding = Folding(signature.fold, moving)
+    folding = Folding(signature.fold, moving, integers)
     found: dict[str, Any] = {}
     left_out: list[str] = []
 
@@ -142,7 +145,7 @@ def trace(signature: Signature, moving: frozenset[Storage] = frozenset()) -> Tra
     folding.check()
     _check_owned(program)
     if program.written and not signature.assigns:
-        raise _assigns(cast("list[Storage]", list(program.written)))
+        raise _assigns(signature, cast("list[Storage]", list(program.written)))
     folded = {one: folding.folded[one] for one in cast("list[Storage]", list(program.kept)) if one in folding.folded}
     checks = list(dict.fromkeys(left_out))
     return Traced(signature, inputs, leaves, program, output, folded, checks)
@@ -190,6 +193,8 @@ def _arguments(signature: Signature, given: list[Any]) -> tuple[Any, ...]:
 
 def _result(value: object) -> Any:
     value = unwrap(value)
+    if is_free(value):
+        return registry.current().arrays.asarray(value)
     if is_static(value) and not isinstance(value, SCALARS):
         raise ExportError(
             f"the function returned {value!r:.60} of type {type(value).__name__}",
@@ -209,10 +214,18 @@ def _check_owned(program: Program) -> None:
             )
 
 
-def _assigns(written: list[Storage]) -> ExportError:
+def _assigns(signature: Signature, written: list[Storage]) -> ExportError:
     paths = [one.path for one in written]
+    shown = f"{', '.join(paths[:8])}{f' and {len(paths) - 8} more' if len(paths) > 8 else ''}"
+    if isinstance(signature.fn, Layer):
+        return ExportError(
+            f"{type(signature.fn).__name__} assigns {shown}, with training=False, too",
+            "an artefact that only computes would lose these",
+            "`if training:` before the assignment, if it is for training; for state that moves at each call "
+            "assigns=True in model.export(path), or in Signature(model, ...)",
+        )
     return ExportError(
-        f"the function assigns {', '.join(paths[:8])}{f' and {len(paths) - 8} more' if len(paths) > 8 else ''}",
+        f"the function assigns {shown}",
         "an artefact that only computes would lose these, and one in training mode is seldom what is meant",
         "model(x, training=False) in the function; or Signature(..., assigns=True), as for a training step",
     )

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from graftax.core.errors import ExportError
-from graftax.export.run import holds, size_of
+from graftax.export.run import size_of
 from graftax.export.signature import Signature
 
 _MOST = 20_000
@@ -94,7 +94,7 @@ def _from(signature: Signature, start: tuple[int, ...], most: int) -> dict[str, 
     waiting, seen = deque([start]), {start}
     while waiting and len(seen) < most:
         values = dict(zip(names, waiting.popleft(), strict=True))
-        broken = next((one for one in conditions if not holds(one, values)), None)
+        broken = next((one for one in conditions if not size_of(one, values)), None)
         if broken is None:
             return values
         for name in _names(broken, names):

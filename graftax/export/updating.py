@@ -15,7 +15,8 @@ from graftax.checkpoint.saved_arrays import read
 from graftax.core.errors import ExportError, MatchError
 from graftax.export import run
 from graftax.export.loading import load
-from graftax.export.saving import described, write_examples, write_manifest
+from graftax.export.saving import write_examples, write_manifest
+from graftax.export.stored_values import Codes, arrays_of, described
 from graftax.export.writing import published
 
 
@@ -37,6 +38,8 @@ class UpdateReport(NamedTuple):
 def update(path: str | os.PathLike[str], checkpoint: str | os.PathLike[str]) -> UpdateReport:
     """Give an artefact the values of a checkpoint, found by path; the stored trials are computed anew.
 
+    A weight that is stored as integers takes the integers of `Int8` or `Int4` again, or an array, and is then one.
+
     Args:
         path: The artefact; it is replaced as a whole.
         checkpoint: A checkpoint that has an array for each value, of its shape and dtype.
@@ -54,16 +57,19 @@ def update(path: str | os.PathLike[str], checkpoint: str | os.PathLike[str]) -> 
             'an artefact that was saved with weights="apart"',
         )
     with read(checkpoint) as arrays:
-        wrong = [text for name, value in artefact.values.items() if (text := _misfit(name, value, arrays)) is not None]
+        integers = {name: found for name in artefact.integers if (found := _integers(artefact, name, arrays))}
+        given = {name: value for name, value in artefact.values.items() if name not in integers}
+        wrong = [text for name, value in given.items() if (text := _misfit(name, value, arrays)) is not None]
         if wrong:
             raise MatchError(
                 f"{len(wrong)} of {len(artefact.values)} values:\n    " + "\n    ".join(wrong[:20]),
                 f"the programs of {path} take values of these paths, shapes and dtypes",
                 "a checkpoint of the same roots; or graftax export save anew, where the program has changed",
             )
-        new = {name: np.array(arrays[name]) for name in artefact.values}
+        new = {name: np.array(arrays[name]) for name in given}
     manifest = artefact.manifest
-    manifest["values"] = {name: described(value) for name, value in new.items()}
+    new |= {name: run.numbers(manifest["values"][name], *codes.parts.values()) for name, codes in integers.items()}
+    manifest["values"] = {name: described(new[name], integers.get(name)) for name in artefact.values}
     files = [name for name in manifest["files"] if name != "examples.safetensors"]
     stored = run.tensors(path, "examples.safetensors") if "examples.safetensors" in manifest["files"] else {}
     examples = {name: np.array(one) for name, one in stored.items()}
@@ -77,11 +83,21 @@ def update(path: str | os.PathLike[str], checkpoint: str | os.PathLike[str]) -> 
             file.parent.mkdir(exist_ok=True)
             file.write_bytes(data)
             manifest["files"][name] = hashlib.sha256(data).hexdigest()
-        Path(folder, "weights.safetensors").write_bytes(b"".join(run.encoded(new)))
+        Path(folder, "weights.safetensors").write_bytes(b"".join(run.encoded(arrays_of(new, integers))))
         if examples:
             write_examples(folder, manifest, examples)
         write_manifest(folder, manifest)
     return UpdateReport(path, len(new))
+
+
+def _integers(artefact: run.Artefact, name: str, arrays: Mapping[str, Any]) -> Codes | None:
+    """Return the integers and steps of a checkpoint in place of those that an artefact has; None where they differ."""
+    parts = artefact.integers[name]
+    found = [arrays.get(f"{name}/{part}") for part in ("codes", "scale")]
+    for part, one in zip(parts, found, strict=False):
+        if one is None or (tuple(one.shape), one.dtype) != (part.shape, part.dtype):
+            return None
+    return Codes(np.array(found[0]), np.array(found[1]), None) if len(parts) == len(found) else None
 
 
 def _misfit(name: str, value: Any, arrays: Mapping[str, Any]) -> str | None:

@@ -13,6 +13,7 @@ from graftax.core import hyperparameters
 from graftax.core.errors import ArgumentError, ArgumentTypeError, NumericsError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike
+from graftax.core.user_functions import check_takes
 from graftax.generation import caches, next_logits, prompts
 from graftax.generation.beam_search import BeamSearch
 from graftax.generation.beams import beams
@@ -79,6 +80,8 @@ class Generator:
         with_positions: bool = False,
     ) -> None:
         check_functions("Generator", "graftax.generation.Generator(step, max_new_tokens=32)", step)
+        given = ["tokens", "cache", *["positions"] * hyperparameters.flag("with_positions", with_positions)]
+        check_takes("Generator", "step", step, given, f"def step({', '.join(given)}): return logits, cache")
         self._sampler = _checked_sampler(sampler)
         stops = _stop_tokens(stop_tokens)
         least = _counted("min_new_tokens", min_new_tokens)
@@ -91,6 +94,7 @@ class Generator:
             )
         if adjust is not None:
             check_functions("Generator", "adjust=graftax.generation.RepetitionPenalty(1.2)", adjust)
+            check_takes("Generator", "adjust", adjust, ["logits", "tokens", "present"])
         self._settings = Settings(
             step=step,
             max_new_tokens=most,
@@ -98,7 +102,7 @@ class Generator:
             pad_token=_counted("pad_token", pad_token),
             min_new_tokens=least,
             adjust=adjust,
-            with_positions=hyperparameters.flag("with_positions", with_positions),
+            with_positions=with_positions,
         )
         self._compiled = jit(self._run)
 
@@ -186,6 +190,9 @@ def _checked_sampler(sampler: object) -> Sampler | BeamSearch:
             "it is an object that chooses tokens",
             "GreedySampler(), RandomSampler(top_p=0.9), BeamSearch(4), or a Sampler of your own",
         )
+    if isinstance(sampler, Sampler):
+        given, instead = ["logits", "seed"], "def sample(self, logits, seed): return tokens"
+        check_takes("Generator", f"sampler={type(sampler).__name__}(), whose sample", sampler.sample, given, instead)
     return sampler
 
 

@@ -11,6 +11,7 @@ from graftax.core.known_names import unknown
 from graftax.core.namespaces import answering as _answering
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike
+from graftax.core.user_functions import check_takes
 from graftax.layers.piecewise_activations import (
     hard_shrink,
     hard_sigmoid,
@@ -350,6 +351,7 @@ def get(activation: ActivationLike) -> Activation:
     if activation is None:
         return linear
     if callable(activation) and not isinstance(activation, type):
+        check_takes("a layer", "activation", activation, ["x"])
         return activation
     if not isinstance(activation, str) or activation not in _NAMES:
         raise unknown("activation", activation, sorted(_NAMES))

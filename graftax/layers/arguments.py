@@ -12,6 +12,7 @@ import numpy as np
 from graftax import ops
 from graftax.core.dtypes import is_complex, is_floating
 from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
+from graftax.core.static_numbers import check_known
 from graftax.core.typedefs import Array, Shape
 from graftax.layers import shapes
 from graftax.ops.checks import axis_in_range
@@ -19,16 +20,17 @@ from graftax.ops.checks import axis_in_range
 
 def positive(name: str, value: int, example: int = 8) -> int:
     """Return the value, if it is an integer above 0; ``example`` is one that will do."""
-    if (number := _integer(value)) < 1:
+    if (number := _integer(name, value)) < 1:
         raise ArgumentError(f"{name}={value!r}", f"{name} is an integer above 0", f"{name}={example}")
     return number
 
 
-def _integer(value: Any) -> int:
+def _integer(name: str, value: Any) -> int:
     """Return a Python or NumPy integer, or an array of one, as a Python one; 0 for anything that no axis has."""
     try:
         number = 0 if isinstance(value, bool | np.bool_) else index(value)
     except TypeError:  # arrays have __index__, whatever they hold
+        check_known(name, value)
         return 0
     return number if number < 2**63 else 0
 
@@ -85,7 +87,7 @@ def axes_from_front(title: str, axis: int | Shape, ndim: int) -> Shape:
 
 def sizes_or_none(name: str, value: Sequence[int | None]) -> tuple[int | None, ...]:
     """Return the value, if it is a tuple or list of integers above 0 and None."""
-    valid = isinstance(value, list | tuple) and all(n is None or _integer(n) > 0 for n in value)
+    valid = isinstance(value, list | tuple) and all(n is None or _integer(name, n) > 0 for n in value)
     if not valid:
         raise ArgumentError(
             f"{name}={value!r}", "it has a size above 0, or None, for each axis", f"{name}=(None, 1, None)"
@@ -96,7 +98,8 @@ def sizes_or_none(name: str, value: Sequence[int | None]) -> tuple[int | None, .
 def for_each_axis(name: str, value: int | Sequence[int], space: int) -> Shape:
     """Return an integer above 0 for each axis of space; one integer stands for all."""
     given = value.tolist() if isinstance(value, np.ndarray) else value
-    numbers = tuple(_integer(n) for n in given) if isinstance(given, list | tuple) else (_integer(given),) * space
+    one_each = given if isinstance(given, list | tuple) else [given] * space
+    numbers = tuple(_integer(name, n) for n in one_each)
     if len(numbers) != space or min(numbers) < 1:
         raise ArgumentError(
             f"{name}={value!r}",

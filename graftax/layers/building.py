@@ -92,7 +92,7 @@ class Buildable(Module):
 
     @property
     def _gx_lacks_weights(self) -> bool:  # type: ignore[override]
-        return not is_built(self)
+        return not is_built(self) and makes_weights(type(self))
 
     def _gx_mark_built(self) -> None:
         """Note that the weights are there; for subclasses that build in another way than through `build`."""
@@ -191,6 +191,22 @@ def is_built(layer: Buildable) -> bool:
     return bool(layer.__dict__.get("built", False) or type(layer).built)
 
 
+def makes_weights(kind: type[Buildable]) -> bool:
+    """Return whether layers of a class may have weights of their own: its `build` or `call` keeps something.
+
+    What has none needs no building: dropout, activations, models that only hold other layers. A `build` of a user
+    always counts, whatever it does.
+    """
+    if kind not in _makes_weights:
+        defined = next(base.__module__ for base in kind.__mro__ if "build" in vars(base))
+        ours = defined in _MACHINERY or defined.startswith("graftax.layers.")
+        _makes_weights[kind] = not ours or bool(_kept_in(kind, ("build", "call")))
+    return _makes_weights[kind]
+
+
+_makes_weights: weakref.WeakKeyDictionary[type[Any], bool] = weakref.WeakKeyDictionary()
+
+
 def build_in_call(layer: Buildable, signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Make the weights of a layer in its first call, which will build the layers below itself."""
     found = several_shapes.of_call(type(layer).build, layer._gx_title(), signature, args, kwargs)
@@ -229,15 +245,17 @@ def _holds_arrays(value: object) -> bool:
 
 
 def unbuilt_below(layer: Buildable) -> list[Buildable]:
-    """Return the layer and those below it, as far as they are not built."""
-    return [node for node in walk(layer) if isinstance(node, Buildable) and not is_built(node)]
+    """Return the layer and those below it that may have weights, as far as they are not built."""
+    return [node for node in walk(layer) if isinstance(node, Buildable) and node._gx_lacks_weights]
 
 
 def _build_below(layer: Buildable, input_shape: Any) -> None:
-    """Build the layers below by a call on zeros."""
-    if len(unbuilt := unbuilt_below(layer)) == 0:
+    """Build the layers below by a call on zeros; warn of those with weights that the call does not use."""
+    if all(is_built(node) for node in walk(layer) if isinstance(node, Buildable)):
         return
-    title = layer._gx_title()
+    title, unbuilt = layer._gx_title(), unbuilt_below(layer)
+    if input_shape is None and not unbuilt:
+        return
     reason = f"{title} holds {_listed(unbuilt)}, and is to be built for the shape {input_shape!r:.80}"
     try:
         if input_shape is None:
@@ -246,15 +264,18 @@ def _build_below(layer: Buildable, input_shape: Any) -> None:
             layer.build_for(**several_shapes.example_of(input_shape, layer._gx_example_of))
         else:
             layer.compute_output_shape(input_shape)
-        if unbuilt := unbuilt_below(layer):
-            raise NotBuiltError(
-                f"{title} was called for the shape {input_shape!r:.80}",
-                f"that has not built {_listed(unbuilt)}: its call does not use it",
-                f"build it first: {unbuilt[0].name}.build(input_shape)",
-            )
     except GraftaxError as error:
         error.add_context(f"{title}.build({input_shape!r:.80}), which calls it on zeros; None is tried as 8 and 16")
         raise
+    if (unbuilt := unbuilt_below(layer)) and again.top is None:
+        user_line.warn(
+            f"{title}.build({input_shape!r:.80}) has not built {_listed(unbuilt)}: the call does not use it. It has no "
+            f"weights, none are trained or saved; {unbuilt[0].name}.build(input_shape) makes them."
+        )
+
+
+again: ScopeStack[bool] = ScopeStack("a model made once more")
+"""Entered where a model is made again as it was, so that its unused layers are known."""
 
 
 def _listed(layers: list[Buildable]) -> str:
@@ -285,6 +306,13 @@ def missing_attribute(self: Buildable, name: str, said: str) -> MissingAttribute
     )
 
 
+_MACHINERY = (
+    "graftax.variables.graph.module",
+    "graftax.layers.building",
+    "graftax.layers.layer",
+    "graftax.training.model",
+    "graftax.training.sequential",
+)
 _COMPUTED_NAMES = frozenset({"setattr", "__setattr__", "__dict__", "vars"})
 _made_by: weakref.WeakKeyDictionary[type[Any], frozenset[str]] = weakref.WeakKeyDictionary()
 
@@ -292,30 +320,33 @@ _made_by: weakref.WeakKeyDictionary[type[Any], frozenset[str]] = weakref.WeakKey
 def made_by(kind: type[Buildable]) -> frozenset[str]:
     """Return names that `build` and `call` of a class assign, or what they call; and what else may make some."""
     if kind not in _made_by:
-        found: set[str] = set()
-        seen: set[CodeType] = set()
-        waiting = [code for name in ("build", "call") for code in _codes(kind, name)]
-        while waiting:
-            code = waiting.pop()
-            if code in seen:
-                continue
-            seen.add(code)
-            # from the code itself: nothing is run, and a weight that only some branch makes counts
-            found.update(step.argval for step in dis.get_instructions(code) if step.opname == "STORE_ATTR")
-            found.update(_COMPUTED_NAMES.intersection(code.co_names))
-            waiting += [below for name in code.co_names for below in _codes(kind, name)]
+        found = _kept_in(kind, ("build", "call"))
         _made_by[kind] = frozenset(name for name in found if not name.startswith("_") or name in _COMPUTED_NAMES)
     return _made_by[kind]
+
+
+def _kept_in(kind: type[Buildable], methods: tuple[str, ...]) -> set[str]:
+    """Return the names that methods of a class assign, or what they call; and what else may keep something."""
+    found: set[str] = set()
+    seen: set[CodeType] = set()
+    waiting = [code for name in methods for code in _codes(kind, name)]
+    while waiting:
+        code = waiting.pop()
+        if code in seen:
+            continue
+        seen.add(code)
+        # from the code itself: nothing is run, and a weight that only some branch makes counts
+        found.update(step.argval for step in dis.get_instructions(code) if step.opname == "STORE_ATTR")
+        found.update(_COMPUTED_NAMES.intersection(code.co_names))
+        waiting += [below for name in code.co_names for below in _codes(kind, name)]
+    return found
 
 
 def _codes(kind: type[Buildable], name: str) -> Iterator[CodeType]:
     """Yield the code of a method, as each class above defines it, but for the machinery of `Module` and of layers."""
     for base in kind.__mro__:
         method = inspect.unwrap(vars(base)[name]) if callable(vars(base).get(name)) else None
-        if isinstance(method, FunctionType) and base.__module__ not in (
-            "graftax.variables.graph.module",
-            "graftax.layers.layer",
-        ):
+        if isinstance(method, FunctionType) and base.__module__ not in _MACHINERY:
             yield method.__code__
 
 

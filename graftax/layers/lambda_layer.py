@@ -7,6 +7,7 @@ from collections.abc import Callable, Container, Mapping
 from typing import Any
 
 from graftax.core.errors import ArgumentTypeError
+from graftax.core.user_functions import check_takes, misfit
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 
@@ -56,6 +57,16 @@ class Lambda(Layer):
             raise ArgumentTypeError(
                 f"arguments={arguments!r:.60}", "it has values by the names of parameters", 'arguments={"power": 2}'
             )
+        flags = [one for one in ("training", "mask") if one in _parameters(function) and one not in named]
+        if (found := misfit(function, 1, [*named, *flags])) is not None:
+            given = ", ".join(["x", *(f"{one}=" for one in (*named, *flags))])
+            raise ArgumentTypeError(
+                f"Lambda got function={found.shown}",
+                f"it is called with ({given}): {found.reason}",
+                'Lambda(lambda x, power: x**power, arguments={"power": 2})',
+            )
+        if callable(mask):
+            check_takes("Lambda", "mask", mask, ["inputs", "mask"])
         self.function, self.mask, self.arguments = function, mask, dict(named)
 
     def call(self, x: Any, training: bool | None = None, mask: Any = None) -> Any:

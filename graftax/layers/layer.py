@@ -247,7 +247,7 @@ class Layer(AddsLosses):
             """Build if need be, then compute."""
             try:
                 if self.compiles_call:
-                    if masks.any_set() or (kwargs and any(name.endswith("mask") for name in kwargs)):
+                    if masks.entries or (kwargs and any(name.endswith("mask") for name in kwargs)):
                         return self._gx_masked_call(args, kwargs)
                     out = self._gx_compiled(args, kwargs)
                     if out is not eager_call.MISSED:

@@ -12,6 +12,7 @@ import numpy as np
 from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
+from graftax.core.user_functions import check_takes
 from graftax.layers.arguments import flag, positive
 from graftax.layers.host_array import host_array
 from graftax.layers.lookup import Lookup
@@ -148,6 +149,8 @@ class TextVectorization(Lookup):
 
 
 def _chosen(name: str, value: object, known: dict[str, Any]) -> Any:
+    if callable(value):
+        check_takes("TextVectorization", name, value, ["text"])
     if value is None or callable(value):
         return value
     if not isinstance(value, str) or value not in known:

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from graftax import ops
-from graftax.core import hyperparameters as arguments
 from graftax.core.errors import ArgumentError, ArgumentTypeError, DataError, GraftaxError
 from graftax.core.tree import flatten
 from graftax.core.typedefs import Array, ArrayLike, Shape
 from graftax.core.undefined import undefined
+from graftax.core.user_functions import takes
 from graftax.objectives.hiding import Form, Formula, Ranges, as_condition, as_mask
 from graftax.objectives.targets import check_weights, floating, prepared, spread, with_rank_of
 from graftax.variables import masks
@@ -200,7 +200,7 @@ class FunctionLoss(Loss):
             raise ArgumentTypeError(
                 f"FunctionLoss got {fn!r}", "a function of (y_true, y_pred) is needed", "an instance, not the class"
             )
-        arguments.takes("loss", fn, ("y_true", "y_pred"))
+        takes("loss", fn, ("y_true", "y_pred"))
         given = getattr(fn, "__name__", "")
         super().__init__(reduction=reduction, name=given if name is None and given.isidentifier() else name)
         self.fn = fn

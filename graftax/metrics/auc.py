@@ -148,7 +148,7 @@ class AUC(ElementMetric):
             "minoring": lambda: ops.minimum(y[:-1], y[1:]),
             "majoring": lambda: ops.maximum(y[:-1], y[1:]),
         }[self.summation_method]()
-        return ops.sum((x[:-1] - x[1:]) * heights, axis=0)
+        return ops.clip(ops.sum((x[:-1] - x[1:]) * heights, axis=0), 0.0, 1.0)  # which rounding may pass
 
 
 def _interpolated(right: Array, found: Array, ones: Array) -> Array:

@@ -13,6 +13,7 @@ from graftax.core.undefined import undefined
 from graftax.metrics.start_values import new_array
 from graftax.variables import initializers
 from graftax.variables.graph.module import Module
+from graftax.variables.graph.node import own_nodes
 from graftax.variables.graph.reserved import OF_METRICS, Own, Words
 from graftax.variables.spec import VariableSpec
 from graftax.variables.state import storage
@@ -138,9 +139,16 @@ class Metric(Module):
 
     def reset(self) -> None:
         """Start over, with the metrics that this one holds."""
-        is_eager = storage.frames.top is None
+        is_eager = not storage.frames.read()
         for variable, start in self._gx_starts:
-            variable.assign(new_array(start, variable._storage.backend) if is_eager else start)
+            if is_eager:
+                kept = variable._storage
+                kept.write(new_array(start, kept.backend))  # it fits, as it did when it was made
+            else:
+                variable.assign(start)
+        # most hold no other; where nothing is traced, a look at the attributes does in place of a walk
+        if is_eager and not any(isinstance(node, Module) for _, node in own_nodes(self)):
+            return
         for below in self.submodules:
             if isinstance(below, Metric):
                 below.reset()

@@ -11,6 +11,7 @@ from graftax.core.errors import ArgumentTypeError, GraftaxError
 from graftax.core.tree import flatten
 from graftax.core.typedefs import Array, ArrayLike, Shape
 from graftax.core.undefined import undefined
+from graftax.core.user_functions import takes
 from graftax.metrics import exact
 from graftax.metrics.metric import Metric
 from graftax.objectives.hiding import Form, Formula, as_condition, as_mask
@@ -221,7 +222,7 @@ class MeanMetricWrapper(SampleMetric):
             raise ArgumentTypeError(
                 f"MeanMetricWrapper got {fn!r}", "a function of (y_true, y_pred) is needed", "a function, not a class"
             )
-        arguments.takes("metric", fn, ("y_true", "y_pred"))
+        takes("metric", fn, ("y_true", "y_pred"))
         given = getattr(fn, "__name__", "")
         super().__init__(given if name is None and given.isidentifier() else name, dtype)
         self.fn = fn

@@ -535,8 +535,8 @@ def cross(x: ArrayLike, y: ArrayLike) -> Array:
 def tensordot(x: ArrayLike, y: ArrayLike, axes: int | Sequence[int] | Sequence[Sequence[int]] | None = 2) -> Array:
     """Product over several axes."""
 
-def trace(x: ArrayLike, offset: int = 0) -> Array:
-    """Sum of the offset-th diagonal of the first two axes."""
+def trace(x: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
+    """Sum of the offset-th diagonals of two axes."""
 
 def einsum(subscripts: str, *operands: ArrayLike) -> Array:
     """Sum of products as written in the subscripts, such as 'bij,bjk->bik'."""
@@ -1061,6 +1061,15 @@ def ctc_loss(
     blank: int = 0,
 ) -> Array:
     """Compute minus the logarithm of the probability of labels, over all ways to align them with steps; inf if none is."""
+
+def ctc_decode(
+    logits: ArrayLike,
+    logit_lengths: ArrayLike | None = None,
+    blank: int = 0,
+    beam_width: int | None = None,
+    top_paths: int = 1,
+) -> Array:
+    """Find the likeliest labels of sequences: those of the best alignment, or by beam search; -1 behind their end."""
 
 absolute = abs
 amax = max

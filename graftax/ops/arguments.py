@@ -13,6 +13,7 @@ from graftax.core import foreign_errors
 from graftax.core.errors import ArgumentError, ArgumentTypeError, GraftaxError
 from graftax.core.free_sizes import is_free
 from graftax.core.known_names import unknown
+from graftax.core.static_numbers import check_known
 from graftax.core.typedefs import VariableLike
 from graftax.ops.parameter_kinds import Takes
 from graftax.ops.signatures import Parameter
@@ -100,7 +101,8 @@ def _index(op: str, parameter: Parameter, value: Any) -> int:
 
 
 def _raise_known(op: str, parameter: Parameter, value: Any, error: Exception) -> None:
-    """Raise what JAX has to say of a traced value, in our words."""
+    """Raise what there is to say of a traced value."""
+    check_known(f"ops.{op}: {parameter.name}", value)
     known: GraftaxError | None = foreign_errors.translated(error)
     if known is not None:
         shown = f"{value.dtype}{list(value.shape)}" if hasattr(value, "dtype") else value

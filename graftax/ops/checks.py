@@ -342,11 +342,11 @@ def _bincount(arrays: Arrays, x: Array, length: int | None) -> None:
         check_range(arrays, "bincount", "x", x, np.iinfo(np.int32).max)
 
 
-@checking("diagonal")
+@checking("diagonal", "trace")
 def _diagonal(arrays: Arrays, x: Array, offset: int, axis1: int, axis2: int) -> None:
     if axis_in_range("diagonal", axis1, x.ndim) == axis_in_range("diagonal", axis2, x.ndim):
         raise ArgumentError(
-            f"diagonal: axis1 = {axis1}, axis2 = {axis2} of x {list(x.shape)}",
+            f"the diagonal over axis1 = {axis1}, axis2 = {axis2} of x {list(x.shape)}",
             "both are the same axis",
             "axis1=0, axis2=1",
         )

@@ -13,6 +13,7 @@ from graftax.backend.protocol import Arrays
 from graftax.core.dtypes import is_complex
 from graftax.core.errors import ArgumentError, DTypeError
 from graftax.core.free_sizes import is_free
+from graftax.core.static_numbers import check_known
 from graftax.core.typedefs import Array
 from graftax.ops.numbers import check_filling
 from graftax.ops.structure import FUNCTIONS, row
@@ -65,6 +66,8 @@ def arange(a: Arrays, start: float, stop: float | None, step: float | None, dtyp
     if stop is None:
         start, stop = 0, start
     step = 1 if step is None else step
+    for name, bound in (("start", start), ("stop", stop), ("step", step)):
+        check_known(f"ops.arange: {name}", bound)
     if step == 0:
         raise ArgumentError(
             f"arange: step = {step} from {start} to {stop}",
@@ -72,7 +75,7 @@ def arange(a: Arrays, start: float, stop: float | None, step: float | None, dtyp
             "a step that is not 0; ops.full(n, value) for equal values",
         )
     bounds: Any = (start, stop, step)
-    kind = np.result_type(*(int if is_free(n) else type(n) if isinstance(n, (int, float)) else n for n in bounds))
+    kind = np.result_type(*(int if is_free(n) else type(n) if isinstance(n, (int, float)) else n.dtype for n in bounds))
     dtype = dtype or a.canonical_dtype(kind)
     if all(type(n) is int for n in bounds) and len(range(*bounds)):
         for value in (start, range(*bounds)[-1]):

@@ -16,6 +16,7 @@ from graftax.backend.protocol import Arrays, Backend
 from graftax.backend.registry import current
 from graftax.core.dtypes import is_inexact
 from graftax.core.errors import ArgumentTypeError, DTypeError, GraftaxError
+from graftax.core.free_sizes import is_free
 from graftax.core.misbound import as_written, never_ran, too_many
 from graftax.core.typedefs import VariableLike
 from graftax.core.wrapping import wraps
@@ -153,7 +154,7 @@ def to_array(arrays: Arrays, value: object, op: str, argument: str) -> Any:
     if arrays.is_array(value):
         _native.setdefault(current(), set()).add(type(value))
         return value
-    if not isinstance(value, (*NUMBERS, list, tuple)) and not hasattr(value, "__array__"):
+    if not isinstance(value, (*NUMBERS, list, tuple)) and not hasattr(value, "__array__") and not is_free(value):
         raise _no_array(op, argument, value)
     try:
         return arrays.asarray(_unwrapped(value))

@@ -9,14 +9,23 @@ from typing import Any, NoReturn
 import numpy as np
 
 from graftax.core import foreign_errors
-from graftax.core.broadcasting import INSTEAD, mismatch
-from graftax.core.errors import ArgumentError, ArgumentTypeError, CompileError, GraftaxError, NumericsError, ShapeError
+from graftax.core.broadcasting import instead, mismatch
+from graftax.core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    CompileError,
+    ExportError,
+    GraftaxError,
+    NumericsError,
+    ShapeError,
+)
+from graftax.core.free_sizes import alike
 from graftax.core.tree import flatten
 from graftax.core.typedefs import Array
 from graftax.ops.signatures import Op, array_parameters, parameters
 
 _AXIS: type[Exception] = np.exceptions.AxisError
-_PLAIN = (TypeError, ValueError, IndexError, OverflowError, ZeroDivisionError, AttributeError)
+_PLAIN = (TypeError, ValueError, IndexError, OverflowError, ZeroDivisionError, AttributeError, AssertionError)
 _EXPLAIN: dict[str, Callable[..., GraftaxError | None]] = {}
 
 
@@ -29,7 +38,7 @@ def explain(row: Op, error: Exception, arguments: dict[str, Any]) -> NoReturn:
         raise NumericsError(f"{op}: {error}", "the matrix has no such result", "add ops.eye(n) * 1e-6 to it") from None
     of_numpy = type(error).__module__.startswith("numpy")  # such as a dtype for which it has no loop
     plain = type(error) in _PLAIN or isinstance(error, _AXIS) or (of_numpy and isinstance(error, TypeError))
-    if not plain or isinstance(foreign_errors.translated(error), CompileError):
+    if not plain or isinstance(foreign_errors.translated(error), CompileError | ExportError):
         if (known := foreign_errors.explained(error, f"ops.{op}({describe(arguments)})")) is not None:
             raise known from error
         raise error
@@ -104,7 +113,7 @@ def _shape(value: Any) -> list[int]:
 def _broadcast(op: str, x: Any, y: Any, first: str = "x", second: str = "y") -> GraftaxError | None:
     left, right = _shape(x), _shape(y)
     reason = mismatch(left, right)
-    return ShapeError(f"{op}: {first} {left}, {second} {right}", reason, INSTEAD) if reason else None
+    return ShapeError(f"{op}: {first} {left}, {second} {right}", reason, instead(left, right)) if reason else None
 
 
 @_explains("matmul", "dot")
@@ -116,7 +125,9 @@ def _matmul(op: str, x: Any, y: Any) -> GraftaxError | None:
     if left[-1] != inner:
         hint = "ops.swapaxes(y, -1, -2)" if right[-1] == left[-1] and len(right) > 1 else f"y with {left[-1]} rows"
         return ShapeError(
-            f"{op}: x {left}, y {right}", f"the last axis of x has {left[-1]}, y has {inner} to meet it", hint
+            f"{op}: x {left}, y {right}",
+            f"the last axis of x has {left[-1]}, y has {inner} to meet it",
+            alike(left[-1], inner) or hint,
         )
     return _broadcast(op, np.empty((*left[:-2], 1, 1)), np.empty((*right[:-2], 1, 1))) and ShapeError(
         f"{op}: x {left}, y {right}", "the axes before the last two do not broadcast", "reshape one of them"
@@ -171,7 +182,7 @@ def _join(op: str, arrays: Sequence[Any], axis: object) -> GraftaxError | None:
                     f"dimension {k} has {shapes[0][k]} against {shape[k]}; all but axis {axis} must agree"
                     if op == "concatenate"
                     else f"dimension {k} has {shapes[0][k]} against {shape[k]}; all must agree",
-                    "slice or pad one of them, or join along another axis",
+                    alike(shapes[0][k], shape[k]) or "slice or pad one of them, or join along another axis",
                 )
         if len(shape) != ndim:
             return ShapeError(
@@ -197,7 +208,7 @@ def _einsum(op: str, subscripts: str, operands: Sequence[Any]) -> GraftaxError |
                 return ShapeError(
                     f"einsum: {subscripts!r} of {shapes}",
                     f"{letter!r} is {sizes[letter]} in one operand and {size} in another",
-                    "mend the subscripts or the shapes",
+                    alike(sizes[letter], size) or "mend the subscripts or the shapes",
                 )
     return ShapeError(
         f"einsum: {subscripts!r} of {shapes}",

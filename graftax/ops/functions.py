@@ -2,6 +2,7 @@
 
 from graftax.ops import (
     activations,
+    alignments,
     attention,
     colors,
     complex_pairs,
@@ -26,6 +27,7 @@ from graftax.ops.structure import FUNCTIONS
 __all__ = [
     "FUNCTIONS",
     "activations",
+    "alignments",
     "attention",
     "colors",
     "complex_pairs",

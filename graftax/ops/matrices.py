@@ -51,16 +51,19 @@ for _name in ("det", "slogdet"):
 
 def _symmetric(a: Arrays, x: Array) -> Any:
     """Return ``(x + x^H) / 2``: libraries read one half of a matrix, or both, and of this one all read the same."""
+    x = inexact(a, x)
     return (x + a.numpy.conj(a.numpy.swapaxes(x, -1, -2))) / 2
 
 
 @row
+@in_float32
 def eigh(a: Arrays, x: Array) -> Any:
     _square("eigh", x)
-    return _linalg("eigh", a, _symmetric(a, inexact(a, x)))
+    return _linalg("eigh", a, _symmetric(a, x))
 
 
 @row
+@in_float32
 def cholesky(a: Arrays, x: Array) -> Any:
     _square("cholesky", x)
     found = _linalg("cholesky", a, _symmetric(a, x))
@@ -136,7 +139,14 @@ def solve_triangular(a: Arrays, x: Array, y: Array, lower: bool) -> Any:
     x, y = inexact(a, x), inexact(a, y)
     y = a.asarray(y, x.dtype)
     found = _columns(a, partial(_triangular, a, lower=lower), x, y)
-    return _finite(a, "solve_triangular", found, "an element of the diagonal is 0", a.numpy.tril(x) if lower else x, y)
+    return _finite(
+        a,
+        "solve_triangular",
+        found,
+        "an element of the diagonal is 0",
+        a.numpy.tril(x) if lower else a.numpy.triu(x),
+        y,
+    )
 
 
 @row

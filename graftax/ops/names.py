@@ -109,7 +109,8 @@ _OPS = {
 """Names for which there is one function here; its arguments may have other names."""
 
 _LINES = {
-    "ctc_decode": "ops.argmax(logits, -1), then equal neighbours merged and blanks left out",
+    "ctc_greedy_decoder": "ops.ctc_decode(logits, lengths, blank=classes - 1)",
+    "ctc_beam_search_decoder": "ops.ctc_decode(logits, lengths, blank=classes - 1, beam_width=100)",
     "segment_prod": "ops.prod(ops.where(segment_ids == i, x, 1)) for each i",
     "bucketize": "ops.digitize(x, bins)",
     "astype": 'ops.cast(x, "float32")',

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from graftax.backend.protocol import Arrays
@@ -41,7 +42,7 @@ def softplus(a: Arrays, x: Array) -> Any:
 @row
 @real
 def log_sigmoid(a: Arrays, x: Array) -> Any:
-    return -softplus(a, -x)
+    return -softplus(a, -inexact(a, x))  # unsigned integers have no negative ones, and the least of others none
 
 
 @row
@@ -75,7 +76,13 @@ def conv(
     groups: int,
 ) -> Any:
     space = _space("conv", x, kernel)
-    if x.shape[-1] != kernel.shape[-2] * groups or kernel.shape[-1] % groups:
+    if kernel.shape[-1] % groups:
+        raise ShapeError(
+            f"conv: kernel {list(kernel.shape)}, groups={groups}",
+            f"{kernel.shape[-1]} channels come out, the same number of each group",
+            f"a kernel of shape {[*kernel.shape[:-1], -(-kernel.shape[-1] // groups) * groups]}",
+        )
+    if x.shape[-1] != kernel.shape[-2] * groups:
         raise ShapeError(
             f"conv: x {list(x.shape)} has {x.shape[-1]} channels, "
             f"kernel {list(kernel.shape)} takes {kernel.shape[-2] * groups} with groups={groups}",
@@ -156,7 +163,15 @@ def _pool(
         )
     window = _each("window", window, x.ndim - 2)
     strides = window if strides is None else _each("strides", strides, x.ndim - 2)
-    return window, strides, pads_of(op, padding, x.shape[1:-1], window, strides)
+    pads = pads_of(op, padding, x.shape[1:-1], window, strides)
+    for size, around in zip(window, pads, strict=True):
+        if max(around) >= size:
+            raise ShapeError(
+                f"{op}: padding = {padding!r} with a window of {size}",
+                "some windows would lie in the padding alone, and have no value",
+                f"padding of {size - 1} at most; ops.pad(x, ...) before for other values there",
+            )
+    return window, strides, pads
 
 
 def _space(op: str, x: Array, kernel: Array) -> int:
@@ -299,6 +314,12 @@ def separable_conv(
     padding: str | tuple[Any, ...],
     dilation: int | tuple[int, ...],
 ) -> Any:
+    if _space("separable_conv", x, pointwise_kernel) and math.prod(pointwise_kernel.shape[:-2]) != 1:
+        raise ShapeError(
+            f"separable_conv: pointwise_kernel {list(pointwise_kernel.shape)}",
+            "it mixes the channels of each position, and its window is 1",
+            f"a kernel of shape {[*(1,) * (x.ndim - 2), *pointwise_kernel.shape[-2:]]}",
+        )
     between = depthwise_conv(a, x, depthwise_kernel, strides, padding, dilation)
     return conv(a, between, pointwise_kernel, 1, "valid", 1, 1)
 

@@ -1,15 +1,15 @@
-"""Normalisations over axes, and the loss of aligned sequences, written once over the arrays of any backend."""
+"""Normalisations over axes, written once over the arrays of any backend."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from graftax.backend.protocol import Arrays
-from graftax.core.errors import ArgumentError, DTypeError, ShapeError
-from graftax.core.typedefs import Array, Shape
-from graftax.ops.checks import axis_in_range, check_range, checking
+from graftax.core.errors import ShapeError
+from graftax.core.typedefs import Array
+from graftax.ops.checks import axis_in_range
 from graftax.ops.reductions import inexact, norm, standardize
-from graftax.ops.structure import in_float32, positions, real, row
+from graftax.ops.structure import in_float32, real, row
 
 Axes = int | tuple[int, ...] | None
 
@@ -82,58 +82,3 @@ def batch_normalization(
         factor = factor * _spread(a, op, "scale", x, scale, axes)
     found = (x - _spread(a, op, "mean", x, mean, axes)) * factor
     return found if offset is None else found + _spread(a, op, "offset", x, offset, axes)
-
-
-@checking("ctc_loss")
-def _check_ctc(
-    arrays: Arrays,
-    labels: Array,
-    logits: Array,
-    label_lengths: Array | None,
-    logit_lengths: Array | None,
-    blank: int,
-) -> None:
-    shown = f"ctc_loss: labels {list(labels.shape)}, logits {list(logits.shape)}"
-    if labels.ndim != 2 or logits.ndim != 3 or labels.shape[0] != logits.shape[0] or 0 in logits.shape:
-        raise ShapeError(shown, "they are (batch, labels) and (batch, steps, classes)", "labels[None], logits[None]")
-    if blank >= logits.shape[2]:
-        raise ArgumentError(f"{shown}, blank = {blank}", f"there are {logits.shape[2]} classes", "blank=0")
-    if labels.dtype.kind not in "iu":
-        raise DTypeError(f"{shown} of dtype {labels.dtype.name}", "labels are integers", 'ops.cast(labels, "int32")')
-    for name, lengths, most in (
-        ("label_lengths", label_lengths, labels.shape[1]),
-        ("logit_lengths", logit_lengths, logits.shape[1]),
-    ):
-        if lengths is not None:
-            if lengths.shape != labels.shape[:1]:
-                raise ShapeError(f"{shown}, {name} {list(lengths.shape)}", "each row has one", f"{name} of [batch]")
-            check_range(arrays, "ctc_loss", name, lengths, most + 1)
-    inside = labels
-    if label_lengths is not None:  # what stands beyond a length is no label
-        beyond = arrays.numpy.arange(labels.shape[1], dtype="int32") >= positions(arrays, label_lengths)[:, None]
-        inside = arrays.numpy.where(beyond, 0, positions(arrays, labels))
-    check_range(arrays, "ctc_loss", "labels", inside, logits.shape[2])
-
-
-@row
-@real
-def ctc_loss(
-    a: Arrays,
-    labels: Array,
-    logits: Array,
-    label_lengths: Array | None,
-    logit_lengths: Array | None,
-    blank: int,
-) -> Any:
-    logits = inexact(a, logits)
-    dtype = logits.dtype
-    logits = a.asarray(logits, "float32") if dtype.itemsize < 4 else logits
-    lengths = _lengths(a, label_lengths, labels.shape), _lengths(a, logit_lengths, logits.shape)
-    counts = a.numpy.arange(logits.shape[1], dtype="int32") < lengths[1][:, None]
-    logits = a.numpy.where(counts[..., None], logits, 0)  # beyond the length anything may stand, nan too
-    return a.asarray(a.ctc_loss(positions(a, labels), logits, *lengths, blank), dtype)
-
-
-def _lengths(a: Arrays, given: Array | None, shape: Shape) -> Any:
-    """How many steps of each row count; all, unless given."""
-    return a.numpy.full(shape[:1], shape[1], "int32") if given is None else positions(a, given)

@@ -10,6 +10,7 @@ import numpy as np
 
 from graftax.backend.protocol import Arrays
 from graftax.core.errors import ArgumentError, ShapeError
+from graftax.core.free_sizes import any_free
 from graftax.core.typedefs import Array
 from graftax.ops.checks import axis_in_range
 from graftax.ops.neural import pads_of
@@ -38,7 +39,7 @@ def _lanczos3(x: Array) -> Any:
 _KERNELS: dict[str, Callable[[Any], Any]] = {"bilinear": _triangle, "bicubic": _keys, "lanczos3": _lanczos3}
 
 
-def _weights(have: int, want: int, interpolation: str, antialias: bool) -> np.ndarray[Any, Any]:
+def _weights(a: Arrays, have: int, want: int, interpolation: str, antialias: bool) -> np.ndarray[Any, Any]:
     """Return how much each of the old pixels of an axis counts for each new one; the sum is 1, also at the edge."""
     scale = have / want
     width = max(scale, 1.0) if antialias else 1.0
@@ -79,17 +80,36 @@ def _resize(a: Arrays, x: Array, size: int | tuple[int, ...], interpolation: str
                 'antialias=False, or interpolation="bilinear"',
             )
         for axis, want in ((-3, height), (-2, width)):
-            places = ((np.arange(want) + 0.5) * (x.shape[axis] / want)).astype("int32")
-            x = a.numpy.take(x, a.asarray(np.minimum(places, x.shape[axis] - 1)), axis)
+            x = a.numpy.take(x, _nearest(a, x.shape[axis], want), axis)
         return x
     x = inexact(a, x)
-    if x.shape[-3] != height:
-        rows = a.asarray(_weights(x.shape[-3], height, interpolation, antialias), x.dtype)
-        x = a.numpy.einsum("ih,...hwc->...iwc", rows, x)
-    if x.shape[-2] != width:
-        columns = a.asarray(_weights(x.shape[-2], width, interpolation, antialias), x.dtype)
-        x = a.numpy.einsum("jw,...hwc->...hjc", columns, x)
+    for have, want, product in (
+        (x.shape[-3], height, "ih,...hwc->...iwc"),
+        (x.shape[-2], width, "jw,...hwc->...hjc"),
+    ):
+        if have != want:
+            made = _free_weights if any_free((have, want)) else _weights
+            x = a.numpy.einsum(product, a.asarray(made(a, have, want, interpolation, antialias), x.dtype), x)
     return x
+
+
+def _nearest(a: Arrays, have: int, want: int) -> Any:
+    """Return which of the old pixels of an axis each new one is."""
+    if any_free((have, want)):
+        return a.numpy.minimum((2 * a.numpy.arange(want) + 1) * have // (2 * want), have - 1)
+    places = ((np.arange(want) + 0.5) * (have / want)).astype("int32")
+    return a.asarray(np.minimum(places, have - 1))
+
+
+def _free_weights(a: Arrays, have: int, want: int, interpolation: str, antialias: bool) -> Any:
+    """Return what `_weights` does, where a size is known when the program runs alone."""
+    scale = a.asarray(have, "float32") / a.asarray(want, "float32")
+    width = a.numpy.maximum(scale, 1.0) if antialias else 1.0
+    centre = (a.asarray(a.numpy.arange(want), "float32") + 0.5) * scale - 0.5
+    weights = _kernel(a, interpolation, (centre[:, None] - a.asarray(a.numpy.arange(have), "float32")) / width)
+    total = a.numpy.sum(weights, axis=1, keepdims=True)
+    shares = a.numpy.where(a.numpy.abs(total) > 1e-4, weights / a.numpy.where(total == 0, 1, total), 0)
+    return a.numpy.where(((centre >= -0.5) & (centre <= have - 0.5))[:, None], shares, 0)
 
 
 def _kernel(a: Arrays, interpolation: str, x: Any) -> Any:
@@ -221,6 +241,8 @@ def _map_coordinates(
         )
     x = inexact(a, x)
     n, height, width, channels = x.shape
+    if n == 0:  # there is nothing to take from
+        return a.numpy.zeros((*coordinates.shape[:-1], channels), x.dtype)
     at = a.asarray(coordinates, x.dtype).reshape((n, -1, 2))
     pixels = x.reshape((n * height * width, channels))
     first = a.asarray(a.numpy.arange(n, dtype="int32") * (height * width), "int32")[:, None]
@@ -236,6 +258,7 @@ def _map_coordinates(
 
     if interpolation == "nearest":
         found = pixel(*(a.numpy.floor(at[..., i] + 0.5) for i in (0, 1)))
+        found = a.numpy.where(a.numpy.isnan(at).any(-1)[..., None], math.nan, found)
     else:
         low = a.numpy.floor(at)
         part = at - a.stop_gradient(low)

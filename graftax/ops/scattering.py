@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from graftax.backend.protocol import Arrays
 from graftax.core.errors import ShapeError
+from graftax.core.free_sizes import any_free
 from graftax.core.typedefs import Array
 from graftax.ops.checks import check_places, check_range, checking, outside
 from graftax.ops.structure import accumulating, counted_from_0, one_hot, positions, row
@@ -25,7 +27,7 @@ def _check_update(arrays: Arrays, x: Array, indices: Array, updates: Array) -> N
 
 
 def _sizes(shape: int | tuple[int, ...]) -> tuple[int, ...]:
-    return (shape,) if isinstance(shape, int) else tuple(shape)
+    return tuple(shape) if isinstance(shape, tuple | list) else (shape,)
 
 
 def _check(arrays: Arrays, op: str, shape: tuple[int, ...], indices: Array, name: str, values: Array) -> None:
@@ -52,13 +54,18 @@ def scatter(a: Arrays, indices: Array, values: Array, shape: int | tuple[int, ..
 @accumulating
 def _scattered(a: Arrays, values: Array, indices: Array, shape: tuple[int, ...]) -> Any:
     depth = indices.shape[-1]
-    places, strides = positions(a, indices), np.cumprod([1, *shape[:depth][::-1]])[::-1][1:]
-    inside = a.numpy.all(~outside(np.array(shape[:depth], "int32"), places), axis=-1)
-    flat = a.numpy.sum(places * np.array(strides, "int32"), axis=-1, dtype="int32")
+    places, strides = positions(a, indices), [math.prod(shape[i + 1 : depth]) for i in range(depth)]
+    inside = a.numpy.all(~outside(_numbers(a, shape[:depth]), places), axis=-1)
+    flat = a.numpy.sum(places * _numbers(a, strides), axis=-1, dtype="int32")
     flat = a.numpy.where(inside, flat, math.prod(shape[:depth]))  # one row more takes what lies outside
     rows = a.numpy.broadcast_to(values, (*indices.shape[:-1], *shape[depth:]))
     start = a.numpy.zeros((math.prod(shape[:depth]) + 1, *shape[depth:]), values.dtype)
     return a.scatter_add(start, flat, rows)[:-1].reshape(shape)
+
+
+def _numbers(a: Arrays, sizes: Sequence[int]) -> Any:
+    """Return sizes as integers, those that are free as values of the program."""
+    return a.asarray(list(sizes), "int32") if any_free(sizes) else np.array(sizes, "int32")
 
 
 @row

@@ -11,7 +11,7 @@ import numpy as np
 from graftax.backend.host import limits
 from graftax.backend.protocol import Arrays
 from graftax.core.errors import ArgumentError, DTypeError, ShapeError
-from graftax.core.free_sizes import any_free
+from graftax.core.free_sizes import any_free, is_free
 from graftax.core.typedefs import Array
 from graftax.core.wrapping import wraps
 from graftax.ops.checks import axis_in_range, outside
@@ -108,8 +108,12 @@ def _ends(a: Arrays, size: int | tuple[int, ...], dtype: np.dtype[Any]) -> Any:
 
 @row
 def repeat(a: Arrays, x: Array, repeats: int | tuple[int, ...], axis: int | None) -> Any:
-    counts = repeats if isinstance(repeats, int) else np.array(repeats, "int32")
-    return a.numpy.repeat(x, counts, axis)
+    if not is_free(repeats):
+        return a.numpy.repeat(x, repeats if isinstance(repeats, int) else np.array(repeats, "int32"), axis)
+    x, at = (x.reshape(-1), 0) if axis is None else (x, axis_in_range("repeat", axis, x.ndim))
+    shape = (*x.shape[:at], x.shape[at] * repeats, *x.shape[at + 1 :])
+    rows = a.numpy.expand_dims(x, at + 1)
+    return a.numpy.broadcast_to(rows, (*x.shape[: at + 1], repeats, *x.shape[at + 1 :])).reshape(shape)
 
 
 @row
@@ -313,6 +317,9 @@ def top_k(a: Arrays, x: Array, k: int) -> Any:
 
 @row
 def searchsorted(a: Arrays, x: Array, values: Array, side: str) -> Any:
+    if any_free(x.shape):  # how often to halve is not known
+        before = values[..., None] > x if side == "left" else values[..., None] >= x
+        return a.numpy.sum(before, axis=-1, dtype="int32")
     return a.numpy.searchsorted(x, values, side=side)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
 from graftax.core.errors import ArgumentError, ArgumentTypeError, GradientError
 from graftax.core.typedefs import Array
+from graftax.core.user_functions import check_takes, misfit
 from graftax.optimizers.engine.gradients import Variables
 
 
@@ -98,18 +98,13 @@ def check_signature(minimizer: Minimizer) -> None:
     Raises:
         ArgumentTypeError: it takes other arguments.
     """
-    try:
-        taken = inspect.signature(minimizer.minimize)
-    except (TypeError, ValueError):  # it does not say
-        return
-    try:
-        taken.bind(None, None, has_aux=True)
-    except TypeError as error:
+    if (found := misfit(minimizer.minimize, 2, ["has_aux"])) is not None:
+        taken = found.shown.removeprefix("minimize")
         raise ArgumentTypeError(
-            f"optimizer={type(minimizer).__name__}(...), whose minimize takes {taken}: {error}",
+            f"optimizer={type(minimizer).__name__}(...), whose minimize takes {taken}: {found.reason}",
             "training calls minimize(loss_fn, variables, has_aux=True)",
             "def minimize(self, loss_fn, variables, has_aux=False):",
-        ) from error
+        )
 
 
 def check_loss_fn(loss_fn: object) -> None:
@@ -120,3 +115,4 @@ def check_loss_fn(loss_fn: object) -> None:
             "the loss must be computed inside, for a gradient to be there",
             "optimizer.minimize(lambda: compute_loss(...), variables)",
         )
+    check_takes("minimize", "loss_fn", loss_fn, (), "optimizer.minimize(lambda: loss(x, y), variables)")

@@ -240,7 +240,8 @@ class Optimizer(Planning, PureUpdates):
             found = loss_fn()
             return self.scale_loss(loss_of(found, has_aux)), found
 
-        return value_and_grad(both, wrt=wrt, has_aux=True)()
+        differentiate = value_and_grad(both, wrt=wrt, has_aux=True)
+        return differentiate() if self.loss_scale is None else self.loss_scale.watched(differentiate)
 
     def scale_loss(self, loss: object) -> Array:
         """Return the loss whose gradients `apply` expects: the loss itself, unless there is a ``loss_scale``."""

@@ -145,8 +145,9 @@ class Reparam(Module, Arithmetic):
         """
         returned = self.inverse(self._fit(value, "assign"))
         if any(one is not None and not isinstance(one, VariableLike) for one in tree.flatten(returned)):
+            of = f" of {self.path!r}" if self.path else ""
             raise AssignmentError(
-                f"{type(self).__name__}.inverse of {self.path!r} returned {_described(returned)}",
+                f"{type(self).__name__}.inverse{of} returned {_described(returned)}",
                 "it assigns the parts itself, and what it returns is used for nothing",
                 f"{', '.join(f'self.{name}.assign(...)' for name in self._part_names())}, and no return",
             )
@@ -179,4 +180,4 @@ class Reparam(Module, Arithmetic):
 
 
 def _described(value: Any) -> str:
-    return f"shape {tuple(value.shape)}" if hasattr(value, "shape") else f"{value!r:.40}"
+    return f"shape {tuple(value.shape)}" if hasattr(value, "shape") else f"a {type(value).__name__}"

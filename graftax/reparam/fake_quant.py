@@ -11,7 +11,7 @@ from graftax.core.typedefs import Array, VariableLike
 from graftax.objectives.targets import floating
 from graftax.reparam.base import Reparam
 from graftax.reparam.creator import Check, CheckedCreator, count, flag
-from graftax.reparam.grid import Per, checked_per, codes_of, scale_of, spread
+from graftax.reparam.grid import Grid, Per, checked_per, codes_of, scale_of, spread
 from graftax.reparam.quantized import QuantizedWeight
 from graftax.variables.spec import VariableSpec
 
@@ -118,15 +118,24 @@ class FakeQuantizedWeight(Reparam):
         """Assign the value before it is rounded."""
         self.base.assign(value)  # type: ignore[attr-defined]
 
-    def _symmetric(self, value: Array) -> Array:
-        scale = scale_of(value, self.bits, self.per)
-        return codes_of(value, scale, self.bits) * scale
+    def grid(self) -> Grid:
+        """Return the grid that the weight as it is now is rounded to."""
+        return self._grid(floating(ops.asarray(self.base), "weight"))
 
-    def _asymmetric(self, value: Array) -> Array:
+    def _grid(self, value: Array) -> Grid:
+        if self.symmetric:
+            return Grid(scale_of(value, self.bits, self.per), None, self.bits)
         axes = None if self.per == "tensor" else tuple(range(value.ndim - 1))
         low, high = ops.minimum(ops.min(value, axis=axes), 0), ops.maximum(ops.max(value, axis=axes), 0)
         scale: Array = (high - low) / (2**self.bits - 1)
-        zero = ops.round(-low / spread(scale))  # 0 is a number of the grid
+        return Grid(scale, ops.round(-low / spread(scale)), self.bits)  # 0 is a number of the grid
+
+    def _symmetric(self, value: Array) -> Array:
+        scale = self._grid(value).scale
+        return codes_of(value, scale, self.bits) * scale
+
+    def _asymmetric(self, value: Array) -> Array:
+        scale, zero, _ = self._grid(value)
         steps = ops.clip(ops.round(value / spread(scale)) + zero, 0, 2**self.bits - 1)
         rounded: Array = (steps - zero) * scale
         return rounded

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 from graftax import ops
 from graftax.core.typedefs import Array, Shape
@@ -15,6 +15,16 @@ Per = Literal["tensor", "channel"]
 
 checked_per = one_of(get_args(Per), "scales belong to the tensor or to a channel")
 """Check for what has a scale of its own."""
+
+
+class Grid(NamedTuple):
+    """The numbers ``(code - zero) * scale``, for codes of so many bits."""
+
+    scale: Array
+    """What a step is: one number, or one for each index of the last axis."""
+    zero: Array | None
+    """The code of 0, where codes begin at 0; None where they are the same on both sides of 0."""
+    bits: int
 
 
 def scale_of(value: Array, bits: int, per: Per) -> Array:

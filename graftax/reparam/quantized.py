@@ -10,7 +10,7 @@ from graftax import ops
 from graftax.core.typedefs import Array, Initializer, VariableLike
 from graftax.reparam.base import Reparam
 from graftax.reparam.creator import Check, CheckedCreator
-from graftax.reparam.grid import Per, checked_per, codes_of, packed, scale_of, unpacked
+from graftax.reparam.grid import Grid, Per, checked_per, codes_of, packed, scale_of, unpacked
 from graftax.variables.initializers import Zeros
 from graftax.variables.keys import variable_key
 from graftax.variables.spec import VariableSpec
@@ -121,6 +121,10 @@ class QuantizedWeight(Reparam):
         if self.bits == 4:
             codes = unpacked(codes, self.shape)
         return ops.cast(codes, scale.dtype) * scale
+
+    def grid(self) -> Grid:
+        """Return the grid that its numbers lie on."""
+        return Grid(ops.asarray(self.scale), None, self.bits)
 
     def inverse(self, value: Array) -> None:
         """Store the nearest numbers of the grid."""

@@ -47,8 +47,8 @@ def as_arrays(data: Any, name: str) -> Any:
         DataError: something in it is no array of numbers, or rows of numbers differ in their length.
         ArgumentTypeError: something in it is a masked or a structured array of NumPy.
     """
-    if data is None:
-        return None
+    if data is None or _is_ready(data):
+        return data
     if isinstance(data, list | tuple) and data and is_numbers(data):
         try:
             return _host(np.asarray(data), name)
@@ -93,14 +93,32 @@ def _host(leaf: Any, name: str) -> Any:
         raise unfit
     array = np.asarray(leaf)
     if array.dtype.kind not in "biufcV":  # V: bfloat16 and its kin
-        raise DataError(
-            f"{name} holds {type(leaf).__name__ if not hasattr(leaf, 'dtype') else f'an array of dtype {array.dtype}'}",
-            "models compute with numbers",
-            "map texts and objects to numbers first: layer(texts) of a TextVectorization or StringLookup, before the "
-            "data go to the model, and not in it",
-        )
+        raise _no_numbers(leaf, array, name)
     narrow = _WIDE.get(array.dtype.name)
     return array if narrow is None else _narrowed(array, narrow, name)
+
+
+def _no_numbers(leaf: Any, array: np.ndarray[Any, Any], name: str) -> DataError:
+    kind = type(leaf).__name__
+    of_rows = array.ndim == 1 and all(isinstance(row, list | tuple | np.ndarray) for row in array)
+    if of_rows or hasattr(leaf, "row_lengths"):
+        what = "an array of objects" if leaf is array else f"a {kind}"
+        return DataError(
+            f"{name} is {what}, whose rows have lengths of their own",
+            "an array has one length for all of its rows",
+            "gx.data.bucket(rows, targets, sizes=[...]), which pads to a few lengths"
+            + (f"; {name}.to_tensor(), or dataset.padded_batch(...)" if leaf is not array else ""),
+        )
+    if hasattr(leaf, "dense_shape"):
+        return DataError(
+            f"{name} is a {kind}", "models compute with dense arrays", f"dataset.map with tf.sparse.to_dense({name})"
+        )
+    return DataError(
+        f"{name} holds {kind if not hasattr(leaf, 'dtype') else f'an array of dtype {array.dtype}'}",
+        "models compute with numbers",
+        "map texts and objects to numbers first: layer(texts) of a TextVectorization or StringLookup, before the "
+        "data go to the model, and not in it",
+    )
 
 
 def _is_ready(leaf: object) -> bool:

@@ -35,10 +35,9 @@ def at_work(model: Any, what: str) -> Iterator[bool]:
         StateError: another thread is at work on the model, ``fit`` is inside of another loop, or a step that is being
             compiled calls it.
     """
-    name = f"{type(model).__name__} {model.name!r}"
     if frames.top is not None:
         raise StateError(
-            f"{what} of {name} inside of a function that is compiled or differentiated",
+            f"{what} of {_shown(model)} inside of a function that is compiled or differentiated",
             "it runs whole steps and gives numbers, and in there are none yet",
             f"{what} outside: in a callback's on_epoch_end, or after fit",
         )
@@ -48,14 +47,15 @@ def at_work(model: Any, what: str) -> Iterator[bool]:
         if around and around[-1].thread != threading.get_ident():
             other = around[-1]
             raise StateError(
-                f"{what} of {name} in the thread {me.name!r}, while its {other.what} runs in {other.thread_name!r}",
+                f"{what} of {_shown(model)} in the thread {me.name!r}, while its {other.what} runs in "
+                f"{other.thread_name!r}",
                 "both would count in the same metrics, and the numbers of both would be wrong",
                 "fit(validation_data=...), or evaluate in a callback's on_epoch_end; predict may run beside; for others"
                 " a copy, which has metrics of its own: copy.deepcopy(model), made before fit",
             )
         if around and what == "fit":
             raise StateError(
-                f"fit of {name} inside of its {around[-1].what}",
+                f"fit of {_shown(model)} inside of its {around[-1].what}",
                 "the metrics, the history and the counts of the outer loop would be those of the inner one",
                 "train_on_batch, which leaves them alone; or fit after fit",
             )
@@ -66,6 +66,10 @@ def at_work(model: Any, what: str) -> Iterator[bool]:
     finally:
         with _lock:
             around.pop()
+
+
+def _shown(model: Any) -> str:
+    return f"{type(model).__name__} {model.name!r}"
 
 
 @contextmanager

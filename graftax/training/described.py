@@ -8,6 +8,7 @@ from typing import Any
 from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.known_names import closest
 from graftax.core.short_traceback import door
+from graftax.core.user_functions import check_takes
 from graftax.layers.layer import Layer
 from graftax.training import elsewhere
 from graftax.training.arguments import keywords
@@ -35,6 +36,7 @@ class Described(Trained):
                 all below it that has none. Defaults to True.
             show_trainable: Whether the last column tells what is frozen. Defaults to True.
         """
+        check_takes("summary", "print_fn", print_fn, ["text"])
         print_fn(str(Summary(self, expand, show_trainable)))
 
     def _repr_html_(self) -> str:

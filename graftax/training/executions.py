@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from graftax.backend import registry
 from graftax.backend.traced_checks import PLAIN, RANGES, RESULTS
+from graftax.core.errors import ArgumentTypeError
 from graftax.core.wrapping import carry_names
 from graftax.layers import added_losses
 from graftax.training.heard_limits import ListenedStep, limits_of
@@ -18,11 +19,6 @@ from graftax.variables.graph.module import Module
 
 class CompiledSteps(dict[str, Callable[..., Any]]):
     """The compiled steps of a model, by name; a copy of the model compiles its own."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.on_batch: dict[str, Any] = {}
-        """What runs them batch by batch, for whoever has a loop of his own, by name."""
 
     def __reduce__(self) -> tuple[type[CompiledSteps], tuple[()]]:
         return CompiledSteps, ()
@@ -38,14 +34,16 @@ def compiled(model: object, step: str, known: CompiledSteps, check_nans: bool, e
         check_nans: Whether it raises for results that are not finite.
         eager: Whether it is to run eagerly.
     """
+    shows_numbers = step in ("train_step", "test_step")
     if not registry.current().has("tracing"):
-        return getattr(model, step)  # type: ignore[no-any-return]
+        function: Callable[..., Any] = getattr(model, step)
+        return _checked(function, step) if shows_numbers else function
     waits = calls_python(model)
     name = f"{step}{', checked' if check_nans else ''}{', with Python' if waits else ''}"
     if name not in known:
         function = getattr(model, step)
-        if step in ("train_step", "test_step"):
-            function = begun_anew(model, function)
+        if shows_numbers:
+            function = begun_anew(model, function, step)
         plain = RANGES if step in ("test_step", "predict_step") else PLAIN
         known[name] = CompiledFunction(function, allow_callback=waits, looks=RESULTS if check_nans else plain)
     return eagerly(known[name]) if eager or not registry.current().has("compiling") else known[name]
@@ -62,15 +60,56 @@ def calls_python(model: object) -> bool:
     return isinstance(model, Module) and parts_of(model).calls_python
 
 
-def begun_anew(model: Any, step: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a step that knows of no terms of the loss from an earlier one, and whose traces are listened to."""
+def begun_anew(model: Any, function: Callable[..., Any], step: str) -> Callable[..., Any]:
+    """Return a step that knows of no terms of the loss from an earlier one, and whose traces are listened to.
+
+    What it returns is looked at, too: while it is traced, and so not at each batch.
+    """
+    function = _checked(function, step)
 
     def run(*args: Any) -> Any:
         added_losses.forget(model)
-        return step(*args)
+        return function(*args)
 
-    carry_names(run, step)
+    carry_names(run, function)
     return ListenedStep(limits_of(model), run)
+
+
+def _checked(function: Callable[..., Any], step: str) -> Callable[..., Any]:
+    def run(*args: Any) -> dict[str, Any]:
+        return loss_first(function(*args), step)
+
+    carry_names(run, function)
+    return run
+
+
+def loss_first(logs: Any, step: str) -> dict[str, Any]:
+    """Return what a step returned, the loss first, for which people look.
+
+    Raises:
+        ArgumentTypeError: the step returned no dict of numbers by name.
+    """
+    if not isinstance(logs, Mapping):
+        got = f"shape {tuple(logs.shape)}" if hasattr(logs, "shape") else type(logs).__name__
+        raise ArgumentTypeError(
+            f"{step} returned {'None' if logs is None else got}",
+            "callbacks, the history and the bar show numbers by name",
+            'return {"loss": loss} at its end',
+        )
+    for name, value in logs.items():
+        if not isinstance(name, str) or getattr(value, "shape", ()) != () or not hasattr(value, "__float__"):
+            raise ArgumentTypeError(
+                f"{step} returned {name!r}: {_shown(value)}",
+                "each entry is one number, which goes into the history",
+                f"{{{name!r}: ops.mean(value)}}",
+            )
+    if "loss" not in logs or next(iter(logs)) == "loss":
+        return dict(logs)
+    return {"loss": logs["loss"], **logs}
+
+
+def _shown(value: Any) -> str:
+    return f"an array of shape {tuple(value.shape)}" if hasattr(value, "shape") else repr(value)
 
 
 def eagerly(step: Callable[..., Any]) -> Callable[..., Any]:

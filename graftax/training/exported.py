@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from graftax.core.short_traceback import door
 from graftax.training.wired import Wired
@@ -25,6 +25,7 @@ class Exported(Wired):
         platforms: Sequence[str] = ("cpu", "cuda", "tpu"),
         vjp_order: int = 0,
         weights: Literal["apart", "inside"] = "apart",
+        assigns: bool = False,
         check: bool = True,
         overwrite: bool = False,
     ) -> ExportReport:
@@ -39,6 +40,8 @@ class Exported(Wired):
             platforms: Where the program runs. Defaults to ``("cpu", "cuda", "tpu")``.
             vjp_order: How often it can be differentiated. Defaults to 0.
             weights: ``"apart"``, or ``"inside"`` of the program. Defaults to ``"apart"``.
+            assigns: Whether the call may assign Variables after training, too, as a stateful recurrent layer does; the
+                artefact then has their new values after each call. Defaults to False.
             check: Whether what was written is loaded and compared with the model. Defaults to True.
             overwrite: Whether an artefact that is there is replaced. Defaults to False.
 
@@ -62,13 +65,12 @@ class Exported(Wired):
             (5, 2)
         """
         # lazy: the loader imports an array library, and most models are never exported
-        from graftax.export.saving import save
+        from graftax.export.saving import save, signature_of
 
-        given: tuple[Any, ...] = inputs
         return save(
             path,
-            self,
-            *given,
+            signature_of(self, *inputs, assigns=assigns),
+            roots=self,
             platforms=platforms,
             vjp_order=vjp_order,
             weights=weights,

@@ -35,6 +35,7 @@ class FirstStep:
         self._objectives = objectives
         self._builds = builds
         self._traced: set[int] = set()
+        self._limits = limits_of(model)
         self._told = ""
 
     def before(self, run: Callable[..., Any], given: object, batches: Sequence[Batch]) -> None:
@@ -44,18 +45,21 @@ class FirstStep:
             IndexRangeError: an index or a label is out of range.
         """
         if id(run) not in self._traced:
-            if self._builds and not self._traced:
-                self._build(unpack(batches[0])[0])
-            self._traced.add(id(run))
-            if isinstance(run, CompiledFunction) and frames.top is None and not eagerly.on():
-                self._trace(run, given)
-        limits, objectives = limits_of(self._model), self._objectives
-        checks = objectives.outputs and objectives.checks_targets()  # else no compiled loss has seen outputs
-        if checks or limits:
+            self._first(run, given, batches)
+        limits, objectives = self._limits, self._objectives
+        checks = objectives.looks and objectives.outputs  # else no compiled loss has seen outputs
+        if checks or limits.by_path:
             for batch in batches:
                 limits.check(batch)
                 if checks:
                     self._check_targets(*unpack(batch))
+
+    def _first(self, run: Callable[..., Any], given: object, batches: Sequence[Batch]) -> None:
+        if self._builds and not self._traced:
+            self._build(unpack(batches[0])[0])
+        self._traced.add(id(run))
+        if isinstance(run, CompiledFunction) and frames.top is None and not eagerly.on():
+            self._trace(run, given)
 
     def _check_targets(self, x: object, y: object, sample_weight: object) -> None:
         objectives = self._objectives
@@ -90,7 +94,11 @@ class FirstStep:
             first = str(error).partition("\n")[0]
             self._told = f"fit called the model on x to build it before train_step, and that failed: {first:.200}"
         else:
-            self._told = f"fit built the model before train_step by a call on x, {describe_call((x,), {})}"
+            given = describe_call((x,), {})
+            self._told = (
+                f"fit built the model before train_step by a call on x, {given}; where train_step calls its parts on "
+                "something else, call them on an example of that before fit"
+            )
 
     def _trace(self, run: CompiledFunction[..., Any], given: object) -> None:
         known = len(self._model.variables) if self._builds else 0

@@ -29,11 +29,8 @@ class HeardLimits:
     """Limits of the arrays of a batch, by their paths; what is computed from them on the way is not known."""
 
     def __init__(self) -> None:
-        self._by_path: dict[str, list[_Limit]] = {}
-
-    def __bool__(self) -> bool:
-        """Tell whether an array of the batch has limits."""
-        return bool(self._by_path)
+        self.by_path: dict[str, list[_Limit]] = {}
+        """Empty while no array of a batch has limits."""
 
     def __reduce__(self) -> tuple[type[HeardLimits], tuple[()]]:
         return HeardLimits, ()  # a copy of the model traces, and hears, for itself
@@ -41,12 +38,12 @@ class HeardLimits:
     @contextmanager
     def listening(self, batch: object) -> Iterator[None]:
         """Note the limits of the arrays of a batch that are heard within the block."""
-        self._by_path = {}
+        self.by_path = {}
         paths = {id(leaf): path for path, leaf in tree.flatten_with_paths(batch)}
 
         def hear(explain: traced_checks.Explain, wrong: Callable[[Any], Any], value: object) -> None:
             if (path := paths.get(id(value))) is not None:
-                self._by_path.setdefault(path, []).append(_Limit(wrong, explain, part_of_program()))
+                self.by_path.setdefault(path, []).append(_Limit(wrong, explain, part_of_program()))
 
         with traced_checks.listeners.entered(hear):
             yield
@@ -57,10 +54,10 @@ class HeardLimits:
         Raises:
             IndexRangeError: as the same step would without being compiled.
         """
-        if not self._by_path:
+        if not self.by_path:
             return
         for path, leaf in tree.flatten_with_paths(batch):
-            for limit in self._by_path.get(path, ()):
+            for limit in self.by_path.get(path, ()):
                 if isinstance(leaf, np.ndarray) and np.any(limit.wrong(leaf)):
                     error = limit.explain(leaf)
                     if error is None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from graftax.backend import registry
 from graftax.core import tree, user_line
-from graftax.core.errors import ArgumentTypeError, DataError, GraftaxError, NumericsError
+from graftax.core.errors import DataError, GraftaxError, NumericsError
 from graftax.training.at_work import at_work, own_count
 from graftax.training.batch import Batch, unpack
 from graftax.training.callbacks.callback import Callback, Logs
@@ -21,19 +21,21 @@ from graftax.training.callbacks.learning_rate import rate_of, steps_taken
 from graftax.training.callbacks.model_checkpoint import ModelCheckpoint
 from graftax.training.callbacks.progress import Progress
 from graftax.training.carried_states import refuse_shuffled, states_kept
+from graftax.training.executions import loss_first
 from graftax.training.first_step import FirstStep
 from graftax.training.groups import Group, groups_of
 from graftax.training.objectives import required_objectives
-from graftax.training.repeated_step import RepeatedStep
 from graftax.training.resuming import resumed
 from graftax.training.run import Run
 from graftax.training.sources import choosing as data
 from graftax.training.sources.iterable_source import IterableSource
 from graftax.training.sources.on_device import host_of, plain
 from graftax.training.sources.source import Source
-from graftax.training.spread import Spread, shown_by_main, whole
+from graftax.training.spread import Spread, all_whole, shown_by_main
 from graftax.training.trained import Trained
 from graftax.transforms.flow.own_changes import ChangingBodyError
+
+Step = Callable[[Any], Any]
 
 
 def shown(progress: Progress) -> list[Progress]:
@@ -179,7 +181,7 @@ def _with_rate(model: Trained, numbers: dict[str, Any]) -> dict[str, Any]:
 def _train_epoch(
     model: Trained, run: Run, hooks: CallbackList, last: CallbackList, check_nans: bool
 ) -> Mapping[str, Any]:
-    step = RepeatedStep(model._gx_compiled_step("train_step", check_nans=check_nans))
+    step = model._gx_compiled_step("train_step", check_nans=check_nans)
     objectives = required_objectives(model)
     ready = FirstStep(model, objectives, builds=model._gx_has_own_train_step)
     spread = Spread(model, run.source, trains=True)
@@ -188,13 +190,15 @@ def _train_epoch(
     take: Callable[[Any], Mapping[str, Any]] = (
         partial(_one, step, ready, spread)
         if size == 1
-        else partial(_several, step, RepeatedStep(model._gx_compiled_step("train_steps")), ready, spread)
+        else partial(_several, step, model._gx_compiled_step("train_steps"), ready, spread)
     )
     where = run.epoch, run.index
     batches: Iterator[Any] = run.source.epoch(*where) if size == 1 else groups_of(run.source, *where, size)
+    begins = [*last.runs("on_train_batch_begin"), *hooks.runs("on_train_batch_begin")]
+    ends = [*hooks.runs("on_train_batch_end"), *last.runs("on_train_batch_end")]
     for some in batches:
-        last.run("on_train_batch_begin", run.index)
-        hooks.run("on_train_batch_begin", run.index)
+        for begin in begins:
+            begin(run.index)
         try:
             logs = take(some)
         except NumericsError as error:
@@ -205,28 +209,26 @@ def _train_epoch(
             raise
         objectives.warn_of_scores()
         run.advance(1 if size == 1 else len(some))
-        hooks.run("on_train_batch_end", run.index - 1, logs=logs)
-        last.run("on_train_batch_end", run.index - 1, logs=logs)
+        for end in ends:
+            end(run.index - 1, logs=logs)
         if model.stop_training:
             break
     return logs
 
 
-def _one(step: RepeatedStep, ready: FirstStep, spread: Spread, batch: Batch) -> Mapping[str, Any]:
+def _one(step: Step, ready: FirstStep, spread: Spread, batch: Batch) -> Mapping[str, Any]:
     """Train on a batch."""
     given = spread(plain(batch))
-    ready.before(step.step, given, [host_of(batch)])
-    return loss_first(step(given), "train_step")
+    ready.before(step, given, [host_of(batch)])
+    return step(given)  # type: ignore[no-any-return]
 
 
-def _several(
-    step: RepeatedStep, steps: RepeatedStep, ready: FirstStep, spread: Spread, group: Group
-) -> Mapping[str, Any]:
+def _several(step: Step, steps: Step, ready: FirstStep, spread: Spread, group: Group) -> Mapping[str, Any]:
     """Train on batches that are alike: in one run, or one by one where a step changes what the next one is."""
     if len(group) > 1:
         given = spread(group.stacked(), steps=True)
         try:
-            ready.before(steps.step, given, group)
+            ready.before(steps, given, group)
             return loss_first(steps(given), "train_step")
         except ChangingBodyError:
             pass
@@ -266,17 +268,20 @@ def evaluate(model: Trained, source: Source, verbose: int | str, callbacks: Sequ
 def _test(model: Trained, source: Source, hooks: CallbackList) -> dict[str, float]:
     model.reset_metrics()
     hooks.run("on_test_begin")
-    step, objectives = RepeatedStep(model._gx_compiled_step("test_step")), required_objectives(model)
+    step, objectives = model._gx_compiled_step("test_step"), required_objectives(model)
     ready, spread = FirstStep(model, objectives, builds=False), Spread(model, source)
     logs: Mapping[str, Any] | None = None
+    begins, ends = hooks.runs("on_test_batch_begin"), hooks.runs("on_test_batch_end")
     i = -1
     for i, batch in enumerate(source.epoch(0)):
-        hooks.run("on_test_batch_begin", i)
+        for begin in begins:
+            begin(i)
         given = spread(plain(batch))
-        ready.before(step.step, given, [host_of(batch)])
-        logs = loss_first(step(given), "test_step")
+        ready.before(step, given, [host_of(batch)])
+        logs = step(given)
         objectives.warn_of_scores()
-        hooks.run("on_test_batch_end", i, logs=logs)
+        for end in ends:
+            end(i, logs=logs)
     if logs is None:
         raise _no_batch(source, "there is nothing to evaluate")
     _warn_if_short(i + 1, source)
@@ -290,20 +295,41 @@ def predict(model: Trained, source: Source, verbose: int | str, callbacks: Seque
     progress = Progress(0 if verbose == 2 else shown_by_main(verbose))
     params = {"verbose": verbose, "epochs": 1, "steps": source.steps}
     hooks = model._gx_hooks([*listed(callbacks), *shown(progress)], params)
-    step, spread = RepeatedStep(model._gx_compiled_step("predict_step")), Spread(model, source)
+    step, spread = model._gx_compiled_step("predict_step"), Spread(model, source)
     parts = []
     with _ended(hooks, progress):
         hooks.run("on_predict_begin")
+        begins, ends = hooks.runs("on_predict_batch_begin"), hooks.runs("on_predict_batch_end")
         for i, batch in enumerate(source.epoch(0)):
-            hooks.run("on_predict_batch_begin", i)
+            for begin in begins:
+                begin(i)
             parts.append(step(spread(unpack(batch)[0])))
             _require_alike(parts[0], parts[-1], i)
-            hooks.run("on_predict_batch_end", i)
+            for end in ends:
+                end(i)
         hooks.run("on_predict_end")
     if not parts:
         raise _no_batch(source, "there is nothing to predict")
     _warn_if_short(len(parts), source)
-    return tree.map_structure(lambda *rows: np.concatenate([whole(r) for r in rows]), *parts)
+    order = source.row_order() if isinstance(source, IterableSource) else None
+    return tree.map_structure(lambda *rows: _in_order(np.concatenate(all_whole(rows)), order), *parts)
+
+
+def _in_order(rows: np.ndarray[Any, Any], order: Sequence[int] | None) -> np.ndarray[Any, Any]:
+    """Return rows that came in another order in that of the data.
+
+    Raises:
+        DataError: there are not as many.
+    """
+    if order is None:
+        return rows
+    if len(rows) != len(order):
+        raise DataError(
+            f"predict got {len(order)} rows of data in batches by length, and made {len(rows)} of them",
+            "which row is whose cannot be told, and they would come in the order of the batches",
+            "predict(batches) without steps=; outputs with a row for each; or a loop of your own over the batches",
+        )
+    return rows[np.argsort(np.asarray(order))]
 
 
 def _require_alike(first: object, part: object, number: int) -> None:
@@ -312,6 +338,8 @@ def _require_alike(first: object, part: object, number: int) -> None:
     Raises:
         DataError: they have other sizes, or there are no rows.
     """
+    if number and getattr(first, "shape", ()) == getattr(part, "shape", None):
+        return  # as nearly always: one array, and of just that shape
     for (path, one), (_, other) in zip(tree.flatten_with_paths(first), tree.flatten_with_paths(part), strict=False):
         shapes = tuple(np.shape(one)), tuple(np.shape(other))
         if shapes[0] and shapes[0][1:] == shapes[1][1:]:
@@ -331,35 +359,6 @@ def _require_alike(first: object, part: object, number: int) -> None:
 def _warn_if_short(steps: int, source: Source) -> None:
     if source.steps is not None and steps < source.steps:
         user_line.warn(f"the data ended after {steps} of {source.steps} steps")
-
-
-def loss_first(logs: Any, step: str) -> dict[str, Any]:
-    """Return what a step returned, the loss first, for which people look.
-
-    Raises:
-        ArgumentTypeError: the step returned no dict of numbers by name.
-    """
-    if not isinstance(logs, Mapping):
-        got = f"shape {tuple(logs.shape)}" if hasattr(logs, "shape") else type(logs).__name__
-        raise ArgumentTypeError(
-            f"{step} returned {'None' if logs is None else got}",
-            "callbacks, the history and the bar show numbers by name",
-            'return {"loss": loss} at its end',
-        )
-    for name, value in logs.items():
-        if not isinstance(name, str) or getattr(value, "shape", ()) != () or not hasattr(value, "__float__"):
-            raise ArgumentTypeError(
-                f"{step} returned {name!r}: {_shown(value)}",
-                "each entry is one number, which goes into the history",
-                f"{{{name!r}: ops.mean(value)}}",
-            )
-    if "loss" not in logs or next(iter(logs)) == "loss":
-        return dict(logs)
-    return {"loss": logs["loss"], **logs}
-
-
-def _shown(value: Any) -> str:
-    return f"an array of shape {tuple(value.shape)}" if hasattr(value, "shape") else repr(value)
 
 
 def _host(value: Any) -> Any:

@@ -171,7 +171,8 @@ class Model(Described):
             batch: ``(x, y)`` or ``(x, y, sample_weight)``.
 
         Returns:
-            The numbers to show, by name: means over the epoch so far.
+            The numbers to show, by name: means over the epoch so far. Of a step of your own they are shown as it
+            gives them: a plain number is that of the last batch, the result of a `metrics.Mean` a mean.
         """
         x, y, sample_weight = unpack(batch)
         object.__setattr__(self, "_gx_never_called", build_all(self, x, self._gx_never_called))
@@ -195,13 +196,13 @@ class Model(Described):
 
     def train_steps(self, batches: Batch) -> dict[str, Array]:
         """Run `train_step` for each row of arrays that hold several batches; return the last numbers."""
-        step = executions.begun_anew(self, self.train_step)
+        step = executions.begun_anew(self, self.train_step, "train_step")
         with undone_if_raised(self):
-            logs = scan(lambda c, batch: (c, loop.loss_first(step(batch), "train_step")), ops.zeros(()), batches)[1]
+            logs = scan(lambda c, batch: (c, step(batch)), ops.zeros(()), batches)[1]
         return {name: numbers[-1] for name, numbers in logs.items()}
 
     def test_step(self, batch: Batch) -> dict[str, Array]:
-        """Evaluate one batch: forward, loss, metrics. Compiled by evaluate."""
+        """Evaluate one batch: forward, loss, metrics; what it gives last is the result. Compiled by evaluate."""
         x, y, sample_weight = unpack(batch)
         with call_context(training=False) as context:
             y_pred = self(x, training=False)

@@ -49,11 +49,12 @@ class Objectives:
         self._loss, self._weights = loss, loss_weights
         self._wanted = (("", metrics, False), ("weighted_", weighted_metrics, True))
         _check_losses(loss, loss_weights)
-        self._looks = any(map(_checks, map(losses.get, filter(None, tree.flatten(loss)))))
+        self.looks = any(map(_checks, map(losses.get, filter(None, tree.flatten(loss)))))
+        """Whether a loss or metric sees by looking at targets that they are wrong, as labels out of range."""
         for _, wanted, _ in self._wanted:
             for one in tree.flatten(wanted):
                 if one is not None:
-                    self._looks |= metric_registry.needs_shapes(one) or _checks(metric_registry.get(one))
+                    self.looks |= metric_registry.needs_shapes(one) or _checks(metric_registry.get(one))
         require_apart([one for _, wanted, _ in self._wanted for one in tree.flatten(wanted)])
         self._compared: set[Metric] = set()  # with the loss beside them
         for _, wanted, _ in self._wanted:
@@ -144,10 +145,6 @@ class Objectives:
         if isinstance(metric, Metric) and metric not in self._compared:
             require_same_scores(metric, None if beside is None else losses.get(beside))
             self._compared.add(metric)
-
-    def checks_targets(self) -> bool:
-        """Tell whether a loss or metric sees by looking at targets that they are wrong, as labels out of range."""
-        return self._looks
 
     def check_targets(self, y: object, outputs: object, sample_weight: object = None, masks: object = None) -> None:
         """Raise if targets on the host do not fit outputs of these shapes; compiled code could not.

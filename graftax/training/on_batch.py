@@ -8,9 +8,7 @@ from graftax.training.at_work import at_work, own_count
 from graftax.training.batch import Batch
 from graftax.training.callbacks.callback import Logs
 from graftax.training.first_step import FirstStep
-from graftax.training.loop import loss_first
 from graftax.training.objectives import required_objectives
-from graftax.training.repeated_step import RepeatedStep
 from graftax.training.spread import Spread, whole
 from graftax.training.trained import Trained
 
@@ -25,20 +23,13 @@ def on_batch(model: Trained, step: str, batch: Batch, starts_over: bool) -> dict
 
 
 def _on_batch(model: Trained, step: str, batch: Batch) -> dict[str, float]:
-    run = model._gx_compiled_step(step)
-    objectives = required_objectives(model)
-    known = model._gx_functions.on_batch if model._gx_functions is not None else {}
+    run, objectives = model._gx_compiled_step(step), required_objectives(model)
+    own = step == "train_step" and model._gx_has_own_train_step
+    ready = FirstStep(model, objectives, builds=own)  # which looks before the step, as it may be traced in it
     given = Spread(model)(batch)
-    repeated, ready = known.get(step, (None, None))
-    if repeated is None or repeated.step is not run or not repeated.is_good_for(given):
-        own = step == "train_step" and model._gx_has_own_train_step
-        ready = FirstStep(model, objectives, builds=own)  # which looks before the step, as it may be traced in it
-        if repeated is None or repeated.step is not run:
-            repeated = RepeatedStep(run)
-        known[step] = repeated, ready
     try:
         ready.before(run, given, [batch])
-        logs = loss_first(repeated(given), step)
+        logs = run(given)
     except GraftaxError as error:
         ready.explain(error)
         raise

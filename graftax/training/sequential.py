@@ -7,6 +7,7 @@ from typing import Any, ClassVar, overload
 
 from graftax.core import user_line
 from graftax.core.errors import ArgumentError, ArgumentTypeError, IndexRangeError, StateError
+from graftax.core.user_functions import check_takes
 from graftax.layers.building import is_built
 from graftax.layers.input_layer import Declared, InputLayer, begun
 from graftax.layers.layer import Layer
@@ -97,6 +98,7 @@ class Sequential(Model):
                 "a layer is an object that can be called on an array",
                 f"{layer.__name__}(...)" if isinstance(layer, type) else "gx.layers.Dense(10)",
             )
+        check_takes("Sequential", f"layers[{len(self.layers)}]", layer, ["x"], "gx.layers.Lambda(lambda x: f(x, y))")
         if isinstance(layer, Module) and _is_below(layer, self):
             raise ArgumentError(
                 f"{layer.name!r} ({type(layer).__name__}) holds {self.name!r}, to which it is added",

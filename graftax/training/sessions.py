@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from graftax.checkpoint.manager import CheckpointManager
 from graftax.core.errors import ArgumentError
 from graftax.core.short_traceback import door
+from graftax.core.user_functions import check_takes
 from graftax.optimizers.optimizer import Optimizer
 from graftax.training.callbacks.callback import Callback, Logs
 from graftax.training.callbacks.callback_list import CallbackList, listed
@@ -95,6 +96,7 @@ class Session:
                 loss.
             args: Its arguments.
         """
+        check_takes("step", "function", function, ["argument"] * len(args), "session.step(train, x, y): as train(x, y)")
         if not self._epoch_is_open:
             self._state.begin_epoch(self._hooks)
             self._epoch_is_open = True

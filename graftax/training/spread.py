@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from graftax.backend import registry
 from graftax.backend.rendezvous import several
 from graftax.core.errors import StateError
-from graftax.distribution.comparison import compare_rows
+from graftax.distribution.comparison import compare_assigned, compare_rows
 from graftax.distribution.distribution import Distribution
+from graftax.distribution.moving import beside, variables_below
 from graftax.distribution.of_module import distribution_of
 from graftax.distribution.processes import is_main, process_count
 from graftax.training.sources.iterable_source import IterableSource
@@ -33,6 +35,7 @@ class Spread:
     def __init__(self, model: Trained, source: Source | None = None, trains: bool = False) -> None:
         self._model = model
         self._trains = trains
+        self._steps = None if source is None else source.steps
         self._is_local = isinstance(source, IterableSource) and source.are_local
         self._is_first = True
         self._seen: tuple[int, int] | None = None
@@ -56,8 +59,10 @@ class Spread:
         """Look at the first batch, where there are other processes."""
         if several() is None:
             return
+        if self._distribution is not None:
+            compare_assigned(variables_below([self._model, *beside(self._model)])[0].values())
         if self._distribution is not None and not self._is_local:
-            compare_rows(batch)
+            compare_rows(batch, self._steps)
         elif self._distribution is None and self._trains:
             raise StateError(
                 f"a {type(self._model).__name__} without a distribution, in {process_count()} processes",
@@ -72,6 +77,14 @@ def whole(value: Any) -> Any:
         return value
     backend = registry.current()
     return backend.arrays.to_numpy(value) if several() is None else backend.meshes.gather(value)
+
+
+def all_whole(values: Sequence[Any]) -> list[Any]:
+    """Return what `whole` does of each, asking once how many processes there are."""
+    if several() is not None:
+        return [whole(value) for value in values]
+    to_numpy = registry.current().arrays.to_numpy
+    return [to_numpy(value) if hasattr(value, "dtype") else value for value in values]
 
 
 def shown_by_main(verbose: int | str) -> int | str:

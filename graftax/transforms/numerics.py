@@ -14,7 +14,7 @@ from graftax.backend import registry, traced_checks
 from graftax.core.culprit import Culprit
 from graftax.core.dtypes import is_inexact
 from graftax.core.errors import ArgumentError, ArgumentTypeError, CheckError, DTypeError, NumericsError, StateError
-from graftax.core.short_traceback import door
+from graftax.core.short_traceback import door, not_taken
 from graftax.core.typedefs import Array, ArrayLike, unwrap
 from graftax.transforms.compile.jit import CompiledFunction
 from graftax.variables.state.storage import frames
@@ -182,6 +182,9 @@ def find_nan(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Culprit | 
             "gx.find_nan(step, batch) outside, in place of step(batch)",
         )
     compiled: CompiledFunction[..., Any] = fn if isinstance(fn, CompiledFunction) else CompiledFunction(fn, None, True)
-    entry, leaves, names = compiled.staged(*args, **kwargs)
+    try:
+        entry, leaves, names = compiled.staged(*args, **kwargs)
+    except TypeError as error:
+        raise not_taken(error, fn, args, kwargs) or error from None
     donated, kept = ([storage.buffer for storage in storages] for storages in (entry.donated, entry.kept))
     return entry.program.culprit(donated, kept, leaves, names)

@@ -7,9 +7,9 @@ from typing import Any, ParamSpec, TypeVar
 
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError, ArgumentTypeError, CompileError
-from graftax.core.short_traceback import door
+from graftax.core.short_traceback import door, door_around
 from graftax.core.typedefs import Array, unwrap
-from graftax.core.wrapping import function_name, wraps
+from graftax.core.wrapping import function_name
 from graftax.transforms.compile.jit import CompiledFunction
 from graftax.transforms.function_argument import check_functions
 from graftax.transforms.lifting.frames import CompileFrame, Substitution
@@ -76,8 +76,7 @@ def offload(fn: Callable[P, R], device: str) -> Callable[P, R]:
     registry.current().devices.find(device)
     compiled: Any = None
 
-    @wraps(fn)
-    @door
+    @door_around(fn)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
         nonlocal compiled
         backend = registry.current()

@@ -22,6 +22,7 @@ from graftax.core.errors import (
 )
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, DTypeLike, Shape, unwrap
+from graftax.core.user_functions import check_takes
 from graftax.core.wrapping import function_name
 from graftax.transforms.closure_now import closure_now
 from graftax.transforms.function_argument import check_functions
@@ -116,6 +117,7 @@ def py_function(fn: Callable[..., Any], args: Sequence[Any] = (), output: object
         raise ArgumentTypeError(
             f"py_function got {type(args).__name__} as args", "it takes a list of arguments", "py_function(fn, [x])"
         )
+    check_takes("py_function", "fn", fn, ["argument"] * len(args), "graftax.py_function(fn, [x, y]): fn gets the list")
     values = [backend.arrays.asarray(unwrap(arg)) for arg in args]
     for one in tree.flatten(output) if output is not None else []:
         if not (hasattr(one, "shape") and hasattr(one, "dtype")):

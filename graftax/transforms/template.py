@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from graftax.core.errors import ArgumentError, ArgumentTypeError
-from graftax.core.short_traceback import door
+from graftax.core.short_traceback import door, not_taken
 from graftax.core.typedefs import VariableLike
 from graftax.variables.creation import NextCreator, variable_creator_scope
 from graftax.variables.graph.module import Module
@@ -53,9 +53,11 @@ class Template(Module):
         try:
             with variable_creator_scope(creator, roles=None):
                 out = self._fn(*args, **kwargs)
-        except BaseException:
+        except BaseException as error:
             if not self._complete:  # a first call that failed is none
                 self._made, self.created = [], []
+            if isinstance(error, Exception) and (wrong := not_taken(error, self._fn, args, kwargs)) is not None:
+                raise wrong from None
             raise
         if not self._complete:
             with self._being_built():

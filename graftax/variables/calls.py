@@ -57,8 +57,8 @@ contexts: ScopeStack[CallContext] = ScopeStack("layer call")
 
 
 def _asked_training() -> bool | None:
-    context = contexts.top
-    return None if context is None else context.training
+    inside = contexts.read()
+    return inside[-1].training if inside else None
 
 
 register_ambient(_asked_training)

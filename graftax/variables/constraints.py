@@ -8,11 +8,12 @@ from typing import Any, TypeAlias
 
 from graftax import ops
 from graftax.core.errors import ArgumentError
-from graftax.core.hyperparameters import is_number, takes
+from graftax.core.hyperparameters import is_number
 from graftax.core.known_names import not_made, unknown
 from graftax.core.namespaces import answering as _answering
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
+from graftax.core.user_functions import takes
 from graftax.variables.base_constraint import BaseConstraint as BaseConstraint
 from graftax.variables.base_constraint import axes, back, limit, wide
 from graftax.variables.projections import Box as Box

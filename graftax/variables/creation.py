@@ -6,7 +6,6 @@ one's ``next_creator`` makes the plain Variable. (Haiku runs them in the opposit
 
 from __future__ import annotations
 
-import inspect
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from graftax.core.scopes import ScopeStack
 from graftax.core.selectors import Selector, SelectorLike, Tally, compile_selector
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import VariableLike
+from graftax.core.user_functions import misfit
 from graftax.variables.graph.node import Branch
 from graftax.variables.spec import VariableSpec
 
@@ -118,18 +118,12 @@ def check_creator(creator: Creator) -> None:
             "a creator is called with (next_creator, spec)",
             "graftax.reparam.LoRA(rank=8), or a function",
         )
-    try:
-        parameters = inspect.signature(creator)
-    except (TypeError, ValueError):  # one without a signature
-        return
-    try:
-        parameters.bind(None, None)
-    except TypeError as error:
+    if (found := misfit(creator, 2)) is not None:
         raise CreatorError(
-            f"creator {getattr(creator, '__name__', creator)}{parameters}",
-            f"a creator is called with (next_creator, spec): {error}",
+            f"creator {found.shown}",
+            f"a creator is called with (next_creator, spec): {found.reason}",
             "def creator(next_creator, spec): return next_creator(spec.replace(...))",
-        ) from None
+        )
 
 
 @contextmanager

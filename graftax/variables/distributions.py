@@ -14,6 +14,7 @@ from graftax.backend import registry, traced_checks
 from graftax.core.dtypes import is_floating
 from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
 from graftax.core.hyperparameters import is_number
+from graftax.core.static_numbers import check_known
 from graftax.core.typedefs import Array, ArrayLike, Shape, unwrap
 from graftax.variables.spec import sizes
 
@@ -198,6 +199,7 @@ def _integer(name: str, value: object) -> int:
     if getattr(plain, "shape", None) == () and arrays.is_array(plain) and arrays.is_concrete(plain):
         plain = arrays.to_numpy(plain)[()]
     if isinstance(plain, bool) or not isinstance(plain, Integral):
+        check_known(name, plain)
         raise ArgumentError(
             f"{name}={value!r:.40}", "it is one integer, known when the program is written", f"{name}=10"
         )

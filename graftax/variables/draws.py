@@ -120,3 +120,18 @@ def chosen(key: Array, rows: ArrayLike, count: int, replace: bool, p: object) ->
     else:  # the largest of perturbed logarithms are a draw without replacement
         _, places = arrays.top_k(arrays.numpy.log(p) + gumbel(key, (have,), "float32"), count)
     return arrays.numpy.take(values, places, 0)
+
+
+def located(draw: str, shape: Shape, loc: ArrayLike, scale: ArrayLike, dtype: str) -> tuple[Shape, str, Any, Any]:
+    """Return the shape, the dtype, what is added and what is multiplied by, of draws that are moved and stretched.
+
+    Raises:
+        ArgumentError: an argument is none of these.
+    """
+    shape, dtype = distributions.shape_first(draw, shape), distributions.floating_dtype(draw, dtype)
+    return (
+        shape,
+        dtype,
+        distributions.parameter("loc", loc, distributions.NUMBER, shape, dtype),
+        distributions.parameter("scale", scale, ABOVE_0, shape, dtype),
+    )

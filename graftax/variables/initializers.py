@@ -16,12 +16,13 @@ from graftax import ops
 from graftax.backend import registry
 from graftax.core.dtypes import is_inexact
 from graftax.core.errors import ArgumentError
-from graftax.core.hyperparameters import finite, not_negative, takes
+from graftax.core.hyperparameters import finite, not_negative
 from graftax.core.hyperparameters import seed as checked_seed
 from graftax.core.known_names import not_made, unknown
 from graftax.core.namespaces import answering as _answering
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, Initializer, Shape, unwrap
+from graftax.core.user_functions import takes
 from graftax.variables.base_initializer import BaseInitializer as BaseInitializer
 from graftax.variables.base_initializer import require_real
 from graftax.variables.variance_scaling import GlorotNormal as GlorotNormal

@@ -18,22 +18,23 @@ class _Entry(NamedTuple):
     calm: bool
 
 
-_entries: dict[int, _Entry] = {}  # by the identity of the array, gone with it
+entries: dict[int, _Entry] = {}
+"""By the identity of the array, gone with it. While there are none, no array has a mask: nobody need look closer."""
 
 
 def any_set() -> bool:
     """Return True if some array has a mask: a quick look, for those who would look at each array otherwise."""
-    return bool(_entries)
+    return bool(entries)
 
 
 def _entry(value: object) -> _Entry | None:
-    found = _entries.get(id(value))
+    found = entries.get(id(value))
     return found if found is not None and found.owner() is value else None
 
 
 def mask_of(value: object) -> Any:
     """Return the mask of an array, or the structure of masks of a structure of arrays; None where there is none."""
-    if not _entries:
+    if not entries:
         return None
     if tree.is_leaf(value):
         found = _entry(value)
@@ -72,11 +73,11 @@ def set_mask(value: Any, mask: object, calm: bool = False) -> None:
     key = id(value)
 
     def forget(owner: weakref.ref[Any]) -> None:
-        found = _entries.get(key)
+        found = entries.get(key)
         if found is not None and found.owner is owner:
-            del _entries[key]
+            del entries[key]
 
-    _entries[key] = _Entry(weakref.ref(value, forget), mask, calm)
+    entries[key] = _Entry(weakref.ref(value, forget), mask, calm)
 
 
 def carry_over(old: object, new: object) -> None:

@@ -237,11 +237,7 @@ def gumbel(
         >>> gumbel((2, 3), seed=0).shape
         (2, 3)
     """
-    shape, dtype = distributions.shape_first("gumbel", shape), distributions.floating_dtype("gumbel", dtype)
-    middle, factor = (
-        distributions.parameter("loc", loc, distributions.NUMBER, shape, dtype),
-        distributions.parameter("scale", scale, draws.ABOVE_0, shape, dtype),
-    )
+    shape, dtype, middle, factor = draws.located("gumbel", shape, loc, scale, dtype)
     return _scaled(draws.gumbel(key_of(seed), shape, dtype), middle, factor)
 
 
@@ -262,11 +258,7 @@ def laplace(
         >>> laplace((2, 3), seed=0).shape
         (2, 3)
     """
-    shape, dtype = distributions.shape_first("laplace", shape), distributions.floating_dtype("laplace", dtype)
-    middle, factor = (
-        distributions.parameter("loc", loc, distributions.NUMBER, shape, dtype),
-        distributions.parameter("scale", scale, draws.ABOVE_0, shape, dtype),
-    )
+    shape, dtype, middle, factor = draws.located("laplace", shape, loc, scale, dtype)
     return _scaled(draws.laplace(key_of(seed), shape, dtype), middle, factor)
 
 

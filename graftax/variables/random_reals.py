@@ -33,7 +33,7 @@ def logistic(
         >>> random.logistic((2, 3), seed=0).shape
         (2, 3)
     """
-    shape, dtype, middle, factor = _located("logistic", shape, loc, scale, dtype)
+    shape, dtype, middle, factor = draws.located("logistic", shape, loc, scale, dtype)
     first, second = registry.current().random.split(key_of(seed), 2)
     ratio = draws.exponential(first, shape, dtype) / draws.exponential(second, shape, dtype)
     return registry.current().arrays.numpy.log(ratio) * factor + middle  # type: ignore[no-any-return]
@@ -57,7 +57,7 @@ def cauchy(
         >>> random.cauchy((2, 3), seed=0).shape
         (2, 3)
     """
-    shape, dtype, middle, factor = _located("cauchy", shape, loc, scale, dtype)
+    shape, dtype, middle, factor = draws.located("cauchy", shape, loc, scale, dtype)
     random = registry.current().random
     first, second = random.split(key_of(seed), 2)
     return random.normal(first, shape, dtype) / random.normal(second, shape, dtype) * factor + middle  # type: ignore[no-any-return]
@@ -162,13 +162,3 @@ def dropout(x: ArrayLike, rate: float, noise_shape: Shape | None = None, seed: S
         )
     kept = registry.current().random.bernoulli(key_of(seed), 1 - share, shape)
     return arrays.numpy.where(kept, array / (1 - share), arrays.asarray(0, array.dtype.name))  # type: ignore[no-any-return]
-
-
-def _located(draw: str, shape: Shape, loc: ArrayLike, scale: ArrayLike, dtype: str) -> tuple[Shape, str, Any, Any]:
-    shape, dtype = distributions.shape_first(draw, shape), distributions.floating_dtype(draw, dtype)
-    return (
-        shape,
-        dtype,
-        distributions.parameter("loc", loc, distributions.NUMBER, shape, dtype),
-        distributions.parameter("scale", scale, draws.ABOVE_0, shape, dtype),
-    )

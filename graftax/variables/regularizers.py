@@ -7,12 +7,13 @@ from typing import Any, TypeAlias
 
 from graftax import ops
 from graftax.core.errors import ArgumentError, ShapeError
-from graftax.core.hyperparameters import not_negative, takes
+from graftax.core.hyperparameters import not_negative
 from graftax.core.known_names import not_made, unknown
 from graftax.core.namespaces import answering as _answering
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
 from graftax.core.undefined import undefined
+from graftax.core.user_functions import takes
 from graftax.objectives.targets import floating
 from graftax.variables.graph.adjustable import Adjustable
 from graftax.variables.spec import Regularizer

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from graftax.core.errors import ArgumentError, ArgumentTypeError, CreatorError
 from graftax.core.free_sizes import is_free
 from graftax.core.short_traceback import door
+from graftax.core.static_numbers import check_known
 from graftax.core.typedefs import Array, Initializer, Shape
 from graftax.variables.graph.node import Branch
 
@@ -105,6 +106,7 @@ def sizes(shape: Any) -> Shape:
     try:
         found = tuple(size if is_free(size) else index(size) for size in shape)
     except TypeError:
+        check_known("shape", shape)
         found = None
     if found is None or any(isinstance(size, bool) for size in shape):
         raise ArgumentTypeError(

@@ -65,6 +65,9 @@ class SeedGenerator(Module):
         """Make the state: without a seed, from the path that the generator has now."""
         self.build()
 
+    def _gx_lacks_state(self) -> bool:
+        return "state" not in self.__dict__
+
     def build(self) -> Variable:
         """Make the state, if there is none yet, and return it."""
         if "state" not in self.__dict__:
@@ -187,7 +190,9 @@ def back_to_stream(point: tuple[Array, tuple[int, int] | None] | None) -> None:
 def set_random_seed(seed: int) -> None:
     """Make everything random that is built or drawn from now on follow from one number.
 
-    Layers that are built already keep their streams. Functions that are compiled already draw from the new seed, too.
+    Layers that are built already keep their weights and go on with their streams: for folds of a cross-validation that
+    begin alike, set the seed and make a new model in each. Functions that are compiled already draw from the new seed,
+    too.
 
     Args:
         seed: An integer from 0 to 2**64 - 1.

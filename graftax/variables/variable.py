@@ -17,6 +17,7 @@ from graftax.core.free_sizes import any_free
 from graftax.core.roles import ROLES
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, DTypeLike, Initializer, Shape, VariableLike, unwrap
+from graftax.core.user_functions import value_of
 from graftax.ops.checks import check_subscript
 from graftax.variables import constraints, creation, initializers, regularizers
 from graftax.variables.arithmetic import Arithmetic
@@ -363,7 +364,7 @@ def _describe(
             "Variable() got both a value and an initializer", "one of them would be ignored", "leave one out"
         )
     with concretely():
-        value = unwrap(initial_value() if callable(initial_value) else initial_value)
+        value = unwrap(value_of("Variable", "initial_value", initial_value))
     if tracer_of(registry.current(), value):
         value = _at_the_first_call(value)
     with concretely():

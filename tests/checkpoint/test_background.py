@@ -166,3 +166,32 @@ def test_at_its_end_python_waits_and_tells_failures(tmp_path):
     again = subprocess.run(run, capture_output=True, check=False)
     assert b"AsyncSaveFailed" in again.stderr
     assert b"DestinationExists" in again.stderr
+
+
+WITH = PROGRAM.replace("checkpoint.save", "with checkpoint:\n    checkpoint.save")
+
+
+def test_a_block_makes_it_an_error_with_its_exit_status(tmp_path):
+    (tmp_path / "c").mkdir()
+    (tmp_path / "c" / "file").touch()
+    ended = [
+        subprocess.run([sys.executable, "-c", program, str(tmp_path / "c")], capture_output=True, check=False)
+        for program in (PROGRAM, WITH)
+    ]
+    assert [one.returncode for one in ended] == [0, 1]
+    assert all(b"AsyncSaveFailed" in one.stderr for one in ended)
+
+
+def test_the_end_of_a_block_waits(tmp_path, toys):
+    with CheckpointManager(tmp_path / "run", v=toys.number(1)) as manager:
+        manager.save(1, async_=True)
+    assert not manager._background.is_busy
+    assert manager.latest().step == 1
+    checkpoint = Checkpoint(v=toys.number(1))
+    with pytest.raises(AsyncSaveFailed, match="DestinationExists"), checkpoint:
+        checkpoint.save(tmp_path / "run", async_=True)
+    with pytest.raises(ZeroDivisionError) as caught, checkpoint:
+        checkpoint.save(tmp_path / "run", async_=True)
+        _ = 1 / 0
+    assert "besides, the save of" in caught.value.__notes__[0]
+    assert checkpoint.wait() is None

@@ -1,7 +1,9 @@
 """The index against damage and malice: a wrong one raises a CheckpointError, no other error, never wrong values."""
 
 import copy
+import pickle
 import random
+from contextlib import suppress
 
 import msgpack
 import numpy as np
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 from graftax.checkpoint import envelope, values
 from graftax.checkpoint.boxes import check_tiling
 from graftax.checkpoint.commit import commit
-from graftax.checkpoint.decode import decode
+from graftax.checkpoint.decode import decode, decode_lazily
 from graftax.checkpoint.index import Chunk, Index, Kind, NodeRecord, SlotRecord, TensorRecord, encode
 from graftax.checkpoint.reader import GRAPH, Reader
 from graftax.core.errors import (
@@ -75,10 +77,27 @@ def test_a_later_major_version_and_unknown_features_are_too_new(checkpoint):
         envelope.opened(bytes(data))
 
 
+def test_records_that_are_decoded_lazily_are_the_same(checkpoint):
+    index, path = checkpoint
+    with Reader(path, lazily=True) as reader:
+        lazy = reader.index
+        assert reader.is_lazy
+        assert lazy.nodes[1] == index.nodes[1]
+        assert at_once(lazy) == index
+        assert pickle.loads(pickle.dumps(lazy.tensors)) == index.tensors
+        assert lazy.nodes[2:4] == list(index.nodes[2:4])
+        with pytest.raises(IndexError):
+            lazy.nodes[len(index.nodes)]
+        reader.complete()
+        assert reader.index == index
+        assert not reader.is_lazy
+
+
 def damaged(path, data):
     (path / GRAPH).write_bytes(data)
-    with pytest.raises(CheckpointError):
-        Reader(path).close()
+    for lazily in (False, True):
+        with pytest.raises(CheckpointError):
+            Reader(path, lazily=lazily).close()
 
 
 def test_bit_flips_in_the_index_are_found(checkpoint):
@@ -149,11 +168,21 @@ def test_a_changed_body_is_refused_or_still_consistent(data):
             holder.append(copy.deepcopy(holder[last]))
         else:
             del holder[last]
+    body = msgpack.packb(changed)
+    lazy = None
+    with suppress(CheckpointError):
+        lazy = at_once(decode_lazily(body))
     try:
-        index = decode(msgpack.packb(changed))
+        index = decode(body)
     except CheckpointError:
         return
     consistent(index)
+    assert lazy == index
+
+
+def at_once(index: Index):
+    """The same, with all of its records."""
+    return index._replace(tensors=tuple(index.tensors), nodes=tuple(index.nodes), slots=tuple(index.slots))
 
 
 def consistent(index: Index):
@@ -261,6 +290,17 @@ def at(path, value):
 def test_hostile_fields(path, value, error):
     with pytest.raises(error):
         decode(at(path, value))
+    if (path, value) not in TOGETHER:
+        with pytest.raises(error):
+            at_once(decode_lazily(at(path, value)))
+
+
+TOGETHER = [  # what only those hear of who look at all records
+    (("files", 0, 2), 4117),
+    (("tensors", 0, 3, 0, 1), 4100),
+    (("tensors", 1, 5), "m/a"),
+    (("slots", 0, 2), 0),
+]
 
 
 def test_one_file_range_cannot_be_many_arrays():

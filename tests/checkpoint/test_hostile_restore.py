@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import graftax as gx
-from graftax.checkpoint import values
+from graftax.checkpoint import outline, partial_restore, values
 from graftax.checkpoint.checkpoint import Checkpoint
 from graftax.checkpoint.envelope import opened, seal
 from graftax.checkpoint.names import GRAPH
@@ -90,7 +90,10 @@ def mangled(value, chance, draw):
 
 
 @pytest.mark.parametrize("part", ["nodes", "slots", "roots", "tensors", "meta", "random", "files"])
-def test_mangled_indexes_are_told_by_name(trained, part, capsys):
+def test_mangled_indexes_are_told_by_name(trained, part, capsys, monkeypatch):
+    monkeypatch.setattr(outline, "_PART", 0.5)
+    monkeypatch.setattr(partial_restore, "_PART", 0)
+    monkeypatch.setattr(partial_restore, "_FEWEST", 0)
     path, program = trained
     whole = (path / GRAPH).read_bytes()
     draw = random.Random(part)
@@ -99,6 +102,7 @@ def test_mangled_indexes_are_told_by_name(trained, part, capsys):
     reads = [
         lambda: checkpoint.restore(path, mode="overlap"),
         lambda: checkpoint.restore(path, only="**/kernel", map={"model/layers/0/kernel": "model/layers/0/bias"}),
+        lambda: checkpoint.restore(path, only="model/layers/0/**"),
         lambda: dict(gx.checkpoint.read(path)),
         lambda: command.main(["ckpt", "show", str(path)]),
     ]

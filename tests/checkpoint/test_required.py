@@ -1,5 +1,9 @@
 """A program restored as a whole starts nothing at random: a layer built later is refused without its values."""
 
+import copy
+import pickle
+from typing import ClassVar
+
 import numpy as np
 import pytest
 
@@ -170,3 +174,80 @@ def test_a_layer_is_left_out_with_all_that_it_holds(saved):
         with pytest.raises(SelectorError, match=r"net/layers/1/\*\*"):
             Checkpoint(net=net).restore(path, skip="net/layers/1")
         Checkpoint(net=net).restore(path, skip="net/layers/1/**")
+
+
+COPIES = {"deepcopy": copy.deepcopy, "pickle": lambda net: pickle.loads(pickle.dumps(net)), "clone": copy.copy}
+
+
+@pytest.mark.parametrize("how", COPIES)
+@pytest.mark.parametrize("choice", [{}, {"only": ["net/layers/1/**", "net/layers/2/**"]}], ids=["all", "only"])
+def test_copies_are_refused_what_the_original_is(saved, how, choice):
+    net = dense(3)
+    path = saved(net=built(dense(2)))
+    if choice:
+        path = saved(net=built(dense(3, use_bias=False)))
+    Checkpoint(net=net).restore(path, **choice)
+    other = COPIES[how](net)
+    with pytest.raises(MissingInCheckpoint, match="net/layers/1/bias" if choice else "net/layers/2/kernel"):
+        other(X)
+    with pytest.raises(MissingInCheckpoint):
+        net(X)
+
+
+def test_a_copy_may_leave_out_what_the_original_may(saved):
+    net = dense(3)
+    Checkpoint(net=net).restore(saved(net=built(dense(2))), only=lambda variable: "layers/2" not in variable.path)
+    built(copy.deepcopy(net))
+    built(pickle_without_the_function(net))
+
+
+def pickle_without_the_function(net):
+    """What waits arrives all the same, and what is asked for is not known any more."""
+    other = pickle.loads(pickle.dumps(net))
+    assert "net/layers/0/kernel" in other._gx_pending.waiting()
+    return other
+
+
+class Turned(gx.Layer):
+    """Whose weight had another name."""
+
+    checkpoint_aliases: ClassVar = {"w": "kernel"}
+
+    def build(self, shape):
+        self.kernel = self.add_weight((shape[-1],), name="kernel")
+
+    def call(self, inputs):
+        return inputs * self.kernel
+
+
+class Before(gx.Layer):
+    def build(self, shape):
+        self.w = self.add_weight((shape[-1],), name="w")
+
+    def call(self, inputs):
+        return inputs * self.w
+
+
+@pytest.mark.parametrize("how", COPIES)
+def test_copies_know_former_names(saved, how):
+    before, now = Before(), Turned()
+    before(X)
+    Checkpoint(net=before).restore(saved(net=before))
+    Checkpoint(net=now).restore(saved(net=before))
+    other = COPIES[how](now)
+    other(X)
+    assert other.kernel.numpy().tolist() == before.w.numpy().tolist()
+
+
+def test_what_waits_is_selected_by_given_names(saved):
+    def net():
+        return gx.Sequential([layers.Dense(3, name="first"), layers.Dense(2, name="second")])
+
+    path = saved(net=built(net()))
+    late = net()
+    report = Checkpoint(net=late).restore(path, only="net/layers/second/**")
+    assert report.deferred == ("net/layers/1/kernel", "net/layers/1/bias")
+    built(late)
+    report.assert_consumed()
+    Checkpoint(root={"a": (inner := net())}).restore(path, map={"root/a": "net"}, only="root/a/layers/first/kernel")
+    assert inner._gx_pending.waiting() == ("root/a/layers/0/kernel",)

@@ -25,6 +25,14 @@ def pair():
     twice = Signature(lambda pair: pair["a"] * 2, {"a": Spec("n")})
     return {"predict": Signature(model, Spec("batch 3")), "twice": twice}, {"model": model}
 
+def built():
+    model = build()
+    model.build((None, 3))
+    return model
+
+def deciding():
+    return lambda x: x if x.shape[0] > 4 else -x
+
 def number():
     return 3
 """
@@ -85,7 +93,7 @@ def test_functions_and_roots_are_saved_and_a_checkpoint_gives_the_weights(run: R
     assert "it has predict, twice" in err
 
 
-def test_new_weights_come_from_a_checkpoint_of_the_same_paths(run: Run) -> None:  # EX22
+def test_ex22_new_weights_come_from_a_checkpoint_of_the_same_paths(run: Run) -> None:
     gx.random.set_random_seed(5)
     model = gx.Sequential([gx.layers.Dense(4, "relu"), gx.layers.Dense(2)])
     model.build((None, 3))
@@ -114,8 +122,15 @@ def test_new_weights_come_from_a_checkpoint_of_the_same_paths(run: Run) -> None:
 
 def test_what_cannot_be_has_its_exit_code(run: Run) -> None:
     assert run("save", "prog.py:number", "net")[0] == 2
-    assert run("save", "prog.py:build", "net")[0] == 5  # not called, and no --input
-    assert run("save", "prog.py:build", "net", "--input", "b/2")[0] == 2
+    assert run("save", "prog.py:build", "net")[0] == 2  # not called, and no --input
+    for wrong in ("b/2", "batch 3:floot"):
+        assert run("save", "prog.py:build", "net", "--input", wrong)[0] == 2
+    code, _, err = run("save", "prog.py:pair", "net", "--input", "batch 3")
+    assert (code, "a signature has its own inputs" in err) == (2, True)
+    code, _, err = run("save", "prog.py:built", "net", "--input", "batch 9")
+    assert (code, "an input of shape (batch, 9)" in err) == (4, True)
+    code, _, err = run("save", "prog.py:deciding", "net", "--input", "batch 3")
+    assert (code, "decides by a free size" in err) == (4, True)
     for command in ("show", "check"):
         code, _, err = run(command, "nothing")
         assert code == 3

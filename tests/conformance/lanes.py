@@ -22,15 +22,26 @@ def in_lanes(rows: Iterable[Any], siblings: Collection[str]) -> list[Any]:
     ]
 
 
-def crossed(rows: Sequence[Any], columns: Sequence[Any]) -> list[Any]:
+def crossed(rows: Sequence[Any], columns: Sequence[Any], siblings: Collection[str] = ()) -> list[Any]:
     """Return the parameters of a test of each row with each column, flat where one is a tuple.
 
     The quick lane has each row and each column at least once; all other pairs are slow.
+
+    Args:
+        rows: Names, or tuples that begin with one.
+        columns: What each row is tried with.
+        siblings: Names of rows that are slow with every column. Defaults to none.
     """
     found = []
-    for i, row in enumerate(rows):
+    quick_rows = [row for row in rows if (row[0] if type(row) is tuple else row) not in siblings] if siblings else rows
+    number = {id(row): i for i, row in enumerate(quick_rows)}
+    for row in rows:
         for j, column in enumerate(columns):
-            quick = j == i % len(columns) if len(rows) >= len(columns) else i == j % len(rows)
+            i = number.get(id(row))
+            if i is None:
+                quick = False
+            else:
+                quick = j == i % len(columns) if len(quick_rows) >= len(columns) else i == j % len(quick_rows)
             values = (*(row if type(row) is tuple else (row,)), *(column if type(column) is tuple else (column,)))
             found.append(pytest.param(*values, marks=() if quick else pytest.mark.slow))
     return found

@@ -17,7 +17,7 @@ from graftax.ops.table import OPS
 INDEXED = frozenset(
     "take take_along_axis gather_nd scatter_add segment_sum one_hot slice slice_update "
     "segment_mean segment_max segment_min segment_softmax scatter scatter_update multi_hot in_top_k ctc_loss "
-    "unravel_index".split()
+    "ctc_decode unravel_index".split()
 )
 
 ODD = (1.5, "text", (0, 0), (5,), (True,), 1j, object, {}, b"x", 10**10, ("a",), [[0], [1, 2]])

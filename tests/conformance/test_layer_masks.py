@@ -13,7 +13,7 @@ from graftax.core import tree
 from graftax.core.errors import ArgumentTypeError
 from graftax.layers.call_context import call_context
 from graftax.layers.layer import Layer
-from tests.conformance.lanes import in_lanes
+from tests.conformance.lanes import crossed, in_lanes
 from tests.conformance.layer_mask_rows import DROP_SIBLINGS, DROPS, MAKES, OWN, SIBLINGS, USES, Row
 
 L = layers
@@ -73,7 +73,8 @@ def built(row: Row, **options: Any) -> Layer:
     layer.build_for(inputs_of(row))
     for i, v in enumerate(layer.variables):
         if v.role == "weight":
-            v.assign_add(ops.cast(np.linspace(-0.3, 0.3, v.size).reshape(v.shape) + 0.1 * i, v.dtype))
+            moved = np.linspace(-0.3, 0.3, v.size).reshape(v.shape) + 0.1 * i
+            v.assign((v.numpy().astype("float32") + moved).astype(v.numpy().dtype))
     return layer
 
 
@@ -125,8 +126,9 @@ def check(row: Row, tolerance: float, ways: tuple[str, ...], **options: Any) -> 
                 assert not np.asarray(mine, "float32")[:, [1, 4]].any()
 
 
-def test_l4_what_a_mask_hides_changes_no_value_and_no_gradient(row):
-    check(row, 2e-5, ("given", "carried"))
+@pytest.mark.parametrize(("name", "way"), crossed([*USES], ["given", "carried"], SIBLINGS))
+def test_l4_what_a_mask_hides_changes_no_value_and_no_gradient(name, way):
+    check(USES[name], 2e-5, (way,))
 
 
 @pytest.mark.slow
@@ -144,8 +146,9 @@ class Gaps(gx.Layer):
         return x
 
 
-@pytest.mark.parametrize("mode", ["eager", "run_eagerly", "compiled"])
-def test_l1_all_ways_to_give_a_mask_agree(row, mode):
+@pytest.mark.parametrize(("name", "mode"), crossed([*USES], ["eager", "run_eagerly", "compiled"], SIBLINGS))
+def test_l1_all_ways_to_give_a_mask_agree(name, mode):
+    row = USES[name]
     layer = built(row)
     plain = expected_of(row, layer)
     hidden, masks = inputs_of(row, np.nan), masks_of(row)

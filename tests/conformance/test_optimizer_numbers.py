@@ -9,6 +9,7 @@ import pytest
 import graftax as gx
 from graftax import ops
 from graftax.optimizers import SGD, schedules
+from tests.conformance.lanes import crossed
 from tests.conformance.optimizer_rows import ROWS
 
 pytestmark = pytest.mark.optimized
@@ -84,8 +85,7 @@ def test_o4_nothing_but_variables_without_elements(name):
     assert int(optimizer.iterations) == 3
 
 
-@pytest.mark.parametrize("option", OPTIONS)
-@pytest.mark.parametrize("scale", [1.0, 0.0, 1e-30, 1e15, 1e25])
+@pytest.mark.parametrize(("option", "scale"), crossed([*OPTIONS], [1.0, 0.0, 1e-30, 1e15, 1e25]))
 def test_o4_options_around_a_rule(option, scale):
     optimizer = SGD(0.1, momentum=0.5, **OPTIONS[option])
     assert not not_finite([*moved(optimizer, scale), *optimizer.variables])

@@ -8,6 +8,7 @@ import pytest
 import graftax as gx
 from graftax import ops, optimizers
 from graftax.backend import registry
+from graftax.core.errors import ArgumentError
 from graftax.optimizers.engine.rule import RuleInput
 from graftax.optimizers.engine.slot import SlotValues
 from graftax.optimizers.engine.step import steps_from
@@ -135,6 +136,22 @@ def test_frozen_is_bit_equal(row, run):
     trained(optimizer, net, run=run)
     np.testing.assert_array_equal(net.bias.numpy(), before)
     assert not [r for r in optimizer.slots() if r.variable is net.bias]
+
+
+@every_row
+@pytest.mark.parametrize("run", [lambda f: f, gx.jit], ids=["eager", "jit"])
+def test_a_constraint_holds_or_is_refused(row, run):
+    """Every step goes below zero if nothing stops it: what is asked for there is what the variable has in the end."""
+    value, optimizer = gx.Variable([0.1, 0.2], constraint="non_neg"), row.make()
+    step = run(lambda: optimizer.minimize(lambda: ops.sum(value**2 / 2 + 30 * value), [value]))
+    said = "a constraint that holds"
+    try:
+        for _ in range(4):
+            step()
+    except ArgumentError as error:
+        said = str(error)
+    assert "constraint" in said
+    assert value.numpy().min() >= 0
 
 
 @every_row

@@ -85,6 +85,12 @@ def test_what_selects_nothing_is_refused(bad):
         compile_selector(bad)
 
 
+def test_wildcards_of_other_globs_are_named():
+    error = nothing_matched(select("layers/?/kernel"), ["layers/0/kernel"], "where")
+    assert "only * and ** stand for other characters" in str(error)
+    assert "layers/*/kernel" in str(error)
+
+
 def test_nothing_matched_offers_the_nearest():
     error = nothing_matched(compile_selector("**/kernl"), ["a/kernel", "a/bias"], "where=")
     assert "matches none of 2 variables" in str(error)

@@ -128,6 +128,88 @@ def test_f1_and_f6_and_dt20_and_dt21_what_differs_stops_all_and_is_named():
         np.testing.assert_allclose(one["local"], one["everywhere"], rtol=1e-6)
 
 
+UNEQUAL = (
+    MODEL.replace("join()", "join(timeout=30)")
+    + """
+def fails(name, do):
+    begun = time.time()
+    try:
+        do()
+    except Exception as error:
+        tell(**{name: [type(error).__name__, str(error), time.time() - begun]})
+    gd.barrier(name)
+
+part = slice(16 * process, 16 * process + 16)
+batches = [(x[k : k + 32][part], y[k : k + 32][part]) for k in (0, 32)] * 9
+class Fails:
+    def __init__(self, at): self.at = at
+    def __iter__(self):
+        for i, batch in enumerate(batches):
+            if process == 1 and i == self.at: raise OSError("the disk is gone")
+            yield batch
+model = made()
+fails("fewer", lambda: model.fit(gd.LocalRows(batches[: 7 - process]), verbose=0))
+fails("generator", lambda: model.fit(gd.LocalRows(iter(batches[: 3 + process])), verbose=0))
+fails("empty", lambda: model.fit(gd.LocalRows(batches[: process * 3]), verbose=0))
+short = tuple(a[: 16 - 8 * process] for a in batches[0])
+fails("rows", lambda: model.fit(gd.LocalRows([*batches[:4], short]), verbose=0))
+fails("loader", lambda: model.fit(gd.LocalRows(Fails(5)), verbose=0))
+fails("validation", lambda: model.fit(
+    gd.LocalRows(batches[:2]), validation_data=gd.LocalRows(batches[: 2 - process]), verbose=0))
+fails("predict", lambda: model.predict(gd.LocalRows([b[:1] for b in batches[: 4 - process]]), verbose=0))
+fails("global", lambda: model.fit(gd.GlobalRows([(x[:32], y[:32]), (x[32:64] + process, y[32:64])]), verbose=0))
+n = 76 - 32 * process
+fails("length", lambda: model.fit(x[:n], y[:n], batch_size=32, shuffle=False, verbose=0))
+class Meddles(gx.callbacks.Callback):
+    def on_epoch_end(self, epoch, logs=None):
+        if gd.is_main():
+            self.model.layers[0].bias.assign_add(np.ones(64, "float32"))
+        self.model.optimizer.learning_rate = 1e-4  # in all
+fails("alone", lambda: model.fit(x, y, batch_size=32, epochs=3, verbose=0, callbacks=[Meddles()]))
+fails("again", lambda: model.fit(x, y, batch_size=32, verbose=0))
+model.layers[0].bias.assign(np.zeros(64))
+class Differs(gx.callbacks.Callback):
+    def on_epoch_end(self, epoch, logs=None):
+        self.model.optimizer.learning_rate = 1e-4 * (1 + process)
+fails("rate", lambda: model.fit(gd.LocalRows(batches), epochs=3, verbose=0, callbacks=[Differs()]))
+model.optimizer.learning_rate = 1e-3
+goes_on = iter(batches)
+first = model.fit(gd.LocalRows(goes_on), steps_per_epoch=3, epochs=2, verbose=0).history["loss"]
+tell(steps=int(model.optimizer.iterations.numpy()), left=len(list(goes_on)), whole=len(first))
+begun = time.time()
+model.evaluate(gd.LocalRows(batches * 20), verbose=0)
+tell(seconds=time.time() - begun)
+"""
+)
+
+
+@pytest.mark.slow
+def test_what_differs_in_the_middle_of_a_run_stops_all_and_is_named():
+    told = several.told(several.run(UNEQUAL, 2, 2, timeout=200))
+    messages = {
+        "fewer": "part 0 of batch 6 of epoch 1 is float32[16, 32] in process 0, and missing: there are no more in proc",
+        "generator": "part 0 of batch 3 of epoch 1 is missing: there are no more in process 0, and float32[16, 32] in",
+        "empty": "process 1 has 'part 0 of batch 0 of epoch 1', process 0 has not",
+        "rows": "part 0 of batch 4 of epoch 1 is float32[16, 32] in process 0, and float32[8, 32] in process 1",
+        "loader": "process 1 could not take part: OSError: the disk is gone",
+        "validation": "part 0 of batch 1 of epoch 1 is float32[16, 32] in process 0, and missing",
+        "predict": "part 0 of batch 3 of epoch 1",
+        "global": "the values of batch 1 of epoch 1 is",
+        "length": "the number of batches is 3 in process 0, and 2 in process 1",
+        "alone": "process 0 has 'the variable layers/0/bias', process 1 has not",
+        "again": "process 0 has 'the variable layers/0/bias', process 1 has not",
+        "rate": "the variable learning_rate is float32[], split by (), value",
+    }
+    for process, one in enumerate(told):
+        for name, message in messages.items():
+            kind, text, seconds = one[name]
+            assert kind == ("OSError" if name == "loader" and process == 1 else "ProcessError"), (name, text)
+            assert ("the disk is gone" if kind == "OSError" else message) in text, (name, text)
+            assert seconds < 25, name  # nobody waited for a timeout
+        assert one["left"] == 12  # of an iterator nothing is read in vain
+        print(one["seconds"])
+
+
 RUNS = (
     MODEL.replace("join()", "join(heartbeat=4)")
     + """

@@ -82,7 +82,7 @@ def test_programs_give_the_bits_of_compiled_functions(artefact: gx.export.Artefa
         np.testing.assert_array_equal(artefact.predict(x), compiled(x))
 
 
-def test_structures_go_in_and_come_out(artefact: gx.export.Artefact, model: gx.Sequential) -> None:  # EX14
+def test_ex14_structures_go_in_and_come_out(artefact: gx.export.Artefact, model: gx.Sequential) -> None:
     a, b = numbers(2, 3), numbers(2, 3, seed=1)
     found = artefact.pairs({"a": a, "b": b}, 2)
     assert list(found) == ["sum", "model"]
@@ -101,29 +101,31 @@ def test_structures_go_in_and_come_out(artefact: gx.export.Artefact, model: gx.S
         (lambda m: m.predict(numbers(4)), "it has 2 axes"),
         (lambda m: m.predict(numbers(4, 2)), "axis 1 is 2, and 3 is 3"),
         (lambda m: m.predict(numbers(0, 3)), "axis 0 is empty"),
-        (lambda m: m.predict(numbers(2, 3) + 20), "it takes values from -9 to 9"),  # EX17
+        (lambda m: m.predict(numbers(2, 3) + 20), "it takes values from -9 to 9"),
         (lambda m: m.predict(), "without ['x']"),
         (lambda m: m.predict(numbers(2, 3), y=3), "with ['y']"),
         (lambda m: m.predict(numbers(2, 3), x=numbers(2, 3)), "each once"),
         (lambda m: m.predict(np.array([["a", "b", "c"]])), "it takes floats: float32"),
-        (lambda m: m.predict(np.ones((2, 3), "int32")), "it takes floats: float32"),  # EX18
+        (lambda m: m.predict(np.ones((2, 3), "int32")), "it takes floats: float32"),
         (lambda m: m.predict(np.ones((2, 3), bool)), "it takes floats: float32"),
-        (lambda m: m.pairs({"a": numbers(3, 3), "b": numbers(2, 3)}, 1), "n is 3, as in 'pair/a', axis 0"),  # EX1
-        (lambda m: m.pairs({"a": numbers(1, 3), "b": numbers(1, 3)}, 1), "the program was written for n >= 2"),  # EX3
+        (lambda m: m.pairs({"a": numbers(3, 3), "b": numbers(2, 3)}, 1), "n is 3, as in 'pair/a', axis 0"),
+        (lambda m: m.pairs({"a": numbers(1, 3), "b": numbers(1, 3)}, 1), "the program was written for n >= 2"),
         (lambda m: m.pairs({"a": numbers(2, 3)}, 1), "it has other parts"),
         (lambda m: m.pairs(numbers(2, 3), 1), "it has other parts"),
         (lambda m: m.pairs({"a": numbers(2, 3), "b": numbers(2, 3)}, 2**40), "it takes values from -2147483648"),
         (lambda m: m.pairs({"a": numbers(2, 3), "b": np.full((2, 3), 1e300)}, 1), "numbers beyond float32"),
     ],
 )
-def test_what_does_not_fit_is_told_before_the_program_runs(artefact: Any, call: Any, told: str) -> None:
+def test_ex17_ex18_ex1_ex3_what_does_not_fit_is_told_before_the_program_runs(
+    artefact: Any, call: Any, told: str
+) -> None:
     with pytest.raises(ArtefactError) as caught:
         call(artefact)
     assert told in str(caught.value)
     assert str(caught.value).count("\n  ") == 2
 
 
-def test_numbers_are_converted_within_a_kind(artefact: gx.export.Artefact) -> None:  # EX18
+def test_ex18_numbers_are_converted_within_a_kind(artefact: gx.export.Artefact) -> None:
     wanted = artefact.predict(np.ones((2, 3), "float32"))
     for x in (np.ones((2, 3)), jnp.ones((2, 3), "bfloat16"), [[1, 1, 1], [1, 1, 1]]):
         np.testing.assert_array_equal(artefact.predict(x), wanted)
@@ -145,7 +147,7 @@ def test_values_are_given_or_kept_and_pure_programs_are_transformed_by_jax(folde
     assert artefact.predict(x).shape == (4, 1)
 
 
-def test_some_programs_alone_are_read_with_their_values(folder: Path) -> None:  # EX21
+def test_ex21_some_programs_alone_are_read_with_their_values(folder: Path) -> None:
     part = gx.export.load(folder, only="pre*")
     assert list(part.signatures) == ["predict"]
     with pytest.raises(AttributeError, match="it has predict"):
@@ -168,9 +170,7 @@ def test_a_zip_holds_the_same(model: gx.Sequential, tmp_path: Path) -> None:
         gx.export.load(packed)
 
 
-def test_nothing_is_replaced_unless_asked_and_nothing_but_artefacts(
-    model: gx.Sequential, tmp_path: Path
-) -> None:  # EX20
+def test_ex20_nothing_is_replaced_unless_asked_and_nothing_but_artefacts(model: gx.Sequential, tmp_path: Path) -> None:
     path = tmp_path / "net"
     gx.export.save(path, model, Spec("batch 3"), check=False)
     with pytest.raises(DestinationExists, match="overwrite=True"):
@@ -236,7 +236,7 @@ def test_programs_have_names_that_are_attributes(model: gx.Sequential, tmp_path:
         gx.export.save(tmp_path / "net", one, Spec("b"))
 
 
-def test_a_program_for_another_platform_says_for_which(model: gx.Sequential, tmp_path: Path) -> None:  # EX19
+def test_ex19_a_program_for_another_platform_says_for_which(model: gx.Sequential, tmp_path: Path) -> None:
     report = gx.export.save(tmp_path / "net", model, Spec("batch 3"), platforms=("tpu",))
     assert report.signatures["predict"].checked is None
     with pytest.raises(ArtefactError, match="it was written for tpu"):
@@ -248,3 +248,10 @@ def test_replaying_the_stored_trials(folder: Path, model: gx.Sequential, tmp_pat
     gx.export.save(tmp_path / "net", model, Spec("batch 3"), check=False)
     with pytest.raises(ExportError, match="it was written without trials"):
         gx.export.check(tmp_path / "net")
+
+
+def test_an_artefact_shows_its_programs(artefact: gx.export.Artefact, folder: Path) -> None:
+    assert repr(artefact) == (
+        f"Artefact('{folder}': <predict(x: float32[batch 3])>, <pairs(pair/a: float32[n 3], pair/b: float32[n 3], "
+        "scale: int32[])>; 4 values)"
+    )

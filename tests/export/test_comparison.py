@@ -10,13 +10,13 @@ import graftax as gx
 from graftax.core.errors import ExportError, ExportMismatch
 from graftax.export import Signature, Spec
 from graftax.export.comparison import difference
-from graftax.export.run import holds
+from graftax.export.run import size_of
 from graftax.export.trial_inputs import made_up, trial_specs
 from graftax.export.trial_sizes import trial_sizes, trials_of_sizes
 from tests.export.artefacts import net, numbers
 
 
-def test_what_differs_is_told_with_place_and_numbers_and_nothing_is_left(tmp_path: Path) -> None:  # EX15
+def test_ex15_what_differs_is_told_with_place_and_numbers_and_nothing_is_left(tmp_path: Path) -> None:
     state = {"factor": 2.0}
 
     def fn(x: Any) -> Any:  # which no program can keep up with
@@ -61,7 +61,7 @@ def test_what_was_folded_is_compared_with_the_live_function(tmp_path: Path) -> N
     assert "computed at the export: model/layers/0/kernel" in str(report)
 
 
-def test_large_constants_and_checks_left_out_are_reported(tmp_path: Path) -> None:  # EX9, EX10
+def test_ex9_ex10_large_constants_and_checks_left_out_are_reported(tmp_path: Path) -> None:
     table = gx.ops.asarray(numbers(600, 600))
 
     def fn(x: Any) -> Any:
@@ -117,7 +117,7 @@ def test_sizes_to_try_fulfil_constraints() -> None:
 def test_every_free_size_is_tried_at_two_values_that_fit(constraints: list[str], starts: tuple[int, int]) -> None:
     signature = Signature(lambda x: x, Spec("batch h w"), constraints=constraints)
     found = trials_of_sizes(signature, *starts)
-    assert all(holds(one, values) for one in constraints for values in found)
+    assert all(size_of(one, values) for one in constraints for values in found)
     values = {name: {one[name] for one in found} for name in signature.free}
     assert [name for name, some in values.items() if len(some) == 1] == (["w"] if constraints == ["w == 8"] else [])
     if constraints == ["h >= 8"]:

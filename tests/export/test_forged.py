@@ -179,11 +179,30 @@ def test_a_pickle_among_the_inputs_is_not_read(original: Path, tmp_path: Path) -
             return exec, ("raise SystemExit('ran')",)
 
     np.save(tmp_path / "x.npy", np.array([Evil()], dtype=object), allow_pickle=True)
-    with pytest.raises(ValueError, match="allow_pickle"):
+    with pytest.raises(SystemExit, match="allow_pickle"):
         loader.main(str(original), "predict", f"x={tmp_path / 'x.npy'}", str(tmp_path / "out.npz"))
     (tmp_path / "x.npy").write_bytes(pickle.dumps(3))
-    with pytest.raises(ValueError, match="allow_pickle"):
+    with pytest.raises(SystemExit, match="allow_pickle"):
         loader.main(str(original), "predict", f"x={tmp_path / 'x.npy'}", str(tmp_path / "out.npz"))
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ((), "not enough values to unpack"),
+        (("net",), "not enough values to unpack"),
+        (("{net}", "predict", "x=nothing.npy", "out.npz"), "No such file"),
+        (("{net}", "predict", "x.npy", "out.npz"), "No such file"),
+        (("{net}", "train", "out.npz"), "no program is called so"),
+        (("{net}", "predict", "out.npz"), "without ['x']"),
+    ],
+)
+def test_what_is_wrong_in_a_shell_is_told(original: Path, words: Any, told: str) -> None:
+    with pytest.raises(SystemExit) as caught:
+        loader.main(*(word.format(net=original) for word in words))
+    assert told in str(caught.value)
+    assert str(caught.value).count("\n  ") == 2
+    assert "python run.py FOLDER PROGRAM" in str(caught.value) or len(words) > 2
 
 
 def test_running_files_from_a_shell(original: Path, tmp_path: Path) -> None:

@@ -129,6 +129,9 @@ def test_requests_that_cannot_be_understood(client: Client) -> None:
         (b"{", "application/json", "no JSON"),
         (b"[1]", "application/json", "JSON object"),
         (b"[" * 100_000, "application/json", "nested too deeply"),
+        (b'{"x": [[NaN, 0, 0]]}', "application/json", "NaN is no number of JSON"),
+        (b'{"x": [[0, -Infinity, 0]]}', "application/json", "-Infinity is no number of JSON"),
+        (b'{"x": [[0, 0, 1e999]]}', "application/json", "from -50 to 50"),
         (b"x=1", "text/plain", "a body of type"),
         (b"no", "application/x-npy", "no .npy"),
         (b"PK" + b"\0" * 100, "application/x-npy", "no .npy"),
@@ -139,6 +142,8 @@ def test_requests_that_cannot_be_understood(client: Client) -> None:
         status, _, answer = client.ask("POST", "/predict", body, Content_Type=kind)
         assert status == 400
         assert told in json.loads(answer)["error"]
+    status, _, answer = client.ask("POST", "/centred", b'{"x": [[1, 1e999]], "scale": 1}')
+    assert (status, "numbers too large" in json.loads(answer)["error"]) == (400, True)
     assert client.ask("POST", "/count", b"{}")[0] == 404  # it assigns
     assert client.ask("POST", "/other", b"{}")[0] == 404
     assert client.ask("GET", "/predict")[0] == 404

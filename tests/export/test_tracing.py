@@ -36,7 +36,7 @@ def test_variables_become_inputs_and_sizes_stay_free() -> None:
     assert [(one.name, one.shape, one.dtype) for one in traced.inputs] == [("x", ("batch", 3), "float32")]
 
 
-def test_a_model_without_weights_gets_them_and_nothing_is_computed() -> None:  # EX7
+def test_ex7_a_model_without_weights_gets_them_and_nothing_is_computed() -> None:
     model = net()
     trace(Signature(model, Spec("batch 3")))
     assert model.built
@@ -58,7 +58,7 @@ def test_weights_of_a_free_size_cannot_be() -> None:
         trace(Signature(Places(), Spec("batch n")))
 
 
-def test_a_decision_by_a_free_size_is_told_with_the_constraint_that_decides_it() -> None:  # EX2
+def test_ex2_a_decision_by_a_free_size_is_told_with_the_constraint_that_decides_it() -> None:
     def fn(x: Any) -> Any:
         return x * 2 if x.shape[0] > 4 else x
 
@@ -77,7 +77,7 @@ def test_a_loop_over_a_free_size_is_told() -> None:
     assert "graftax.scan" in str(caught.value)
 
 
-def test_assignments_have_to_be_said() -> None:  # EX4
+def test_ex4_assignments_have_to_be_said() -> None:
     model = net()
     with pytest.raises(ExportError) as caught:
         trace(Signature(lambda x: model(x, training=True), Spec("batch 3")))
@@ -87,12 +87,12 @@ def test_assignments_have_to_be_said() -> None:  # EX4
     assert [one.path for one in traced.written] == ["layers/1/seed_generator/state"]
 
 
-def test_a_layer_made_inside_is_refused() -> None:  # EX8
+def test_ex8_a_layer_made_inside_is_refused() -> None:
     with pytest.raises(StateError, match="that nobody keeps"):
         trace(Signature(lambda x: layers.Dense(3)(x), Spec("batch 3")))
 
 
-def test_python_inside_is_refused_and_checks_are_left_out_and_listed() -> None:  # EX9
+def test_ex9_python_inside_is_refused_and_checks_are_left_out_and_listed() -> None:
     with pytest.raises(ExportError, match="runs without this Python"):
         trace(Signature(lambda x: gx.py_function(lambda a: a, [x]), Spec("batch 3")))
 
@@ -104,7 +104,7 @@ def test_python_inside_is_refused_and_checks_are_left_out_and_listed() -> None: 
     assert trace(Signature(fn, Spec("batch 3"))).left_out == ["check: not above 0", "check_numerics: the logarithm"]
 
 
-def test_structures_and_none_in_outputs_become_dicts_and_lists() -> None:  # EX14
+def test_ex14_structures_and_none_in_outputs_become_dicts_and_lists() -> None:
     traced = trace(Signature(lambda x: {"a": (x, None), "b": [x + 1, 2.5]}, Spec("batch")))
     assert traced.output == {"a": [0, None], "b": [1, 2]}
     assert traced.results == ["a/0", "b/0", "b/1"]
@@ -156,7 +156,7 @@ def test_an_expression_whose_parts_a_gradient_or_the_function_moves_stays_live()
         np.testing.assert_allclose(ours, wanted, rtol=1e-5, atol=1e-6)
 
 
-def test_a_fold_that_matches_nothing_that_is_read_is_refused() -> None:  # EX12
+def test_ex12_a_fold_that_matches_nothing_that_is_read_is_refused() -> None:
     model = net()
     model(np.ones((1, 3), "float32"))
     gx.graft(model, reparam.LoRA(rank=2), where="layers/0/kernel")
@@ -169,6 +169,6 @@ def test_sixty_four_bits_are_refused_where_there_are_none() -> None:
         trace(Signature(lambda x: x, Spec("batch", "int64")))
 
 
-def test_a_backend_without_exporting_says_so() -> None:  # EX24
+def test_ex24_a_backend_without_exporting_says_so() -> None:
     with gx.backend.use("numpy"), pytest.raises(BackendCapabilityError, match="'numpy' has no exporting"):
         trace(Signature(lambda x: x, Spec("batch")))

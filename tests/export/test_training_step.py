@@ -30,7 +30,7 @@ def trained() -> Trained:
 def folder(trained: Trained, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("export") / "net"
     report = trained.save(path)
-    assert {one.checked.error for one in report.signatures.values()} == {0.0}  # EX13, EX15
+    assert {one.checked.error for one in report.signatures.values()} == {0.0}
     assert report.unread == ()
     return path
 
@@ -41,7 +41,9 @@ def test_an_export_changes_nothing_here(trained: Trained, folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_steps_there_are_steps_here_and_what_was_trained_comes_back(trained: Trained, folder: Path) -> None:  # EX5, EX6
+def test_ex5_ex6_ex13_steps_there_are_steps_here_and_what_was_trained_comes_back(
+    trained: Trained, folder: Path
+) -> None:
     artefact = gx.export.load(folder)
     before = {path: np.asarray(value) for path, value in artefact.values.items()}
     there = [float(artefact.train_step(trained.x[:n], trained.y[:n])) for n in (16, 5)]
@@ -63,7 +65,7 @@ def test_steps_there_are_steps_here_and_what_was_trained_comes_back(trained: Tra
 
 
 @pytest.mark.slow
-def test_an_exception_leaves_all_values(folder: Path, trained: Trained) -> None:  # EX5
+def test_ex5_an_exception_leaves_all_values(folder: Path, trained: Trained) -> None:
     artefact = gx.export.load(folder)
     before = dict(artefact.values)
     with pytest.raises(gx.export.ArtefactError, match="from 0 to 2"):
@@ -158,7 +160,7 @@ def test_what_one_program_moves_stays_live_in_the_others(tmp_path: Path) -> None
     assert "model/kernel" not in artefact.values
 
 
-def test_a_variable_under_no_root_has_its_own_path_and_two_of_one_path_are_told(tmp_path: Path) -> None:  # EX11
+def test_ex11_a_variable_under_no_root_has_its_own_path_and_two_of_one_path_are_told(tmp_path: Path) -> None:
     one, other = gx.layers.Dense(2), gx.layers.Dense(2)
     one(numbers(1, 3)), other(numbers(1, 3))
     gx.export.save(tmp_path / "a", lambda x: one(x), Spec("batch 3"), check=False)
@@ -169,7 +171,7 @@ def test_a_variable_under_no_root_has_its_own_path_and_two_of_one_path_are_told(
     assert list(gx.export.load(tmp_path / "b").values) == ["a/kernel", "a/bias", "b/kernel", "b/bias"]
 
 
-def test_a_root_of_which_nothing_is_read_is_refused_and_what_nobody_reads_is_reported(tmp_path: Path) -> None:  # EX12
+def test_ex12_a_root_of_which_nothing_is_read_is_refused_and_what_nobody_reads_is_reported(tmp_path: Path) -> None:
     model = net()
     with pytest.raises(ArgumentError, match="the root 'other', a Dense"):
         gx.export.save(tmp_path / "a", model, Spec("batch 3"), roots={"model": model, "other": _built()})
@@ -187,7 +189,7 @@ def _built() -> gx.layers.Dense:
     return layer
 
 
-def test_averages_are_exported_where_they_are_in_place(tmp_path: Path) -> None:  # EX23
+def test_ex23_averages_are_exported_where_they_are_in_place(tmp_path: Path) -> None:
     layer = _built()
     optimizer = gx.optimizers.SGD(0.1, ema_momentum=0.5)
     for _ in range(3):

@@ -150,12 +150,12 @@ def test_a_layer_that_returns_its_input_leaves_the_mask_of_that_alone():
 
 def test_masks_go_with_their_arrays():
     gc.collect()
-    before = len(masks._entries)
+    before = len(masks.entries)
     out = L.Embedding(5, 3, mask_zero=True)(TOKENS)
-    assert len(masks._entries) == before + 1
+    assert len(masks.entries) == before + 1
     del out
     gc.collect()
-    assert len(masks._entries) == before
+    assert len(masks.entries) == before
     for wrong in (3, np.float32(1)):
         masks.set_mask(wrong, MASK)
         assert masks.mask_of(wrong) is None

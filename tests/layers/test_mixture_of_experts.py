@@ -5,6 +5,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers, ops
+from tests.conformance.lanes import crossed
 
 X = np.random.default_rng(0).normal(size=(2, 6, 4)).astype("float32")
 SHOWN = np.array([[True] * 4 + [False] * 2, [False, True] * 3])
@@ -33,10 +34,13 @@ def by_hand(layer, x, shown=None):
     return out.reshape(x.shape), shares, order
 
 
-@pytest.mark.parametrize("shown", [None, SHOWN], ids=["all", "some"])
-@pytest.mark.parametrize("settings", [(2, None), (1, None), (2, 0.5), (1, 0.75), (2, 9.0)], ids=str)
-def test_each_row_uses_the_experts_that_it_chose(settings, shown):
-    layer = layers.MixtureOfExperts(3, 5, *settings, activation="relu", bias_initializer=0.1)
+@pytest.mark.parametrize(
+    ("top_k", "capacity", "which"),
+    crossed([(2, None), (1, None), (2, 0.5), (1, 0.75), (2, 9.0)], ["some", "all"]),
+)
+def test_each_row_uses_the_experts_that_it_chose(top_k, capacity, which):
+    shown = SHOWN if which == "some" else None
+    layer = layers.MixtureOfExperts(3, 5, top_k, capacity, activation="relu", bias_initializer=0.1)
     layer.build_for(X)
     x = X if shown is None else np.where(shown[..., None], X, np.nan)
     np.testing.assert_allclose(layer(x, mask=shown), by_hand(layer, X, shown)[0], rtol=1e-4, atol=1e-5)

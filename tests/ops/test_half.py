@@ -10,6 +10,7 @@ import pytest
 import graftax as gx
 from graftax import ops
 from graftax.backend.registry import use
+from tests.conformance.lanes import crossed
 
 pytestmark = pytest.mark.optimized
 both = pytest.mark.parametrize("backend", ["jax", "numpy"])
@@ -47,8 +48,7 @@ STAYING: dict[str, tuple[Callable[[Any], Any], np.ndarray[Any, Any]]] = {
 
 
 @both
-@pytest.mark.parametrize("dtype", HALVES)
-@pytest.mark.parametrize("name", STAYING)
+@pytest.mark.parametrize(("name", "dtype"), crossed([*STAYING], [*HALVES]))
 def test_l8_half_precision_is_computed_in_float32_and_rounded_once(backend: str, name: str, dtype: str) -> None:
     function, values = STAYING[name]
     with use(backend):

@@ -68,6 +68,7 @@ REFUSED: list[tuple[str, Callable[[], Any]]] = [
     ("sections = 0.5", lambda: ops.split(X, 0.5)),
     ("0 parts", lambda: ops.split(X, 0)),
     ("axis1 = 0, axis2 = -2", lambda: ops.diagonal(X, axis1=0, axis2=-2)),
+    ("axis1 = 0, axis2 = -2", lambda: ops.trace(X, axis1=0, axis2=-2)),
     ("axes = 3", lambda: ops.tensordot(X, X, 3)),
     ("strides = 0", lambda: ops.conv(IMAGE, KERNEL, strides=0)),
     ("strides = True", lambda: ops.conv(IMAGE, KERNEL, strides=True)),

@@ -26,7 +26,7 @@ def check(sources):
 ROOMS = (
     "arguments schedules",
     "engine",
-    "optimizer minimizer",
+    "optimizer minimizer around",
     "update_rules lbfgs optax",
     "named",
     "registry",

@@ -7,7 +7,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers
-from graftax.core.errors import NotBuiltError
+from graftax.core.errors import ExportError, NotBuiltError
 
 X = np.random.default_rng(0).normal(size=(6, 3)).astype("float32")
 
@@ -41,3 +41,21 @@ def test_a_model_that_was_not_called_needs_inputs(tmp_path: Path) -> None:
     with pytest.raises(gx.errors.DestinationExists):
         model.export(tmp_path / "net", gx.export.Spec("batch 3"))
     model.export(tmp_path / "net", X, overwrite=True, weights="inside", vjp_order=1, check=False)
+
+
+def test_state_that_moves_at_each_call_is_part_of_the_artefact_if_that_is_said(tmp_path: Path) -> None:
+    model = gx.Sequential([layers.GRU(4, stateful=True, return_sequences=True), layers.Dense(1)])
+    steps = np.random.default_rng(1).normal(size=(2, 6, 3)).astype("float32")
+    model(steps[:, :2])
+    with pytest.raises(ExportError) as caught:
+        model.export(tmp_path / "net", gx.export.Spec("2 time 3"))
+    assert "Sequential assigns layers/0/carried/0, with training=False, too" in str(caught.value)
+    assert "assigns=True in model.export(path)" in str(caught.value)
+    model.layers[0].reset_state()
+    wanted = model(steps)
+    model.layers[0].reset_state()
+    report = model.export(tmp_path / "net", gx.export.Spec("2 time 3"), assigns=True)
+    assert report.signatures["predict"].checked is not None
+    artefact = gx.export.load(tmp_path / "net")
+    found = [artefact.predict(steps[:, start:stop]) for start, stop in ((0, 1), (1, 4), (4, 6))]
+    np.testing.assert_allclose(np.concatenate(found, axis=1), wanted, rtol=1e-6, atol=1e-6)

@@ -63,14 +63,14 @@ def test_without_a_loss_there_is_none_and_metrics_count():
 
 
 def test_labels_are_looked_at_only_where_a_loss_or_metric_can_tell():
-    assert not objectives("mse").checks_targets()
+    assert not objectives("mse").looks
     sparse = objectives(losses.SparseCategoricalCrossentropy())
-    assert sparse.checks_targets()
+    assert sparse.looks
     sparse.check_targets(np.int32([0, 1]), np.ones((2, 2), "float32"))
     with pytest.raises(IndexError, match="2"):
         sparse.check_targets(np.int32([0, 2]), np.ones((2, 2), "float32"))
     sparse.check_targets(np.int32([0, 2]), np.ones((2, 2), "float32"), np.float32([1, 0]))  # a weight of 0 hides it
-    assert objectives("mse", metrics=["accuracy"]).checks_targets()
+    assert objectives("mse", metrics=["accuracy"]).looks
 
 
 def test_targets_and_weights_that_nothing_uses_are_refused():

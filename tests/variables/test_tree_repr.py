@@ -60,6 +60,26 @@ def test_neighbours_that_are_alike_share_their_lines():
     ]
 
 
+def test_given_names_are_never_cut():
+    encoder = gx.Sequential([layers.Dense(64, activation="relu", name="features_of_the_encoder")], name="encoder")
+    model = gx.Sequential([encoder, layers.Dense(9, name="projection_of_what_the_encoder_says_to_the_labels")])
+    model.build((None, 7))
+    assert str(model).splitlines()[1:] == [
+        "  layers/0  Sequential(name='encoder')  512 parameters",
+        "    layers/0  Dense(64, activation='relu')  kernel (7, 64), bias (64,)",
+        "        name='features_of_the_encoder'",
+        "  layers/1  Dense(9)  kernel (64, 9), bias (9,)",
+        "      name='projection_of_what_the_encoder_says_to_the_labels'",
+    ]
+    picture = gx.Input((5,), name="a_picture_of_the_left_camera")
+    graph = gx.Model(picture, layers.Dense(2, name="classes")(picture), name="cameras")
+    assert str(graph).splitlines() == [
+        "<Model 'cameras', 12 parameters>",
+        "  layers/0  InputLayer((5,), name='a_picture_of_the_left_camera')",
+        "  layers/1  Dense(2, name='classes')  kernel (5, 2), bias (2,)",
+    ]
+
+
 def test_expressions_tell_which_they_are():
     with gx.variable_creator_scope(gx.reparam.LowRank(2), where="**/kernel"):
         model = gx.Sequential([layers.Dense(8)])

@@ -49,11 +49,12 @@ class JaxArrays:
             return jnp.asarray(x, dtype=name)
         # JAX reads the memory of NumPy later, when its owner may have written there; what is read here is our own
         host = host_array(x, name, not _config.jax_enable_x64)
-        array = jnp.array(host)
-        if isinstance(array, jax.core.Tracer):  # while tracing: keep what is known known, so that it can be checked
-            with jax.ensure_compile_time_eval():
-                array = jnp.array(host)
-        return array
+        if not host.ndim:
+            number = jnp.array(host)  # the quickest way, compiled once for each dtype
+            if not isinstance(number, jax.core.Tracer):
+                return number
+        with tracing.eagerly():  # while tracing, too: what is known stays known, so that it can be checked
+            return jax.device_put(host)  # placed: nothing to compile for each new shape
 
     def adopted(self, values: Sequence[np.ndarray[Any, Any]]) -> list[Any]:
         """Place all in one call; on the CPU, what begins at a multiple of 64 bytes is not copied."""
@@ -212,6 +213,10 @@ class JaxArrays:
         """Compute minus the log probability of the labels of each row, over all alignments; inf if there is none."""
         return ctc.loss(labels, logits, label_lengths, logit_lengths, blank)
 
+    def ctc_beam_search(self, logits: Any, logit_lengths: Any, blank: int, beam_width: int, top_paths: int) -> Any:
+        """Return the likeliest labels of each row, how many they are, and the logarithms of their probabilities."""
+        return ctc.beam_search(logits, logit_lengths, blank, beam_width, top_paths)
+
     def stop_gradient(self, x: Array) -> Any:
         """Return the same values, constant to differentiation."""
         return lax.stop_gradient(x)
@@ -256,6 +261,8 @@ class JaxArrays:
 def _owned(values: object) -> Any:
     if isinstance(values, (list, tuple)):
         return list(map(_owned, values))
+    if free_sizes.is_free(values):
+        return jnp.asarray(values)
     if (unfit := no_plain_numbers(values)) is not None:
         raise unfit
     return owned(values) if isinstance(values, np.ndarray) else values
@@ -264,7 +271,7 @@ def _owned(values: object) -> Any:
 def _holds_arrays(values: object) -> bool:
     if isinstance(values, (list, tuple)):
         return any(map(_holds_arrays, values))
-    return isinstance(values, jax.Array)
+    return isinstance(values, jax.Array) or free_sizes.is_free(values)
 
 
 def _lowest(dtype: Any) -> Any:

@@ -7,11 +7,13 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 from jax import lax
 
 from graftax.backend.jax import forwards, tracing
 from graftax.backend.jax.callbacks import call_for_effect, call_python, settle
 from graftax.backend.jax.profiling import profile
+from graftax.core.free_sizes import is_free
 
 _POLICIES: dict[str | None, Any] = {
     None: None,
@@ -50,6 +52,10 @@ class JaxControl:
     ) -> tuple[Any, Any]:
         """Run the steps; return the last carry and the stacked results."""
         counted = None if jax.tree.leaves(xs) else length  # rows tell their number, which may be a free size
+        if is_free(counted):
+            counting: Any = jnp.arange(counted)
+            ran: tuple[Any, Any] = lax.scan(lambda carry, _: function(carry, xs), init, counting, reverse=reverse)
+            return ran
         result: tuple[Any, Any] = lax.scan(function, init, xs, length=counted, reverse=reverse)
         return result
 

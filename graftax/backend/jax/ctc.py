@@ -1,11 +1,11 @@
-"""Connectionist temporal classification: the forward recursion as one scan over the steps.
+"""Connectionist temporal classification: the forward recursion, and a search for labels, as scans over the steps.
 
 Source: Graves et al., Connectionist Temporal Classification (ICML 2006).
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -40,3 +40,94 @@ def loss(labels: jax.Array, logits: jax.Array, label_lengths: jax.Array, logit_l
     total = jax.nn.logsumexp(final, axis=1)
     total = jnp.where(logit_lengths > 0, total, jnp.where(label_lengths > 0, _NEVER, 0))
     return jnp.where(total < _NEVER / 2, jnp.inf, -total)
+
+
+class _Beams(NamedTuple):
+    """The likeliest prefixes of one row; impossible ones fill the places that are left.
+
+    Args:
+        labels: Of each prefix, ``(width, steps)``, -1 behind its end.
+        counts: How many labels, ``(width,)``.
+        last: The last of them; -1 for none.
+        blanked: The log probability of the prefix where the last step was a blank.
+        ended: That where it was the last label.
+        begins: ``[i, j]`` tells whether prefix ``j`` begins with prefix ``i``, itself included.
+    """
+
+    labels: Any
+    counts: Any
+    last: Any
+    blanked: Any
+    ended: Any
+    begins: Any
+
+
+def beam_search(logits: Any, logit_lengths: Any, blank: int, beam_width: int, top_paths: int) -> tuple[Any, Any, Any]:
+    """Return the likeliest labels of each row, how many they are, and the logarithms of their probabilities."""
+
+    def of_row(logs: Any) -> tuple[Any, Any, Any]:
+        steps = logs.shape[0]
+        first = jnp.arange(beam_width) == 0
+        never = jnp.full(beam_width, -jnp.inf, logs.dtype)
+        start = _Beams(
+            labels=jnp.full((beam_width, steps), -1, "int32"),
+            counts=jnp.zeros(beam_width, "int32"),
+            last=jnp.full(beam_width, -1, "int32"),
+            blanked=jnp.where(first, 0, never),
+            ended=never,
+            begins=first[:, None] & first,
+        )
+
+        beams, _ = lax.scan(lambda beams, emitted: (_after(beams, emitted, blank), None), start, logs)
+        found, places = lax.top_k(jnp.logaddexp(beams.blanked, beams.ended), top_paths)
+        possible = found > -jnp.inf
+        labels = jnp.where(possible[:, None], beams.labels[places], -1)
+        return labels, jnp.where(possible, beams.counts[places], 0), found
+
+    # Behind the end of a row every step is a blank for certain, which changes no prefix and no probability.
+    counted = jnp.arange(logits.shape[1]) < logit_lengths[:, None]
+    nothing = jnp.where(jnp.arange(logits.shape[2]) == blank, 0, -jnp.inf)
+    return jax.vmap(of_row)(jnp.where(counted[..., None], jax.nn.log_softmax(logits, axis=-1), nothing))
+
+
+def _after(beams: _Beams, emitted: Any, blank: int) -> _Beams:
+    """Return the likeliest prefixes after one more step: those of before, and each with one more label."""
+    width, classes = beams.last.shape[0], emitted.shape[0]
+    either = jnp.logaddexp(beams.blanked, beams.ended)
+    places = jnp.arange(classes)
+    repeats = places == beams.last[:, None]
+    longer = jnp.where(repeats, beams.blanked[:, None], either[:, None])  # a blank parts equal neighbours
+    longer = jnp.where(places == blank, -jnp.inf, longer + emitted)
+
+    # A prefix with one more label that is among the beams itself: it is that one, and not another.
+    is_next = beams.begins & (beams.counts == beams.counts[:, None] + 1)
+    joins = jnp.where(is_next, longer[:, beams.last], -jnp.inf)
+    is_there = jnp.matmul(is_next.astype(emitted.dtype), repeats.astype(emitted.dtype)) > 0
+    longer = jnp.where(is_there, -jnp.inf, longer)
+    stays = jnp.where(beams.last < 0, -jnp.inf, beams.ended + emitted[beams.last])
+    blanked, ended = either + emitted[blank], jnp.logaddexp(stays, joins.max(0))
+
+    score, chosen = lax.top_k(jnp.concatenate([jnp.logaddexp(blanked, ended), longer.ravel()]), width)
+    grows = chosen >= width
+    source = jnp.where(grows, (chosen - width) // classes, chosen)
+    label = jnp.where(grows, (chosen - width) % classes, beams.last[source])
+    counts = beams.counts[source]
+    labels = beams.labels[source]
+    is_end = grows[:, None] & (jnp.arange(labels.shape[1]) == counts[:, None])
+    labels = jnp.where(is_end, label[:, None], labels)
+
+    # Old prefix i, with one more label where it grew, begins old prefix j if j goes on like this; j with one more
+    # label begins with the same ones, and with itself.
+    following = beams.labels[source][:, jnp.minimum(counts, beams.labels.shape[1] - 1)].T
+    follows = (counts[:, None] < counts) & (following == label[:, None])
+    begins = beams.begins[source][:, source] & (follows | ~grows[:, None])
+    possible = score > -jnp.inf
+    begins = (begins | jnp.eye(width, dtype=bool)) & possible & possible[:, None]
+    return _Beams(
+        labels=labels,
+        counts=counts + grows,
+        last=label,
+        blanked=jnp.where(grows, -jnp.inf, blanked[source]),
+        ended=jnp.where(grows, score, ended[source]),
+        begins=begins,
+    )

@@ -13,9 +13,11 @@ import numpy as np
 from jax import export as jax_export
 
 from graftax.backend.exporting import ExportedArray, ExportedProgram, Size
+from graftax.backend.jax import free_equality
 from graftax.backend.jax.equations import JaxEquations
 from graftax.backend.jax.program import JaxProgram
 from graftax.backend.jax.transforms import JaxTransforms
+from graftax.core import foreign_errors
 from graftax.core.errors import ExportError, MissingLibraryError
 from graftax.core.typedefs import Shape
 
@@ -34,7 +36,7 @@ class JaxExporting(JaxTransforms):
     def free_inputs(self, inputs: Sequence[tuple[Sequence[Size], str]], constraints: Sequence[str]) -> list[Any]:
         """Return stand-ins for arrays of these shapes and dtypes; names are sizes of one scope."""
         try:
-            scope = jax_export.SymbolicScope(list(constraints))
+            scope = free_equality.watched(jax_export.SymbolicScope(list(constraints)))
             return [jax.ShapeDtypeStruct(_shape(shape, scope), dtype) for shape, dtype in inputs]
         except ValueError as error:
             raise ExportError(
@@ -85,6 +87,8 @@ class JaxExporting(JaxTransforms):
                     "programs are written and read with it, and JAX does not bring it",
                     "pip install flatbuffers, or graftax[export]",
                 ) from error
+            except NotImplementedError as error:
+                raise foreign_errors.translated(error) or error from error
         outputs = exported.out_avals[:results]
         arrays = tuple(ExportedArray(self.sizes_of(one), str(one.dtype)) for one in outputs)
         portable = exported.mlir_module_serialized

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from graftax.backend.jax import foreign_sizes
 from graftax.core import user_line
 from graftax.core.errors import (
     ArgumentTypeError,
     CompileError,
-    ExportError,
     GradientError,
     GraftaxError,
     TracerLeakError,
@@ -99,49 +99,6 @@ def _leak(text: str) -> TracerLeakError:
     )
 
 
-def _size(text: str) -> GraftaxError:
-    compared = re.match(r"Symbolic dimension comparison '(.*?)' ([<>]=?) '(.*?)' is inconclusive", text)
-    if compared is not None:
-        left, sign, right = compared.groups()
-        return ExportError(
-            f"the function decides by a free size: {left} {sign} {right}",
-            "the program is written once for all sizes, and for some this holds, for others not",
-            f"constraints=[{_constraint(left, sign, right)!r}] or [{_constraint(left, _OPPOSITE[sign], right)!r}], "
-            "whichever always holds; a number for that size in the Spec; or a function that does not ask",
-        )
-    divided = re.match(r"Cannot divide evenly the sizes of shapes (\(.*?\)) and (\(.*?\))", text)
-    if divided is not None:
-        return ExportError(
-            f"a reshape of {divided[1]} to {divided[2]}",
-            "for some values of the free sizes the elements do not fill the new shape",
-            'an expression as the size: Spec("2*n 8"), of which halves are whole; or a number',
-        )
-    return ExportError(
-        "a free size is used as a number", text.partition("\n")[0], 'a number for that size: Spec("batch 8")'
-    )
-
-
-_OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
-
-
-def _constraint(left: str, sign: str, right: str) -> str:
-    """Return the constraint under which a comparison holds."""
-    if sign == ">":
-        return f"{left} >= {int(right) + 1}" if right.lstrip("-").isdigit() else f"{left} >= {right} + 1"
-    if sign == "<":
-        return f"{left} <= {int(right) - 1}" if right.lstrip("-").isdigit() else f"{left} <= {right} - 1"
-    return f"{left} {sign} {right}"
-
-
-def _index(text: str = "") -> GraftaxError:
-    return ExportError(
-        "a free size is used as a Python integer (the end of a range, an index, a length)",
-        "its number is known when the exported program runs, and Python must know it now",
-        "graftax.scan in place of a loop over range(x.shape[1]), x[:, -1] in place of x[:, x.shape[1] - 1]; or a "
-        "number for that size in the Spec",
-    )
-
-
 _BY_CLASS: dict[str, Callable[[str], GraftaxError]] = {
     "TracerBoolConversionError": _truth,
     "TracerIntegerConversionError": _integer,
@@ -149,7 +106,7 @@ _BY_CLASS: dict[str, Callable[[str], GraftaxError]] = {
     "NonConcreteBooleanIndexError": _mask,
     "ConcretizationTypeError": _number,
     "UnexpectedTracerError": _leak,
-    "InconclusiveDimensionOperation": _size,
+    "InconclusiveDimensionOperation": foreign_sizes.decision,
 }
 
 # --- by text: shapes, and arrays that never change -------------------------------------------------------------------
@@ -172,6 +129,16 @@ def _backwards() -> GradientError:
     )
 
 
+def _slice() -> CompileError:
+    return CompileError(
+        "a slice x[start:stop] whose ends need the values of traced arrays",
+        f"{_NO_VALUES}, and how many elements a slice takes must be known",
+        "ends that are computed from x.shape with //, as in x[:, : x.shape[1] // 2]; ops.take(x, start + ops.arange(8), "
+        "axis=0) for so many elements from a place that is computed; ops.where(ops.arange(len(x)) < n, x, 0.0), which "
+        "keeps the shape",
+    )
+
+
 def only_backwards() -> GradientError:
     """Return what a forward derivative of a function with a rule for its gradient means."""
     return GradientError(
@@ -185,12 +152,14 @@ _BY_TEXT: list[tuple[re.Pattern[str], Callable[..., GraftaxError]]] = [
     (re.compile(rf"^(\w+) got incompatible shapes for broadcasting: {SHAPE}, {SHAPE}"), broadcast),
     (re.compile(rf"^(Incompatible shapes) for broadcasting: shapes=\[{SHAPE}, {SHAPE}\]$"), broadcast),
     (re.compile(rf"^dot_general requires contracting .* got {SHAPE} and {SHAPE}"), contraction),
-    (re.compile("^'_DimExpr' object cannot be interpreted as an integer"), _index),
-    (re.compile("^list indices must be integers or slices, not _DimExpr"), _index),
-    (re.compile("^(?:tuple|range) indices must be integers or slices, not _DimExpr"), _index),
     (re.compile("^JAX arrays are immutable"), _immutable),
     (re.compile("^can't apply forward-mode autodiff"), only_backwards),
     (re.compile("^Reverse-mode differentiation does not work for lax.while_loop"), _backwards),
+    (re.compile("^Slice entries must be static integers"), _slice),
+    (re.compile("^expected a sequence of integers or a single integer, got '\\w*Tracer"), lambda: _integer("")),
+    (re.compile(r"^unsupported operand type\(s\) for \*: '(?:list|tuple|str)' and '\w*Tracer'"), lambda: _integer("")),
     (re.compile("^(?s:Shapes must be 1D sequences of concrete values.*Tracer)"), lambda: _integer("")),
     (re.compile("^(?s:Non-hashable static arguments.*Tracer)"), lambda: _integer("")),
+    (re.compile(rf"^Incompatible shapes for (matmul) arguments: {SHAPE} and {SHAPE}"), broadcast),
+    *foreign_sizes.BY_TEXT,
 ]

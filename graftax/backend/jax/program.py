@@ -22,8 +22,6 @@ from graftax.backend.traced_checks import CHECKED, PLAIN, RESULTS
 from graftax.core.culprit import Culprit
 from graftax.core.errors import CheckError, GraftaxError, NumericsError, StateError
 
-_config: Any = jax.config
-
 
 class JaxProgram:
     """A function traced once, to be run compiled.
@@ -123,7 +121,7 @@ class JaxProgram:
     @property
     def run_donating(self) -> Callable[..., list[Any]]:
         """Return `run` with the buffers of ``donated`` reused, unless it may fail while it runs."""
-        return self._careful if _config.jax_debug_nans or _config.jax_debug_infs else self._donating
+        return self._careful if tracing.looks_for_nans() else self._donating
 
     def _careful(self, donated: list[Any], kept: list[Any], leaves: list[Any]) -> list[Any]:
         with original_exceptions():

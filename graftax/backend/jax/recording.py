@@ -293,9 +293,13 @@ class RecordingLevel(tracing.Level):  # type: ignore[misc]
             return jnp.copy(x)
 
 
+_ARRAY = type(jnp.zeros(()))
+
+
 def _refuse_mutable(args: Any, result: Any) -> None:
     results = result if isinstance(result, list | tuple) else (result,)
-    if any(isinstance(value, tracing.Ref) for value in (*args, *results)):
+    # the type first: to ask JAX of an array whether it is mutable takes as long as all else that is recorded of it
+    if any(type(value) is not _ARRAY and isinstance(value, tracing.Ref) for value in (*args, *results)):
         raise BackendCapabilityError(
             "a mutable jax.Ref meets an array that a tape watches",
             "a tape records values, and a Ref changes its own",

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
+from operator import attrgetter
 from typing import Any
 
 import jax
@@ -25,13 +27,13 @@ from jax.extend.core import primitives
 from jax.interpreters import ad, batching, mlir
 
 from graftax.core.errors import BackendError, StaleReadError
-from graftax.core.scopes import register_ambient
+from graftax.core.scopes import register_ambient, register_sign
 from graftax.core.typedefs import VariableLike
 
 KNOWN = "0.10 to 0.12"
 extend: Any = jax_extend  # what it exports to type checkers differs between versions; `check` looks for the names
 _NEEDED = (
-    ("jax._src.config", "trace_context"),
+    ("jax._src.config", "trace_context debug_nans debug_infs"),
     ("jax._src.clusters.ClusterEnv", "_cluster_types"),
     ("jax._src.distributed.global_state", "client process_id num_processes preemption_sync_manager"),
     ("jax._src.xla_bridge", "backends_are_initialized"),
@@ -116,13 +118,13 @@ def _no_array(variable: object) -> Any:
 private.pytype_aval_mappings[VariableLike] = _no_array
 
 
-def settings() -> Hashable:
-    """Return the settings of JAX that a trace depends on, such as the precision of matrix products."""
-    now: Hashable = config.trace_context()
-    return now
+register_ambient(config.trace_context)  # the precision of matrix products, for example
+register_sign(partial(attrgetter("trace"), private.trace_ctx))
 
 
-register_ambient(settings)
+def looks_for_nans() -> bool:
+    """Tell whether JAX is to raise for nan or infinity in what a program gives; asked at each run of one."""
+    return config.debug_nans.value or config.debug_infs.value
 
 
 def coordination() -> Any:
@@ -325,12 +327,17 @@ def _worked_out(value: object, left: list[int], known: dict[int, list[Any]]) -> 
     if isinstance(atom, Literal):
         return atom.val
     left[0] -= 1  # a long chain would be computed on the host at each look: what takes that many steps is not known
-    if equation is None or left[0] < 0 or equation.effects or equation.primitive is _late_input:
+    if equation is None or left[0] < 0 or equation.effects or _is_late(equation.primitive):
         raise _NotForeseenError
     if id(equation) not in known:
         given = [_worked_out(one, left, known) for one in equation.in_tracers]
         known[id(equation)] = bind(equation, given)
     return known[id(equation)][next(i for i, out in enumerate(equation.outvars) if out is atom)]
+
+
+def _is_late(primitive: Any) -> bool:
+    """Tell whether it gives what is known when the program runs alone."""
+    return primitive is _late_input or primitive.name == "dim_as_value"
 
 
 # --- looking at programs ----------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from operator import attrgetter
 from typing import Any
 
 import jax
@@ -26,6 +27,9 @@ _HOST = frozenset({np.ndarray, np.memmap})
 class JaxTransforms(JaxControl):
     """The transforms of the JAX backend."""
 
+    kind = attrgetter("aval")
+    eager = staticmethod(tracing.runs_at_once)
+
     def is_tracer(self, x: object) -> bool:
         """Tell whether it is a traced value."""
         return isinstance(x, jax.core.Tracer)
@@ -33,10 +37,6 @@ class JaxTransforms(JaxControl):
     def level(self) -> Any:
         """Return the trace that operations go to now."""
         return tracing.current_level()
-
-    def eager(self) -> bool:
-        """Tell whether operations run at once."""
-        return tracing.runs_at_once()
 
     def staged_within(self, level: object) -> bool:
         """Tell whether, inside ``level``, a program is being written down."""

@@ -194,6 +194,10 @@ class NumpyArrays:
         """Compute minus the log probability of the labels of each row, over all alignments; inf if there is none."""
         return canonical(ctc.loss(labels, logits, label_lengths, logit_lengths, blank))
 
+    def ctc_beam_search(self, logits: Array, logit_lengths: Array, blank: int, beam_width: int, top_paths: int) -> Any:
+        """Return the likeliest labels of each row, how many they are, and the logarithms of their probabilities."""
+        return tuple(map(canonical, ctc.beam_search(logits, logit_lengths, blank, beam_width, top_paths)))
+
     def stop_gradient(self, x: Array) -> Any:
         """Return the array itself: there are no gradients."""
         return x

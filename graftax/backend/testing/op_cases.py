@@ -109,7 +109,7 @@ INPUTS: dict[str, list[Case]] = {
     "vdot": [case(COMPLEX, COMPLEX)],
     "cross": [case(X, Y)],
     "tensordot": [case(X, Y), case(X, Y, axes=([1], [1])), case(X, Y.T, axes=1)],
-    "trace": [case(SQUARE), case(SQUARE, offset=1)],
+    "trace": [case(SQUARE), case(SQUARE, offset=1), case(IMAGE, 1, 1, 2)],
     "einsum": [case("ij,kj->ik", X, Y), case("ij->j", X)],
     **{n: [case(SQUARE)] for n in ("inv", "det", "slogdet", "cholesky", "eigh", "pinv")},
     "solve": [case(SQUARE, X.T), case(SQUARE, LINE[:3])],

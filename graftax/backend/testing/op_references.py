@@ -200,7 +200,7 @@ REFERENCES: dict[str, Callable[..., Any]] = {
     "ones": lambda shape, dtype="float32": np.ones(shape, dtype),
     "to_numpy": lambda x: x,
     "squeeze": lambda x, axis=None: np.squeeze(x, axis),
-    "trace": lambda x, offset=0: np.trace(x, offset),
+    "trace": lambda x, offset=0, axis1=0, axis2=1: np.trace(x, offset, axis1, axis2),
     "clip": _clip,
 }
 for _family in FAMILIES:

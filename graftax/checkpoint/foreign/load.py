@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import partial
 from typing import NamedTuple
 
 from graftax.checkpoint.arrays import HostArray, castable
@@ -256,7 +257,7 @@ class _Loading:
             raise report.failure(conflicts, "the weights do not fit", instead=instead)
         if not wanted:
             raise ArgumentError(f"nothing to load from {report.path}", "only= and skip= leave nothing")
-        report.tell(tuple(_restored(made) for made in wanted), ())
+        report.tell(partial(tuple, [_restored(made) for made in wanted]), ())
         report.settings = tuple(
             setting for path, node in self._modules for setting in differing(node, path or "the module", report.source)
         )

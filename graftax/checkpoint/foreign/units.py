@@ -39,7 +39,7 @@ class Units:
             raise NotBuiltError(
                 f"{', '.join(unbuilt[:5])}{', ...' if len(unbuilt) > 5 else ''}: not built",
                 "shapes say which weights are whose, and there are none yet",
-                "model(example) first, or model.build((None, ...))",
+                "model(example) first, or model.build((None, ...)); layer.build((None, ...)) of one that no call uses",
             )
         self._shapes = flattened_before([node for _, node in self.modules]) if channels_first else {}
         self._rules = rules

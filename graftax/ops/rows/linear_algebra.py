@@ -35,7 +35,7 @@ outer(x, y): Every product of an element of x and one of y, as a matrix.
 kron(x: Numeric, y): Kronecker product.
 cross(x, y): Vector product of vectors of 3 along the last axis.
 tensordot(x, y, axes: AxisPairs | None = 2): Product over several axes.
-trace(x, offset: Int = 0): Sum of the offset-th diagonal of the first two axes.
+trace(x, offset: Int = 0, axis1: Axis = 0, axis2: Axis = 1): Sum of the offset-th diagonals of two axes.
 einsum(subscripts: Text, *operands: Arrays): Sum of products as written in the subscripts, such as 'bij,bjk->bik'.
 """
 

@@ -7,6 +7,7 @@ from typing import Any
 from graftax import ops
 from graftax.core.typedefs import Array
 from graftax.optimizers.engine.numbers import cast_to, compute_dtype, number
+from graftax.optimizers.engine.total import total
 from graftax.optimizers.engine.update import Update
 from graftax.variables.variable import Variable
 
@@ -42,7 +43,7 @@ def clip(
     if global_norm is not None and updates:
         # one dtype for all squares: what is added up must not depend on which variable comes first
         wide = "float64" if any(str(u.gradient.dtype) == "float64" for u in updates) else "float32"
-        square = ops.sum(ops.stack([cast_to(_square(u.gradient), wide) for u in updates]))
+        square = total([cast_to(_square(u.gradient), wide) for u in updates])
         factor = _factor(_norm(square), number(global_norm, wide))
         updates = [u.with_gradient(u.gradient * cast_to(factor, compute_dtype(u.variable.dtype))) for u in updates]
     if adaptive is not None or any(u.settings.adaptive_clip is not None for u in updates):

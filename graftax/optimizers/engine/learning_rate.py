@@ -13,6 +13,7 @@ from graftax.backend import registry
 from graftax.core.dtypes import is_complex
 from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
 from graftax.core.typedefs import Array, VariableLike, unwrap
+from graftax.core.user_functions import check_takes
 from graftax.optimizers.engine.numbers import cast_to, widest
 from graftax.optimizers.schedules.schedule import Schedule
 from graftax.variables import initializers
@@ -48,6 +49,8 @@ def keep(owner: Module, before: object, given: Any) -> Any:
     if holder and tuple(getattr(given, "shape", ())) != ():
         raise _no_scalar(getattr(given, "shape", ()), given)
     if not isinstance(given, VariableLike) and (isinstance(given, Module) or (callable(given) and not holder)):
+        if not isinstance(given, Module) and not _takes_nothing(given):
+            check_takes("the optimizer", "learning_rate", given, ["step"])
         return given  # a Module first: OneCycle has a `shape`, and is no array
     arrays, value = registry.current().arrays, unwrap(given)
     if holder and arrays.is_concrete(value):

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, TypeAlias
 
 from graftax import ops
+from graftax.backend import registry
+from graftax.core import tree
+from graftax.core.dtypes import is_floating
 from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import COUNT, POSITIVE, Checked, Kinds
 from graftax.optimizers.engine import learning_rate as rate
 from graftax.optimizers.engine.numbers import cast_to
+from graftax.optimizers.engine.sparse_rows import IndexedRows
 from graftax.optimizers.engine.update import Update
 from graftax.transforms.flow.branches import cond
+from graftax.transforms.lifting.frames import Substitution
+from graftax.variables.state.storage import frames
+from graftax.variables.variable import Variable
 
 LossScaleLike: TypeAlias = "LossScale | float | str | None"
 
@@ -56,7 +63,7 @@ class LossScale(Checked):
         dtypes = dict.fromkeys(str(update.gradient.dtype) for update in updates)
         factors = {dtype: 1 / cast_to(self.scale.value, dtype) for dtype in dtypes}
         updates = [u.with_gradient(u.gradient * factors[str(u.gradient.dtype)]) for u in updates]
-        finite = ops.all(ops.stack([ops.all(ops.isfinite(update.gradient)) for update in updates]))
+        finite = all_finite([update.gradient for update in updates])
 
         def good() -> None:
             then(updates)
@@ -74,6 +81,27 @@ class LossScale(Checked):
 
         cond(finite, good, bad)
 
+    def watched(self, differentiate: Callable[[], tuple[Any, Any]]) -> tuple[Any, Any]:
+        """Return values and gradients, and let take effect what the loss assigned on its way.
+
+        Where the gradients say that the step is left out, a moving statistic that became nan or infinite stays as it
+        was: it would be so for good. Random streams and metrics go on.
+
+        Args:
+            differentiate: Computes the loss; returns anything, and the gradients.
+        """
+        frame = Substitution(frames.top, (), registry.current().tracing.level())
+        with frames.entered(frame):
+            found, gradients = differentiate()
+        finite = all_finite(tree.flatten(gradients))
+        for storage, value in frame.written.items():
+            user = storage.user
+            if isinstance(user, Variable) and user.role in ("weight", "state") and is_floating(value.dtype):
+                keep = ops.logical_or(finite, ops.all(ops.isfinite(value)))
+                value = ops.where(keep, value, storage.read())
+            storage.write(value)
+        return found, gradients
+
     def scaled(self, loss: Any) -> Array:
         """Return the loss times the factor, in float32 at least."""
         loss = ops.asarray(loss)
@@ -83,6 +111,12 @@ class LossScale(Checked):
 
     def __repr__(self) -> str:
         return f"LossScale(growth_interval={self.growth_interval})"
+
+
+def all_finite(gradients: Sequence[Any]) -> Array:
+    """Return whether there is no nan and no infinity in gradients; in the rows of those that are rows alone."""
+    arrays = [one.values if isinstance(one, IndexedRows) else one for one in gradients if one is not None]
+    return ops.all(ops.stack([ops.all(ops.isfinite(one)) for one in arrays])) if arrays else ops.asarray(True)
 
 
 def as_loss_scale(given: LossScaleLike) -> LossScale | None:

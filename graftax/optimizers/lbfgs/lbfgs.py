@@ -125,7 +125,7 @@ class LBFGS(SlotKeeper):
                 Defaults to False.
 
         Raises:
-            ArgumentError: a variable comes twice, or there is none.
+            ArgumentError: a variable comes twice, there is none, or one has a constraint.
             DTypeError: a variable is not floating.
             GradientError: none of them is trainable.
         """
@@ -134,6 +134,7 @@ class LBFGS(SlotKeeper):
         check_loss_fn(loss_fn)
         moving = [v for v in grads.flat_variables(variables) if v.trainable and v.size]
         grads.require_floating(moving)
+        _require_unconstrained(moving)
         for variable in moving:
             self._gx_make_slots(variable)
         self._gx_leave_scopes()
@@ -147,6 +148,18 @@ class LBFGS(SlotKeeper):
 
     def __repr__(self) -> str:
         return call_of(self)
+
+
+def _require_unconstrained(variables: Sequence[Variable]) -> None:
+    """Raise for a variable with a constraint: a projected step is none of those that the line search looked at."""
+    for variable in variables:
+        if variable.constraint is not None:
+            raise ArgumentError(
+                f"LBFGS got the variable {variable.path!r} with {variable.constraint!r}",
+                "its line search promises a fall along a straight line, which a constraint would leave",
+                "a loss of graftax.ops.softplus(variable) or the like, which any value may have, or graftax.optimizers."
+                "Adam, which keeps constraints",
+            )
 
 
 class _State(NamedTuple):

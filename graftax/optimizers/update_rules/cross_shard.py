@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
-from typing import Any, ClassVar
+from typing import Any
 
 from graftax.backend import registry
 from graftax.core import tree
-from graftax.core.errors import ArgumentTypeError
 from graftax.core.typedefs import unwrap
-from graftax.optimizers.engine.explain import Explanation
+from graftax.optimizers.around import AroundOptimizer
 from graftax.optimizers.engine.gradients import Variables, flat_variables
-from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.pure_updates import PureUpdates
 from graftax.optimizers.optimizer import Optimizer
 from graftax.variables.state.storage import frames
 from graftax.variables.variable import Variable
 
 
-class CrossShard(PureUpdates):
+class CrossShard(AroundOptimizer, PureUpdates):
     """Updates of another optimizer by the mean of the gradients of all devices.
 
     Under a distribution there is nothing to do: gradients are those of the whole batch already, and this is the
@@ -42,43 +39,9 @@ class CrossShard(PureUpdates):
         [0.5]
     """
 
-    _gx_fixed: ClassVar[frozenset[str]] = frozenset({"optimizer"})
-
     def __init__(self, optimizer: Optimizer, name: str | None = None) -> None:
         super().__init__(None, name)
-        if not isinstance(optimizer, Optimizer):
-            raise ArgumentTypeError(
-                f"CrossShard got {type(optimizer).__name__}",
-                "another optimizer takes its steps",
-                "CrossShard(SGD(0.1))",
-            )
-        self.optimizer = optimizer
-
-    @property
-    def iterations(self) -> Variable:
-        """Return how many updates the optimizer inside has made; see `Optimizer`."""
-        return self.optimizer.iterations
-
-    @property
-    def learning_rate(self) -> Any:
-        """Return the rate of the optimizer inside; see `Optimizer`."""
-        return self.optimizer.learning_rate
-
-    @learning_rate.setter
-    def learning_rate(self, rate: LearningRate) -> None:
-        self.optimizer.learning_rate = rate
-
-    def averaged(self) -> AbstractContextManager[None]:
-        """Swap in averages of what the optimizer inside makes; see `Optimizer.averaged`."""
-        return self.optimizer.averaged()
-
-    def assign_averages(self) -> None:
-        """Assign the averages of the optimizer inside."""
-        self.optimizer.assign_averages()
-
-    def explain(self, variables: Variables) -> Explanation:
-        """Explain what the optimizer inside does with each variable; see `Optimizer.explain`."""
-        return Explanation(repr(self), self.optimizer.explain(variables).rows)
+        self.optimizer = self._gx_taken(optimizer)
 
     def named_variables(self) -> dict[str, Variable]:
         """Return the Variables of the optimizer inside by path."""

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, ClassVar
 
 from graftax import ops
-from graftax.core.errors import ArgumentError, ArgumentTypeError
+from graftax.core.errors import ArgumentError
 from graftax.optimizers.arguments.describe import call_of
 from graftax.optimizers.arguments.kinds import COUNT, PART, Kinds
+from graftax.optimizers.around import AroundOptimizer
 from graftax.optimizers.engine import averaging
 from graftax.optimizers.engine.explain import Explanation
 from graftax.optimizers.engine.gradients import Variables, flat_variables
-from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.numbers import cast_to
 from graftax.optimizers.engine.pure_updates import PureUpdates
 from graftax.optimizers.engine.slot import Slot
@@ -24,7 +23,7 @@ from graftax.variables.state import storage
 from graftax.variables.variable import Variable
 
 
-class Lookahead(PureUpdates):
+class Lookahead(AroundOptimizer, PureUpdates):
     """Updates of another optimizer; after each ``every`` of them the weights go back to a part of the way.
 
     ``slow = slow + rate * (fast - slow);  fast = slow``, where ``fast`` are the weights themselves and ``slow``, which
@@ -56,42 +55,19 @@ class Lookahead(PureUpdates):
     Source: Zhang et al., arXiv:1907.08610, algorithm 1.
     """
 
-    _gx_fixed: ClassVar[frozenset[str]] = frozenset({"optimizer"})
     arguments: ClassVar[Kinds] = {"every": COUNT, "rate": PART}
 
     def __init__(self, optimizer: Optimizer, every: int = 5, rate: float = 0.5, name: str | None = None) -> None:
         super().__init__(None, name)
-        if not isinstance(optimizer, Optimizer):
-            raise ArgumentTypeError(
-                f"Lookahead got {type(optimizer).__name__}", "another optimizer takes its steps", "Lookahead(SGD(0.1))"
-            )
+        self.optimizer = self._gx_taken(optimizer)
         if optimizer.averages_itself:
             raise ArgumentError(
                 f"Lookahead got {type(optimizer).__name__}",
                 "it keeps an average by itself, and would lose it where the weights come back",
                 f"{type(optimizer).__name__} alone",
             )
-        self.optimizer = optimizer
         self.every = every
         self.rate = rate
-
-    @property
-    def iterations(self) -> Variable:
-        """Return how many updates the optimizer inside has made; see `Optimizer`."""
-        return self.optimizer.iterations
-
-    @property
-    def learning_rate(self) -> Any:
-        """Return the rate of the optimizer inside; see `Optimizer`."""
-        return self.optimizer.learning_rate
-
-    @learning_rate.setter
-    def learning_rate(self, rate: LearningRate) -> None:
-        self.optimizer.learning_rate = rate
-
-    def averaged(self) -> AbstractContextManager[None]:
-        """Swap in averages of what the optimizer inside makes, before a return; see `Optimizer.averaged`."""
-        return self.optimizer.averaged()
 
     def assign_averages(self) -> None:
         """Assign the averages of the optimizer inside; training that goes on sets out from there."""

@@ -17,6 +17,7 @@ from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.rule import RuleInput, RuleOutput
 from graftax.optimizers.engine.slot import Slot
 from graftax.optimizers.engine.step import Step
+from graftax.optimizers.engine.total import total
 from graftax.optimizers.optimizer import Optimizer
 from graftax.variables.variable import Variable
 
@@ -158,4 +159,4 @@ class Prodigy(Optimizer):
         self.d.assign(ops.minimum(self.largest_d.value, most))
 
     def _total(self, parts: Iterable[Array]) -> Array:
-        return ops.sum(ops.stack([cast_to(part, self.d.dtype) for part in parts]))
+        return total([cast_to(part, self.d.dtype) for part in parts])

@@ -6,19 +6,19 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from graftax import ops
-from graftax.core.errors import ArgumentError, ArgumentTypeError
+from graftax.core.errors import ArgumentError
 from graftax.optimizers.arguments.describe import call_of
 from graftax.optimizers.arguments.kinds import POSITIVE, Checked, Kinds
+from graftax.optimizers.around import AroundOptimizer
 from graftax.optimizers.engine.gradients import Variables, flat_variables
-from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.numbers import cast_to
+from graftax.optimizers.engine.total import total
 from graftax.optimizers.minimizer import check_loss_fn
 from graftax.optimizers.optimizer import Optimizer
 from graftax.variables.state import storage
-from graftax.variables.variable import Variable
 
 
-class SAM(Checked):
+class SAM(AroundOptimizer, Checked):
     """Steps of another optimizer, with gradients taken at ``w + radius * g / |g|``, to end in a flat valley.
 
     The loss is computed twice in each step, so there is `minimize` and no ``apply``; what it assigns on its way (moving
@@ -46,37 +46,18 @@ class SAM(Checked):
     Source: Foret et al., arXiv:2010.01412.
     """
 
-    _gx_fixed: ClassVar[frozenset[str]] = frozenset({"optimizer"})
     arguments: ClassVar[Kinds] = {"radius": POSITIVE}
 
     def __init__(self, optimizer: Optimizer, radius: float = 0.05, name: str | None = None) -> None:
         super().__init__(name)
-        if not isinstance(optimizer, Optimizer):
-            raise ArgumentTypeError(
-                f"SAM got {type(optimizer).__name__}", "another optimizer takes its steps", "SAM(SGD(0.1))"
-            )
+        self.optimizer = self._gx_taken(optimizer)
         if type(optimizer).minimize is not Optimizer.minimize:
             raise ArgumentError(
                 f"SAM got {type(optimizer).__name__}",
                 "that one looks at the loss by itself, and SAM gives it gradients only",
                 f"{type(optimizer).__name__} alone, or SAM around another one",
             )
-        self.optimizer = optimizer
         self.radius = radius
-
-    @property
-    def iterations(self) -> Variable:
-        """Return how many updates the optimizer inside has made; see `Optimizer`."""
-        return self.optimizer.iterations
-
-    @property
-    def learning_rate(self) -> Any:
-        """Return the rate of the optimizer inside; see `Optimizer`."""
-        return self.optimizer.learning_rate
-
-    @learning_rate.setter
-    def learning_rate(self, rate: LearningRate) -> None:
-        self.optimizer.learning_rate = rate
 
     def minimize(self, loss_fn: Callable[[], Any], variables: Variables, has_aux: bool = False) -> Any:
         """Take one step, with the trainable ones of the variables; see `Minimizer`."""
@@ -86,7 +67,7 @@ class SAM(Checked):
         (_, found), gradients = self.optimizer.value_and_scaled_grad(loss_fn, trainable, has_aux)
         wide = "float64" if any(v.dtype == "float64" for v in trainable) else "float32"
         squares = [ops.sum(cast_to(g, wide) ** 2) for g in gradients]
-        norm = ops.sqrt(ops.sum(ops.stack(squares)))
+        norm = ops.sqrt(total(squares))
         factor = ops.where(norm > 0, self.radius / ops.where(norm > 0, norm, ops.ones_like(norm)), norm)
         before = [variable._gx_stored for variable in trainable]
         try:

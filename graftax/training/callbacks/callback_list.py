@@ -5,9 +5,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from functools import partial
+from types import MethodType
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from graftax.core.errors import ArgumentTypeError, GraftaxError
+from graftax.core.user_functions import misfit
 from graftax.distribution.processes import is_main
 from graftax.training.callbacks.callback import Callback, Logs
 
@@ -91,6 +95,13 @@ class CallbackList:
                 _name(error, function, args)
                 raise
 
+    def runs(self, hook: str) -> list[Callable[..., None]]:
+        """Return a function that does as `run` for a hook, in a list; nothing where no callback defines it.
+
+        For loops, where to ask at each batch costs as much as a part of a small step.
+        """
+        return [partial(self.run, hook)] if self.defines(hook) else []
+
     def defines(self, hook: str) -> bool:
         """Whether any callback defines a hook."""
         return bool(self._defined(hook))
@@ -127,14 +138,21 @@ def _name(error: Exception, function: Callable[..., None], args: tuple[Any, ...]
 
 def _takes_logs(hook: Callable[..., None], default: Callable[..., None]) -> Callable[..., None]:
     """The hook, if it can be called as it will be."""
+    function = hook.__func__ if isinstance(hook, MethodType) else None
+    if function is not None and default.__name__ in _fitting.get(function, ()):
+        return hook
     wanted = list(inspect.signature(default).parameters)[1:]
-    try:
-        inspect.signature(hook).bind(*wanted[:-1], logs=None)
-    except TypeError:
-        name = f"{getattr(hook, '__qualname__', hook)}"
+    if (found := misfit(hook, len(wanted) - 1, ["logs"])) is not None:
+        owner = getattr(hook, "__qualname__", "").rpartition(".")[0]
         raise ArgumentTypeError(
-            f"the hook {name}{inspect.signature(hook)}",
+            f"the hook {f'{owner}.' if owner else ''}{found.shown}",
             f"it is called with {', '.join(wanted)}",
             f"def {default.__name__}(self, {', '.join([*wanted[:-1], 'logs=None'])})",
-        ) from None
+        )
+    if function is not None:
+        _fitting.setdefault(function, set()).add(default.__name__)
     return hook
+
+
+_fitting: WeakKeyDictionary[Callable[..., Any], set[str]] = WeakKeyDictionary()
+"""Functions, and as which hooks they can be called: to read a signature takes as long as a small step."""

@@ -20,7 +20,8 @@ class EarlyStopping(Callback):
     number was best.
 
     Args:
-        monitor: The name of the number. Defaults to ``"val_loss"``.
+        monitor: The name of the number. An epoch without it is left out, once it has been there. Defaults to
+            ``"val_loss"``.
         min_delta: What a change must exceed to count as better. Defaults to 0.
         patience: How many epochs without improvement are allowed. Defaults to 0.
         verbose: Whether to print a line when training ends. Defaults to 0.
@@ -32,7 +33,7 @@ class EarlyStopping(Callback):
 
     Raises:
         ArgumentError: nothing tells the direction, or a number cannot be.
-        DataError: the number is not in the logs.
+        DataError: the number is not in the logs of the first epoch that is looked at.
 
     Example:
         >>> import numpy as np, graftax as gx
@@ -79,12 +80,12 @@ class EarlyStopping(Callback):
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
         """Start over."""
+        self.monitor.seen = False
         self._start_over()
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
         """Look at the number, and end training if it has not improved for too long."""
-        current = self.monitor.read(logs, self.params)
-        if current is None or epoch < self.start_from_epoch:
+        if epoch < self.start_from_epoch or (current := self.monitor.read(logs, self.params)) is None:
             return
         self.wait += 1
         is_better = self.monitor.is_better(current, self.best)
@@ -124,5 +125,6 @@ class EarlyStopping(Callback):
         """Go on from a best value, and from how long ago it was."""
         self.best, self.best_epoch, self.wait = float(state["best"]), state["best_epoch"], state["wait"]
         self.stopped_epoch, self.best_weights = state["stopped_epoch"], state["best_weights"]
+        self.monitor.seen = self.best_epoch is not None
         if self.stopped_epoch is not None:  # a run that was over is over
             self.model.stop_training = True

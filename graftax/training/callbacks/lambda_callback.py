@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from graftax.core.errors import ArgumentError, ArgumentTypeError
+from graftax.core.user_functions import check_takes
 from graftax.training.callbacks.callback import Callback, Logs
 
 
@@ -26,7 +27,7 @@ class LambdaCallback(Callback):
 
     Raises:
         ArgumentError: there is none.
-        ArgumentTypeError: something is no function.
+        ArgumentTypeError: something is no function, or takes other arguments.
 
     Example:
         >>> import numpy as np, graftax as gx
@@ -72,12 +73,11 @@ class LambdaCallback(Callback):
                 "LambdaCallback()", "it has nothing to call", "LambdaCallback(on_epoch_end=lambda epoch, logs: ...)"
             )
         for hook, function in self.functions.items():
+            names = [*(kind for kind in ("epoch", "batch") if kind in hook), "logs"]
+            instead = f"{hook}=lambda {', '.join(names)}: ..."
             if not callable(function):
-                raise ArgumentTypeError(
-                    f"LambdaCallback got {hook}={function!r:.60}",
-                    "it takes functions",
-                    f"{hook}=lambda {'epoch, ' if 'epoch' in hook else 'batch, ' if 'batch' in hook else ''}logs: ...",
-                )
+                raise ArgumentTypeError(f"LambdaCallback got {hook}={function!r:.60}", "it takes functions", instead)
+            check_takes("LambdaCallback", hook, function, names, instead)
 
     def _call(self, hook: str, *args: Any) -> None:
         if hook in self.functions:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable
 from typing import Any
 
 from graftax.core.errors import ArgumentError, ArgumentTypeError
+from graftax.core.user_functions import check_takes, misfit
 from graftax.training.callbacks.callback import Callback, Logs
 from graftax.training.callbacks.learning_rate import settable
 
@@ -44,9 +44,17 @@ class LearningRateScheduler(Callback):
                 "it takes a function of the epoch",
                 "LearningRateScheduler(lambda epoch: 0.1 * 0.9**epoch)",
             )
+        self._takes_rate = misfit(schedule, 2) is None
+        if not self._takes_rate:
+            check_takes(
+                "LearningRateScheduler",
+                "schedule",
+                schedule,
+                ["epoch"],
+                "lambda epoch, rate: rate / 2",
+            )
         self.schedule = schedule
         self.verbose = verbose
-        self._takes_rate = _takes_two(schedule)
 
     def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
         """Set the rate; not again where a run is resumed within the epoch, whose rate was saved."""
@@ -63,13 +71,3 @@ class LearningRateScheduler(Callback):
         optimizer.learning_rate = float(rate)
         if self.verbose:
             print(f"epoch {epoch + 1}: learning rate {float(rate):.6g}", flush=True)
-
-
-def _takes_two(schedule: Callable[..., float]) -> bool:
-    try:
-        inspect.signature(schedule).bind(0, 0.1)
-    except TypeError:
-        return False
-    except ValueError:  # some builtins tell no signature
-        return False
-    return True

@@ -26,8 +26,8 @@ class ModelCheckpoint(Callback):
     Args:
         directory: A directory for the checkpoints, or a `CheckpointManager`.
         every: ``"epoch"``, or a number of steps. Defaults to ``"epoch"``.
-        monitor: The number of the logs that says which is best; with ``every`` in steps, the end of each epoch that has
-            it is saved, too, and only such checkpoints compete. Defaults to None.
+        monitor: The number of the logs that says which is best: only checkpoints of epochs that have it compete. With
+            ``every`` in steps, the end of each such epoch is saved, too. Defaults to None.
         goal: ``"min"``, ``"max"``, or ``"auto"`` to tell by the name. Defaults to ``"auto"``.
         keep: How many of the newest stay. Defaults to None, for all.
         keep_best: How many of the best stay besides. Defaults to None.
@@ -38,7 +38,7 @@ class ModelCheckpoint(Callback):
     Raises:
         ArgumentError: ``every`` cannot be, or settings are given beside a manager, which has its own.
         StateError: the directory holds a run that is further on.
-        DataError: the number that is monitored is not in the logs.
+        DataError: the number that is monitored is not in the logs of the first epoch.
         SaveError: a checkpoint could not be written; those before it are whole.
 
     Example:
@@ -100,6 +100,10 @@ class ModelCheckpoint(Callback):
             settings |= {"monitor": self.monitor.name, "goal": self.monitor.mode}
         self.manager = managed(self.directory, run, "ModelCheckpoint", **settings)
         latest = self.manager.latest()
+        if self.monitor is not None:
+            self.monitor.seen = latest is not None and any(
+                self.monitor.name in record.metrics for record in self.manager.all()
+            )
         step = self.params["step"]
         if latest is not None and latest.step > step:
             raise StateError(

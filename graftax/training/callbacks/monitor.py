@@ -47,7 +47,8 @@ class Monitor:
         self.name = name
         self.mode = _direction(owner, name) if mode == "auto" else mode
         self.min_delta = float(min_delta)
-        self._seen = False
+        self.seen = False
+        """Whether the number has been in the logs of this run."""
 
     @property
     def worst(self) -> float:
@@ -61,7 +62,7 @@ class Monitor:
         return value > than + self.min_delta
 
     def read(self, logs: Mapping[str, float] | None, params: Mapping[str, Any]) -> float | None:
-        """Return the number; None in an epoch without validation, if it comes from there.
+        """Return the number; None in an epoch that lacks it, if it was there before or comes from a validation.
 
         Args:
             logs: The logs of the epoch.
@@ -71,11 +72,11 @@ class Monitor:
             DataError: it is not in the logs, and nothing says that it will be.
         """
         if logs is not None and self.name in logs:
-            self._seen = True
+            self.seen = True
             return float(logs[self.name])
         is_validation = self.name.startswith("val_")
         validated = logs is not None and any(name.startswith("val_") for name in logs)
-        if is_validation and not validated and (params.get("validates") or self._seen):
+        if self.seen or (is_validation and not validated and params.get("validates")):
             return None
         raise self._missing(dict(logs or {}), is_validation and not validated)
 
@@ -88,7 +89,10 @@ class Monitor:
             instead = f"fit(..., validation_data=(x_val, y_val)){other}"
         return DataError(
             f"{self.owner} watches {self.name!r}, and the logs have {there}",
-            "nothing is validated, so there are no numbers of a validation" if unvalidated else "there is no such name",
+            "nothing is validated, so there are no numbers of a validation"
+            if unvalidated
+            else "there is no such name: metrics have theirs, and a number that a callback adds has to come from one "
+            "earlier in the list, for the first time at the end of the first epoch that is looked at",
             instead,
         )
 

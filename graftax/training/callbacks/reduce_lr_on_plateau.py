@@ -14,7 +14,8 @@ class ReduceLROnPlateau(Callback):
     """Multiplies the learning rate by a factor once a number of the logs has not improved for some epochs.
 
     Args:
-        monitor: The name of the number. Defaults to ``"val_loss"``.
+        monitor: The name of the number. An epoch without it is left out, once it has been there. Defaults to
+            ``"val_loss"``.
         factor: What the rate is multiplied by, between 0 and 1. Defaults to 0.1.
         patience: How many epochs without improvement are allowed. Defaults to 10.
         verbose: Whether to print a line for each change. Defaults to 0.
@@ -26,7 +27,7 @@ class ReduceLROnPlateau(Callback):
     Raises:
         ArgumentError: the factor is not between 0 and 1, or nothing tells the direction.
         StateError: the optimizer has a schedule, which gives the rate.
-        DataError: the number is not in the logs.
+        DataError: the number is not in the logs of the first epoch.
 
     Example:
         >>> import numpy as np, graftax as gx
@@ -78,6 +79,7 @@ class ReduceLROnPlateau(Callback):
     def on_train_begin(self, logs: Logs | None = None) -> None:
         """Start over."""
         settable(self.model, "ReduceLROnPlateau")  # raises now rather than in the epoch of the first plateau
+        self.monitor.seen = False
         self._start_over()
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
@@ -117,3 +119,4 @@ class ReduceLROnPlateau(Callback):
         """Go on from a best value, and from how long ago it was."""
         self.best, self.wait = float(state["best"]), state["wait"]
         self.cooldown_counter = state["cooldown_counter"]
+        self.monitor.seen = self.best != self.monitor.worst

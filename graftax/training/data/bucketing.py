@@ -36,6 +36,8 @@ def bucket(
     the mean over what is real. A model whose output carries a mask of its own takes the batches without these weights.
     For other targets, the model hides padding in ``x`` by ``Embedding(mask_zero=True)`` or a mask of its own.
 
+    `Model.predict` returns the rows in the order of ``x``, whatever the order of the batches.
+
     Args:
         x: A list of arrays ``(length, ...)``, or lists of numbers.
         y: Targets, one for each sequence, or for each of its positions. Defaults to None.
@@ -139,6 +141,17 @@ class Buckets:
             given = [self._weight[i] for i in rows]
             weight *= np.stack([_padded(w, size, 0) if w.ndim else np.full(size, w, "float32") for w in given])
         return x, y, weight
+
+    def row_order(self) -> list[int]:
+        """Return the numbers of the rows in the order in which the batches of the last pass had them.
+
+        Example:
+            >>> batches = bucket([[1, 2, 3], [4], [5, 6]], sizes=[2, 4], batch_size=2, shuffle=False)
+            >>> _ = list(batches)
+            >>> batches.row_order()
+            [1, 2, 0]
+        """
+        return [row for _, rows in self._plan(max(self._passes - 1, 0)) for row in rows]
 
     def get_state(self) -> dict[str, Any]:
         """Return which pass comes next, and the seed of their orders."""

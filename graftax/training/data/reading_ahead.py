@@ -12,6 +12,7 @@ from graftax.core.short_traceback import door
 from graftax.training.batch import unpack
 from graftax.training.sources.host_batches import host_batch
 from graftax.training.sources.on_device import OnDevice
+from graftax.training.sources.wrapper import Wrapper
 
 
 @door
@@ -46,20 +47,18 @@ def prefetch(batches: Iterable[Any], size: int = 2) -> Prefetched:
     return Prefetched(batches, size)
 
 
-class Prefetched:
+class Prefetched(Wrapper):
     """Batches that a thread reads ahead; each pass has a thread of its own."""
 
     def __init__(self, batches: Iterable[Any], size: int) -> None:
-        self._batches, self._size = batches, size
-
-    def __len__(self) -> int:
-        return len(self._batches)  # type: ignore[arg-type]  # raises as the loader does where it has no length
+        super().__init__(batches)
+        self._size = size
 
     def __iter__(self) -> Iterator[OnDevice]:
         return _read_ahead(iter(self._batches), self._size)
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("get_state", "set_state", "sampler"):  # what tells, and sets, which pass comes next
+        if name in ("get_state", "set_state", "row_order"):  # what tells, and sets, the order of passes
             return getattr(self._batches, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
 

@@ -12,7 +12,7 @@ def html_of(summary: Summary) -> str:
     head = "<tr><th>layer</th><th>output shape</th><th style='text-align:right'>parameters</th><th></th></tr>"
     body = "".join(
         f"<tr><td style='text-align:left;padding-left:{len(row.path) - 1}em'><code>{escape('/'.join(row.path))}</code> "
-        f"{escape(row.kind)}</td><td>{escape(row.shape)}</td>"
+        f"{escape(row.kind)}{escape(f' {row.name!r}') if row.name else ''}</td><td>{escape(row.shape)}</td>"
         f"<td style='text-align:right'>{'?' if row.parameters is None else f'{row.parameters:,}'}</td>"
         f"<td>{escape(row.note)}</td></tr>"
         for row in summary.rows

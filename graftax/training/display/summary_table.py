@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from graftax.core import user_line
 from graftax.core.errors import ArgumentTypeError, GraftaxError, NotBuiltError
 from graftax.layers.building import is_built, unbuilt_below
 from graftax.layers.layer import Layer
 from graftax.variables.graph.module import Module, walk_with_edges
 from graftax.variables.variable import Variable
 
+_COLUMNS = 80
 _SMALL = {"bool": 1, "int4": 0.5, "uint4": 0.5}
 
 
@@ -21,6 +23,7 @@ class Row:
     Args:
         path: From the model, edge by edge.
         kind: The name of the class.
+        name: What the user named it; empty if nothing.
         shape: Of the output, as text.
         parameters: How many numbers; None where the layer is not built.
         size: In bytes.
@@ -29,6 +32,7 @@ class Row:
 
     path: tuple[str, ...]
     kind: str
+    name: str
     shape: str
     parameters: int | None
     size: float
@@ -85,15 +89,22 @@ class Summary:
         return lines
 
     def __str__(self) -> str:
+        """Return the table; given names have lines of their own where their rows would be wider than 80 columns."""
+        table = self._table(beside=True)
+        lines = table if max(map(len, table)) <= _COLUMNS else self._table(beside=False)
+        return "\n".join([self.title, *lines, *self.totals])
+
+    def _table(self, beside: bool) -> list[str]:
         cells = [("layer", "output shape", "parameters", "")]
         for row in self.rows:
-            title = f"{'/'.join(row.path)} ({row.kind})"
+            title = f"{'/'.join(row.path)} ({row.kind}{f' {row.name!r}' if beside and row.name else ''})"
             count = "?" if row.parameters is None else f"{row.parameters:,}"
             cells.append((title, row.shape, count, row.note if self.shows_trainable or row.note != "frozen" else ""))
         widths = [max(len(row[i]) for row in cells) for i in range(4)]
         line = "-" * (sum(widths) + 6)
-        text = [_line(cells[0], widths), line, *(_line(row, widths) for row in cells[1:]), line]
-        return "\n".join([self.title, *text, *self.totals])
+        head, *lines = (_line(row, widths) for row in cells)
+        names = ["" if beside or not row.name else f"\n    name={row.name!r}" for row in self.rows]
+        return [head, line, *(text + name for text, name in zip(lines, names, strict=True)), line]
 
 
 def summarize(model: Layer) -> str:
@@ -102,17 +113,22 @@ def summarize(model: Layer) -> str:
 
 
 def count_params(model: Layer) -> int:
-    """Return the number of elements of all weights.
+    """Return the number of elements of all weights; warn of layers that no call of a built model has used.
 
     Raises:
-        NotBuiltError: a layer is not built.
+        NotBuiltError: the model is not built.
     """
     if unbuilt := unbuilt_below(model):
-        raise NotBuiltError(
-            f"count_params() of {type(model).__name__}, of which "
-            f"{unbuilt[0]._gx_path or unbuilt[0].name!r} is not built",
-            "its weights are made at the first call",
-            "call it on an example first: model(x[:1])",
+        first = unbuilt[0]._gx_path or unbuilt[0].name
+        if not is_built(model):
+            raise NotBuiltError(
+                f"count_params() of {type(model).__name__}, of which {first!r} is not built",
+                "its weights are made at the first call",
+                "call it on an example first: model(x[:1])",
+            )
+        user_line.warn(
+            f"count_params() of {type(model).__name__} counts nothing for {first!r}: no call has used it, so that it "
+            "has no weights"
         )
     return sum(v.size for v in model.variables if v.role in ("weight", "state"))
 
@@ -133,7 +149,8 @@ def _rows(model: Layer, levels: int | None) -> list[Row]:
         frozen = not node.trainable or (bool(weights) and not any(v.trainable for v in weights))
         note = "" if built and not frozen else "frozen" if built else "not built"
         number = sum(v.size for v in own) if built or own else None
-        rows.append(Row(path or (".",), type(node).__name__, _output_shape(node), number, sum(map(_bytes, own)), note))
+        kind, name, size = type(node).__name__, (path and node._gx_name) or "", sum(map(_bytes, own))
+        rows.append(Row(path or (".",), kind, name, _output_shape(node), number, size, note))
     return rows
 
 

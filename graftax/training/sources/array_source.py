@@ -59,7 +59,8 @@ class ArraySource:
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
         """The batches of an epoch, from a batch on."""
-        return (self._batch(rows) for rows, _ in self._rows_of(number, start))
+        for rows, _ in self._rows_of(number, start):
+            yield self._batch(rows)
 
     def _rows_of(self, number: int, start: int) -> Iterator[tuple[Any, bool]]:
         """The rows of each batch, and whether they are as many as they can be."""
@@ -74,7 +75,8 @@ class ArraySource:
             yield rows if order is None else order[rows], rows.stop - begin == self._full
 
     def _batch(self, rows: Any) -> Batch:
-        return pack(*(take_rows(part, rows) for part in self._data))
+        x, y, sample_weight = self._data
+        return pack(take_rows(x, rows), take_rows(y, rows), take_rows(sample_weight, rows))
 
     def epoch_in_groups(self, number: int, start: int, size: int) -> Iterator[tuple[Batch, int]]:
         """The same, ``size`` batches at once where as many follow each other that are full, and how many they are.

@@ -53,7 +53,8 @@ def make_source(
         return IndexedSource(x, None if by_batch else batch_size or 32, shuffle, steps, class_weights)
     if not isinstance(x, Iterable) or isinstance(x, str | bytes | PathLike | Mapping | set | frozenset):
         raise _no_data(x)
-    if isinstance(x, list | tuple) and not is_list_of_batches(x):
+    none_here = rows is not None and isinstance(x, list | tuple) and not x  # which others may not know
+    if isinstance(x, list | tuple) and not none_here and not is_list_of_batches(x):
         raise _no_data(x)
     _refuse_beside(x, y, sample_weight, batch_size)
     if rows is None and several() is not None:

@@ -16,11 +16,28 @@ def host_batch(
     x: object, y: object = None, sample_weight: object = None, class_weights: ClassWeights | None = None
 ) -> Batch:
     """The parts of one batch as arrays of the host, weighted by class where that is wanted."""
-    x, y = (take_rows(as_arrays(part, name), slice(None)) for part, name in ((x, "x"), (y, "y")))
+    x, y = (_viewed(as_arrays(part, name), name) for part, name in ((x, "x"), (y, "y")))
     sample_weight = finite_weights(sample_weight)
     if class_weights is not None:
         sample_weight = class_weights.times(y, sample_weight)
     return pack(x, y, sample_weight)
+
+
+def _viewed(part: Any, name: str) -> Any:
+    """The rows of a part, in arrays that nobody else changes the shape of.
+
+    Raises:
+        DataError: an array has no axis of rows.
+    """
+    try:
+        return take_rows(part, slice(None))
+    except IndexError:
+        where = next(path for path, leaf in tree.flatten_with_paths(part) if leaf is not None and not leaf.shape)
+        raise DataError(
+            f"{written(name, where)} of a batch is a single number",
+            "a batch has rows along the first axis of each array; this looks like one sample",
+            "batches in place of samples: dataset.batch(32) in tf.data and grain, DataLoader(..., batch_size=32)",
+        ) from None
 
 
 def finite_weights(sample_weight: object) -> Any:
@@ -29,6 +46,8 @@ def finite_weights(sample_weight: object) -> Any:
     Raises:
         ArgumentError: a weight is nan or infinite; names its row.
     """
+    if sample_weight is None:
+        return None
     found = as_arrays(sample_weight, "sample_weight")
     for path, leaf in tree.flatten_with_paths(found):
         if leaf is not None:

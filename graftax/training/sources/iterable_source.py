@@ -7,12 +7,15 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from graftax.core.errors import DataError, GraftaxError
+from graftax.backend.rendezvous import several
+from graftax.core.errors import GraftaxError
 from graftax.training.batch import Batch, unpack
 from graftax.training.class_weights import ClassWeights
 from graftax.training.sources import fingerprint
 from graftax.training.sources.host_batches import Alike, host_batch
+from graftax.training.sources.lockstep import in_lockstep
 from graftax.training.sources.on_device import OnDevice, host_of
+from graftax.training.sources.wrapper import require_end, require_same_order
 
 
 class IterableSource:
@@ -23,6 +26,9 @@ class IterableSource:
         steps: Batches in an epoch; all there are, unless told.
         class_weights: Weights for the rows, by the class of their target.
         are_local: Whether the rows are those of this process, and others have others.
+
+    Raises:
+        DataError: the batches never end, and no number of steps was given.
     """
 
     def __init__(
@@ -32,6 +38,8 @@ class IterableSource:
         class_weights: ClassWeights | None = None,
         are_local: bool = False,
     ) -> None:
+        if steps is None:
+            require_end(batches)
         self._batches: Any = batches
         self.are_local = are_local
         self.goes_on = isinstance(batches, Iterator)
@@ -53,6 +61,12 @@ class IterableSource:
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
         """The batches of an epoch, from a batch on; fewer than ``steps``, or none, once the iterable has ended."""
+        found, others = self._of_this_process(number, start), several()
+        if others is None:
+            return found
+        return in_lockstep(found, others, number, start, self.are_local, ahead=not self.goes_on)
+
+    def _of_this_process(self, number: int, start: int) -> Iterator[Batch]:
         waiting, self._waiting = self._waiting, None
         stream = self._opened(waiting)
         behind = start if waiting is None else _behind(waiting, start, self.goes_on)
@@ -130,6 +144,11 @@ class IterableSource:
             self._stream = itertools.chain([first], self._batches)
         return self._host_batch(first)
 
+    def row_order(self) -> list[int] | None:
+        """The numbers of the rows as the batches of the last pass had them, if that is another order than theirs."""
+        tell = getattr(self._batches, "row_order", None)
+        return None if tell is None else list(tell())
+
     def get_state(self, index: int = 0) -> dict[str, Any]:
         """Where the loader stands after so many batches of the epoch, as it says itself, or how many were read."""
         ahead = self._places[-1][0] - index if self._places and index else 0
@@ -164,22 +183,6 @@ def _behind(waiting: dict[str, Any], start: int, goes_on: bool) -> int:
     if waiting["place"] is not None:
         return 0
     return int(waiting["read"]) if goes_on else start
-
-
-def require_same_order(loader: object) -> None:
-    """Raise for a loader of torch that shuffles by the global generator of torch: its order cannot be had again.
-
-    Raises:
-        DataError: says how to give the loader a generator.
-    """
-    sampler = getattr(loader, "sampler", None)
-    if type(sampler).__name__ == "RandomSampler":
-        raise DataError(
-            f"a run is resumed with a {type(loader).__name__} that shuffles",
-            "its order comes from a generator of torch that no checkpoint holds: rows would be left out or come twice",
-            "torchdata's StatefulDataLoader; arrays or a torch Dataset itself, fit(dataset, batch_size=32), which keep "
-            "their place; or shuffle=False",
-        )
 
 
 def _length(batches: Any) -> int | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from graftax.core.errors import ArgumentTypeError, DataError
 from graftax.core.known_names import closest
+from graftax.training.sources.wrapper import Wrapper
 
 Names = str | Sequence[str]
 
@@ -68,23 +69,15 @@ def _only_or_all(parts: Mapping[str, Any]) -> Any:
 
 def columns_of(batches: Any, x: Names | None, y: Names | None, sample_weight: str | None) -> Iterable[tuple[Any, ...]]:
     """Return the batches by the names of their parts; an iterator of them for an iterator."""
-    found = Columns(batches, x, y, sample_weight)
-    return iter(found) if isinstance(batches, Iterator) else found
+    return (ColumnsOnce if isinstance(batches, Iterator) else Columns)(batches, x, y, sample_weight)
 
 
-class Columns:
+class Columns(Wrapper):
     """Batches that are dicts, as ``(x, y)`` or ``(x, y, sample_weight)``; see `graftax.data.columns`."""
 
     def __init__(self, batches: Any, x: Names | None, y: Names | None, sample_weight: str | None) -> None:
-        for given in (x, y, sample_weight):
-            if given is not None and not isinstance(given, str) and isinstance(given, Mapping | bytes):
-                raise ArgumentTypeError(
-                    f"columns got {given!r:.60}", "it takes names", 'x=["image", "mask"], y="label"'
-                )
-        self._batches, self._x, self._y, self._sample_weight = batches, x, y, sample_weight
-
-    def __len__(self) -> int:
-        return len(self._batches)
+        super().__init__(batches)
+        self._x, self._y, self._sample_weight = x, y, sample_weight
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         return map(self.parts, self._batches)
@@ -101,7 +94,7 @@ class Columns:
                 "only dicts have names",
                 'batches such as {"image": ..., "label": ...}',
             )
-        asked = [*_listed(self._x), *_listed(self._y), *_listed(self._sample_weight)]
+        asked = [*listed(self._x), *listed(self._y), *listed(self._sample_weight)]
         for name in asked:
             require_name(name, list(batch), "the batch")
         others = [name for name in batch if name not in asked]
@@ -110,6 +103,16 @@ class Columns:
         if self._sample_weight is not None:
             return x, y, batch[self._sample_weight]
         return (x,) if y is None else (x, y)
+
+
+class ColumnsOnce(Columns, Iterator[tuple[Any, ...]]):
+    """The same of an iterator, which goes on."""
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        return self
+
+    def __next__(self) -> tuple[Any, ...]:
+        return self.parts(next(self._batches))
 
 
 class IndexedColumns(Columns):
@@ -128,8 +131,17 @@ class IndexedColumns(Columns):
         return [self.parts({name: column[i] for name, column in columns.items()}) for i in range(len(rows))]
 
 
-def _listed(names: Names | None) -> list[str]:
-    return [] if names is None else [names] if isinstance(names, str) else list(names)
+def listed(names: object) -> list[str]:
+    """Return a name, or several, as a list.
+
+    Raises:
+        ArgumentTypeError: they are something else.
+    """
+    if names is None or isinstance(names, str):
+        return [] if names is None else [names]
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+        raise ArgumentTypeError(f"columns got {names!r:.60}", "it takes names", 'x=["image", "mask"], y="label"')
+    return list(names)
 
 
 def _picked(batch: Mapping[str, Any], names: Names) -> Any:

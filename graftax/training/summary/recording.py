@@ -80,7 +80,7 @@ _NOTHING_RECORDED = "summary", False, True, ""
 
 def _setting() -> Hashable:
     """Return what a trace depends on; most programs record nothing, and each compiled call asks."""
-    recording, names = _recording.items, _names.items
+    recording, names = _recording.read(), _names.read()
     if not (_places or recording or names):
         return _NOTHING_RECORDED
     return "summary", bool(_places), all(recording), "/".join(names)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from graftax.core.errors import ArgumentError, CorruptCheckpoint, GraftaxError
+from graftax.layers import building
 from graftax.layers.building import is_built, unbuilt_below
 from graftax.layers.layer import Layer
 from graftax.reparam.base import Reparam
@@ -88,7 +89,8 @@ def rebuilt(said: Any, find: Callable[[str], Any]) -> Any:
             "the description of a model", f"that cannot be read: {error}", "another file"
         ) from error
     if shape is not None and unbuilt_below(model):
-        model.build(shape)
+        with building.again.entered(True):
+            model.build(shape)
     with concretely():
         for path, creators in grafts:
             for creator in creators:

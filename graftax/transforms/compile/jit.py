@@ -21,17 +21,17 @@ from graftax.backend.traced_checks import CHECKED, PLAIN, RANGES
 from graftax.backend.tracing import Tracing
 from graftax.core import foreign_errors
 from graftax.core.errors import ArgumentError, CompileError, RetraceError, StateError
-from graftax.core.short_traceback import door, shorten
+from graftax.core.short_traceback import door, not_taken, shorten
 from graftax.core.typedefs import unwrap
 from graftax.core.wrapping import carry_names, function_name
 from graftax.transforms.compile import run_eagerly as eagerly
-from graftax.transforms.compile.guard import BY_ITSELF
 from graftax.transforms.compile.key import SCALARS, argument_names, describe, is_static, key_of
 from graftax.transforms.compile.lowered import Lowered
 from graftax.transforms.compile.reach import reached
 from graftax.transforms.compile.repeated import MISSED, Repeated
 from graftax.transforms.compile.run import run_donating, run_nested
 from graftax.transforms.compile.trace import Entry
+from graftax.transforms.compile.why_again import why_again
 from graftax.transforms.lifting.carried import carrying, given_masks, masks_of, with_masks
 from graftax.transforms.lifting.frames import CompileFrame
 from graftax.variables import masks
@@ -63,6 +63,7 @@ class CompiledFunction(Generic[P, R]):
         "_bound",
         "_entries",
         "_fn",
+        "_instance",
         "_last",
         "_looks",
         "_max_retraces",
@@ -73,6 +74,7 @@ class CompiledFunction(Generic[P, R]):
         self, fn: Callable[P, R], max_retraces: int | None = None, allow_callback: bool = False, looks: str = PLAIN
     ) -> None:
         self._fn: Callable[..., R] = fn
+        self._instance: weakref.ref[Any] | None = None  # what it is a method of
         self._max_retraces = max_retraces
         self._allow_callback = allow_callback
         self._looks = looks
@@ -96,7 +98,9 @@ class CompiledFunction(Generic[P, R]):
                 return self._fn(alive(), *args, **kwargs)
 
             carry_names(method, self._fn)
-            bound[key] = alive, CompiledFunction(method, self._max_retraces, self._allow_callback, self._looks)
+            compiled = CompiledFunction(method, self._max_retraces, self._allow_callback, self._looks)
+            compiled._instance = alive
+            bound[key] = alive, compiled
         return self._bound[key][1]
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -105,7 +109,7 @@ class CompiledFunction(Generic[P, R]):
             last = self._last
             if last is not None and not kwargs and (out := last.run(args)) is not MISSED:
                 return cast(R, out)
-            if (frames.top is not None and self._is_a_part()) or (eagerly.count and eagerly.on()):
+            if (frames.read() and self._is_a_part()) or (eagerly.count and eagerly.on()):
                 return self._plain(args, kwargs)
             transforms = registry.current().compiling
             leaves, tree = with_masks(transforms, args, kwargs)
@@ -124,7 +128,9 @@ class CompiledFunction(Generic[P, R]):
             out = transforms.unflatten(entry.out_structure, results[: entry.results])
             return cast(R, out if not entry.masked else carrying(transforms, *out))
         except Exception as error:
-            told = foreign_errors.translated(error)  # what the library finds only when it compiles
+            here = args if self._instance is None else (self._instance(), *args)
+            # besides, what the library finds only when it compiles
+            told = not_taken(error, self._fn, here, kwargs) or foreign_errors.translated(error)
             shorten(told or error)
             if told is not None:
                 raise told from error
@@ -179,6 +185,8 @@ class CompiledFunction(Generic[P, R]):
 
     def trace(self, *args: P.args, **kwargs: P.kwargs) -> None:
         """Trace for these arguments, unless that has been done; nothing is run."""
+        if self._last is not None and not kwargs and self._last.fits(args) is not None:
+            return
         transforms = registry.current().compiling
         leaves, tree = with_masks(transforms, args, kwargs)
         key, _ = key_of(leaves, tree)
@@ -218,8 +226,8 @@ class CompiledFunction(Generic[P, R]):
             if self._max_retraces is not None and self.trace_count > self._max_retraces:
                 raise RetraceError(
                     f"{function_name(self._fn)} would be traced once more after {_times(self.trace_count)}: {reason}",
-                    f"max_retraces={self._max_retraces} allows no more: {_why_again(reason)[0]}",
-                    f"{_why_again(reason)[1]}, or allow more",
+                    f"max_retraces={self._max_retraces} allows no more: {why_again(reason)[0]}",
+                    f"{why_again(reason)[1]}, or allow more",
                 )
             log.info("graftax.jit: %s traced again (%d): %s", function_name(self._fn), self.trace_count + 1, reason)
             if self.trace_count == _OFTEN:
@@ -227,7 +235,7 @@ class CompiledFunction(Generic[P, R]):
                     "graftax.jit: %s was traced %d times and goes on: %s; %s, or set max_retraces",
                     function_name(self._fn),
                     self.trace_count,
-                    *_why_again(reason),
+                    *why_again(reason),
                 )
         found: dict[str, Any] = {}
 
@@ -370,19 +378,6 @@ _REMEMBERED = 8  # traces for one key: settings that are switched to and fro, su
 
 
 _OFTEN = 5  # traces, at which a line in the log warns
-
-
-def _why_again(reason: str) -> tuple[str, str]:
-    """Return why there was one more trace, and what helps."""
-    if reason.endswith(BY_ITSELF):
-        return (
-            "the function changes an attribute that it depends on, so that each call compiles anew",
-            "keep what changes in a Variable (self.count.assign_add(1)), and decide by it with graftax.cond",
-        )
-    return (
-        "each new shape, dtype or setting compiles anew",
-        "keep shapes and settings the same (ops.pad, with a mask for what is real)",
-    )
 
 
 def _result(fn: Callable[..., Any], value: object) -> Any:

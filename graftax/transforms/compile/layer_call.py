@@ -22,6 +22,8 @@ from graftax.core.errors import GraftaxError
 from graftax.transforms.compile import run_eagerly as eagerly
 from graftax.transforms.compile.blueprint import blueprint
 from graftax.transforms.compile.guard import Guard
+from graftax.transforms.compile.repeated import host_kind
+from graftax.transforms.compile.run import buffer_of
 from graftax.transforms.lifting.frames import CompileFrame
 from graftax.variables import creation
 from graftax.variables.graph.module import Module, Node, walk
@@ -69,7 +71,7 @@ class _Plan(Guard):
     def run_and_assign(self, arrays: list[Any]) -> list[Any]:
         """Run, and assign the new values; once more where another thread has assigned meanwhile: no two draw alike."""
         if not self.written:
-            return self.run([], [s.buffer for s in self.read], arrays)
+            return self.run([], [*map(buffer_of, self.read)], arrays)
         for _ in range(TRIES):
             results, done = self._attempt(arrays)
             if done:
@@ -89,8 +91,20 @@ class _Plan(Guard):
         return self._unflatten(self._out_structure, results[: self._results])
 
 
+class _Repeated(NamedTuple):
+    """A call on one array, by which the next one like it is recognized without a key being made and looked up."""
+
+    type: type[Any]
+    kind: object
+    signs: list[object]
+    kind_of: Callable[[Any], object]
+    plan: _Plan
+
+
 class Plans(dict[Hashable, _Plan | None]):
     """The plans of one Module by what it was called with; a copy of the Module makes its own."""
+
+    last: _Repeated | None = None
 
     def __reduce__(self) -> tuple[type[Plans], tuple[()]]:
         return Plans, ()
@@ -108,11 +122,22 @@ def call(
         args: Positional arguments.
         kwargs: Arguments by name.
     """
-    if frames.top is not None or (eagerly.count and eagerly.on()):
+    if frames.read() or (eagerly.count and eagerly.on()):
         return MISSED
-    backend = registry.current()
     key: Hashable
     arrays: list[Any]
+    last = plans.last
+    if (
+        last is not None
+        and len(args) == 1
+        and not kwargs
+        and type(x := args[0]) is last.type
+        and last.kind_of(x) == last.kind
+        and scopes.signs() == last.signs
+        and last.plan.difference() is None
+    ):
+        return _run(last.plan, [x])
+    backend = registry.current()
     if len(args) == 1 and not kwargs and hasattr(x := args[0], "dtype"):
         key = type(x), x.shape, x.dtype, scopes.ambient()
         arrays = [x]
@@ -129,6 +154,13 @@ def call(
             del plans[next(iter(plans))]
         if plan is None:
             return MISSED
+    if len(args) == 1 and not kwargs:
+        plans.last = _repeated(args[0], plan)
+    return _run(plan, arrays)
+
+
+def _run(plan: _Plan, arrays: list[Any]) -> Any:
+    """Return what the forward returns for these arrays; `MISSED` where a check of values fails."""
     if len(arrays) == 1 and type(arrays[0]) is np.ndarray:  # several come copied
         arrays[0] = owned(arrays[0])
     try:
@@ -136,6 +168,17 @@ def call(
     except GraftaxError:  # a check of values failed, and nothing is assigned: run plainly, the forward says which
         return MISSED
     return plan.result(results)
+
+
+def _repeated(x: Any, plan: _Plan) -> _Repeated | None:
+    """Return what recognizes one more call on an array like this; None for what is no plain array."""
+    if type(x) is np.ndarray:
+        kind_of: Callable[[Any], object] = host_kind
+    elif plan.backend.arrays.is_array(x) and plan.backend.arrays.is_concrete(x) and hasattr(x, "weak_type"):
+        kind_of = plan.backend.compiling.kind
+    else:
+        return None
+    return _Repeated(type(x), kind_of(x), scopes.signs(), kind_of, plan)
 
 
 def _made_by_creators(module: Module) -> bool:

@@ -62,14 +62,16 @@ class Collective:
     """How often devices do something together in one run of a compiled program.
 
     Example:
-        >>> Collective(count=2, bytes=64)
-        Collective(count=2, bytes=64)
+        >>> Collective(count=2, bytes=64, written=1)  # in the body of a loop that goes round twice
+        Collective(count=2, bytes=64, written=1)
     """
 
     count: int
-    """Operations in the program; one in the body of a loop counts once."""
+    """Operations in one run; those in a loop as often as it goes round, once where the compiler does not know."""
     bytes: int
-    """Bytes that they give on one device."""
+    """Bytes that they give on one device, in one run."""
+    written: int
+    """Operations in the text of the program, each once."""
 
 
 class Lowered:
@@ -117,9 +119,9 @@ class Lowered:
         Empty for a program on one device.
         """
         found: dict[str, Collective] = {}
-        for kind, size in self._lowering.collectives():
-            before = found.get(kind, Collective(0, 0))
-            found[kind] = Collective(before.count + 1, before.bytes + size)
+        for kind, size, runs in self._lowering.collectives():
+            before = found.get(kind, Collective(0, 0, 0))
+            found[kind] = Collective(before.count + runs, before.bytes + runs * size, before.written + 1)
         return found
 
     def __str__(self) -> str:

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import repeat
+from operator import attrgetter
 from typing import Any
 
 from graftax.backend import registry
@@ -21,22 +22,19 @@ from graftax.variables.state.donation import Donation
 from graftax.variables.state.home import HomesMoved
 from graftax.variables.state.unallocated import require_allocated
 
+buffer_of = attrgetter("buffer")
 _LONE = max(map(sys.getrefcount, [object()]))
 """What `sys.getrefcount` says of a buffer that nobody but one list holds."""
 
 
 def run_donating(entry: Entry, leaves: list[Any]) -> list[Any]:
     """Run, and put the new values in place, such that no exception, not even Ctrl-C, can lose a Variable."""
-    if entry.fresh:
-        require_allocated([*entry.kept, *entry.written])
-    if entry.settled != HomesMoved.count:
-        settle(entry)
-    if entry.fresh:
-        before_first_run(entry, leaves)
+    if entry.fresh or entry.settled != HomesMoved.count:
+        _make_ready(entry, leaves)
     if not entry.written:  # nothing to lose
         entry.fresh = False
-        return entry.program.run_donating([], [storage.buffer for storage in entry.kept], leaves)
-    kept = [storage.buffer for storage in entry.kept]  # first: who has taken buffers waits for nobody
+        return entry.program.run_donating([], [*map(buffer_of, entry.kept)], leaves)
+    kept = [*map(buffer_of, entry.kept)]  # first: who has taken buffers waits for nobody
     box: list[list[Any]] = []
     donation = Donation()
     try:
@@ -77,6 +75,15 @@ def run_donating(entry: Entry, leaves: list[Any]) -> list[Any]:
     finally:
         donation.end()
     return box[0]
+
+
+def _make_ready(entry: Entry, leaves: list[Any]) -> None:
+    if entry.fresh:
+        require_allocated([*entry.kept, *entry.written])
+    if entry.settled != HomesMoved.count:
+        settle(entry)
+    if entry.fresh:
+        before_first_run(entry, leaves)
 
 
 def _is_deleted(buffer: object) -> bool:

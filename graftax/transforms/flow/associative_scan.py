@@ -10,6 +10,7 @@ from graftax.core import tree
 from graftax.core.errors import ArgumentError, DTypeError, ShapeError, StateError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, unwrap
+from graftax.core.user_functions import check_takes
 from graftax.transforms.function_argument import check_functions
 from graftax.transforms.lifting.frames import Substitution
 from graftax.transforms.lifting.streams import is_stream
@@ -60,6 +61,7 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: T, reverse: bool = Fa
     Source: G. E. Blelloch, Prefix Sums and Their Applications, CMU-CS-90-190, 1990.
     """
     check_functions("associative_scan", "graftax.associative_scan(fn, elems)", fn)
+    check_takes("associative_scan", "fn", fn, ["left", "right"], "graftax.associative_scan(lambda a, b: a + b, elems)")
     paths, leaves = _arrays_of(elems, "elems")
     prefixes = _Prefixes(fn, elems, _axes(paths, leaves, axis), reverse)
     backend = registry.current()

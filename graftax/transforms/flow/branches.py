@@ -10,6 +10,7 @@ from graftax.backend import registry, traced_checks
 from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, IndexRangeError, ShapeError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, unwrap
+from graftax.core.user_functions import check_takes
 from graftax.ops.checks import outside
 from graftax.transforms.flow.own_changes import unchanging
 from graftax.transforms.function_argument import check_functions
@@ -48,6 +49,8 @@ def cond(pred: ArrayLike, true_fn: Branch, false_fn: Branch, *operands: Any) -> 
         (2.0, 0.5)
     """
     check_functions("cond", "graftax.cond(pred, lambda: a, lambda: b)", true_fn, false_fn)
+    check_takes("cond", "true_fn", true_fn, ["operand"] * len(operands), _OPERANDS)
+    check_takes("cond", "false_fn", false_fn, ["operand"] * len(operands), _OPERANDS)
     flag = predicate("cond", pred)
     if registry.current().arrays.is_concrete(flag):
         return true_fn(*operands) if bool(flag) else false_fn(*operands)
@@ -90,6 +93,8 @@ def switch(index: ArrayLike, branches: Sequence[Branch], *operands: Any) -> Any:
     check_functions("switch", "graftax.switch(index, [lambda: a, lambda: b])", *branches)
     if not branches:
         raise ArgumentError("switch got no branches", "there is nothing to choose from", "switch(i, [f, g])")
+    for i, branch in enumerate(branches):
+        check_takes("switch", f"branches[{i}]", branch, ["operand"] * len(operands), _FOR_BRANCHES)
     where = arrays.asarray(unwrap(index))
     if "int" not in str(where.dtype):
         raise DTypeError(f"switch got an index of dtype {where.dtype}", "it is an integer", 'ops.cast(index, "int32")')
@@ -106,6 +111,10 @@ def switch(index: ArrayLike, branches: Sequence[Branch], *operands: Any) -> Any:
         return registry.current().control_flow.switch(where, functions, state)
 
     return _one_of("switch", [f"branch {i}" for i in range(len(branches))], choose, branches, operands)
+
+
+_OPERANDS = "graftax.cond(pred, lambda x: -x, lambda x: x, x): what follows the functions is given to both"
+_FOR_BRANCHES = "graftax.switch(i, [lambda x: -x, lambda x: x], x): what follows the branches is given to each"
 
 
 def _no_branch(count: int, index: Array) -> IndexRangeError:

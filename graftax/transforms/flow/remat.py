@@ -7,8 +7,7 @@ from typing import Any, Literal, ParamSpec, TypeVar, cast
 
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError
-from graftax.core.short_traceback import door
-from graftax.core.wrapping import wraps
+from graftax.core.short_traceback import door, door_around
 from graftax.transforms.function_argument import check_functions
 from graftax.transforms.lifting.carried import hand_on
 from graftax.transforms.lifting.frames import Around, PartFrame
@@ -39,8 +38,7 @@ def remat(fn: Callable[P, R], policy: Literal["dots", "dots_without_batch"] | No
     if policy not in (None, "dots", "dots_without_batch"):
         raise ArgumentError(f"remat got policy={policy!r}", "there is no such policy", '"dots" or "dots_without_batch"')
 
-    @wraps(fn)
-    @door
+    @door_around(fn)
     def run(*args: Any, **kwargs: Any) -> Any:
         transforms = registry.current().control_flow
         leaves, structure = transforms.flatten((args, kwargs))

@@ -9,7 +9,10 @@ from typing import Any, NamedTuple
 
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError, ArgumentTypeError
+from graftax.core.free_sizes import is_free
 from graftax.core.short_traceback import door
+from graftax.core.static_numbers import check_known
+from graftax.core.user_functions import check_takes
 from graftax.transforms.compile.pure import compiled_if_possible
 from graftax.transforms.flow.body import settled
 from graftax.transforms.function_argument import check_functions
@@ -58,6 +61,7 @@ def scan(
         (6.0, [1.0, 3.0, 6.0])
     """
     check_functions("scan", "graftax.scan(fn, init, xs)", fn)
+    check_takes("scan", "fn", fn, ["carry", "x"], "graftax.scan(lambda carry, x: (carry + x, carry), init, xs)")
     transforms = registry.current().control_flow
     rows, rows_structure = arrays_of(xs)
     steps = _steps("scan", Outline(rows_structure, rows), length)
@@ -162,11 +166,13 @@ def map_fn(fn: Callable[[Any], Any], xs: object) -> Any:
         ([5, 10, 15], 3)
     """
     check_functions("map_fn", "graftax.map_fn(fn, xs)", fn)
+    check_takes("map_fn", "fn", fn, ["x"], "graftax.map_fn(lambda x: x[0] + x[1], (a, b)): one structure of rows")
     return scan(lambda _, x: (None, fn(x)), None, xs)[1]
 
 
 def _steps(name: str, rows: Outline, length: int | None) -> int:
-    if length is not None and (type(length) is not int or length < 0):
+    if length is not None and not is_free(length) and (type(length) is not int or length < 0):
+        check_known(f"{name}: length", length)
         raise ArgumentError(f"{name} got length={length!r}", "it is a number of steps", "length=10")
     if not rows.leaves:
         if length is None:

@@ -9,6 +9,7 @@ from graftax.backend import registry
 from graftax.core.errors import StateError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
+from graftax.core.user_functions import check_takes
 from graftax.transforms.chunk_size import check_chunk_size
 from graftax.transforms.flow.axes import Axes, argument_names, by_argument, placed, rows_first, spread
 from graftax.transforms.function_argument import check_functions
@@ -129,6 +130,7 @@ def vectorized_map(
     check_functions("vectorized_map", "graftax.vectorized_map(fn, rows)", fn)
     check_chunk_size("vectorized_map", chunk_size)
     rows = _Rows(fn, elems, in_axes)
+    check_takes("vectorized_map", "fn", fn, ["row"] * len(elems), "graftax.vectorized_map(lambda x, y: x * y, xs, ys)")
     around, lifted = Around(), Lifted()
 
     def one_row(given: tuple[Array, list[Array], list[Array]]) -> tuple[list[Any], list[Array | None]]:

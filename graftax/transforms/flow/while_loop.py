@@ -9,6 +9,8 @@ from typing import Any
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError, GradientError, StateError
 from graftax.core.short_traceback import door
+from graftax.core.static_numbers import check_known
+from graftax.core.user_functions import check_takes
 from graftax.transforms.flow.body import settled
 from graftax.transforms.flow.branches import predicate
 from graftax.transforms.flow.own_changes import steady, unmoved
@@ -52,7 +54,10 @@ def while_loop(
         243
     """
     check_functions("while_loop", "graftax.while_loop(lambda n: n < 10, lambda n: n + 1, 0)", cond_fn, body_fn)
+    check_takes("while_loop", "cond_fn", cond_fn, ["carry"], _LINE)
+    check_takes("while_loop", "body_fn", body_fn, ["carry"], _LINE)
     if maximum_iterations is not None and (type(maximum_iterations) is not int or maximum_iterations < 0):
+        check_known("while_loop: maximum_iterations", maximum_iterations)
         raise ArgumentError(
             f"while_loop got maximum_iterations={maximum_iterations!r}", "it is a number of steps, or None", "100"
         )
@@ -69,6 +74,9 @@ def while_loop(
         carry = body_fn(carry)
         left = None if left is None else left - 1
     return carry
+
+
+_LINE = "graftax.while_loop(lambda carry: carry[0] < 10, lambda carry: (carry[0] + 1, carry[1]), (0, x))"
 
 
 def _compiled_while(

@@ -9,9 +9,8 @@ import numpy as np
 
 from graftax.backend import registry
 from graftax.core import tree
-from graftax.core.short_traceback import door
+from graftax.core.short_traceback import door, door_around
 from graftax.core.typedefs import VariableLike, unwrap
-from graftax.core.wrapping import wraps
 from graftax.transforms.flow.remat import remat
 from graftax.transforms.function_argument import check_functions
 from graftax.transforms.gradients import custom_call
@@ -62,8 +61,7 @@ def custom_gradient(fn: Callable[..., tuple[Any, Callable[..., Any]]]) -> Callab
     """
     check_functions("custom_gradient", "@graftax.custom_gradient above a function", fn)
 
-    @wraps(fn)
-    @door
+    @door_around(fn)
     def run(*args: Any, **kwargs: Any) -> Any:
         return custom_call.run(CustomRule(fn, args, kwargs))
 
@@ -102,8 +100,7 @@ def grad_pass_through(fn: Callable[P, R]) -> Callable[P, R]:
     """
     check_functions("grad_pass_through", "graftax.grad_pass_through(ops.round)(x)", fn)
 
-    @wraps(fn)
-    @door
+    @door_around(fn)
     def run(*args: Any, **kwargs: Any) -> tuple[Any, Callable[..., Any]]:
         def back(*dys: Any, variables: list[Any] | None = None) -> Any:
             return (list(dys), [None] * len(variables)) if variables else list(dys)

@@ -9,9 +9,9 @@ from graftax.backend import registry
 from graftax.core import tree
 from graftax.core.dtypes import is_inexact
 from graftax.core.errors import ArgumentTypeError, GradientError
-from graftax.core.short_traceback import door
+from graftax.core.short_traceback import door, door_around
 from graftax.core.typedefs import unwrap
-from graftax.core.wrapping import function_name, wraps
+from graftax.core.wrapping import function_name
 from graftax.transforms.gradients.sources import at_home, check_sources, expand, first_argument, value_of
 from graftax.transforms.lifting.carried import hand_on
 from graftax.transforms.lifting.frames import Substitution
@@ -57,8 +57,7 @@ def value_and_grad(fn: Callable[P, R], wrt: object = None, has_aux: bool = False
             "graftax.value_and_grad(lambda: compute_loss(...), wrt=variables)()",
         )
 
-    @wraps(fn)
-    @door
+    @door_around(fn)
     def run(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         structure = first_argument(fn, args) if wrt is None else expand(wrt)
         leaves_of_it = tree.flatten(structure)
@@ -106,8 +105,7 @@ def grad(fn: Callable[P, Any], wrt: object = None, has_aux: bool = False) -> Cal
     """
     both = value_and_grad(fn, wrt, has_aux)
 
-    @wraps(fn)
-    @door
+    @door_around(fn)
     def run(*args: Any, **kwargs: Any) -> Any:
         value, gradient = both(*args, **kwargs)
         return (gradient, value[1]) if has_aux else gradient

@@ -13,6 +13,7 @@ from graftax.core.dtypes import is_floating, is_inexact
 from graftax.core.errors import ArgumentError, ArgumentTypeError, GradientError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import unwrap
+from graftax.core.user_functions import check_takes
 from graftax.transforms.function_argument import check_functions
 from graftax.transforms.gradients.grad import value_and_grad
 from graftax.transforms.gradients.sources import expand
@@ -88,6 +89,7 @@ def gradcheck(
     check_functions("gradcheck", "graftax.gradcheck(fn, [x])", fn)
     if isinstance(args, (str, bytes)) or not isinstance(args, Sequence):
         raise ArgumentTypeError(f"gradcheck got {type(args).__name__} as args", "it takes a list", "gradcheck(fn, [x])")
+    check_takes("gradcheck", "fn", fn, ["argument"] * len(args), "graftax.gradcheck(fn, [x, y]): fn gets the list")
     for name, number in (("step", step), ("rtol", rtol), ("atol", atol)):
         if number is not None and not _is_size(number, zero=name != "step"):
             raise ArgumentError(

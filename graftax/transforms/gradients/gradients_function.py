@@ -12,9 +12,9 @@ from graftax.backend import registry
 from graftax.core import tree
 from graftax.core.dtypes import is_inexact
 from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, GradientError
-from graftax.core.short_traceback import door
+from graftax.core.short_traceback import door, door_around
 from graftax.core.typedefs import Array, VariableLike, unwrap
-from graftax.core.wrapping import function_name, wraps
+from graftax.core.wrapping import function_name
 from graftax.transforms.function_argument import check_functions
 from graftax.transforms.gradients.vjp import pulled
 from graftax.transforms.lifting.frames import Substitution
@@ -50,8 +50,7 @@ def value_and_gradients_function(fn: Callable[..., Any], params: Params = None) 
     """
     check_functions("value_and_gradients_function", "graftax.value_and_gradients_function(fn)(x)", fn)
 
-    @wraps(fn)
-    @door
+    @door_around(fn)
     def run(*args: Any, dy: object = None, **kwargs: Any) -> tuple[Any, list[Any]]:
         if dy is not None and "dy" in _parameters(fn):
             raise ArgumentError(
@@ -92,8 +91,7 @@ def gradients_function(fn: Callable[..., Any], params: Params = None) -> Callabl
     """
     both = value_and_gradients_function(fn, params)
 
-    @wraps(fn)
-    @door
+    @door_around(fn)
     def run(*args: Any, **kwargs: Any) -> list[Any]:
         return both(*args, **kwargs)[1]
 
@@ -215,8 +213,7 @@ def implicit_value_and_gradients(fn: Callable[..., Any]) -> Callable[..., tuple[
     """
     check_functions("implicit_value_and_gradients", "graftax.implicit_value_and_gradients(fn)(x)", fn)
 
-    @wraps(fn)
-    @door
+    @door_around(fn)
     def run(*args: Any, **kwargs: Any) -> tuple[Any, list[tuple[Any, Variable]]]:
         heard: dict[Storage, Any] = {}
         parent = frames.top
@@ -255,8 +252,7 @@ def implicit_gradients(fn: Callable[..., Any]) -> Callable[..., list[tuple[Any, 
     """
     both = implicit_value_and_gradients(fn)
 
-    @wraps(fn)
-    @door
+    @door_around(fn)
     def run(*args: Any, **kwargs: Any) -> list[tuple[Any, Variable]]:
         return both(*args, **kwargs)[1]
 

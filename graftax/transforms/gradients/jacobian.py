@@ -11,6 +11,7 @@ from graftax.core import tree
 from graftax.core.errors import GradientError, ShapeError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, Shape, unwrap
+from graftax.core.user_functions import check_takes
 from graftax.core.wrapping import function_name
 from graftax.transforms.chunk_size import check_chunk_size
 from graftax.transforms.function_argument import check_functions
@@ -80,6 +81,7 @@ def jacobian(fn: Callable[..., Any], *args: Any, wrt: object = None, chunk_size:
     check_functions("jacobian", "graftax.jacobian(fn, x)", fn)
     check_chunk_size("jacobian", chunk_size)
     _check_called_at_once("jacobian", fn, args, wrt)
+    check_takes("jacobian", "fn", fn, ["argument"] * len(args), "graftax.jacobian(fn, x, y): fn gets what follows")
     sources = _Sources(fn, args, wrt)
     found = pulled(fn, sources.call, sources.values, sources.frame, sources.came)
     blocks = [sources.rebuild(_block(found, i, sources.values, chunk_size)) for i in range(len(found.leaves))]
@@ -115,6 +117,7 @@ def hessian(fn: Callable[..., Any], *args: Any, wrt: object = None, chunk_size: 
     check_functions("hessian", "graftax.hessian(fn, x)", fn)
     check_chunk_size("hessian", chunk_size)
     _check_called_at_once("hessian", fn, args, wrt)
+    check_takes("hessian", "fn", fn, ["argument"] * len(args), "graftax.hessian(fn, x, y): fn gets what follows")
     sources = _Sources(fn, args, wrt)
 
     def gradient(given: list[Any]) -> list[Any]:
@@ -158,6 +161,7 @@ def batch_jacobian(fn: Callable[[Any], Any], x: object, chunk_size: int | None =
         [[[2.0, 0.0], [0.0, 4.0]], [[6.0, 0.0], [0.0, 8.0]]]
     """
     check_functions("batch_jacobian", "graftax.batch_jacobian(fn, x)", fn)
+    check_takes("batch_jacobian", "fn", fn, ["x"], "graftax.batch_jacobian(lambda x: fn(x, other), x)")
     check_chunk_size("batch_jacobian", chunk_size)
     sources = _Sources(fn, (x,), None)
     found = pulled(fn, sources.call, sources.values, sources.frame, sources.came)

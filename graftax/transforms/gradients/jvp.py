@@ -11,6 +11,7 @@ from graftax.core import tree
 from graftax.core.errors import ArgumentTypeError, ShapeError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import unwrap
+from graftax.core.user_functions import check_takes
 from graftax.core.wrapping import function_name
 from graftax.transforms.function_argument import check_functions
 from graftax.transforms.gradients.directions import direction
@@ -58,6 +59,7 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any])
         )
     arrays, transforms = registry.current().arrays, registry.current().gradients
     primals, tangents = list(primals), list(tangents)
+    check_takes("jvp", "fn", fn, ["primal"] * len(primals), "graftax.jvp(fn, (x, y), (dx, dy)): fn gets the primals")
     leaves = tree.flatten(primals)
     check_once(f"jvp of {function_name(fn)}", leaves)
     values = [arrays.asarray(unwrap(leaf)) for leaf in leaves]

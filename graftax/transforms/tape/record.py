@@ -130,16 +130,23 @@ class Record:
 
     def record(self, call: Callable[..., Sequence[Any]], inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
         """Keep an operation whose outputs may have gradients."""
-        taken = [self.slot(value) for value in inputs]
-        # an output that is an input stays what it was
-        made = tuple(
-            self._new_slot(value) if differentiable(value) and self.slot(value) is None else NOT_A_SLOT
-            for value in outputs
-        )
-        if any(slot != NOT_A_SLOT for slot in made):
-            constants = tuple(value for value, slot in zip(inputs, taken, strict=True) if slot is None)
-            slots = tuple(NOT_A_SLOT if slot is None else slot for slot in taken)
-            self._steps.append(_Recorded(Step(call, slots, made), constants))
+        slots, made = self._slots, []
+        for value in outputs:
+            # an output that is an input stays what it was
+            is_new = differentiable(value) and self.slot(value) is None
+            made.append(value if is_new else None)
+        if all(value is None for value in made):
+            return
+        taken, constants = [], []
+        for value in inputs:  # `slot` of each, without a call: this runs at each operation
+            entry = slots.get(id(value))
+            if entry is not None and entry[1]() is value:
+                taken.append(entry[0])
+            else:
+                taken.append(NOT_A_SLOT)
+                constants.append(value)
+        given = tuple([NOT_A_SLOT if value is None else self._new_slot(value) for value in made])
+        self._steps.append(_Recorded(Step(call, tuple(taken), given), tuple(constants)))
 
     # --- replaying --------------------------------------------------------------------------------------------------
 
@@ -170,7 +177,8 @@ class Record:
                 inner.update(slot for slot in steps[i].outputs if slot in connected)
                 reached.update(slot for slot in steps[i].outputs if slot != NOT_A_SLOT)
         given = set(connected) - inner
-        slots, indices = needed(given)
+        if not given.isdisjoint(maker):  # else the way back ends at them already
+            slots, indices = needed(given)
         roots = [slot for slot in sorted(slots) if slot in self._roots and slot not in given and slot not in maker]
         constants = [self._roots[slot] for slot in roots]
         constants += [value for i in indices for value in recorded[i].constants]

@@ -105,18 +105,15 @@ class Replay:
         names: dict[int, int] = {NOT_A_SLOT: NOT_A_SLOT}
 
         def renamed(slots: Iterable[int]) -> tuple[int, ...]:
-            return tuple(names.setdefault(slot, len(names)) for slot in slots)
+            return tuple([names.setdefault(slot, len(names)) for slot in slots])
 
-        calls = [getattr(step.call, "key", None) for step in self._steps]
-        if any(key is None for key in calls):
-            return None
-        return (
-            renamed(self._roots),
-            renamed(self.connected),
-            renamed(slot for slot in self.connected if slot in self.inner),
-            tuple((key, renamed(s.inputs), renamed(s.outputs)) for key, s in zip(calls, self._steps, strict=True)),
-            renamed(self._targets),
-        )
+        first = renamed(self._roots), renamed(self.connected), renamed(s for s in self.connected if s in self.inner)
+        steps = []
+        for call, inputs, outputs in self._steps:
+            if (key := getattr(call, "key", None)) is None:
+                return None
+            steps.append((key, renamed(inputs), renamed(outputs)))
+        return *first, tuple(steps), renamed(self._targets)
 
 
 def _run_step(call: Callable[..., Sequence[Any]], inputs: list[Any]) -> Sequence[Any]:
@@ -193,7 +190,7 @@ class _Compiler:
         self.remembered = remembered
         self.kept = kept
         self.sights: OrderedDict[int, int] = OrderedDict()
-        self.compiled: OrderedDict[Hashable, Callable[..., Any]] = OrderedDict()
+        self.compiled: OrderedDict[int, tuple[Hashable, Callable[..., Any]]] = OrderedDict()
         self._lock = threading.Lock()
 
     def find(self, key: tuple[Hashable, ...], function: Callable[..., Any]) -> Callable[..., Any] | None:
@@ -205,17 +202,19 @@ class _Compiler:
         except TypeError:  # a parameter that cannot be hashed
             return None
         with self._lock:
-            found = self.compiled.get(key)
+            known = self.compiled.get(sight)  # by the hash, which takes long and would be computed once more
+            found = known[1] if known is not None and known[0] == key else None
             if found is None:
                 self.sights[sight] = self.sights.pop(sight, 0) + 1
                 if len(self.sights) > self.remembered:
                     self.sights.popitem(last=False)
                 if self.sights[sight] < self.at:
                     return None
-                found = self.compiled[key] = compiled_if_possible(function)
+                found = compiled_if_possible(function)
+                self.compiled[sight] = key, found
                 if len(self.compiled) > self.kept:
                     self.compiled.popitem(last=False)
-            self.compiled.move_to_end(key)
+            self.compiled.move_to_end(sight)
             return found
 
 

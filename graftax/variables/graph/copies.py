@@ -64,6 +64,10 @@ class Copied(Branch):
         and could make them now, has this method; else checkpoints and copies would lack them.
         """
 
+    def _gx_lacks_state(self) -> bool:
+        """Return True if `_gx_ensure_state` would make something now."""
+        return False
+
     def _gx_ensure_slot(self, name: str, variable: Variable) -> Variable | None:
         """Return the slot of that name for a Variable, made if need be; None if this Module keeps no such slot."""
         return None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import Any, Self
 
@@ -72,7 +72,8 @@ class _Row:
 
     Args:
         kind: The name of the class.
-        arguments: What its constructor was given, as text.
+        arguments: What its constructor was given, as text, without its name.
+        name: What the user named it; empty if nothing. It is never cut.
         told: What is said of it beside its weights.
         weights: Those that it holds itself, as text.
         below: The lines below it.
@@ -81,32 +82,40 @@ class _Row:
 
     kind: str
     arguments: tuple[str, ...] = ()
+    name: str = ""
     told: tuple[str, ...] = ()
     weights: tuple[str, ...] = ()
     below: tuple[str, ...] = ()
     same: str = ""
 
-    def line(self, start: str, times: int, between: str, end: str = "") -> str:
-        """Return its own line: arguments and weights are left out where there is no room for them."""
+    def lines(self, start: str, times: int, between: str, end: str = "") -> list[str]:
+        """Return its own line, where arguments and weights are left out for want of room; its name may have another."""
         if self.same:
-            return f"{start}{self.kind}, the same as {self.same}"
+            return [f"{start}{self.kind}, the same as {self.same}"]
         told = [f"{one} each" if times > 1 and one.endswith("parameters") else one for one in self.told]
-        line = ""
-        for most in (_ARGUMENTS, _ARGUMENTS // 2, 0):
-            line = between.join([f"{start}{self._call(most)}{end}", *told])
-            first = f"{between}{self.weights[0]}, … 9 more" if self.weights else ""
+        first = f"{between}{self.weights[0]}, … 9 more" if self.weights else ""
+        inline = [(most, self.name) for most in (_ARGUMENTS, _ARGUMENTS // 2) if self.name]
+        line, name = "", ""
+        for most, name in [*inline, (_ARGUMENTS, ""), (_ARGUMENTS // 2, ""), (0, "")]:
+            line = between.join([f"{start}{self._call(most, name)}{end}", *told])
             if len(line) + len(first) + 1 <= _COLUMNS:
                 break
+        indent = " " * (len(start) - len(start.lstrip()) + 4)
+        return [self._with_weights(line, between), *([] if name == self.name else [f"{indent}name={self.name!r}"])]
+
+    def _with_weights(self, line: str, between: str) -> str:
         shown = _listed(self.weights, _COLUMNS - len(line) - len(between) - 1)
         return f"{line}{between}{shown}" if shown else line
 
-    def _call(self, most: int) -> str:
-        """Return ``Dense(3, activation='relu')``, with arguments of so many characters at most."""
+    def _call(self, most: int, name: str) -> str:
+        """Return ``Dense(3, activation='relu')``, with arguments of so many characters at most, and the whole name."""
         kept = list(self.arguments)
         while len(", ".join(kept)) > most:
             kept.pop()
-        if kept and len(kept) < len(self.arguments):
+        if len(kept) < len(self.arguments) and (kept or name):
             kept.append("…")
+        if name:
+            kept.append(f"name={name!r}")
         return f"{self.kind}({', '.join(kept)})" if kept else self.kind
 
 
@@ -127,8 +136,8 @@ class _Tree:
 
     def lines(self, name: str) -> list[str]:
         """Return the line of the root, and those below it."""
-        row = self._of(self._root, "", 1)
-        return [row.line("<", 1, ", ", f" {name}") + ">", *row.below]
+        row = replace(self._of(self._root, "", 1), name="")  # it stands behind the class
+        return [f"{row.lines('<', 1, ', ', f' {name}')[0]}>", *row.below]
 
     def _of(self, node: Branch, path: str, level: int) -> _Row:
         known = self._paths.setdefault(id(node), path)
@@ -140,7 +149,8 @@ class _Tree:
         if kind not in self._defaults:
             self._defaults[kind] = _defaults(kind)
         arguments = tuple(_arguments(node, self._defaults[kind]))
-        return _Row(kind.__name__, arguments, tuple(_told(node, bool(below))), tuple(weights), tuple(lines))
+        name, told = getattr(node, "_gx_name", None) or "", tuple(_told(node, bool(below)))
+        return _Row(kind.__name__, arguments, name, told, tuple(weights), tuple(lines))
 
     def _below(self, below: list[tuple[str, Branch]], path: str, level: int) -> list[str]:
         """Return the lines of some Modules with what is below them; neighbours that are alike have one in common."""
@@ -158,7 +168,7 @@ class _Tree:
         for first, last, count, row in groups:
             label = first if count == 1 else f"{first} to {last.rpartition('/')[2]}  {count} ×"
             start = f"{'  ' * level}{label}{'  ' if count == 1 else ' '}"
-            lines += [row.line(start, count, "  "), *row.below]
+            lines += [*row.lines(start, count, "  "), *row.below]
         return lines
 
 
@@ -226,8 +236,8 @@ def _arguments(node: Node, defaults: dict[str, Any]) -> list[str]:
             break
         given.append(text)
     for name, value in made.kwargs.items():
-        default = defaults.get(name, _MISSING if name == "name" else value)
-        if (text := _short(value)) is not None and not (type(value) is type(default) and value == default):
+        default, text = defaults.get(name, value), _short(value)
+        if name != "name" and text is not None and not (type(value) is type(default) and value == default):
             given.append(f"{name}={text}")
     return given
 

@@ -20,6 +20,7 @@ from graftax.core.scopes import ScopeStack, register_ambient
 from graftax.core.typedefs import Array
 from graftax.core.undefined import undefined
 from graftax.variables.graph.node import Branch, Node
+from graftax.variables.state.assigned import Assigned
 from graftax.variables.state.donation import Donation, Placed, arrived, at_rest, donation_at, lock
 from graftax.variables.state.home import Home, HomesMoved
 from graftax.variables.state.memo import Memo, computations
@@ -113,7 +114,7 @@ frames: ScopeStack[Frame] = ScopeStack("state")
 
 autocast: ScopeStack[str | None] = ScopeStack("autocast")
 """The dtype in which weights are read, inside layers that compute in another one than they store."""
-register_ambient(lambda: autocast.top)
+register_ambient(lambda: autocast.top, autocast.read)
 
 
 stand_ins: ScopeStack[Callable[[Node], Storage | None]] = ScopeStack("values in place of expressions")
@@ -185,6 +186,7 @@ class Storage:
         if frame is None:
             if self.home is not None:
                 value = self.backend.meshes.place(value, self.home.stored)
+                Assigned.note(self)
             with lock:
                 buffers, index = self.place
                 if type(buffers) is list and type(buffers[index]) is not Donation:
@@ -212,6 +214,7 @@ class Storage:
             self.check(after)
             if self.home is not None:
                 after = self.backend.meshes.place(after, self.home.stored)
+                Assigned.note(self)
             if exchange((self,), (before,), (after,)):
                 return
         with at_rest((self,)):

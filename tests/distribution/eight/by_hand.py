@@ -36,19 +36,29 @@ def matmul(x: Any, kernel: Any) -> Any:
     return (x.reshape(-1, x.shape[-1]) @ kernel).reshape(*x.shape[:-1], -1)
 
 
-def logits(p: Any, x: Any, gathered: Any) -> Any:
+def block(h: Any, kept: dict[str, Any], gathered: Any) -> Any:
+    w = {name: gathered(name, value) for name, value in kept.items()}
+    n = norm(h, w["norm1"])
+    q, k, v = (
+        matmul(n, w[name]).reshape(ROWS, LENGTH, HEADS, SIZE // HEADS).swapaxes(1, 2)
+        for name in ("query", "key", "value")
+    )
+    mask = jnp.tril(jnp.ones((LENGTH, LENGTH), bool))
+    scores = jnp.where(mask, q @ k.swapaxes(-1, -2) * (SIZE // HEADS) ** -0.5, -1e30)
+    h = h + matmul((jax.nn.softmax(scores) @ v).swapaxes(1, 2).reshape(ROWS, LENGTH, SIZE), w["output"])
+    return h + matmul(jax.nn.gelu(matmul(norm(h, w["norm2"]), w["up"])), w["down"])
+
+
+def logits(p: Any, x: Any, gathered: Any, stacked: Any = None) -> Any:
+    """Return the logits; with ``stacked``, which joins weights of all blocks, the blocks are one, in a loop."""
     h = jnp.take(gathered("embed", p["embed"]), x, axis=0)
-    for i in range(BLOCKS):
-        w = {name: gathered(name, value) for name, value in p[f"block{i}"].items()}
-        n = norm(h, w["norm1"])
-        q, k, v = (
-            matmul(n, w[name]).reshape(ROWS, LENGTH, HEADS, SIZE // HEADS).swapaxes(1, 2)
-            for name in ("query", "key", "value")
-        )
-        mask = jnp.tril(jnp.ones((LENGTH, LENGTH), bool))
-        scores = jnp.where(mask, q @ k.swapaxes(-1, -2) * (SIZE // HEADS) ** -0.5, -1e30)
-        h = h + matmul((jax.nn.softmax(scores) @ v).swapaxes(1, 2).reshape(ROWS, LENGTH, SIZE), w["output"])
-        h = h + matmul(jax.nn.gelu(matmul(norm(h, w["norm2"]), w["up"])), w["down"])
+    blocks = [p[f"block{i}"] for i in range(BLOCKS)]
+    if stacked is None:
+        for kept in blocks:
+            h = block(h, kept, gathered)
+    else:
+        rows = {name: stacked(name, [kept[name] for kept in blocks]) for name in blocks[0]}
+        h, _ = jax.lax.scan(jax.checkpoint(lambda h, kept: (block(h, kept, gathered), None)), h, rows)
     return matmul(h, gathered("head", p["head"]))
 
 
@@ -63,8 +73,8 @@ def axes(kind: str, name: str, shape: tuple[int, ...]) -> P:
     return P(*found)
 
 
-def compiled_step(kind: str) -> Any:
-    """Compile a step of Adam, the weights gathered where they are used."""
+def compiled_step(kind: str, looped: bool = False) -> Any:
+    """Compile a step of Adam, the weights gathered where they are used; ``looped`` says that the blocks are a scan."""
     sizes = (4, 2) if kind in ("tensor", "both") else (8,)
     mesh = jax.make_mesh(sizes, ("data", "model")[: len(sizes)], axis_types=(AxisType.Auto,) * len(sizes))
 
@@ -80,8 +90,13 @@ def compiled_step(kind: str) -> Any:
     def gathered(name: str, value: Any) -> Any:
         return jax.lax.with_sharding_constraint(value, NamedSharding(mesh, axes(computed, name, value.shape)))
 
+    def stacked(name: str, values: Any) -> Any:
+        return jax.lax.with_sharding_constraint(
+            jnp.stack(values), NamedSharding(mesh, P(None, *axes(kind, name, values[0].shape)))
+        )
+
     def loss(p: Any, x: Any, y: Any) -> Any:
-        found = jax.nn.log_softmax(logits(p, x, gathered))
+        found = jax.nn.log_softmax(logits(p, x, gathered, stacked if looped else None))
         return -jnp.mean(jnp.take_along_axis(found, y[..., None], -1))
 
     def step(p: Any, m: Any, v: Any, x: Any, y: Any) -> Any:

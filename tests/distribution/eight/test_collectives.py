@@ -2,10 +2,12 @@
 
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
 import graftax as gx
+from benchmarks import large_mesh
 from graftax import distribution as gd
 from graftax.backend.jax.lowering import collectives_in
 from tests.distribution.eight.by_hand import BLOCKS, HEADS, INNER, LENGTH, ROWS, SIZE, VOCABULARY, compiled_step
@@ -31,10 +33,10 @@ class Block(gx.Layer):
 class Transformer(gx.Model):
     """The model of the reference."""
 
-    def __init__(self) -> None:
+    def __init__(self, looped: bool = False) -> None:
         super().__init__()
         self.embed = gx.layers.Embedding(VOCABULARY, SIZE)
-        self.blocks = [Block() for _ in range(BLOCKS)]
+        self.blocks = [gx.stack(Block(), BLOCKS, remat=True)] if looped else [Block() for _ in range(BLOCKS)]
         self.head = gx.layers.Dense(VOCABULARY, use_bias=False)
 
     def call(self, x: Any) -> Any:
@@ -53,11 +55,11 @@ KINDS = {
 }
 
 
-def lowered_step(distribution: gd.Distribution) -> Any:
+def lowered_step(distribution: gd.Distribution, looped: bool = False) -> Any:
     """Lower a step of Adam."""
     gx.set_random_seed(0)
     with distribution.scope():
-        model = Transformer()
+        model = Transformer(looped)
     optimizer = gx.optimizers.Adam(1e-3)
     loss = gx.losses.SparseCategoricalCrossentropy(from_logits=True)
 
@@ -70,13 +72,14 @@ def lowered_step(distribution: gd.Distribution) -> Any:
     return step.lower(*distribution.shard((x, x)))
 
 
+@pytest.mark.parametrize("looped", [False, True], ids=["in a row", "in a loop"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_f8_a_step_needs_what_one_written_by_hand_does(kind: str) -> None:
-    mine, by_hand = lowered_step(KINDS[kind]()), compiled_step(kind)
+def test_f8_a_step_needs_what_one_written_by_hand_does(kind: str, looped: bool) -> None:
+    mine, by_hand = lowered_step(KINDS[kind](), looped), compiled_step(kind, looped)
     wanted: dict[str, tuple[int, int]] = {}
-    for name, size in collectives_in(by_hand.as_text()):
+    for name, size, runs in collectives_in(by_hand.as_text()):
         count, total = wanted.get(name, (0, 0))
-        wanted[name] = count + 1, total + size
+        wanted[name] = count + runs, total + runs * size
     assert set(mine.collectives) == set(wanted)
     for name, (count, size) in wanted.items():
         assert abs(mine.collectives[name].count - count) <= 2
@@ -109,8 +112,10 @@ def test_a_stack_gathers_the_weights_of_one_layer_at_a_time(kind: str) -> None:
     wanted = float(gx.ops.mean(model(x)[..., 0] ** 3))  # eager: one layer after another
     looped = step.lower(distribution.shard(x)).collectives
     assert set(looped) <= {"all-gather", "all-reduce"}  # nothing changes its place
+    gathers, share = looped["all-gather"], 2 if kind == "both" else 1
+    assert gathers.count == 6 * gathers.written  # of one layer forward, and again backward
     weights = sum(v.size * 4 for v in model.trainable_variables)
-    assert looped["all-gather"].bytes < weights / 2  # of one layer forward, and again backward
+    assert gathers.bytes == pytest.approx(2 * weights / share, rel=0.02)
     np.testing.assert_allclose(step(distribution.shard(x)), wanted, rtol=1e-5)
 
 
@@ -118,3 +123,19 @@ STACKED = {
     "sharded": lambda: gd.FullyShardedDataParallel(gd.mesh(data=8), min_size=16),
     "both": lambda: gd.FullyShardedDataParallel(gd.mesh(data=4, model=2), gd.tensor_parallel(), min_size=16),
 }
+
+
+@pytest.mark.parametrize("layout", ["tensor, data=32, model=8", "fully sharded, data=256"])
+def test_the_table_of_a_large_transformer_is_what_arithmetic_says(layout: str) -> None:
+    sizes = large_mesh.Sizes(blocks=3, width=256, inner=512, heads=8, vocabulary=512, length=16, rows=16)
+    count, lowered = large_mesh.lowered_step(sizes, large_mesh.LAYOUTS[layout](jax.devices()))
+    kernels, ends = 3 * (4 * 256 * 256 + 2 * 256 * 512), 2 * 512 * 256
+    assert count == kernels + ends + 7 * 256  # and the scales of norms
+    assert lowered.memory.arguments == pytest.approx(12 * count / 8, rel=0.03)
+    found = lowered.collectives
+    if layout.startswith("tensor"):
+        assert set(found) == {"all-reduce"}
+        return
+    assert found["all-gather"].count == 2 * 3 * 6 + 2  # each kernel of a block forward and backward; the ends once
+    assert found["all-gather"].bytes == 4 * (2 * kernels + ends)
+    assert found["all-reduce"].bytes == pytest.approx(4 * count, rel=0.001)  # gradients; the norm, the loss

@@ -26,7 +26,7 @@ def trained(d: Any) -> gx.Model:
 
 
 @pytest.mark.parametrize("kind", ["sharded", "both"])
-def test_values_are_whole_and_the_numbers_those_of_one_device(kind: str, tmp_path: Path) -> None:  # EX24
+def test_ex24_values_are_whole_and_the_numbers_those_of_one_device(kind: str, tmp_path: Path) -> None:
     found, wanted = trained(KINDS[kind]()), trained(one())
     placed = found.layers[0].kernel.value.sharding
     assert not placed.is_fully_replicated

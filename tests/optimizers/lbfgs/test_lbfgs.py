@@ -332,3 +332,14 @@ def test_wrong_arguments(wrong):
 
 def test_repr():
     assert repr(LBFGS(history_size=5)) == "LBFGS(history_size=5)"
+
+
+@pytest.mark.parametrize("run", [lambda f: f, gx.jit], ids=["eager", "jit"])
+def test_a_constraint_is_refused_before_anything_moves(run):
+    free, bound = gx.Variable([1.0, 2.0]), gx.Variable([1.0, 2.0], constraint="non_neg", name="bound")
+    optimizer = LBFGS()
+    step = run(lambda: optimizer.minimize(lambda: ops.sum((free + bound + 3.0) ** 2), [free, bound]))
+    with pytest.raises(ArgumentError, match="LBFGS got the variable 'bound' with NonNeg"):
+        step()
+    assert free.numpy().tolist() == bound.numpy().tolist() == [1.0, 2.0]
+    assert not list(optimizer.slots())

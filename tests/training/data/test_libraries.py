@@ -163,3 +163,7 @@ def test_grain():
     other = make_source(rows.to_iter_dataset().batch(2), None, None, None, True, None)
     other.set_state(source.get_state(1))
     assert [batch[0][:, 0].tolist() for batch in other.epoch(0, 1)] == [[2, 3], [4]]
+    for forever in (rows.repeat().batch(2), rows.batch(2).repeat()):
+        assert len(losses(line(), forever, epochs=2, steps_per_epoch=4)) == 2
+        with pytest.raises(DataError, match="begins again for ever"):
+            line().fit(forever, verbose=0)

@@ -1,12 +1,13 @@
 """Data sets by index, stored arrays, columns by name, and loaders that change their mind."""
 
+import itertools
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import graftax as gx
-from graftax.core.errors import ArgumentError, DataError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, DataError
 from graftax.training.sources.choosing import make_source
 from graftax.training.sources.indexed_source import IndexedSource
 from graftax.training.sources.stored_rows import StoredRows
@@ -297,3 +298,27 @@ def test_streams_of_tensors_as_those_of_tf_data(knows):
     assert len(line().fit(pairs, validation_data=pairs, epochs=2, verbose=0).history["val_loss"]) == 2
     assert losses(line(), Stream(lambda x, y: {"x": x, "label": y}, knows), y="label") == [6]
     assert line().predict(Stream(lambda x, y: x, knows), verbose=0).shape == (5, 1)
+
+
+def test_names_of_columns_that_are_none():
+    with pytest.raises(ArgumentTypeError, match=r"columns got 0(.|\n)*y=\"label\""):
+        gx.data.columns([], 0, 1)
+
+
+def test_batches_that_never_end_need_a_number_of_steps():
+    forever = itertools.cycle([(X, Y)])
+    assert len(losses(line(), forever, epochs=2, steps_per_epoch=3)) == 2
+    for data in (forever, gx.data.columns(itertools.cycle([{"x": X}]))):
+        with pytest.raises(DataError, match=r"cycle that begins again for ever(.|\n)*steps_per_epoch"):
+            line().fit(data, verbose=0)
+
+
+def test_a_sample_where_a_batch_should_be_is_named():
+    with pytest.raises(DataError, match=r"y of a batch is a single number(.|\n)*batch 1 of epoch 1"):
+        line().fit([(X, Y), (X[0], Y[0, 0])], verbose=0)
+
+
+def test_objects_that_are_rows_are_no_texts():
+    rows = np.array([[1.0], [1.0, 2.0]], dtype=object)
+    with pytest.raises(DataError, match=r"x is an array of objects, whose rows have lengths of their own(.|\n)*bucket"):
+        line().fit(rows, Y[:2], verbose=0)

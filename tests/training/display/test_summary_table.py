@@ -6,6 +6,7 @@ import pytest
 import graftax as gx
 from graftax import layers
 from graftax.core.errors import ArgumentError, ArgumentTypeError
+from graftax.training.display.html_table import html_of
 from graftax.training.display.summary_table import Summary, bytes_of
 
 
@@ -146,3 +147,15 @@ def test_predict_on_batch():
     found = model.predict_on_batch(x)
     assert isinstance(found, np.ndarray)
     np.testing.assert_array_equal(found, model.predict(x, verbose=0))
+
+
+def test_given_names_stand_beside_the_class_where_there_is_room_else_below():
+    model = gx.Sequential([layers.Dense(4, name="first"), layers.Dense(2)])
+    model.build((None, 3))
+    assert "layers/0 (Dense 'first')  (None, 4)             16" in str(Summary(model))
+    assert "Dense &#x27;first&#x27;" in html_of(Summary(model))
+    model = gx.Sequential([layers.Dense(4, name="what_the_first_camera_shows_in_the_morning_and_in_the_evening")])
+    model.build((None, 3))
+    lines = str(Summary(model)).splitlines()
+    assert lines[3].startswith("layers/0 (Dense)")
+    assert lines[4] == "    name='what_the_first_camera_shows_in_the_morning_and_in_the_evening'"

@@ -119,9 +119,9 @@ def test_fn8_lists_are_structures_and_arguments_those_of_the_function():
     f = jit(lambda x, y=1.0: ops.asarray(x[0]) * y)
     assert (float(f([1.0, 2.0])), float(f([3.0, 4.0])), f.trace_count) == (1.0, 3.0, 1)
     assert float(f(np.float32([1, 2]), 2.0)) == 2.0
-    with pytest.raises(TypeError, match="missing 1 required positional argument: 'x'"):
+    with pytest.raises(TypeError, match=r"got no x"):
         f()
-    with pytest.raises(TypeError, match="unexpected keyword argument 'z'"):
+    with pytest.raises(TypeError, match="got z=2.0"):
         f(1.0, z=2.0)
 
 

@@ -3,12 +3,14 @@
 import copy
 import inspect
 import pickle
+from itertools import product
 
 import numpy as np
 import pytest
 
 import graftax as gx
 from graftax import layers
+from tests.conformance.lanes import crossed
 from tests.layers.foreign_modules import Foreign, identity
 
 SETTINGS = {
@@ -107,11 +109,12 @@ def streams(thing):
     return [v.numpy().tolist() for top in tops for v in top.variables if v.role == "seed"]
 
 
-@pytest.mark.parametrize("how", COPIES)
-@pytest.mark.parametrize("holder", HOLDERS)
-@pytest.mark.parametrize("kind", list(every_layer()), ids=lambda kind: kind.__name__)
-def test_layers_that_were_never_used_can_be_copied(kind, holder, how):
-    thing = HOLDERS[holder](made(kind))
+KINDS = {kind.__name__: kind for kind in every_layer()}
+
+
+@pytest.mark.parametrize(("name", "holder", "how"), crossed([*KINDS], [*product(HOLDERS, COPIES)]))
+def test_layers_that_were_never_used_can_be_copied(name, holder, how):
+    thing = HOLDERS[holder](made(KINDS[name]))
     assert streams(COPIES[how](thing)) == streams(thing)
 
 

@@ -40,6 +40,14 @@ CASES: dict[str, list[Case]] = {
         case(np.array([[1, 1]], "int32"), LOGITS[:1, :2]),
         case(LABELS[:2], LOGITS[:2], np.array([0, 1], "int32"), np.array([0, 0], "int32")),
     ],
+    "ctc_decode": [
+        case(LOGITS, LENGTHS[1]),
+        case(LOGITS, blank=2),
+        case(LOGITS, LENGTHS[1], beam_width=40, top_paths=3),
+        case(LOGITS, blank=2, beam_width=31),
+        case(LOGITS[:, :1], beam_width=9, top_paths=6),
+        case(LOGITS, np.array([0, 1, 4], "int32"), beam_width=40, top_paths=2),
+    ],
 }
 
 
@@ -57,6 +65,27 @@ def _ctc(labels: Any, logits: Any, label_lengths: Any = None, logit_lengths: Any
                 total += math.prod(shares[k, c] for k, c in enumerate(path))
         found.append(-math.log(total) if total else math.inf)
     return np.array(found, logits.dtype)
+
+
+def _ctc_decode(
+    logits: Any, logit_lengths: Any = None, blank: int = 0, beam_width: int | None = None, top_paths: int = 1
+) -> Any:
+    """Read every path; the best one counts alone, or the probabilities of all that read alike are added up."""
+    rows, most = logits.shape[:2]
+    labels, counts = np.full((rows, top_paths, most), -1, "int32"), np.zeros((rows, top_paths), "int32")
+    found = np.full((rows, top_paths), -math.inf, logits.dtype)
+    for i, row in enumerate(logits.astype("float64")):
+        steps = most if logit_lengths is None else logit_lengths[i]
+        shares = np.exp(row) / np.exp(row).sum(-1, keepdims=True)
+        totals: dict[tuple[int, ...], float] = {}
+        for path in itertools.product(range(row.shape[1]), repeat=steps):
+            read = tuple(c for k, c in enumerate(path) if c != blank and (k == 0 or c != path[k - 1]))
+            share = math.prod(shares[k, c] for k, c in enumerate(path))
+            totals[read] = max(totals.get(read, 0), share) if beam_width is None else totals.get(read, 0) + share
+        likeliest = sorted(totals.items(), key=lambda item: -item[1])[:top_paths]
+        for place, (read, total) in enumerate(likeliest):
+            labels[i, place, : len(read)], counts[i, place], found[i, place] = read, len(read), math.log(total)
+    return labels, counts, found
 
 
 def _pooled(x: Any, window: Any, strides: Any = None, padding: str = "valid") -> Any:
@@ -151,13 +180,14 @@ REFERENCES: dict[str, Callable[..., Any]] = {
     "space_to_depth": _space_to_depth,
     "depth_to_space": _depth_to_space,
     "ctc_loss": _ctc,
+    "ctc_decode": _ctc_decode,
 }
 DIFFERENTIABLE = (
     "normalize layer_normalization rms_normalization batch_normalization average_pool adaptive_average_pool "
     "adaptive_max_pool depthwise_conv separable_conv space_to_depth depth_to_space ctc_loss"
 )
-NOT_DIFFERENTIABLE = ""
+NOT_DIFFERENTIABLE = "ctc_decode"
 KINDS = {
     "biuhc": "normalize average_pool adaptive_average_pool depthwise_conv separable_conv space_to_depth depth_to_space",
-    "biuh": "layer_normalization rms_normalization batch_normalization adaptive_max_pool ctc_loss",
+    "biuh": "layer_normalization rms_normalization batch_normalization adaptive_max_pool ctc_loss ctc_decode",
 }

@@ -1,0 +1,220 @@
+"""One record of an index at a time: an array, a node or a slot, from what msgpack gave to what is checked.
+
+What records say of each other as a whole (no two arrays share bytes, names are unique, roots lead to slots) is checked
+in `graftax.checkpoint.decode`.
+"""
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any, NoReturn
+
+from graftax.checkpoint import values
+from graftax.checkpoint.boxes import check_tiling
+from graftax.checkpoint.chunk_tables import ChunkTable, TabledChunks
+from graftax.checkpoint.dtypes import DTYPES
+from graftax.checkpoint.index import Chunk, Edge, FileRecord, Kind, NodeRecord, SlotRecord, TensorRecord
+from graftax.core.errors import CorruptMetadata, LimitExceeded
+from graftax.core.typedefs import Shape
+
+MAX_RANK = 32
+MAX_DIMENSION = 1 << 63
+MAX_EDGE = 4096
+_KINDS = tuple(Kind)
+
+
+def corrupt(what: str, why: str) -> NoReturn:
+    """Raise CorruptMetadata."""
+    raise CorruptMetadata(f"{what} in the index", why, "use another checkpoint; this one was damaged or forged")
+
+
+class ArrayDecoder:
+    """From what msgpack gave of arrays to their records.
+
+    Args:
+        files: The data files.
+        block: Bytes of a block that has a checksum.
+        tables: Where their chunks are, if they are not in the index.
+    """
+
+    def __init__(self, files: Sequence[FileRecord], block: int, tables: Sequence[ChunkTable]) -> None:
+        self._files = files
+        self._block = block
+        self._tables = tables
+        self._known: dict[Shape, Shape] = {}  # shapes already checked, since most arrays look like others
+
+    def record(self, raw: object, number: int) -> TensorRecord:
+        """Return the checked record of an array.
+
+        Args:
+            raw: What msgpack gave.
+            number: Its number in the index.
+
+        Raises:
+            CorruptMetadata: something in it is wrong.
+            LimitExceeded: it has more axes than any array.
+        """
+        if type(raw) is not list or len(raw) != 6:
+            corrupt("an array record", "it is [dtype, shape, layout, chunks, sharding, name]")
+        dtype, shape, layout, chunks, sharding, name = raw
+        if type(name) is not str or type(dtype) is not str or (chunks is not None) is bool(self._tables):
+            corrupt("an array record", "its dtype and name are text, its chunks an array or in tables")
+        kind = DTYPES.get(dtype)
+        if kind is None or layout != kind.layout:
+            corrupt(f"array {name!r:.200} of dtype {dtype!r:.40}, layout {layout!r:.40}", "there is no such pair")
+        shape = _shape(shape, name, self._known)
+        if sharding is not None:
+            values.check(sharding, "sharding")
+        if self._tables:
+            rows = TabledChunks(self._tables, self._files, number, self._block)
+            rows.record = TensorRecord(dtype, shape, layout, rows, sharding, name)
+            return rows.record
+        if type(chunks) is not list:
+            corrupt(f"array {name!r:.200}", "its chunks are an array")
+        checked = tuple(
+            [_chunk(chunk, name, shape, kind.bits, self._files, self._block, self._known) for chunk in chunks]
+        )
+        if len(checked) != 1 or checked[0].extent is not shape or any(checked[0].start):
+            check_tiling(name, shape, [(chunk.start, chunk.extent) for chunk in checked])
+        return TensorRecord(dtype, shape, layout, checked, sharding, name)
+
+
+def _shape(raw: object, what: str, known: dict[Shape, Shape]) -> Shape:
+    """Return the checked shape; ``known`` holds those already checked, since most arrays look like others."""
+    if type(raw) is not list:
+        corrupt(f"array {what!r:.200}", "a shape is an array of sizes")
+    shape = tuple(raw)
+    try:
+        return known[shape]
+    except (KeyError, TypeError):
+        pass
+    if not all(type(n) is int and 0 <= n < MAX_DIMENSION for n in shape):
+        corrupt(f"array {what!r:.200}", "a shape is an array of sizes below 2**63")
+    if len(shape) > MAX_RANK:
+        raise LimitExceeded(f"array {what!r:.200} of rank {len(shape)}", f"the highest rank is {MAX_RANK}")
+    return known.setdefault(shape, shape)
+
+
+def _chunk(
+    raw: object,
+    name: str,
+    shape: Shape,
+    bits: int,
+    files: Sequence[FileRecord],
+    block: int,
+    known: dict[Shape, Shape],
+) -> Chunk:
+    if type(raw) is not list or len(raw) != 6:
+        corrupt(f"a chunk of {name!r:.200}", "it is [file, offset, nbytes, start, extent, sums]")
+    file, offset, nbytes, start, extent, sums = raw
+    if not type(file) is type(offset) is type(nbytes) is int or type(sums) is not bytes or not 0 <= file < len(files):
+        corrupt(f"a chunk of {name!r:.200}", "it names a file that does not exist, or has no place in it")
+    _, size, begin, _, _ = files[file]
+    if not (begin <= offset and nbytes >= 0 and offset + nbytes <= size):
+        corrupt(f"a chunk of {name!r:.200}", f"it leaves the data of {files[file].name}")
+    start, extent = _shape(start, name, known), _shape(extent, name, known)
+    if len(start) != len(shape) or len(extent) != len(shape) or nbytes != -(-prod(extent) * bits // 8):
+        corrupt(f"a chunk of {name!r:.200}", f"{nbytes} bytes do not hold shape {extent}")
+    if len(sums) != 8 * -(-nbytes // block):
+        corrupt(f"a chunk of {name!r:.200}", "it has not one checksum per block")
+    return Chunk(file, offset, nbytes, start, extent, sums)
+
+
+def node_record(raw: object, count: int, tensors: Sequence[TensorRecord]) -> NodeRecord:
+    """Return the checked record of a node.
+
+    Args:
+        raw: What msgpack gave.
+        count: How many nodes there are.
+        tensors: The arrays.
+
+    Raises:
+        CorruptMetadata: something in it is wrong.
+        LimitExceeded: an edge has a longer name than any attribute.
+    """
+    if type(raw) is not list or len(raw) != 4:
+        corrupt("a node", "it is [kind, type, edges, payload]")
+    number, name, edges, payload = raw
+    if type(number) is not int or not 0 <= number < len(_KINDS) or type(name) is not str or type(edges) is not list:
+        corrupt("a node", "its kind is 0 to 7, its type text, its edges an array")
+    kind = _KINDS[number]
+    payload = _payload(kind, payload, tensors)
+    if not edges:
+        return NodeRecord(kind, name, (), payload)
+    if kind.is_leaf:
+        corrupt("a node", f"a {kind.name.lower()} has no children")
+    checked = tuple([_edge(edge, kind, count) for edge in edges])
+    if len({edge for edge, _ in checked}) != len(checked):
+        corrupt("a node with two edges of one name", "they are unique")
+    return NodeRecord(kind, name, checked, payload)
+
+
+def _payload(kind: Kind, payload: object, tensors: Sequence[TensorRecord]) -> Any:
+    if kind is Kind.VARIABLE and type(payload) is list and len(payload) == 4:
+        tensor, trainable, role, attributes = payload
+        if attributes != {}:
+            values.check(attributes, "the attributes of a variable")
+        exists = tensor is None or (type(tensor) is int and 0 <= tensor < len(tensors))
+        if exists and type(trainable) is bool and type(role) is str and type(attributes) is dict:
+            return tensor, trainable, role, attributes
+    elif kind is Kind.VALUE:
+        values.check(payload, "a Python value", len(tensors))
+        return payload
+    elif kind is Kind.KEY or kind is Kind.BYTES:
+        if type(payload) is list and len(payload) == 2 and type(payload[0]) is str:
+            held = payload[1]
+            found = tensors[held] if type(held) is int and 0 <= held < len(tensors) else None
+            if found is not None and (kind is Kind.KEY or _is_raw(found)):
+                return tuple(payload)
+            if kind is Kind.BYTES and type(held) is bytes:
+                return tuple(payload)
+    elif kind is not Kind.VARIABLE and payload is None:
+        return None
+    elif kind is Kind.OBJECT and type(payload) is dict:
+        values.check(payload, "the attributes of an object")
+        return payload
+    corrupt(f"a node of kind {kind.name.lower()}", "its payload does not fit its kind, or names no array")
+
+
+def _is_raw(tensor: TensorRecord) -> bool:
+    return tensor.dtype == "uint8" and len(tensor.shape) == 1
+
+
+def _edge(raw: object, kind: Kind, count: int) -> tuple[Edge, int]:
+    if type(raw) is not list or len(raw) != 2 or type(raw[1]) is not int or not 0 <= raw[1] < count:
+        corrupt("an edge", "it is [name, node] and leads to a node that exists")
+    edge, child = raw
+    if kind is Kind.DICT and type(edge) is list and len(edge) == 2 and edge[0] == 1 and type(edge[1]) is int:
+        return edge[1], child
+    if kind is Kind.LIST or kind is Kind.TUPLE:
+        if type(edge) is int and edge >= 0:
+            return edge, child
+    elif type(edge) is str:
+        check_edge(edge)
+        return edge, child
+    corrupt(f"the edge {edge!r:.80} of a {kind.name.lower()}", "lists have indices, objects names, dicts keys")
+
+
+def check_edge(edge: str) -> None:
+    """Raise LimitExceeded if no attribute or key is that long."""
+    if len(edge) > MAX_EDGE or len(edge.encode()) > MAX_EDGE:
+        raise LimitExceeded(f"an edge name of {len(edge):,} characters", f"at most {MAX_EDGE:,} bytes are read")
+
+
+def slot_record(raw: object, count: int) -> SlotRecord:
+    """Return the record of a slot, of which only the kinds of its nodes are not checked.
+
+    Args:
+        raw: What msgpack gave.
+        count: How many nodes there are.
+
+    Raises:
+        CorruptMetadata: something in it is wrong.
+        LimitExceeded: it has a longer name than any slot.
+    """
+    if type(raw) is not list or [type(field) for field in raw] != [int, str, int, int]:
+        corrupt("a slot", "it is [optimizer, name, variable, slot]")
+    slot = SlotRecord(*raw)
+    if not all(0 <= node < count for node in (slot.optimizer, slot.variable, slot.slot)):
+        corrupt(f"slot {slot.name!r:.200}", "it names a node that does not exist")
+    check_edge(slot.name)
+    return slot

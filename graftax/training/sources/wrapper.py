@@ -1,0 +1,103 @@
+"""What is known of the loader that others stand around, such as named columns and reading ahead."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from typing import Any
+
+from graftax.core.errors import DataError
+
+_INFINITE = -1
+"""What ``cardinality()`` of tf.data says of a data set without end; -2 is one whose length is not known."""
+
+_TOO_MANY = 2**48
+"""More batches than anybody has: grain divides ``sys.maxsize`` by the size of a batch."""
+
+
+class Wrapper:
+    """Batches made of those of another loader, in its order."""
+
+    def __init__(self, batches: Any) -> None:
+        self._batches = batches
+
+    def __len__(self) -> int:
+        return len(self._batches)
+
+
+def innermost(batches: Any) -> Any:
+    """Return the loader that was wrapped; the same where nothing is around it."""
+    while isinstance(batches, Wrapper):
+        batches = batches._batches
+    return batches
+
+
+def is_endless(batches: Any) -> bool:
+    """Tell whether batches say of themselves that they never end, as those of tf.data and grain do after ``repeat()``.
+
+    Example:
+        >>> is_endless(itertools.cycle([1, 2])), is_endless([1, 2])
+        (True, False)
+    """
+    batches = innermost(batches)
+    if isinstance(batches, itertools.cycle):
+        return True
+    cardinality = getattr(batches, "cardinality", None)
+    if callable(cardinality) and int(cardinality()) == _INFINITE:
+        return True
+    try:
+        return len(batches) > _TOO_MANY
+    except TypeError:  # it has no length, or does not know it
+        return False
+
+
+def require_end(batches: Any) -> None:
+    """Raise for batches without end where nobody said how many steps there are.
+
+    Raises:
+        DataError: says which argument tells.
+    """
+    if is_endless(batches):
+        raise DataError(
+            f"a {type(innermost(batches)).__name__} that begins again for ever, and no number of steps",
+            "an epoch of it would have no end",
+            "fit(..., steps_per_epoch=...), evaluate or predict(..., steps=...), validation_steps=... for "
+            "validation_data; or data that end, without .repeat()",
+        )
+
+
+def require_same_order(batches: Any) -> None:
+    """Raise for a loader whose order cannot be had again: torch and tf.data shuffle by what no checkpoint holds.
+
+    Raises:
+        DataError: says how to give the loader an order of its own.
+    """
+    loader = innermost(batches)
+    if type(getattr(loader, "sampler", None)).__name__ == "RandomSampler":
+        raise DataError(
+            f"a run is resumed with a {type(loader).__name__} that shuffles",
+            "its order comes from a generator of torch that no checkpoint holds: rows would be left out or come twice",
+            "torchdata's StatefulDataLoader; arrays or a torch Dataset itself, fit(dataset, batch_size=32), which keep "
+            "their place; or shuffle=False",
+        )
+    if any(map(_shuffles_anew, _steps_of(loader))):
+        raise DataError(
+            f"a run is resumed with a {type(loader).__name__} of tf.data that shuffles each pass anew",
+            "no checkpoint holds what its order follows from: this run would see another one than the first",
+            "dataset.shuffle(n, seed=1, reshuffle_each_iteration=False); grain, or arrays, which keep their place",
+        )
+
+
+def _steps_of(loader: Any) -> Iterable[Any]:
+    """The data sets of tf.data that a data set is made of, itself among them; nothing for others."""
+    found = [loader] if type(loader).__module__.startswith("tensorflow.") and hasattr(loader, "_inputs") else []
+    for one in found:  # grows on the way
+        found += one._inputs()
+    return found
+
+
+def _shuffles_anew(dataset: Any) -> bool:
+    if type(dataset).__name__ != "_ShuffleDataset":
+        return False
+    seeds = [int(getattr(dataset, name, 0)) for name in ("_seed", "_seed2")]
+    return getattr(dataset, "_reshuffle_each_iteration", True) or not any(seeds)

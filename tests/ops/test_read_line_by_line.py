@@ -1,0 +1,78 @@
+"""What a reading of the formulas found: narrow dtypes, windows of padding alone, images that are none."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import graftax as gx
+from graftax import layers, ops
+from graftax.core.errors import ShapeError
+
+
+@pytest.fixture(params=["jax", "numpy"], autouse=True)
+def backend(request: pytest.FixtureRequest) -> Iterator[None]:
+    with gx.backend.use(request.param):
+        yield
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "float16"])
+def test_cholesky_and_eigh_add_in_a_wide_dtype(dtype: str) -> None:
+    large = 100 if "8" in dtype else 30000
+    x = np.array([[large, 0], [0, large]], dtype)
+    wanted = np.sqrt(np.float64(large)) * np.eye(2)
+    np.testing.assert_allclose(np.asarray(ops.cholesky(x)), wanted, rtol=1e-3)
+    np.testing.assert_allclose(np.asarray(ops.eigh(x)[0]), [large, large], rtol=1e-3)
+
+
+def test_cholesky_of_truth_values() -> None:
+    assert np.asarray(ops.cholesky(np.eye(2, dtype=bool))).tolist() == [[1.0, 0.0], [0.0, 1.0]]
+
+
+@pytest.mark.parametrize(("dtype", "values"), [("uint8", [0, 1, 200]), ("int8", [-128, 0, 127]), ("bool", [1, 0, 1])])
+def test_log_sigmoid_of_integers(dtype: str, values: list[int]) -> None:
+    x = np.array(values, dtype)
+    wanted = -np.logaddexp(0, -x.astype("float64"))
+    np.testing.assert_allclose(np.asarray(ops.log_sigmoid(x)), wanted, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("op", ["max_pool", "average_pool", "sum_pool"])
+def test_a_pooling_window_of_padding_alone_is_refused(op: str) -> None:
+    x, pool = np.ones((1, 4, 1), "float32"), getattr(ops, op)
+    with pytest.raises(ShapeError, match="in the padding alone"):
+        pool(x, 2, 1, ((0, 2),))
+    assert np.isfinite(np.asarray(pool(x, 2, 1, ((1, 1),)))).all()
+
+
+def test_a_pointwise_kernel_is_one_wide() -> None:
+    x, depthwise = np.ones((1, 5, 2), "float32"), np.ones((3, 2, 1), "float32")
+    with pytest.raises(ShapeError, match="its window is 1"):
+        ops.separable_conv(x, depthwise, np.ones((2, 2, 4), "float32"))
+    assert ops.separable_conv(x, depthwise, np.ones((1, 2, 4), "float32")).shape == (1, 3, 4)
+
+
+def test_the_message_on_groups_is_about_what_does_not_fit() -> None:
+    with pytest.raises(ShapeError, match="3 channels come out") as caught:
+        ops.conv(np.ones((1, 4, 4), "float32"), np.ones((1, 2, 3), "float32"), groups=2)
+    assert caught.value.instead == "a kernel of shape [1, 2, 4]"
+
+
+def test_no_images_at_all() -> None:
+    none = np.ones((0, 3, 3, 2), "float32")
+    assert ops.image.map_coordinates(none, np.ones((0, 5, 2), "float32")).shape == (0, 5, 2)
+    assert ops.image.affine_transform(none, np.float32([1, 0, 0, 0, 1, 0, 0, 0])).shape == (0, 3, 3, 2)
+
+
+@pytest.mark.parametrize("kind", [layers.RandomRotation, layers.RandomZoom, lambda f: layers.RandomTranslation(f, f)])
+def test_layers_take_no_images(kind: Any) -> None:
+    assert kind(0.2)(np.ones((0, 3, 3, 2), "float32"), training=True).shape == (0, 3, 3, 2)
+
+
+@pytest.mark.parametrize("interpolation", ["nearest", "bilinear"])
+def test_a_place_that_is_nan_has_no_value(interpolation: str) -> None:
+    x = np.arange(9, dtype="float32").reshape(1, 3, 3, 1)
+    at = np.float32([[[np.nan, 0], [1, 1]]])
+    found = np.asarray(ops.image.map_coordinates(x, at, interpolation))[0, :, 0]
+    assert np.isnan(found[0])
+    assert found[1] == 4.0

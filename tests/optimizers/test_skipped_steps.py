@@ -1,0 +1,93 @@
+"""A step that a loss scale leaves out leaves moving statistics as they were."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import graftax as gx
+from graftax import layers, ops
+
+X = np.linspace(-1, 1, 8, dtype="float32").reshape(4, 2)
+OVERFLOWS = np.sign(X) * np.float32(np.inf)
+
+
+def trained(optimizer: Any, batches: list[Any], how: str, stops: Any = None) -> gx.Model:
+    model = gx.Sequential([layers.Dense(3), layers.BatchNormalization(momentum=0.5), layers.Dense(1)])
+    gx.set_random_seed(0)
+    model(X)
+
+    def step(x: Any) -> Any:
+        return optimizer.minimize(lambda: ops.mean(model(x, training=True) ** 2), model)
+
+    step = gx.jit(step) if how == "compiled" else step
+    for x in batches:
+        step(x)
+    return model
+
+
+def statistics(model: gx.Model) -> list[list[float]]:
+    return [v.numpy().tolist() for v in model.variables if v.role == "state"]
+
+
+WRAPPED = {
+    "plain": lambda inside: inside,
+    "lookahead": lambda inside: gx.optimizers.Lookahead(inside),
+    "sam": lambda inside: gx.optimizers.SAM(inside),
+}
+
+
+@pytest.mark.parametrize("how", ["eager", "compiled"])
+@pytest.mark.parametrize("wrapped", WRAPPED)
+def test_statistics_that_became_nan_are_put_back(wrapped: str, how: str) -> None:
+    def optimizer() -> Any:
+        return WRAPPED[wrapped](gx.optimizers.SGD(0.1, loss_scale="dynamic"))
+
+    good = trained(optimizer(), [X, X], how)
+    with np.errstate(all="ignore"):
+        found = trained(optimizer(), [X, OVERFLOWS, X], how)
+    for one, other in zip(good.variables, found.variables, strict=True):
+        np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-5)
+
+
+def test_without_a_loss_scale_they_show_what_happened() -> None:
+    found = trained(gx.optimizers.SGD(0.1), [OVERFLOWS], "compiled")
+    assert np.isnan(statistics(found)).any()
+
+
+def test_finite_statistics_of_a_skipped_step_and_streams_go_on() -> None:
+    seen, noise = gx.Variable(0.0, trainable=False, role="state"), gx.random.SeedGenerator(0)
+    w = gx.Variable(1.0)
+    optimizer = gx.optimizers.SGD(0.1, loss_scale=4.0)
+    before = noise.variables[0].numpy().tolist()
+
+    def loss() -> Any:
+        seen.assign_add(1.0)
+        gx.random.normal((), seed=noise)
+        return w * np.float32(np.inf)
+
+    optimizer.minimize(loss, [w])
+    assert (float(w), float(seen), int(optimizer.iterations)) == (1.0, 1.0, 0)
+    assert noise.variables[0].numpy().tolist() != before
+
+
+def test_an_error_in_the_loss_leaves_everything() -> None:
+    seen, w = gx.Variable(0.0, trainable=False), gx.Variable(1.0)
+
+    def loss() -> Any:
+        seen.assign_add(1.0)
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        gx.optimizers.SGD(0.1, loss_scale=4.0).minimize(loss, [w])
+    assert float(seen) == 0.0
+
+
+def test_fit_goes_on_after_a_batch_that_overflows() -> None:
+    gx.set_random_seed(0)
+    model = gx.Sequential([layers.Dense(3), layers.BatchNormalization(), layers.Dense(1)])
+    model.compile(gx.optimizers.SGD(0.1, loss_scale="dynamic"), "mse")
+    rows = np.concatenate([X, OVERFLOWS, X])
+    model.fit(rows, np.zeros((12, 1), "float32"), batch_size=4, shuffle=False, verbose=0)
+    assert all(np.isfinite(v.numpy()).all() for v in model.variables)
+    assert int(model.optimizer.iterations) == 2
