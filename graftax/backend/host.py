@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError, StateError
 
 NARROW = {"float64": "float32", "int64": "int32", "uint64": "uint32", "complex128": "complex64"}
 """What 64-bit dtypes become unless the backend was told to keep them."""
@@ -34,6 +34,12 @@ def dtype_name(dtype: Any) -> str:
     extra = _more_dtypes()
     if isinstance(getattr(extra, name, None), type):
         return name
+    if name in ("string", "str", "text", "object"):
+        raise DTypeError(
+            f"dtype {name!r}",
+            "arrays hold numbers",
+            'dtype="int32", and layer(texts) of a StringLookup or TextVectorization before the data go to the model',
+        )
     raise DTypeError(
         f"dtype {name!r}",
         "no such dtype is known" + ("" if extra else " without the package ml_dtypes"),
@@ -72,6 +78,15 @@ def limits(dtype: str) -> tuple[Any, Any]:
     return kind(bounds.min), kind(bounds.max)
 
 
+def elsewhere(shape: tuple[int, ...]) -> StateError:
+    """Return the error for values that are asked for on the host, and that other processes have a part of."""
+    return StateError(
+        f"the values of an array of shape {shape}, of which this process has a part only",
+        "the others have the rest, and would have to take part at the same time",
+        "distribution.gather(x) in all processes; or gx.checkpoint.read of a checkpoint",
+    )
+
+
 def host_array(x: object, dtype: str | None, narrow: bool) -> np.ndarray[Any, Any]:
     """Return a NumPy array of the values, whose memory is nobody else's.
 
@@ -84,6 +99,7 @@ def host_array(x: object, dtype: str | None, narrow: bool) -> np.ndarray[Any, An
         ArgumentTypeError: the values are no numbers, or a mask of NumPy hides some of them.
         ShapeError: nested lists are ragged.
         ArgumentError: a number does not fit.
+        StateError: a part of the values is with other processes only.
     """
     if (unfit := no_plain_numbers(x)) is not None:
         raise unfit
@@ -97,7 +113,17 @@ def host_array(x: object, dtype: str | None, narrow: bool) -> np.ndarray[Any, An
                 "pad the short rows, or keep a Python list of arrays",
             ) from None
         raise
-    if found.dtype.kind in "OSUMmT" or found.dtype.num == _VOID:
+    except RuntimeError as error:
+        if getattr(x, "is_fully_addressable", True):
+            raise
+        raise elsewhere(tuple(getattr(x, "shape", ()))) from error
+    if found.dtype.kind in "SUT":
+        raise ArgumentTypeError(
+            f"an array of text, {found.dtype}" if found.shape else f"the text {found.item()!r:.60}",
+            "arrays hold numbers",
+            "layer(texts) of a StringLookup or TextVectorization, before the data go to a model and not in it",
+        )
+    if found.dtype.kind in "OMm" or found.dtype.num == _VOID:
         raise ArgumentTypeError(
             f"a value of type {type(x).__name__}", "it holds no numbers", "pass numbers, or an array of them"
         )

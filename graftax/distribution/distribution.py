@@ -22,6 +22,7 @@ from graftax.distribution.comparison import compare_programs
 from graftax.distribution.home import DistributionHome
 from graftax.distribution.local_rows import spread_local
 from graftax.distribution.mesh import mesh as make_mesh
+from graftax.distribution.mesh import require_everyone
 from graftax.distribution.moving import place
 from graftax.distribution.placing import SPLIT_ROLES, Decision
 from graftax.distribution.report import PlacementReport, report
@@ -82,6 +83,7 @@ class Distribution:
                 "type Auto",
                 "graftax.distribution.mesh(data=4, model=2)",
             )
+        require_everyone(self.mesh)
         self.data: tuple[str, ...] = (data,) if isinstance(data, str) else tuple(data)
         checked_axes((self.data,), self.mesh, f"{type(self).__name__}(data={data!r})")
         self.rules = checked_rules(rules, self.mesh)

@@ -8,6 +8,7 @@ from typing import Any
 
 from graftax.backend import registry
 from graftax.backend.meshes import Mesh
+from graftax.backend.rendezvous import several
 from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.short_traceback import door
 
@@ -55,6 +56,26 @@ def mesh(*, devices: Sequence[Any] | None = None, **axes: int) -> Mesh:
         )
     sizes = {name: left if size == -1 else size for name, size in sizes.items()}
     return meshes.mesh(sizes, given[: math.prod(sizes.values())])
+
+
+def require_everyone(mesh: Mesh) -> None:
+    """Raise for a mesh that has no device of some process, which could then run no program over it.
+
+    Raises:
+        ArgumentError: names the processes.
+    """
+    processes = several()
+    if processes is None:
+        return
+    there = {getattr(device, "process_index", 0) for device in mesh.devices.flat}
+    lacking = [str(number) for number in range(processes.count()) if number not in there]
+    if lacking:
+        sizes = ", ".join(f"{name}={size}" for name, size in mesh.shape.items())
+        raise ArgumentError(
+            f"mesh({sizes}) in {processes.count()} processes has no device of process {', '.join(lacking)}",
+            "each process runs the program on devices of its own, and the first ones belong to process 0",
+            "mesh(data=-1) for all devices; for less, mesh(devices=[...], data=-1) with some of each process",
+        )
 
 
 def _fewer(sizes: dict[str, int], given: list[Any]) -> str:

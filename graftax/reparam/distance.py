@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from graftax.backend import registry
+from graftax.backend.gathering import gathered
 from graftax.core.dtypes import is_complex
 from graftax.core.errors import ArgumentError
 
@@ -17,8 +16,7 @@ _MARGIN = 1.05  # what starts from random vectors ends a little further off the 
 
 def distance(new: Any, old: Any) -> float:
     """Return how far a value is from another, relative to the norm of that."""
-    to_numpy: Callable[[Any], Any] = registry.current().arrays.to_numpy
-    a, b = (np.asarray(to_numpy(x), "complex128" if is_complex(x.dtype) else "float64") for x in (new, old))
+    a, b = (np.asarray(gathered(x), "complex128" if is_complex(x.dtype) else "float64") for x in (new, old))
     norm = float(np.linalg.norm(b))
     return float(np.linalg.norm(a - b)) / (norm or 1.0)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from graftax.backend import registry
 from graftax.backend.host import no_plain_numbers
 from graftax.core import tree
 from graftax.core.errors import DataError
@@ -91,7 +92,8 @@ def _host(leaf: Any, name: str) -> Any:
         leaf = (leaf.float() if str(leaf.dtype) == "torch.bfloat16" else leaf).numpy()
     if (unfit := no_plain_numbers(leaf, name)) is not None:
         raise unfit
-    array = np.asarray(leaf)
+    arrays = registry.current().arrays
+    array = arrays.to_numpy(leaf) if arrays.is_array(leaf) else np.asarray(leaf)
     if array.dtype.kind not in "biufcV":  # V: bfloat16 and its kin
         raise _no_numbers(leaf, array, name)
     narrow = _WIDE.get(array.dtype.name)

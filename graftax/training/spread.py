@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from graftax.backend import registry
+from graftax.backend.gathering import gathered
 from graftax.backend.rendezvous import several
 from graftax.core.errors import StateError
 from graftax.distribution.comparison import compare_assigned, compare_rows
@@ -75,8 +76,7 @@ def whole(value: Any) -> Any:
     """Return an output as one array of the host, in all processes; all call it."""
     if not hasattr(value, "dtype"):
         return value
-    backend = registry.current()
-    return backend.arrays.to_numpy(value) if several() is None else backend.meshes.gather(value)
+    return gathered(value)
 
 
 def all_whole(values: Sequence[Any]) -> list[Any]:

@@ -25,8 +25,9 @@ def first_buffer(spec: VariableSpec, initializer: Initializer, backend: Backend,
         key: Any = None
         if getattr(initializer, "draws", True):  # zeros need no key, and must not shift the draws of others
             key = variable_key(spec.owner, spec.path, getattr(initializer, "seed", None), initializer)
-        drawing = _drawing_backend(spec, backend)
-        if home is not None and drawing is backend:
+        spread = home is not None and _holds_a_part(initializer)  # no process could have it on its host
+        drawing = backend if spread else _drawing_backend(spec, backend)
+        if home is not None and drawing is backend and not spread:
             if _is_constant(initializer):
                 return backend.meshes.make(lambda: initializer(key, spec.shape, spec.dtype), home.stored)
             drawing = cast(Backend, SpreadDraws(backend, spec.shape, home.stored))
@@ -45,6 +46,13 @@ def _is_constant(initializer: Initializer) -> bool:
     return type(initializer).__module__.startswith("graftax.") and not any(
         getattr(setting, "shape", ()) for setting in vars(initializer).values()
     )
+
+
+def _holds_a_part(initializer: Initializer) -> bool:
+    """Tell whether it gives an array of which other processes have a part, as the value of a weight that is grafted."""
+    if not isinstance(initializer, BaseInitializer) or initializer.draws:
+        return False
+    return not all(getattr(setting, "is_fully_addressable", True) for setting in vars(initializer).values())
 
 
 def _drawing_backend(spec: VariableSpec, backend: Backend) -> Backend:

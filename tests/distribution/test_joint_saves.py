@@ -58,6 +58,42 @@ def test_f7_saved_by_several_and_restored_by_any(tmp_path, saved, how, restored)
     _without_jax(path)
 
 
+REMOTE = """
+join()
+from tests.distribution.joint_program import check, program
+url = arguments[0]
+manager = gx.CheckpointManager(f"{url}/run", keep=2, model=program())
+for step in (1, 2, 3):
+    manager.save(step, async_=step == 2)
+manager.wait()
+checkpoint = gx.Checkpoint(model=program())
+for step in (1, 2):
+    checkpoint.save(f"{url}/one", overwrite=step == 2, step=step)
+found = program(False)
+report = gx.CheckpointManager(f"{url}/run", model=found).restore_latest()
+check(found)
+again = program(False)
+tell(latest=report.step, one=gx.Checkpoint(model=again).restore(f"{url}/one").step)
+check(again)
+try:
+    gx.Checkpoint(model=program()).save(f"{url}/one")
+except gx.errors.GraftaxError as error:
+    tell(refused="one exists" in str(error))
+"""
+
+
+@pytest.mark.slow
+def test_f7_where_nothing_can_be_renamed_several_save_too(tmp_path):
+    pytest.importorskip("fsspec")
+    for one in several.told(several.run(REMOTE, 2, 2, f"file://{tmp_path}")):  # by the way of object stores
+        assert one == {"latest": 3, "one": 2, "refused": True}
+    assert sorted(os.listdir(tmp_path)) == ["one", "run"]
+    assert len([name for name in os.listdir(tmp_path / "run") if "3" in name or "2" in name]) == 2
+    assert not [name for _, _, files in os.walk(tmp_path) for name in files if name.startswith(("part-", ".owner"))]
+    _by_one(tmp_path / "one")
+    _without_jax(tmp_path / "one")
+
+
 def _by_one(path):
     found = {name: gx.Variable(np.zeros_like(value)) for name, (value, _) in VALUES.items()}
     found["host"] = gx.Variable(np.zeros_like(HOST))

@@ -145,6 +145,21 @@ def test_the_reference_backend_has_no_meshes() -> None:
         gd.mesh()
 
 
+def test_constrain_looks_at_an_optimizer_that_is_built_while_it_looks() -> None:
+    with gd.DataParallel(gd.mesh(data=1)).scope():
+        model = gx.Sequential([gx.layers.Dense(3)])
+    x = np.ones((2, 3), "float32")
+    model.build_for(x)
+    optimizer = gx.optimizers.Adam(1e-3)
+
+    @gx.jit
+    def step(x: Any, y: Any) -> Any:  # two constraints before anything is read: the second one looks again
+        x, y = gd.constrain(x, ("data", None)), gd.constrain(y, ("data", None))
+        return optimizer.minimize(lambda: gx.ops.mean((model(x) - y) ** 2), model.trainable_variables)
+
+    assert step.lower(x, x).text.count("sharding_constraint") >= 2
+
+
 def test_a_lowered_program_on_one_device_has_no_collectives() -> None:
     w = gx.Variable([1.0, 2.0])
     assert gx.jit(lambda x: w * x).lower([1.0, 2.0]).collectives == {}

@@ -19,6 +19,10 @@ KINDS = {
     "tensor": lambda: gd.ModelParallel(
         gd.mesh(data=-1, model=2), [("layers/0/kernel", (None, "model")), ("layers/3/kernel", ("model", None))]
     ),
+    "both": lambda: gd.FullyShardedDataParallel(
+        gd.mesh(data=-1, model=2), [("layers/0/kernel", (None, "model")), ("layers/3/kernel", ("model", None))],
+        min_size=256,
+    ),
 }
 def made(kind="data", units=64, rate=1e-3, seed=0):
     gx.set_random_seed(seed)
@@ -46,15 +50,16 @@ for kind in arguments:
 
 @pytest.mark.slow
 def test_dt22_and_dt24_the_numbers_of_one_process():
-    kinds = ["sharded", "tensor"]
-    (alone,) = several.told(several.run(FITS, 1, 4, *kinds, timeout=150))
-    ended = several.run(FITS, 2, 2, *kinds, timeout=200)
-    assert "epoch 1/1" in ended[0].text
-    assert "epoch 1/1" not in ended[1].text
-    for one in several.told(ended):
-        for kind in kinds:
-            for found, expected in zip(one[kind], alone[kind], strict=True):
-                np.testing.assert_allclose(found, expected, rtol=2e-5, atol=2e-5)
+    kinds = ["sharded", "tensor", "both"]
+    (alone,) = several.told(several.run(FITS, 1, 4, *kinds, timeout=200))
+    for processes in (2, 4):  # with 4, the halves of a kernel lie in different processes
+        ended = several.run(FITS, processes, 4 // processes, *kinds, timeout=300)
+        assert "epoch 1/1" in ended[0].text
+        assert "epoch 1/1" not in ended[1].text
+        for one in several.told(ended):
+            for kind in kinds:
+                for found, expected in zip(one[kind], alone[kind], strict=True):
+                    np.testing.assert_allclose(found, expected, rtol=2e-5, atol=2e-5)
 
 
 MISTAKES = (
@@ -126,6 +131,52 @@ def test_f1_and_f6_and_dt20_and_dt21_what_differs_stops_all_and_is_named():
         assert one["shown"] == "Variable('layers/0/kernel', shape=(32, 64), dtype=float32)"
         assert one["gathered"] == [32, 64]
         np.testing.assert_allclose(one["local"], one["everywhere"], rtol=1e-6)
+
+
+GRAFTS = (
+    MODEL
+    + """
+for name, creator in {"lora": gx.reparam.LoRA(rank=2), "norm": gx.reparam.WeightNorm()}.items():
+    layer = layers.Dense(64)
+    with KINDS["sharded"]().scope():
+        gx.set_random_seed(3)
+        layer(x[:4])
+    gx.graft(layer, creator, where="kernel")
+    out = float(gx.ops.sum(gx.jit(lambda x: layer(x) ** 2)(x[:4])))
+    gx.ungraft(layer)
+    tell(**{name: [out, float(np.abs(KINDS["sharded"]().gather(layer.kernel)).sum())]})
+
+def fails(name, do):
+    try:
+        do()
+    except gx.errors.GraftaxError as error:
+        tell(**{name: str(error)})
+if count > 1:
+    model = made("sharded")
+    spread = KINDS["sharded"]().shard(x)
+    model(x[:4])
+    kernel = model.layers[0].kernel
+    fails("variable", lambda: gx.Variable(spread))
+    fails("fit", lambda: model.fit(spread, y, verbose=0))
+    fails("predict", lambda: model.predict(spread, verbose=0))
+    fails("asarray", lambda: np.asarray(kernel))
+    fails("length", lambda: np.linalg.norm(kernel))
+    fails("foreign", lambda: gx.jit(lambda: np.asarray(spread))())
+    fails("mesh", lambda: gd.DataParallel(gd.mesh(data=1)))
+"""
+)
+
+
+@pytest.mark.slow
+def test_grafts_of_split_weights_and_values_that_no_process_has():
+    (alone,) = several.told(several.run(GRAFTS, 1, 4, timeout=200))
+    for one in several.told(several.run(GRAFTS, 2, 2, timeout=200)):
+        for name, expected in alone.items():
+            np.testing.assert_allclose(one[name], expected, rtol=1e-5)
+        for name in ("variable", "fit", "predict", "asarray", "length", "foreign"):
+            assert "of which this process has a part only" in one[name], name
+            assert "distribution.gather(x) in all processes" in one[name], name
+        assert "mesh(data=1) in 2 processes has no device of process 1" in one["mesh"]
 
 
 UNEQUAL = (

@@ -13,12 +13,20 @@ import numpy as np
 from jax import export as jax_export
 from jax import lax
 
-from graftax.backend.host import NARROW, dtype_name, host_array, host_dtype, imaginary_lost, no_plain_numbers, owned
+from graftax.backend.host import (
+    NARROW,
+    dtype_name,
+    elsewhere,
+    host_array,
+    host_dtype,
+    imaginary_lost,
+    no_plain_numbers,
+    owned,
+)
 from graftax.backend.jax import ctc, neural, packing, tracing, windows
 from graftax.backend.neural import Padding
 from graftax.core import free_sizes
 from graftax.core.dtypes import is_complex
-from graftax.core.errors import StateError
 from graftax.core.typedefs import Array, DTypeLike, Shape
 
 _config: Any = jax.config
@@ -93,11 +101,7 @@ class JaxArrays:
         except RuntimeError as error:
             if getattr(x, "is_fully_addressable", True):
                 raise
-            raise StateError(
-                f"the values of an array of shape {tuple(x.shape)}, of which this process has a part only",
-                "the others have the rest, and would have to take part at the same time",
-                "distribution.gather(x) in all processes; or gx.checkpoint.read of a checkpoint",
-            ) from error
+            raise elsewhere(tuple(x.shape)) from error
 
     def eager(self) -> AbstractContextManager[None]:
         """Run operations on concrete arrays now within the block, even while tracing."""

@@ -59,14 +59,14 @@ def in_lockstep(
         things: list[tuple[str, str]] = []
         for i in range(count):
             which = f"batch {start + i} of epoch {epoch + 1}"
-            batch = host_of(held[i]) if i < len(held) else None
-            told = {} if batch is None else _kinds(batch)
+            there = host_of(held[i]) if i < len(held) else None
+            told = {} if there is None else _kinds(there)
             parts = parts or list(told)
             things += [
                 (f"part {path} of {which}", told.get(path, "missing: there are no more")) for path in told or parts
             ]
             if not are_local:
-                mark = "missing" if batch is None else f"{fingerprint.followed(0, batch):x}"
+                mark = "missing" if there is None else f"{fingerprint.followed(0, there):x}"
                 things.append((f"the values of {which}", mark))
         meeting.agree(things, _INSTEAD if are_local else "the same batches in the same order in every process")
         meeting.forget()

@@ -1,0 +1,21 @@
+"""Values that lie over the devices of several processes, on the host of each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from graftax.backend import registry
+from graftax.backend.rendezvous import several
+
+
+def gathered(x: Any) -> np.ndarray[Any, Any]:
+    """Return the whole values of an array on the host, in all processes; all call it.
+
+    Example:
+        >>> gathered(np.ones(2)).tolist()
+        [1.0, 1.0]
+    """
+    backend = registry.current()
+    return backend.arrays.to_numpy(x) if several() is None else backend.meshes.gather(x)
