@@ -198,8 +198,11 @@ def main() -> None:
     jax.config.update("jax_enable_compilation_cache", False)  # a first call compiles
     lines, charts = ["", report.machine(), "", "Processor time, the least of a few runs."], []
     for kind in kinds:
+        sizes = tuple(size for size in kind.sizes if size <= arguments.largest)
+        if not sizes:
+            continue
         print(f"{kind.chart}, against {kind.grows} ...", file=sys.stderr, flush=True)
-        charts.append(measured(kind, tuple(size for size in kind.sizes if size <= arguments.largest)))
+        charts.append(measured(kind, sizes))
         lines += table(charts[-1])
         print("\n".join(table(charts[-1])), flush=True)
     if arguments.write:

@@ -83,6 +83,16 @@ def test_normal(dtype: str, seed: int) -> None:
     assert ((drawn > -1) & (drawn < 0.5)).all()
 
 
+@floats
+def test_large_draws_are_made_in_blocks(dtype: str) -> None:
+    shape = (3, 2**14 - 5)  # one whole block of 2 ** 15, and a part of another
+    key = NUMPY.key(3)
+    same(JAX.uniform(key, shape, dtype, -1.0, 2.0), NUMPY.uniform(key, shape, dtype, -1.0, 2.0), CLOSE[dtype])
+    same(JAX.normal(key, shape, dtype), NUMPY.normal(key, shape, dtype), 10 * CLOSE[dtype])
+    bounds = (-2.0, 2.0, shape, dtype)
+    same(JAX.truncated_normal(key, *bounds), NUMPY.truncated_normal(key, *bounds), 10 * CLOSE[dtype])
+
+
 @given(seeds, st.sampled_from(["int32", "uint32", "int8", "uint8", "int16"]), st.integers(0, 100), st.integers(0, 300))
 def test_randint(seed: int, dtype: str, low: int, span: int) -> None:
     drawn = NUMPY.randint(NUMPY.key(seed), (7,), low, low + span, dtype)

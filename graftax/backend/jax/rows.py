@@ -122,15 +122,17 @@ def _reshaped(stretches: list[Stretch], equation: Any) -> list[Stretch]:
 
 
 def _parts(stretches: list[Stretch], equation: Any) -> list[Stretch]:
-    if equation.invars[0].aval.ndim != 1:
+    shape, sizes = equation.invars[0].aval.shape, equation.params["sizes"]
+    if equation.params["axis"] != 0:
         return []
     [(whole, start, _)] = stretches
-    sizes = equation.params["sizes"]
-    return [Stretch(whole, start + end - size, size) for size, end in zip(sizes, accumulate(sizes), strict=True)]
+    row = prod(shape[1:])
+    ends = accumulate(sizes)
+    return [Stretch(whole, start + (end - size) * row, size * row) for size, end in zip(sizes, ends, strict=True)]
 
 
 def _joined(stretches: list[Stretch], equation: Any) -> list[Stretch]:
-    if equation.outvars[0].aval.ndim != 1:
+    if equation.params["dimension"] != 0:
         return []
     whole, start, size = stretches[0]
     for stretch in stretches[1:]:

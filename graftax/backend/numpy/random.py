@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -39,25 +40,25 @@ class NumpyRandom:
 
     def uniform(self, key: Any, shape: Shape, dtype: str, minval: Any = 0.0, maxval: Any = 1.0) -> Any:
         """Draw uniformly from ``[minval, maxval)``."""
-        kind = host_dtype(dtype)
-        low, high = np.asarray(minval).astype(kind), np.asarray(maxval).astype(kind)
-        scaled = _unit(key, tuple(shape), dtype) * (high - low) + low
-        return np.asarray(np.maximum(low, scaled)).astype(kind).reshape(shape)
+        return _uniform(key, tuple(shape), dtype, minval, maxval, lambda drawn: drawn)
 
     def normal(self, key: Any, shape: Shape, dtype: str) -> Any:
         """Draw from the standard normal distribution."""
         kind = host_dtype(dtype)
         low = np.nextafter(kind.type(-1), kind.type(0))
-        return _gaussian(self.uniform(key, shape, dtype, low, 1.0), dtype)
+        return _uniform(key, tuple(shape), dtype, low, 1.0, lambda drawn: _gaussian(drawn, dtype))
 
     def truncated_normal(self, key: object, lower: float, upper: float, shape: Shape, dtype: str) -> Any:
         """Draw from the standard normal distribution between two bounds."""
         kind = host_dtype(dtype)
         low, high = kind.type(lower), kind.type(upper)
         root = kind.type(_ROOT_2)
-        drawn = _gaussian(self.uniform(key, shape, dtype, erf(low / root), erf(high / root)), dtype)
         least, most = np.nextafter(low, kind.type(np.inf)), np.nextafter(high, kind.type(-np.inf))
-        return np.clip(drawn, least, most).astype(kind)
+
+        def clipped(drawn: Any) -> Any:
+            return np.clip(_gaussian(drawn, dtype), least, most).astype(kind)
+
+        return _uniform(key, tuple(shape), dtype, erf(low / root), erf(high / root), clipped)
 
     def randint(self, key: object, shape: Shape, minval: int, maxval: int, dtype: str) -> Any:
         """Draw integers from ``[minval, maxval)``."""
@@ -120,20 +121,43 @@ class NumpyRandom:
             return canonical(np.argmax(noise + logits, axis=axis - logits.ndim))
 
 
-def _wide_bits(key: object, shape: Shape, size: int) -> Any:
+_BLOCK = 2**15
+"""Numbers that are drawn at once: what is computed on the way takes ten times their memory, and stays in the cache."""
+
+
+def _uniform(key: object, shape: Shape, dtype: str, minval: Any, maxval: Any, then: Callable[[Any], Any]) -> Any:
+    """Draw uniformly from ``[minval, maxval)``, and return what ``then`` makes of the numbers, block by block."""
+    kind = host_dtype(dtype)
+    low, high = np.asarray(minval).astype(kind), np.asarray(maxval).astype(kind)
+
+    def draw(some: Shape, start: int) -> Any:
+        scaled = _unit(key, some, dtype, start) * (high - low) + low
+        return then(np.asarray(np.maximum(low, scaled)).astype(kind))
+
+    count = math.prod(shape)
+    if count <= _BLOCK or low.ndim or high.ndim:
+        return draw(shape, 0).reshape(shape)
+    made = np.empty(count, kind)
+    for start in range(0, count, _BLOCK):
+        part = made[start : start + _BLOCK]
+        part[:] = draw(part.shape, start)
+    return made.reshape(shape)
+
+
+def _wide_bits(key: object, shape: Shape, size: int, start: int = 0) -> Any:
     if size == 32:
-        return threefry.bits(key, shape)
-    high, low = threefry.words(key, shape)
+        return threefry.bits(key, shape, start)
+    high, low = threefry.words(key, shape, start)
     return high.astype(np.uint64) << np.uint64(32) | low
 
 
-def _unit(key: object, shape: Shape, dtype: str) -> Any:
+def _unit(key: object, shape: Shape, dtype: str, start: int) -> Any:
     """Draw uniformly from [0, 1): random bits in the mantissa of a number in [1, 2), less 1."""
     kind = host_dtype(dtype)
     size, mantissa = 8 * kind.itemsize, _MANTISSA[dtype]
     drawn = 8 if mantissa < 8 else size
     word = np.dtype(f"uint{size}")
-    random = _wide_bits(key, shape, max(size, 32)).astype(np.dtype(f"uint{drawn}")).astype(word)
+    random = _wide_bits(key, shape, max(size, 32), start).astype(np.dtype(f"uint{drawn}")).astype(word)
     shifted = random >> word.type(drawn - mantissa)
     return (shifted | np.ones((), kind).view(word)).view(kind) - kind.type(1)
 

@@ -31,15 +31,15 @@ def threefry(key: Any, high: Any, low: Any) -> tuple[Any, Any]:
     return x, y
 
 
-def words(key: object, shape: Shape) -> tuple[Any, Any]:
-    """Return two words of random bits for each element of a shape."""
-    counters = np.arange(math.prod(shape), dtype=np.uint64)
+def words(key: object, shape: Shape, start: int = 0) -> tuple[Any, Any]:
+    """Return two words of random bits for each element of a shape, the first of which is the ``start``-th of all."""
+    counters = np.arange(start, start + math.prod(shape), dtype=np.uint64)
     high, low = (counters >> np.uint64(32)).astype(np.uint32), counters.astype(np.uint32)
     x, y = threefry(key, high, low)
     return x.reshape(shape), y.reshape(shape)
 
 
-def bits(key: object, shape: Shape) -> Any:
-    """Return one word of random bits for each element of a shape."""
-    x, y = words(key, shape)
+def bits(key: object, shape: Shape, start: int = 0) -> Any:
+    """Return one word of random bits for each element of a shape, the first of which is the ``start``-th of all."""
+    x, y = words(key, shape, start)
     return x ^ y
