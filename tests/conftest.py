@@ -14,8 +14,8 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Generator, Iterator
-from functools import cache
+from collections.abc import Callable, Generator, Iterator
+from functools import cache, partial
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -133,8 +133,15 @@ def is_comparison(item: pytest.Item) -> bool:
     if item.get_closest_marker("references") or not isinstance(item, pytest.Function):
         return item.get_closest_marker("references") is not None
     given = tuple(item.callspec.params.values()) if hasattr(item, "callspec") else ()
-    fixtures = [one.func for chain in item._fixtureinfo.name2fixturedefs.values() for one in chain]
-    return any(needs_peer(one, given) for one in (item.function, *fixtures))
+    function = item.module, item.cls, item.originalname, tuple(filter(is_peer, given))
+    if function not in compares:  # once for all rows of a table
+        fixtures = [one.func for chain in item._fixtureinfo.name2fixturedefs.values() for one in chain]
+        compares[function] = any(needs_peer(one, given) for one in (item.function, *fixtures))
+    return compares[function]
+
+
+compares: dict[Any, bool] = {}
+"""Whether a test compares with a peer, by what tells tests apart in that."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -142,6 +149,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     text = f"run the tests that compare with {', '.join(sorted(PEERS))}, and only these; a skip is a failure"
     parser.addoption("--references", action="store_true", help=text)
     parser.addoption("--devices", action="store_true", help="run the tests of eight devices, and only these")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Have workers report calls and what went wrong: that a test was set up well is no news, and costs time."""
+    for hook in config.hook.pytest_runtest_logreport.get_hookimpls():
+        if type(hook.plugin).__name__ == "WorkerInteractor":
+            hook.function = partial(report_news, hook.function)
+
+
+def report_news(send: Callable[..., None], report: pytest.TestReport) -> None:
+    """Send a report, unless it says that nothing happened."""
+    if report.when == "call" or not report.passed:
+        send(report)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -15,7 +15,7 @@ from tests.export.artefacts import run_alone
 FOLDER = Path(__file__).parents[1] / "examples"
 EXPORTING = Path(__file__).parent / "export" / "exporting_example.py"
 EXAMPLES = sorted(path.name for path in FOLDER.glob("*.py"))
-QUICK = {"custom_gradients.py", "digits.py"}  # the others compile a dozen programs
+QUICK = {"custom_gradients.py"}  # the others compile a dozen programs, as pages of the docs do in the quick tests, too
 WITHOUT_LAYERS = {"custom_gradients.py", "second_order_slots.py", "wolfe_line_search.py"}
 REFUSED = {
     # the mistake that tracemalloc finds, and the hook that writes the log; the repaired model is exported

@@ -34,6 +34,12 @@ def dtype_name(dtype: Any) -> str:
     extra = _more_dtypes()
     if isinstance(getattr(extra, name, None), type):
         return name
+    if name in ("string", "str", "text", "object"):
+        raise DTypeError(
+            f"dtype {name!r}",
+            "arrays hold numbers",
+            'dtype="int32", and layer(texts) of a StringLookup or TextVectorization before the data go to the model',
+        )
     raise DTypeError(
         f"dtype {name!r}",
         "no such dtype is known" + ("" if extra else " without the package ml_dtypes"),
@@ -111,7 +117,13 @@ def host_array(x: object, dtype: str | None, narrow: bool) -> np.ndarray[Any, An
         if getattr(x, "is_fully_addressable", True):
             raise
         raise elsewhere(tuple(getattr(x, "shape", ()))) from error
-    if found.dtype.kind in "OSUMmT" or found.dtype.num == _VOID:
+    if found.dtype.kind in "SUT":
+        raise ArgumentTypeError(
+            f"an array of text, {found.dtype}" if found.shape else f"the text {found.item()!r:.60}",
+            "arrays hold numbers",
+            "layer(texts) of a StringLookup or TextVectorization, before the data go to a model and not in it",
+        )
+    if found.dtype.kind in "OMm" or found.dtype.num == _VOID:
         raise ArgumentTypeError(
             f"a value of type {type(x).__name__}", "it holds no numbers", "pass numbers, or an array of them"
         )

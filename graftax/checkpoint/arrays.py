@@ -15,6 +15,9 @@ HostArray: TypeAlias = "np.ndarray[Any, Any]"
 ALIGNMENT = 64
 """Bytes; backends can take memory at such an address as it is."""
 
+_BUFFERED = frozenset({"float32", "float64", "float16", "int32", "int64", "uint32", "uint64", "uint8", "int8"})
+"""Dtypes whose arrays Python sees as memory; of the others NumPy has to make bytes first."""
+
 if sys.byteorder != "little":  # the files are little-endian, and no backend runs on anything else
     raise BackendError(f"a {sys.byteorder}-endian machine", "checkpoints are read and written on little-endian ones")
 
@@ -27,6 +30,10 @@ def to_bytes(array: HostArray, path: str) -> memoryview:
     """
     name = dtype_name(array.dtype)
     check_dtype(name, path)
+    if not array.dtype.isnative:  # as from a file of big-endian numbers: the dtype has the same name
+        array = array.astype(array.dtype.newbyteorder("="))
+    if name in _BUFFERED and array.size and array.flags.c_contiguous:  # thousands of small arrays take this way
+        return memoryview(array).cast("B")
     flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
     return (_packed(flat, DTYPES[name].bits) if DTYPES[name].layout == "packed" else flat).data
 

@@ -5,13 +5,13 @@ in `graftax.checkpoint.decode`.
 """
 
 from collections.abc import Sequence
-from math import prod
 from typing import Any, NoReturn
 
 from graftax.checkpoint import values
 from graftax.checkpoint.boxes import check_tiling
 from graftax.checkpoint.chunk_tables import ChunkTable, TabledChunks
 from graftax.checkpoint.dtypes import DTYPES
+from graftax.checkpoint.dtypes import nbytes as bytes_of
 from graftax.checkpoint.index import Chunk, Edge, FileRecord, Kind, NodeRecord, SlotRecord, TensorRecord
 from graftax.core.errors import CorruptMetadata, LimitExceeded
 from graftax.core.typedefs import Shape
@@ -70,9 +70,7 @@ class ArrayDecoder:
             return rows.record
         if type(chunks) is not list:
             corrupt(f"array {name!r:.200}", "its chunks are an array")
-        checked = tuple(
-            [_chunk(chunk, name, shape, kind.bits, self._files, self._block, self._known) for chunk in chunks]
-        )
+        checked = tuple([_chunk(chunk, name, shape, dtype, self._files, self._block, self._known) for chunk in chunks])
         if len(checked) != 1 or checked[0].extent is not shape or any(checked[0].start):
             check_tiling(name, shape, [(chunk.start, chunk.extent) for chunk in checked])
         return TensorRecord(dtype, shape, layout, checked, sharding, name)
@@ -98,7 +96,7 @@ def _chunk(
     raw: object,
     name: str,
     shape: Shape,
-    bits: int,
+    dtype: str,
     files: Sequence[FileRecord],
     block: int,
     known: dict[Shape, Shape],
@@ -112,7 +110,7 @@ def _chunk(
     if not (begin <= offset and nbytes >= 0 and offset + nbytes <= size):
         corrupt(f"a chunk of {name!r:.200}", f"it leaves the data of {files[file].name}")
     start, extent = _shape(start, name, known), _shape(extent, name, known)
-    if len(start) != len(shape) or len(extent) != len(shape) or nbytes != -(-prod(extent) * bits // 8):
+    if len(start) != len(shape) or len(extent) != len(shape) or nbytes != bytes_of(dtype, extent):
         corrupt(f"a chunk of {name!r:.200}", f"{nbytes} bytes do not hold shape {extent}")
     if len(sums) != 8 * -(-nbytes // block):
         corrupt(f"a chunk of {name!r:.200}", "it has not one checksum per block")

@@ -6,6 +6,7 @@ follows by descending item size. Nothing is padded, so another tool sees the sav
 
 import json
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from graftax.checkpoint.dtypes import DTYPES, nbytes, stored_shape
@@ -74,15 +75,19 @@ def header(items: Sequence[Item], save_id: bytes) -> bytes:
     parts = [f'{{"__metadata__":{metadata}']
     begin = 0
     for item in items:
-        end = begin + item.nbytes
-        shape = list(stored_shape(item.dtype, item.shape))
-        stored = DTYPES[item.dtype].stored
+        size, described = _described(item.dtype, item.shape)
         name = json.dumps(item.name if item.whole is None else box_name(item.name, item.whole, *item.box))
-        parts.append(f'{name}:{{"dtype":"{stored}","shape":{shape},"data_offsets":[{begin},{end}]}}')
-        begin = end
+        parts.append(f'{name}:{{{described},"data_offsets":[{begin},{begin + size}]}}')
+        begin += size
     text = (",".join(parts) + "}").encode()
     size = -(-(8 + len(text)) // PAGE) * PAGE
     return (size - 8).to_bytes(8, "little") + text.ljust(size - 8)
+
+
+@lru_cache(maxsize=4096)
+def _described(dtype: str, shape: Shape) -> tuple[int, str]:
+    """Return bytes in the file, and what a header says of all arrays that are alike."""
+    return nbytes(dtype, shape), f'"dtype":"{DTYPES[dtype].stored}","shape":{list(stored_shape(dtype, shape))}'
 
 
 def entry(dtype: str, shape: Shape, offset: int) -> dict[str, Any]:

@@ -44,9 +44,10 @@ def take(variables: Sequence[tuple[Variable, str]]) -> list[Taken]:
         else:
             found = [one.read() for one in storages]
     taken = []
-    for (variable, path), value in zip(variables, found, strict=True):
-        backend = variable._storage.backend
-        if storage.frames.top is not None and storage.tracer_of(backend, value):
+    is_traced = storage.frames.top is not None
+    for (_, path), place, value in zip(variables, storages, found, strict=True):
+        backend = place.backend
+        if is_traced and storage.tracer_of(backend, value):
             raise StateError(
                 f"{path} has no value now, since a function is being traced",
                 "a checkpoint inside a compiled function would be saved once, while compiling, and never again",

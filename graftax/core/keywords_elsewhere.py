@@ -140,6 +140,11 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "final_div_factor": ("end_factor",),
     "anneal_strategy": ("shape",),
     "num_warmup_steps": ("warmup_steps",),
+    "goal": ("mode",),
+    "filepath": ("directory",),
+    "save_freq": ("every",),
+    "max_to_keep": ("keep",),
+    "log_dir": ("directory",),
 }
 
 WORDS: dict[str, tuple[str, str]] = {
@@ -153,6 +158,11 @@ WORDS: dict[str, tuple[str, str]] = {
     "num_features": ("momentum", _AT_FIRST_CALL),
     "normalized_shape": ("epsilon", "axis=-1; sizes are known at the first call"),
     "input_length": ("output_dim", _AT_FIRST_CALL),
+    "save_best_only": ("keep_best", 'monitor="val_loss", keep_best=1; keep=1 for the newest, which a run goes on from'),
+    "save_weights_only": (
+        "keep_best",
+        "leave it out: graftax.Checkpoint(model=model).restore(path) takes the model alone",
+    ),
     "padding_idx": ("mask_zero", "mask_zero=True, and 0 for the padding"),
     "weights": ("dtype", "leave it out: an initializer may be an array, as kernel_initializer=array"),
     "data_format": ("strides", "channels come last: ops.moveaxis(x, 1, -1) before the first layer"),

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from graftax.core.layers_elsewhere import LAYERS
+
 _ARRAYS = "graftax.ops"
 _SAVE = 'graftax.Checkpoint(model=model).save("checkpoint")'
 _RESTORE = 'graftax.Checkpoint(model=model).restore("checkpoint")'
-_CALLBACK = "a graftax.Callback of your own"
 _NO_INPUT = "leave it out: sizes of inputs are known at the first call, or from model.build((None, 8))"
 _CROSSENTROPY = "graftax.losses.SparseCategoricalCrossentropy(from_logits=True)"
+_TRIPLETS = (
+    "graftax.losses.TripletSemiHard(), which finds the triplets by labels; of given ones "
+    "ops.relu(ops.norm(anchor - near, axis=-1) - ops.norm(anchor - far, axis=-1) + margin)"
+)
+_PAIRS = (
+    "ops.where(sign > 0, 1 - cosine, ops.relu(cosine - margin)) with cosine = -graftax.losses.cosine_similarity(a, b) "
+    "or graftax.losses.NTXent(), which finds the pairs by labels"
+)
 _BINARY = "graftax.losses.BinaryCrossentropy(from_logits=True)"
 _DTYPE = 'dtypes are written as strings: "float32", "bfloat16"'
 _MIXED = 'graftax.set_dtype_policy("mixed_bfloat16")'
@@ -88,8 +97,6 @@ NAMES: dict[str, str] = {
     "BatchNorm2d": "graftax.layers.BatchNormalization()",
     "BatchNorm3d": "graftax.layers.BatchNormalization()",
     "SyncBatchNorm": "graftax.layers.BatchNormalization(synchronized=True)",
-    "AdaptiveAvgPool1d": "graftax.layers.AdaptiveAveragePooling1D(output_size)",
-    "AdaptiveAvgPool2d": "graftax.layers.AdaptiveAveragePooling2D(output_size)",
     "Embed": "graftax.layers.Embedding(input_dim, output_dim)",
     "InputSpec": "leave it out: build(input_shape) looks at the shape, and raises",
     "Wrapper": "graftax.Layer, with the layer that it holds as an attribute",
@@ -110,7 +117,6 @@ NAMES: dict[str, str] = {
     "ConvLSTM1D": "graftax.layers.ConvLSTM2D, with one more axis of size 1",
     "ThresholdedReLU": "graftax.layers.ReLU(threshold=1.0)",
     "Unflatten": "graftax.layers.Reshape(target_shape)",
-    "Unfold": "graftax.ops.image.extract_patches(x, size)",
     "TorchModuleWrapper": "graftax.layers.TorchLayer(module)",
     "STFTSpectrogram": "graftax.ops.stft, in a Layer of your own",
     "MelSpectrogram": "graftax.ops.stft, in a Layer of your own",
@@ -121,7 +127,6 @@ NAMES: dict[str, str] = {
     "Sigmoid": 'graftax.layers.Activation("sigmoid")',
     "Softplus": 'graftax.layers.Activation("softplus")',
     "Tanh": 'graftax.layers.Activation("tanh")',
-    "Dropout2d": "graftax.layers.SpatialDropout2D(rate)",
     "ModuleList": "a list of layers, kept in an attribute",
     "ModuleDict": "a dict of layers, kept in an attribute",
     "Policy": _MIXED,
@@ -140,12 +145,12 @@ NAMES: dict[str, str] = {
     "L1Loss": "graftax.losses.MeanAbsoluteError()",
     "SmoothL1Loss": "graftax.losses.Huber()",
     "SmoothL1": "graftax.losses.Huber(delta=beta), divided by beta",
-    "TripletMargin": "graftax.losses.TripletSemiHard(), which finds the triplets by labels",
-    "TripletMarginLoss": "graftax.losses.TripletSemiHard(), which finds the triplets by labels",
+    "TripletMargin": _TRIPLETS,
+    "TripletMarginLoss": _TRIPLETS,
     "MarginRanking": "ops.mean(ops.relu(margin - sign * (better - worse)))",
     "MarginRankingLoss": "ops.mean(ops.relu(margin - sign * (better - worse)))",
-    "CosineEmbedding": "graftax.losses.CosineSimilarity(), or graftax.losses.NTXent()",
-    "CosineEmbeddingLoss": "graftax.losses.CosineSimilarity(), or graftax.losses.NTXent()",
+    "CosineEmbedding": _PAIRS,
+    "CosineEmbeddingLoss": _PAIRS,
     "NLL": "graftax.losses.SparseCategoricalCrossentropy(from_logits=True), for which log probabilities are logits",
     "MultiMarginLoss": "graftax.losses.CategoricalHinge()",
     "SoftMarginLoss": "graftax.losses.BinaryCrossentropy(from_logits=True)",
@@ -156,7 +161,14 @@ NAMES: dict[str, str] = {
     "CrossEntropy": _CROSSENTROPY,
     "cross_entropy": _CROSSENTROPY,
     "softmax_cross_entropy": _CROSSENTROPY,
-    "NLLLoss": "graftax.losses.SparseCategoricalCrossentropy()",
+    "NLLLoss": "graftax.losses.SparseCategoricalCrossentropy(from_logits=True), for which log probabilities are logits",
+    "NLLLoss2d": "graftax.losses.SparseCategoricalCrossentropy(from_logits=True)",
+    "HingeEmbeddingLoss": "ops.mean(ops.where(sign > 0, x, ops.relu(margin - x)))",
+    "PoissonNLLLoss": "graftax.losses.Poisson(), which takes rates",
+    "GaussianNLLLoss": "graftax.losses.GaussianNLL(from_log_variance=False), with means and variances in one array",
+    "CTCLoss": "graftax.losses.CTC(), which takes labels padded with the blank",
+    "MultiLabelSoftMarginLoss": _BINARY,
+    "TripletMarginWithDistanceLoss": "ops.relu(distance(anchor, near) - distance(anchor, far) + margin)",
     "BCELoss": "graftax.losses.BinaryCrossentropy()",
     "BCEWithLogitsLoss": _BINARY,
     "KLDivLoss": "graftax.losses.KLDivergence()",
@@ -184,14 +196,24 @@ NAMES: dict[str, str] = {
     "OneCycleLR": "graftax.optimizers.schedules.OneCycle",
     "PiecewiseConstantDecay": "graftax.optimizers.schedules.PiecewiseConstant(boundaries, values)",
     "clip_grad_norm_": "graftax.optimizers.Adam(global_clipnorm=1.0)",
-    "EarlyStopping": f"{_CALLBACK}, whose on_epoch_end sets model.stop_training = True",
-    "LearningRateScheduler": "a schedule for the rate: Adam(graftax.optimizers.schedules.CosineDecay(1e-3, 1000))",
-    "LambdaCallback": _CALLBACK,
-    "ModelCheckpoint": f"{_CALLBACK}, whose on_epoch_end saves: {_SAVE}",
-    "TensorBoard": f"{_CALLBACK}, whose on_epoch_end writes logs",
-    "CSVLogger": f"{_CALLBACK}, whose on_epoch_end writes logs",
+    "EarlyStopping": "graftax.callbacks.EarlyStopping()",
+    "LearningRateScheduler": "graftax.callbacks.LearningRateScheduler(function); or a schedule for the rate: "
+    "Adam(graftax.optimizers.schedules.CosineDecay(1e-3, 1000))",
+    "LambdaCallback": "graftax.callbacks.LambdaCallback(on_epoch_end=...)",
+    "ModelCheckpoint": "graftax.callbacks.ModelCheckpoint(directory)",
+    "TensorBoard": "graftax.callbacks.TensorBoard(directory)",
+    "CSVLogger": "graftax.callbacks.CSVLogger(path)",
+    "ReduceLROnPlateau": "graftax.callbacks.ReduceLROnPlateau()",
+    "TerminateOnNaN": "graftax.callbacks.TerminateOnNaN()",
+    "History": "model.fit(...), which returns it",
+    "BackupAndRestore": "graftax.callbacks.ModelCheckpoint(directory), and model.fit(..., resume=directory)",
+    "OrbaxCheckpoint": "graftax.callbacks.ModelCheckpoint(directory)",
+    "SwapEMAWeights": "graftax.callbacks.SwapAverages()",
+    "ProgbarLogger": "model.fit(..., verbose=1)",
+    "CallbackList": "model.fit(..., callbacks=[one, other])",
+    "RemoteMonitor": "graftax.callbacks.LambdaCallback(on_epoch_end=...)",
     "LoRALayer": "graftax.graft(model, graftax.reparam.LoRA(rank=8))",
     "LoraConfig": 'graftax.graft(model, graftax.reparam.LoRA(rank=8), where="**/kernel")',
     "get_peft_model": 'graftax.graft(model, graftax.reparam.LoRA(rank=8), where="**/kernel")',
-}
+} | LAYERS
 """By the name as it is spelt, or with its namespace in front, where it means something in there only."""

@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from graftax.core import tree
 from graftax.core.errors import ExportError, MissingAttributeError, NotBuiltError
-from graftax.export.signature import masked_input
+from graftax.core.selectors import SelectorLike
+from graftax.export.signature import InputLike, Signature, masked_input
 from graftax.export.spec import Spec
 from graftax.layers.building import Outline
 from graftax.layers.layer import Layer
 from graftax.layers.symbolic_call import carries_mask
 from graftax.ops.symbolic import Symbolic
 from graftax.variables.graph.module import Module
+
+
+def signature_of(
+    function: Callable[..., Any] | Module,
+    *inputs: InputLike,
+    constraints: Sequence[str] = (),
+    assigns: bool = False,
+    fold: bool | SelectorLike = True,
+) -> Signature:
+    """Return the signature of one function; a Module without inputs takes what it took in its first call."""
+    given: tuple[Any, ...] = inputs
+    if isinstance(function, Module) and not inputs:
+        given = specs_of_first_call(function)
+    return Signature(function, *given, constraints=constraints, assigns=assigns, fold=fold)
 
 
 def specs_of_first_call(module: Module) -> tuple[Any, ...]:

@@ -37,6 +37,7 @@ class Folding:
         self._selector = None if isinstance(chosen, bool) else compile_selector(chosen)
         self._values = Memo()
         self._met: dict[int, Reparam] = {}
+        self._places: dict[Reparam, Storage] = {}
         self.folded: dict[Storage, Reparam] = {}
         """The values that stand for expressions."""
 
@@ -50,6 +51,8 @@ class Folding:
         # the training flag may be another one at the next read, which the memo sees
         found: tuple[Storage, Computation] = self._values.value((node, autocast.top), lambda: _computed(node))
         value, computation = found
+        if self._places.setdefault(node, value) is not value:  # read in another dtype: a path has one value
+            return None
         frame = frames.top
         if (
             computation.moved

@@ -172,13 +172,13 @@ class Function:
 
         self._run, self._pure = jax.jit(run, donate_argnums=0), jax.jit(run)  # else a call would cost milliseconds
 
-    def __call__(self, *args: Any, **named: Any) -> Any:
+    def __call__(self, /, *args: Any, **named: Any) -> Any:
         """Run it on the artefact's values, and update these if it assigns; if it raises, nothing is changed."""
         out, new = self._run(*self._lists(self._values), self.leaves(*args, **named))
         self._values.update(zip(self.about["writes"], new, strict=True))
         return _built(self.about["output"], out)
 
-    def pure(self, values: Mapping[str, Any], *args: Any, **named: Any) -> tuple[Any, dict[str, Any]]:
+    def pure(self, values: Mapping[str, Any], /, *args: Any, **named: Any) -> tuple[Any, dict[str, Any]]:
         """Return the results and all values after the call; nothing is changed, so JAX may transform it."""
         out, new = self.flat(values, self.leaves(*args, **named))
         return _built(self.about["output"], out), {**values, **dict(zip(self.about["writes"], new, strict=True))}
@@ -187,7 +187,7 @@ class Function:
         """Return results and new values as lists, for inputs as `leaves` gives them."""
         return tuple(self._pure(*self._lists(values), leaves))
 
-    def leaves(self, *args: Any, **named: Any) -> list[Any]:
+    def leaves(self, /, *args: Any, **named: Any) -> list[Any]:
         """Return the inputs as the program takes them; raise for what does not fit."""
         here, known = jax.default_backend().replace("gpu", "cuda"), self.exported.platforms
         if here not in known:
@@ -257,7 +257,8 @@ def _array(about: Mapping[str, Any], value: Any) -> Any:
     have, want = ("same", "same") if array.dtype == dtype else (_kind(array.dtype), _kind(dtype))
     plain = type(value) in (int, list, tuple) and (have, want) == ("integers", "floats")
     if have is None or (have != want and not plain):
-        raise ArtefactTypeError(f"the input {name!r} of dtype {array.dtype}", f"it takes {want}: {dtype}", f"{dtype}s")
+        came = f"the input {name!r} of dtype {array.dtype}"
+        raise ArtefactTypeError(came, f"it takes {want}: {dtype}", f"an array of {dtype}")
     if array.size and not isinstance(array, core.Tracer):
         low, high = about["bounds"] or (-math.inf, math.inf)
         if want == "integers":

@@ -18,7 +18,7 @@ from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.short_traceback import door
 from graftax.export import run
 from graftax.export.comparison import Trial, compare, computes_rows
-from graftax.export.first_call import specs_of_first_call
+from graftax.export.first_call import signature_of
 from graftax.export.naming import DEFAULT, Names, checked_roots
 from graftax.export.output import form_of
 from graftax.export.report import Checked, ExportReport, SignatureReport
@@ -106,14 +106,6 @@ def save(
         artefact.write(folder)
         checked = artefact.compare(folder) if check and options.runs_here else {}
     return artefact.report(path, checked)
-
-
-def signature_of(function: Callable[..., Any] | Module, *inputs: InputLike, assigns: bool = False) -> Signature:
-    """Return the signature of one function; a Module without inputs takes what it took in its first call."""
-    given: tuple[Any, ...] = inputs
-    if isinstance(function, Module) and not inputs:
-        given = specs_of_first_call(function)
-    return Signature(function, *given, assigns=assigns)
 
 
 class Options(NamedTuple):

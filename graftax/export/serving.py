@@ -150,20 +150,31 @@ class Handler(BaseHTTPRequestHandler):
     def _is_allowed(self) -> bool:
         """Refuse a page of somebody else that has made its name that of this machine."""
         host = self.headers.get("Host", "").rpartition(":")[0] or self.headers.get("Host", "")
-        if self.server.local and host not in _LOCAL:
+        if self.server.local and (host not in _LOCAL or len(self.headers.get_all("Host", [])) > 1):
             self._refuse(HTTPStatus.FORBIDDEN, f"the host {host!r} is not this machine")
             return False
         return True
 
     def _body(self) -> bytes | None:
         text = self.headers.get("Content-Length", "")
-        if not text.isdecimal():
+        if len(self.headers.get_all("Content-Length", [])) > 1 or "Transfer-Encoding" in self.headers:
+            self._refuse(HTTPStatus.BAD_REQUEST, "a request says once how long it is, by a Content-Length alone")
+            return None
+        if not (text.isascii() and text.isdecimal()):
             self._refuse(HTTPStatus.LENGTH_REQUIRED, "a request has a Content-Length")
             return None
         if int(text) > MOST_BYTES:
             self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"{text} bytes, at most {MOST_BYTES}")
             return None
-        return self.rfile.read(int(text))
+        body = self.rfile.read(int(text))
+        if len(body) < int(text):
+            self._refuse(HTTPStatus.BAD_REQUEST, f"{len(body)} bytes came, and the Content-Length is {text}")
+            return None
+        return body
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Tell what is wrong with a request that is no HTTP, or asks for something else than GET and POST."""
+        self._refuse(HTTPStatus(code), message or HTTPStatus(code).phrase)
 
     def _refuse(self, status: HTTPStatus, why: str) -> None:
         self.close_connection = True  # what follows may be the rest of a body that nobody has read
@@ -198,7 +209,7 @@ def _inputs(kind: str, body: bytes, about: Mapping[str, Any]) -> dict[str, Any]:
     if kind != _JSON:
         raise ValueError(f"a body of type {kind!r}: it is {_JSON} or {_NPY}")
     try:
-        given = json.loads(body, parse_constant=_no_number)
+        given = json.loads(body, parse_constant=_no_number, object_pairs_hook=_once)
     except RecursionError as error:
         raise ValueError("the body is no JSON of inputs: it is nested too deeply") from error
     except ValueError as error:
@@ -206,6 +217,13 @@ def _inputs(kind: str, body: bytes, about: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(given, dict):
         raise ValueError(f"the body is a JSON object of inputs by name: {names}")
     return given
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError(f"a name is there twice among {[name for name, _ in pairs]}")
+    return found
 
 
 def _no_number(word: str) -> float:

@@ -12,7 +12,7 @@ from graftax.core.typedefs import Array
 from graftax.layers import shapes
 from graftax.layers.arguments import flag, one_of, wide, within
 from graftax.layers.layer import Layer
-from graftax.layers.masking import as_bool, calm, checked, hide
+from graftax.layers.masking import as_bool, both, calm, checked, hide
 from graftax.layers.policy import DTypePolicy
 from graftax.variables import random
 from graftax.variables.random import SeedGenerator
@@ -98,8 +98,16 @@ class Attention(Layer):
         query, value, *rest = inputs
         key = rest[0] if rest else value
         masks = list(mask) if isinstance(mask, list | tuple) else [mask, None]
+        if len(masks) not in (2, len(inputs)):
+            raise ArgumentTypeError(
+                f"{len(masks)} masks for {len(inputs)} arrays",
+                "there is one for each, with None where there is none; keys may do with that of the values",
+                f"mask=[{', '.join(['None'] * len(inputs))}]",
+            )
         query_mask = None if masks[0] is None else checked(masks[0], tuple(query.shape), 2, "mask of the query")
         value_mask = None if masks[1] is None else checked(masks[1], tuple(value.shape), 2, "mask of the value")
+        if len(masks) == 3 and masks[2] is not None:
+            value_mask = both(value_mask, checked(masks[2], tuple(key.shape), 2, "mask of the keys"))
         query, key, value = calm(query, query_mask), hide(key, value_mask), hide(value, value_mask)
         scores = wide(self.scores(query, key))
         allowed = None if value_mask is None else value_mask[:, None, :]
@@ -132,10 +140,17 @@ class Attention(Layer):
         return None if given is None else as_bool(given)
 
     def _check(self, given: object) -> None:
-        if not isinstance(given, list | tuple) or shapes.is_shape(given) or len(given) not in (2, 3):
+        if shapes.is_shape(given):
+            raise ArgumentTypeError(
+                f"one array of shape {given}",
+                "attention takes a query and values, and keys where these are others, in one list",
+                f"{self.name}([x, x]) for attention of x to itself, {self.name}([query, value]) else; "
+                "MultiHeadAttention(...)(query, value) for one with projections",
+            )
+        if not isinstance(given, list | tuple) or len(given) not in (2, 3):
             raise ArgumentTypeError(
                 "no list of arrays" if not isinstance(given, list | tuple) else f"a list of {len(given)} arrays",
-                "attention takes a query and values, and keys where these are others",
+                "attention takes a query and values, and keys where these are others, in one list",
                 f"{self.name}([query, value]); MultiHeadAttention for one with projections",
             )
         query, value, key = (tuple(shape) for shape in (given if len(given) == 3 else (*given, given[1])))

@@ -25,7 +25,8 @@ class Discretization(Layer):
 
     Args:
         bin_boundaries: The boundaries, in order. Defaults to None, for `adapt`.
-        num_bins: How many bins `adapt` makes. Defaults to None, for ``bin_boundaries``.
+        num_bins: How many bins `adapt` makes, of as many values each; the last ones stay empty where equal values make
+            boundaries coincide. Defaults to None, for ``bin_boundaries``.
         output_mode: ``"int"`` for the number of the bin, or one of those of `CategoryEncoding`. Defaults to ``"int"``.
         name: As for `Layer`.
         dtype: As for `Layer`.
@@ -71,7 +72,8 @@ class Discretization(Layer):
         bins = ops.cast(bins, "int32")
         if self.output_mode == "int":
             return bins
-        return encoded(bins, len(self.bin_boundaries) + 1, self.output_mode, self.compute_dtype)
+        size = self.num_bins or len(self.bin_boundaries) + 1  # data of few values fill fewer bins
+        return encoded(bins, size, self.output_mode, self.compute_dtype)
 
     @door
     def adapt(self, data: ArrayLike | Iterable[ArrayLike]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from graftax import ops
-from graftax.core.errors import ArgumentError
+from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
 from graftax.layers.arguments import positive
@@ -73,6 +73,12 @@ class Hashing(Layer):
     def call(self, inputs: Any) -> Array:
         tokens = host_array(inputs, "iuU", self._gx_title())
         first = int(self.mask_value is not None)
+        if first and isinstance(self.mask_value, str) != (tokens.dtype.kind == "U"):
+            raise ArgumentTypeError(
+                f"tokens of dtype {tokens.dtype}, mask_value={self.mask_value!r}",
+                "no token is equal to it, and nothing would be masked",
+                f"mask_value={str(self.mask_value)!r}" if tokens.dtype.kind == "U" else "mask_value=0",
+            )
         bins = [
             0 if first and token == self.mask_value else first + hashed(token, self.num_bins - first, self.salt)
             for token in tokens.ravel().tolist()

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from graftax.backend import registry
-from graftax.core.errors import ArgumentTypeError
+from graftax.core.errors import ArgumentTypeError, StateError
 from graftax.core.typedefs import unwrap
 
 _WORDS = {"U": "text", "iu": "integers", "iuU": "text or integers"}
@@ -23,7 +23,7 @@ def host_array(value: object, kinds: str, title: str) -> np.ndarray[Any, Any]:
     late = arrays.is_array(given) and not arrays.is_concrete(given)  # a value of compiled code
     try:
         array = np.asarray(None if late else given)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, StateError):  # the last by what is not there yet, in a graph of layers
         array = np.asarray(None)
     if array.dtype.kind == "O" and array.size and all(isinstance(token, str) for token in array.ravel().tolist()):
         array = array.astype(str)

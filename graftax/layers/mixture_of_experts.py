@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 
 from graftax import ops
+from graftax.backend import registry
 from graftax.core.errors import ArgumentError, ExportError
 from graftax.core.free_sizes import is_free
-from graftax.core.typedefs import Array, Shape
+from graftax.core.typedefs import Array, Initializer, Shape
 from graftax.layers import activations
 from graftax.layers.activations import Activation, ActivationLike
 from graftax.layers.arguments import check_last_axis, positive, single_shape, wide, within
@@ -16,6 +17,7 @@ from graftax.layers.masking import checked, hide
 from graftax.layers.named_activation import NamedActivation
 from graftax.layers.policy import DTypePolicy
 from graftax.variables import initializers
+from graftax.variables.base_initializer import BaseInitializer
 from graftax.variables.given_back import activated
 from graftax.variables.initializers import InitializerLike
 
@@ -37,7 +39,7 @@ class MixtureOfExperts(Layer):
         activation: ``f``. Defaults to ``"gelu"``.
         balance_weight: The factor of a term of the loss in training that is least, 1 times this, where all experts are
             used alike: ``num_experts * sum(share of rows * mean of g)``. Defaults to 0.01.
-        kernel_initializer: What the kernels of router and experts start as.
+        kernel_initializer: What the kernels of router and experts start as, each expert drawn for its own size.
         bias_initializer: What the biases start as. Defaults to zeros.
         name: As for `Layer`.
         trainable: As for `Layer`.
@@ -101,9 +103,13 @@ class MixtureOfExperts(Layer):
         features = single_shape(input_shape, least=1)[-1]
         experts, inner = self.num_experts, self.intermediate_dim
         self.router_kernel = self.add_weight((features, experts), self.kernel_initializer, name="router_kernel")
-        self.expert_kernel = self.add_weight((experts, features, inner), self.kernel_initializer, name="expert_kernel")
+        self.expert_kernel = self.add_weight(
+            (experts, features, inner), OfEach(self.kernel_initializer), name="expert_kernel"
+        )
         self.expert_bias = self.add_weight((experts, inner), self.bias_initializer, name="expert_bias")
-        self.output_kernel = self.add_weight((experts, inner, features), self.kernel_initializer, name="output_kernel")
+        self.output_kernel = self.add_weight(
+            (experts, inner, features), OfEach(self.kernel_initializer), name="output_kernel"
+        )
         self.output_bias = self.add_weight((experts, features), self.bias_initializer, name="output_bias")
 
     def call(self, x: Array, training: bool | None = None, mask: Array | None = None) -> Array:
@@ -167,3 +173,15 @@ class MixtureOfExperts(Layer):
         weights = ops.where(taken, ops.reshape(ops.swapaxes(gates, 0, 1), (-1,)), 0)
         weighted = found * ops.cast(weights, found.dtype)[:, None]
         return ops.sum(ops.reshape(weighted, (k, count, features)), axis=0)
+
+
+class OfEach(BaseInitializer):
+    """Another initializer, asked for each expert alone: its fans and its orthogonal rows are those of one expert."""
+
+    def __init__(self, given: Initializer) -> None:
+        self.given = given
+        self.seed: int | None = getattr(given, "seed", None)
+
+    def __call__(self, key: Array, shape: Shape, dtype: str) -> Array:
+        keys = registry.current().random.split(key, shape[0])
+        return ops.stack([self.given(keys[i], shape[1:], dtype) for i in range(shape[0])])

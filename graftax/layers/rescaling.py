@@ -64,4 +64,4 @@ def _finite(name: str, value: object) -> np.ndarray[Any, Any]:
         good = False
     if not good:
         raise ArgumentError(f"{name}={value!r:.60}", "it is a finite number, or several", f"{name}=1 / 255")
-    return array.astype("float32")
+    return array.astype("float64")  # as given, for layers that compute so

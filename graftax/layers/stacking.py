@@ -25,8 +25,10 @@ class Stack(Layer):
     """Layers that are alike, one after the other: compiled code has one of them, in a loop, however many there are.
 
     Each has weights of its own, under ``layers/0``, ``layers/1`` and so on, so selectors, grafts and checkpoints see
-    them as they see those of a `Sequential`. A step stacks them for the loop, which reads all weights once more than
-    layers one by one do; in return, what is traced and compiled does not grow with their number.
+    them as they see those of a `Sequential`. What is compiled does not grow with their number. A compiled training step
+    keeps the like weights of all in one buffer, over which the loop runs; to read one of them between steps takes that
+    buffer apart, so in code that only reads weights, and where layers are frozen or placed each for itself, they are
+    stacked at each call instead.
 
     Args:
         layer: The first one, which is not built; the others are copies with weights of their own. It gives arrays of
@@ -111,7 +113,8 @@ class Stack(Layer):
 
         out, after = scan(recomputed(step) if self.remat else step, x, rows)
         for path in changing:
-            for part, value in zip(parts, ops.unstack(after[path]), strict=True):
+            row = registry.current().arrays.split(ops.reshape(after[path], (-1,)), [part[path].shape for part in parts])
+            for part, value in zip(parts, row, strict=True):
                 part[path].assign(value)
         return out  # type: ignore[no-any-return]
 
@@ -130,14 +133,15 @@ class Stack(Layer):
 def _stacked(parts: list[Variable]) -> Array:
     """Return one array of the values of all.
 
-    Joined in a row first, as small variables come in and go out where an optimizer updates them together: then the
-    compiler sees through both, and with 64 layers it takes a sixth of the time that it takes for `ops.stack`. Values
+    Joined in a row, which is how they share a buffer where a compiled step updates them: then nothing is joined. Values
     that are split over devices stay so, and are gathered one by one, in the loop; in a row they could not.
     """
     home = parts[0]._storage.home
     if home is not None and home.splits:
         meshes = registry.current().meshes
         return meshes.constrain(ops.stack([part._gx_stored for part in parts]), meshes.stacked(home.stored))
+    if frames.top is not None:
+        frames.top.row([part._storage for part in parts])
     values = [part.value for part in parts]
     return ops.reshape(registry.current().arrays.join(values), (len(values), *values[0].shape))
 

@@ -1,6 +1,6 @@
 """Losses: what training makes small. ``loss(y_true, y_pred, sample_weight=None, mask=None)``.
 
-Beside most classes there is a function of the same name in snake case, which gives one number for each sample.
+Beside each class there is a function of the same name in snake case, which gives one number for each sample.
 
 Example:
     >>> import graftax as gx
@@ -45,6 +45,14 @@ from graftax.losses.functions import poisson as poisson
 from graftax.losses.functions import sparse_categorical_crossentropy as sparse_categorical_crossentropy
 from graftax.losses.functions import squared_hinge as squared_hinge
 from graftax.losses.functions import tversky as tversky
+from graftax.losses.functions_of_batches import (
+    categorical_generalized_cross_entropy as categorical_generalized_cross_entropy,
+)
+from graftax.losses.functions_of_batches import circle as circle
+from graftax.losses.functions_of_batches import ctc as ctc
+from graftax.losses.functions_of_batches import gaussian_nll as gaussian_nll
+from graftax.losses.functions_of_batches import nt_xent as nt_xent
+from graftax.losses.functions_of_batches import triplet_semi_hard as triplet_semi_hard
 from graftax.losses.likelihood import CTC as CTC
 from graftax.losses.likelihood import GaussianNLL as GaussianNLL
 from graftax.losses.loss import FunctionLoss as FunctionLoss

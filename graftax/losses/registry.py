@@ -8,7 +8,16 @@ from typing import Any
 from graftax.core.errors import ArgumentTypeError
 from graftax.core.known_names import unknown
 from graftax.core.short_traceback import door
-from graftax.losses import classification, contrastive, focal, functions, likelihood, overlap, regression
+from graftax.losses import (
+    classification,
+    contrastive,
+    focal,
+    functions,
+    functions_of_batches,
+    likelihood,
+    overlap,
+    regression,
+)
 from graftax.losses.elsewhere import ELSEWHERE
 from graftax.losses.loss import FunctionLoss, Loss
 from graftax.variables.graph.module import Module, snake_case
@@ -59,7 +68,10 @@ _SPELLINGS = (
 
 
 _FUNCTIONS: dict[Any, type[Loss]] = {
-    function: _NAMES[name] for name, function in vars(functions).items() if name in _NAMES and callable(function)
+    function: _NAMES[name]
+    for module in (functions, functions_of_batches)
+    for name, function in vars(module).items()
+    if name in _NAMES and callable(function)
 }
 """The functions of `graftax.losses` stand for their classes, which know what a mask may hide."""
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from graftax import ops
+from graftax.backend import registry
 from graftax.core import hyperparameters as arguments
 from graftax.core.errors import ArgumentError, GraftaxError, ShapeError
 from graftax.core.typedefs import Array, ArrayLike, Shape
@@ -124,6 +125,9 @@ class IoU(Metric):
                 )
             return ops.cast(ops.argmax(y, axis=self.axis), "int32")
         if y.dtype.kind not in "iub":
+            arrays = registry.current().arrays
+            if arrays.is_concrete(y):
+                _require_whole(name, arrays.to_numpy(y))
             y = ops.cast(y, "int32")
         labels = y if y.dtype.name == "int32" else ops.cast(y, "int32")
         ignored = self.ignore_class if name == "y_true" else None
@@ -134,6 +138,7 @@ class IoU(Metric):
     def check_targets(self, y_true: Any, y_pred_shape: Shape) -> None:
         """Raise if a label on the host is not in ``[0, num_classes)``."""
         if self.sparse_y_true:
+            _require_whole("y_true", np.asarray(y_true))
             check_labels(np.asarray(y_true), self.num_classes, self.ignore_class)
 
     def result(self) -> Array:
@@ -145,6 +150,21 @@ class IoU(Metric):
         both, union = (ops.take(one, chosen, axis=0) for one in (both, union))
         there = ops.cast(union > 0, both.dtype.name)
         return ops.divide_no_nan(ops.sum(ops.divide_no_nan(both, union)), ops.sum(there))
+
+
+def _require_whole(name: str, labels: np.ndarray[Any, Any]) -> None:
+    """Raise for labels with fractions, which would be cut off: scores rather than classes.
+
+    Raises:
+        ArgumentError: names one.
+    """
+    cut = labels[labels != np.floor(labels)]
+    if cut.size:
+        raise ArgumentError(
+            f"{name} with the label {cut.flat[0]:.6g}",
+            f"sparse_{name}=True says that it holds numbers of classes",
+            f"sparse_{name}=False for scores of each class; ops.cast({name} > 0.5, 'int32') for one probability",
+        )
 
 
 def _classes(given: Sequence[int] | None, count: int) -> tuple[int, ...] | None:

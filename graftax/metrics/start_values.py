@@ -1,4 +1,4 @@
-"""What metrics start from, as new arrays: from the eighth on made by a program, in a third of the time."""
+"""What metrics start from, as new arrays: from the eighth on made by a program, some at once and ahead of their use."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from graftax.core.typedefs import Array
 
 _LARGEST = 1024  # bytes; the values stand in the program
 _SEVERAL = 8  # a fit of a few epochs compiles nothing for that
+_AT_ONCE = 16
 
 
 class _Start:
@@ -21,16 +22,28 @@ class _Start:
         self._value, self._backend = value, backend
         self._given = 0
         self._make: Any = None
+        self._made: list[Array] = []
 
     def __call__(self) -> Array:
         if self._make is not None:
-            # what a program gives is ready when it is there, so that a small step runs at once, in this thread
-            return self._make()  # type: ignore[no-any-return]
+            # A step that waits for an array which is still being made is run in another thread, and that takes as long
+            # as a small step does. Those made ahead are there.
+            while True:
+                try:
+                    return self._made.pop()  # in one step of Python, as other threads may want one
+                except IndexError:
+                    self._made += self._make()
         arrays = self._backend.arrays
         self._given += 1
         if self._given == _SEVERAL:
-            self._make = self._backend.compiling.compiled(lambda: arrays.asarray(self._value))
+            self._make = self._backend.compiling.compiled(self._several)
         return arrays.asarray(self._value)
+
+    def _several(self) -> list[Array]:
+        # rows of one array: of the same constant several times, a compiler may make one
+        numpy = self._backend.arrays.numpy
+        rows = numpy.broadcast_to(self._backend.arrays.asarray(self._value), (_AT_ONCE, *self._value.shape))
+        return [rows[i] for i in range(_AT_ONCE)]
 
 
 @lru_cache(maxsize=256)

@@ -7,7 +7,7 @@ from typing import Any
 
 from graftax.backend.protocol import Arrays
 from graftax.core.typedefs import Array
-from graftax.ops.reductions import cumprod, cumsum, inexact, median, quantile, require_some
+from graftax.ops.reductions import cumprod, cumsum, inexact, median, quantile, require_some, root
 from graftax.ops.structure import in_float32, real, row
 
 Axes = int | tuple[int, ...] | None
@@ -57,7 +57,7 @@ def nanvar(a: Arrays, x: Array, axis: Axes, ddof: int, keepdims: bool) -> Any:
 @row
 @in_float32
 def nanstd(a: Arrays, x: Array, axis: Axes, ddof: int, keepdims: bool) -> Any:
-    return a.numpy.sqrt(nanvar(a, x, axis, ddof, keepdims))
+    return root(a, nanvar(a, x, axis, ddof, keepdims))
 
 
 @row

@@ -89,7 +89,7 @@ KINDS = {
     "Text": Kind("str", "text"),
     "Indexing": Kind("str", "text", words=("xy", "ij")),
     "SpectralWindow": Kind("str", "text", words=("hann", "hamming", "blackman")),
-    "Interpolation": Kind("str", "text", words=("nearest", "bilinear", "bicubic", "lanczos3")),
+    "Interpolation": Kind("str", "text", words=("nearest", "bilinear", "bicubic", "lanczos3", "lanczos5")),
     "Resampling": Kind("str", "text", words=("bilinear", "bicubic", "lanczos3", "lanczos5", "linear", "cubic")),
     "Sampling": Kind("str", "text", words=("nearest", "bilinear")),
     "FillMode": Kind("str", "text", words=("constant", "nearest", "reflect", "wrap")),

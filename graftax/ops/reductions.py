@@ -41,8 +41,15 @@ def var(a: Arrays, x: Array, axis: int | tuple[int, ...] | None, ddof: int, keep
 @row
 @in_float32
 def std(a: Arrays, x: Array, axis: int | tuple[int, ...] | None, ddof: int, keepdims: bool) -> Any:
-    found = a.numpy.std(x, axis=axis, ddof=ddof if ddof < _count(x, axis) else 0, keepdims=keepdims)
+    spread = a.numpy.var(x, axis=axis, ddof=ddof if ddof < _count(x, axis) else 0, keepdims=keepdims)
+    found = root(a, spread)
     return found if ddof < _count(x, axis) else found * math.nan
+
+
+def root(a: Arrays, squares: Array) -> Any:
+    """Return the root of what is not negative, with a slope of 0 at 0, where that of a root is infinite."""
+    flat = a.numpy.equal(squares, 0)
+    return a.numpy.where(flat, 0, a.numpy.sqrt(a.numpy.where(flat, 1, squares)))
 
 
 def require_some(op: str, x: Array, axis: int | tuple[int, ...] | None) -> None:

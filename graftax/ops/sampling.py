@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,11 +33,16 @@ def _keys(x: Any) -> Any:
     return np.where(x >= 2, 0, np.where(x >= 1, far, near))
 
 
-def _lanczos3(x: Array) -> Any:
-    return np.where(np.abs(x) < 3, np.sinc(x) * np.sinc(x / 3), 0)
+def _lanczos(radius: int, x: Array) -> Any:
+    return np.where(np.abs(x) < radius, np.sinc(x) * np.sinc(x / radius), 0)
 
 
-_KERNELS: dict[str, Callable[[Any], Any]] = {"bilinear": _triangle, "bicubic": _keys, "lanczos3": _lanczos3}
+_KERNELS: dict[str, Callable[[Any], Any]] = {
+    "bilinear": _triangle,
+    "bicubic": _keys,
+    "lanczos3": partial(_lanczos, 3),
+    "lanczos5": partial(_lanczos, 5),
+}
 
 
 def _weights(a: Arrays, have: int, want: int, interpolation: str, antialias: bool) -> np.ndarray[Any, Any]:

@@ -24,8 +24,8 @@ _loops: WeakKeyDictionary[Any, list[_Loop]] = WeakKeyDictionary()
 
 
 @contextmanager
-def at_work(model: Any, what: str) -> Iterator[bool]:
-    """Count ``what`` in the metrics within the block; tell whether another loop of this thread is around.
+def at_work(model: Any, what: str) -> Iterator[None]:
+    """Count ``what`` in the metrics within the block.
 
     Args:
         model: The model.
@@ -35,6 +35,15 @@ def at_work(model: Any, what: str) -> Iterator[bool]:
         StateError: another thread is at work on the model, ``fit`` is inside of another loop, or a step that is being
             compiled calls it.
     """
+    around = _begun(model, what)
+    try:
+        yield
+    finally:
+        _over(around)
+
+
+def _begun(model: Any, what: str) -> list[_Loop]:
+    """Return the loops that run on a model, this one last."""
     if frames.top is not None:
         raise StateError(
             f"{what} of {_shown(model)} inside of a function that is compiled or differentiated",
@@ -59,13 +68,13 @@ def at_work(model: Any, what: str) -> Iterator[bool]:
                 "the metrics, the history and the counts of the outer loop would be those of the inner one",
                 "train_on_batch, which leaves them alone; or fit after fit",
             )
-        nested = bool(around)
         around.append(_Loop(what, threading.get_ident(), me.name))
-    try:
-        yield nested
-    finally:
-        with _lock:
-            around.pop()
+        return around
+
+
+def _over(around: list[_Loop]) -> None:
+    with _lock:
+        around.pop()
 
 
 def _shown(model: Any) -> str:
@@ -75,10 +84,15 @@ def _shown(model: Any) -> str:
 @contextmanager
 def own_count(model: Any, what: str) -> Iterator[None]:
     """Count apart inside of another loop of the model, as in a callback, whose numbers go on as they were."""
-    with at_work(model, what) as nested:
-        kept = [(v, v.numpy()) for metric in model.metrics for v in metric.variables] if nested else []
+    around = _begun(model, what)
+    kept: list[tuple[Any, Any]] = []
+    try:
+        if len(around) > 1:
+            kept = [(v, v.numpy()) for metric in model.metrics for v in metric.variables]
+        yield
+    finally:
         try:
-            yield
-        finally:
             for variable, value in kept:
                 variable.assign(value)
+        finally:
+            _over(around)

@@ -94,11 +94,7 @@ class ClassWeights:
             )
         if y.ndim == 2 and y.shape[1] > 1:
             if not ((y >= 0).all() and np.allclose(y.sum(axis=1), 1, atol=1e-3)):
-                raise DataError(
-                    f"class_weight for targets of shape {y.shape} that are no one-hot rows",
-                    "a row belongs to one class",
-                    "sample_weight=, a number for each row",
-                )
+                raise _several_labels(y, " that are no one-hot rows")
             if max(self._weights) >= y.shape[1]:
                 raise DataError(
                     f"class_weight for the class {max(self._weights)}",
@@ -107,9 +103,7 @@ class ClassWeights:
                 )
             return np.asarray(y.argmax(axis=1))
         if y.ndim == 0 or y.size != len(y):
-            raise DataError(
-                f"class_weight for targets of shape {y.shape}", "they are not one class a row", "sample_weight="
-            )
+            raise _several_labels(y, "")
         labels = y.reshape(-1)
         if labels.dtype.kind == "f" and not (labels == np.floor(labels)).all():
             raise DataError(
@@ -118,3 +112,21 @@ class ClassWeights:
                 "sample_weight=, a number for each row",
             )
         return labels.astype("int32")
+
+
+def _several_labels(y: np.ndarray[Any, Any], what: str) -> DataError:
+    """Return the error for targets of several labels a row, which weights of their own shape can weigh."""
+    instead = "sample_weight=, a number for each row"
+    if y.ndim and y.dtype.kind in "iu":
+        labels, shape = ("y[..., 0]", y.shape[:-1]) if y.shape[-1] == 1 else ("y", y.shape)
+        instead = (
+            f"for a label at each position sample_weight=np.take([1.0, 5.0], {labels}), of shape {shape}, or "
+            "SparseCategoricalCrossentropy(class_weight=[1.0, 5.0])"
+        )
+    elif y.ndim > 2:
+        instead += "; for one-hot rows at each position CategoricalCrossentropy(class_weight=[1.0, 5.0])"
+    return DataError(
+        f"class_weight for targets of shape {y.shape}{what}",
+        "it weighs rows by their class, and these are not one class a row",
+        instead,
+    )

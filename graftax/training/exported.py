@@ -65,7 +65,8 @@ class Exported(Wired):
             (5, 2)
         """
         # lazy: the loader imports an array library, and most models are never exported
-        from graftax.export.saving import save, signature_of
+        from graftax.export.first_call import signature_of
+        from graftax.export.saving import save
 
         return save(
             path,

@@ -89,8 +89,9 @@ def mangled(value, chance, draw):
     return value
 
 
+@pytest.mark.parametrize("rounds", [20, pytest.param(60, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("part", ["nodes", "slots", "roots", "tensors", "meta", "random", "files"])
-def test_mangled_indexes_are_told_by_name(trained, part, capsys, monkeypatch):
+def test_mangled_indexes_are_told_by_name(trained, part, rounds, capsys, monkeypatch):
     monkeypatch.setattr(outline, "_PART", 0.5)
     monkeypatch.setattr(partial_restore, "_PART", 0)
     monkeypatch.setattr(partial_restore, "_FEWEST", 0)
@@ -106,7 +107,7 @@ def test_mangled_indexes_are_told_by_name(trained, part, capsys, monkeypatch):
         lambda: dict(gx.checkpoint.read(path)),
         lambda: command.main(["ckpt", "show", str(path)]),
     ]
-    for _ in range(60):
+    for _ in range(rounds):
         (path / GRAPH).write_bytes(whole)
         resealed(path, lambda top: top.__setitem__(part, mangled(top[part], 0.03, draw)))
         for read in reads:

@@ -113,3 +113,14 @@ def test_the_writer_is_recorded(tmp_path, toys):
     Checkpoint(v=toys.number(1)).save(tmp_path / "c")
     writer = verify(tmp_path / "c").contents.writer
     assert {"graftax", "python", "host", "pid", "started", "processes", "backend"} <= set(writer)
+
+
+@pytest.mark.parametrize("dtype", [">i2", ">f4", ">f8", ">c8", ">u8"])
+def test_numbers_of_the_other_byte_order_come_back(saved, toys, dtype):
+    held = {"line": np.arange(5, dtype=dtype), "point": np.array(7, dtype), "none": np.zeros((0, 2), dtype)}
+    path = saved(data=toys.Position(held))
+    data = toys.Position({})
+    Checkpoint(data=data).restore(path)
+    for name, array in held.items():
+        np.testing.assert_array_equal(data.position[name], array)
+        assert data.position[name].shape == array.shape

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from graftax.core.errors import ScopeError
-from graftax.core.scopes import ScopeStack, ambient, register_ambient
+from graftax.core.scopes import ScopeStack, ambient, register_ambient, signs
 
 
 @pytest.fixture
@@ -90,3 +90,13 @@ def test_ambient_settings_are_read_at_each_call():
     value[0] = 2
     assert ambient()[:-1] == before[:-1]
     assert (before[-1], ambient()[-1]) == (1, 2)
+
+
+def test_the_sign_of_a_setting_changes_with_it(stack):
+    register_ambient(lambda: stack.top, stack.read)
+    before, signed = ambient(), signs()
+    assert signs() == signed
+    with stack.entered("a"):
+        assert ambient() != before
+        assert signs() != signed
+    assert signs() == signed

@@ -34,14 +34,20 @@ def properties():
                 yield kind, name
 
 
-@pytest.mark.parametrize(("kind", "name"), list(properties()), ids=lambda it: getattr(it, "__name__", it))
-def test_a_property_that_cannot_be_set_says_what_to_write(kind, name):
-    thing = object.__new__(kind)
-    before = dict(vars(thing))
-    with pytest.raises((MissingAttributeError, AssignmentError), match=rf"{kind.__name__}\.{name}\b") as caught:
-        setattr(thing, name, None)
-    assert caught.value.instead
-    assert vars(thing) == before
+UNSET: dict[type[Module], list[str]] = {}
+for _kind, _name in properties():
+    UNSET.setdefault(_kind, []).append(_name)
+
+
+@pytest.mark.parametrize("kind", UNSET, ids=lambda kind: kind.__name__)
+def test_a_property_that_cannot_be_set_says_what_to_write(kind):
+    for name in UNSET[kind]:
+        thing = object.__new__(kind)
+        before = dict(vars(thing))
+        with pytest.raises((MissingAttributeError, AssignmentError), match=rf"{kind.__name__}\.{name}\b") as caught:
+            setattr(thing, name, None)
+        assert caught.value.instead, name
+        assert vars(thing) == before, name
 
 
 @pytest.mark.parametrize(

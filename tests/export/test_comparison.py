@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import graftax as gx
+from graftax import ops
 from graftax.core.errors import ExportError, ExportMismatch
 from graftax.export import Signature, Spec
 from graftax.export.comparison import difference
@@ -207,3 +208,20 @@ def test_rows_and_elements_are_taken_along_an_axis_of_a_free_size(tmp_path: Path
     for one, other in zip(found, gx.jit(taken)(x, places), strict=True):
         np.testing.assert_array_equal(one, other)
     assert np.isnan(found[0][:, 1:]).all()
+
+
+@pytest.mark.slow
+def test_an_expression_that_is_read_in_two_dtypes_has_one_value(tmp_path: Path) -> None:
+    class Both(gx.Model):
+        def __init__(self) -> None:
+            super().__init__()
+            self.half, self.whole = gx.layers.Dense(8, dtype="mixed_float16"), gx.layers.Dense(8)
+
+        def call(self, x: Any) -> Any:
+            return ops.cast(self.half(x), "float32") + self.whole(x) @ ops.asarray(self.half.kernel)
+
+    model, x = Both(), numbers(4, 8)
+    model(x)
+    gx.graft(model, gx.reparam.WeightNorm(), where="half/kernel")
+    model.export(tmp_path / "net")
+    np.testing.assert_allclose(gx.export.load(tmp_path / "net").predict(x), model(x), rtol=1e-2, atol=1e-2)

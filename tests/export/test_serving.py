@@ -5,6 +5,7 @@ import io
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -132,6 +133,8 @@ def test_requests_that_cannot_be_understood(client: Client) -> None:
         (b'{"x": [[NaN, 0, 0]]}', "application/json", "NaN is no number of JSON"),
         (b'{"x": [[0, -Infinity, 0]]}', "application/json", "-Infinity is no number of JSON"),
         (b'{"x": [[0, 0, 1e999]]}', "application/json", "from -50 to 50"),
+        (b'{"x": [[1, 2, 3]], "x": [[1, 2, 4]]}', "application/json", "there twice"),
+        (b'{"x": [[1, 2, 3]], "self": 1}', "application/json", "with ['self']"),
         (b"x=1", "text/plain", "a body of type"),
         (b"no", "application/x-npy", "no .npy"),
         (b"PK" + b"\0" * 100, "application/x-npy", "no .npy"),
@@ -149,6 +152,28 @@ def test_requests_that_cannot_be_understood(client: Client) -> None:
     assert client.ask("GET", "/predict")[0] == 404
     assert client.ask("POST", "/predict", Content_Length=str(MOST_BYTES + 1))[0] == 413
     assert client.ask("GET", "/", Host="evil.example:80")[0] == 403
+
+
+@pytest.mark.parametrize(
+    ("head", "status", "told"),
+    [
+        ("POST /predict HTTP/1.1|Content-Length: 22|Content-Length: 3", 400, "once how long it is"),
+        ("POST /predict HTTP/1.1|Content-Length: 22|Transfer-Encoding: chunked", 400, "once how long it is"),
+        ("POST /predict HTTP/1.1|Content-Length: 900", 400, "22 bytes came"),
+        ("POST /predict HTTP/1.1|Host: evil.example|Content-Length: 22", 403, "is not this machine"),
+        ("POST /predict HTTP/1.1|Content-Length: ٣", 411, "has a Content-Length"),
+        ("BREW /predict HTTP/1.1", 501, "Unsupported method"),
+        (f"GET /{'a' * 70_000} HTTP/1.1", 414, "Too Long"),
+    ],
+)
+def test_requests_of_other_programs_than_browsers(server: Server, head: str, status: int, told: str) -> None:
+    lines = [*head.split("|"), "Host: localhost", "Content-Type: application/json"]
+    with socket.create_connection(server.server_address[:2], timeout=20) as connection:
+        connection.sendall("\r\n".join([*lines, "", '{"x": [[1.0, 2.0, 3]]}']).encode())
+        connection.shutdown(socket.SHUT_WR)
+        answer = b"".join(iter(lambda: connection.recv(65536), b""))
+    assert answer.startswith(f"HTTP/1.1 {status} ".encode())
+    assert told in json.loads(answer.partition(b"\r\n\r\n")[2])["error"]
 
 
 def test_the_manifest_and_the_page(client: Client) -> None:

@@ -3,6 +3,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers
+from graftax.core.errors import ArgumentTypeError
 from graftax.layers.call_context import call_context
 
 RNG = np.random.default_rng(0)
@@ -63,6 +64,13 @@ def test_values_are_those_of_keras(keras, kind):
     out = ours([Q, V, K], mask=[ASKED, SEEN], use_causal_mask=True)
     sees = (SEEN[:, None] & np.tri(3, 5, dtype=bool)).any(-1)  # where nothing is seen, ours is 0
     np.testing.assert_allclose(np.asarray(out)[sees], np.asarray(expected)[sees], rtol=1e-4, atol=1e-5)
+
+
+def test_one_array_is_answered_with_two():
+    x = np.ones((2, 5, 4), "float32")
+    for call in (lambda layer: layer(x), lambda layer: layer(x, x)):
+        with pytest.raises(ArgumentTypeError, match=r"one array of shape \(2, 5, 4\)(.|\n)*attention\(\[x, x\]\)"):
+            call(layers.Attention())
 
 
 def test_bad_input_is_refused():

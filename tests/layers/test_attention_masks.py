@@ -57,17 +57,19 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_l1_masks_of_cross_attention(layer, case):
+@pytest.mark.parametrize(("case", "way"), crossed([*CASES], ["eager", "compiled", "run_eagerly"]))
+def test_l1_masks_of_cross_attention(layer, case, way):
     given, allowed = CASES[case]
     expected = by_hand(layer, allowed)
     shown = QUERIES if "query_mask" in given else np.ones_like(QUERIES)
-    np.testing.assert_allclose(np.asarray(layer(X, CONTEXT, **given))[shown], expected[shown], atol=2e-6)
-    compiled = gx.jit(lambda x, context: layer(x, context, **given))
-    np.testing.assert_allclose(np.asarray(compiled(X, CONTEXT))[shown], expected[shown], atol=2e-6)
-    with gx.run_eagerly():
-        plain = layer(ops.asarray(X), ops.asarray(CONTEXT), **given)
-    np.testing.assert_allclose(np.asarray(plain)[shown], expected[shown], atol=2e-6)
+    if way == "compiled":
+        out = gx.jit(lambda x, context: layer(x, context, **given))(X, CONTEXT)
+    elif way == "run_eagerly":
+        with gx.run_eagerly():
+            out = layer(ops.asarray(X), ops.asarray(CONTEXT), **given)
+    else:
+        out = layer(X, CONTEXT, **given)
+    np.testing.assert_allclose(np.asarray(out)[shown], expected[shown], atol=2e-6)
 
 
 def test_l1_as_in_keras(layer, keras):

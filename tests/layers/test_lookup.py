@@ -9,6 +9,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers, ops
+from graftax.core.errors import ArgumentTypeError, DataError, DTypeError
 
 WORDS = [["b", "a", "b"], ["c", "b", "d"], ["a", "d", "b"]]
 
@@ -240,3 +241,23 @@ def test_a_checkpoint_moves_no_token_to_another_place(tmp_path, make, more, othe
     with pytest.raises(gx.errors.StateError, match=message):
         restored(lambda: make(**more), lambda: untouched, path)
     assert untouched.vocabulary is None
+
+
+def test_texts_do_not_go_into_models_compiled_functions_and_graphs():
+    texts = np.array(["a", "b"])
+    lookup = layers.StringLookup(vocabulary=["a", "b"])
+    model = gx.Sequential([lookup, layers.Embedding(4, 2)])
+    model.compile("sgd", "mse")
+    answer = "StringLookup"
+    with pytest.raises(DataError, match=answer):
+        model.fit(texts, np.ones(2), verbose=0)
+    with pytest.raises(DataError, match=answer):
+        model.predict_on_batch(texts)
+    with pytest.raises(ArgumentTypeError, match=rf"an array of text(.|\n)*{answer}"):
+        model(texts)
+    with pytest.raises(ArgumentTypeError, match=rf"holds no numbers(.|\n)*{answer}"):
+        gx.jit(lambda x: lookup(x))(texts)
+    with pytest.raises(DTypeError, match=rf"'string'(.|\n)*{answer}"):
+        gx.Input((), dtype="string")
+    with pytest.raises(ArgumentTypeError, match=r"takes text, on the host(.|\n)*before the data goes to the model"):
+        lookup(gx.Input((), dtype="int32"))

@@ -10,6 +10,7 @@ from graftax import layers, ops
 from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
 from graftax.layers.call_context import call_context
 from graftax.variables import masks
+from tests.conformance.lanes import crossed
 
 L = layers
 X = np.sin(np.arange(2 * 4 * 3, dtype="float32")).reshape(2, 4, 3)
@@ -174,10 +175,12 @@ def test_a_mask_of_an_argument_of_a_compiled_function():
     np.testing.assert_allclose(gx.jit(lambda x, m: pooling(x, mask=m))(ops.asarray(x) + 0, MASK), pooling(x), atol=1e-6)
 
 
-@pytest.mark.parametrize("make", [lambda: L.LSTM(2), lambda: L.GRU(2), lambda: L.GlobalAveragePooling1D()])
-@pytest.mark.parametrize("mode", ["eager", "compiled"])
-def test_x6_masks_are_checked_at_the_door(make, mode):
-    layer = make()
+AT_THE_DOOR = {"lstm": lambda: L.LSTM(2), "gru": lambda: L.GRU(2), "pooling": lambda: L.GlobalAveragePooling1D()}
+
+
+@pytest.mark.parametrize(("name", "mode"), crossed([*AT_THE_DOOR], ["eager", "compiled"]))
+def test_x6_masks_are_checked_at_the_door(name, mode):
+    layer = AT_THE_DOOR[name]()
     layer(X)
     call = layer if mode == "eager" else gx.jit(lambda x, mask: layer(x, mask=mask), checked=True)
     for wrong in (np.array([2, 3]), MASK[:, :1], MASK[:1], MASK[..., None], MASK[:, :3]):

@@ -79,3 +79,15 @@ def test_bad_settings_are_refused():
     layer(X)
     with pytest.raises(gx.errors.ShapeError, match="the weights were made for 4"):
         layer(X[..., :2])
+
+
+def test_each_expert_starts_as_a_layer_of_its_size_would():
+    layer = layers.MixtureOfExperts(8, 64)
+    layer.build_for(np.ones((2, 32), "float32"))
+    spread = np.asarray(layer.expert_kernel).std(axis=(1, 2))
+    np.testing.assert_allclose(spread, math.sqrt(2 / (32 + 64)), rtol=0.1)
+    assert len({float(kernel[0, 0]) for kernel in np.asarray(layer.expert_kernel)}) == 8
+    layer = layers.MixtureOfExperts(3, 4, kernel_initializer="orthogonal")
+    layer.build_for(np.ones((2, 4), "float32"))
+    for kernel in np.asarray(layer.output_kernel):
+        np.testing.assert_allclose(kernel @ kernel.T, np.eye(4), atol=1e-5)

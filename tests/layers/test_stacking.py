@@ -124,3 +124,65 @@ def test_bad_input_is_refused():
         assert blocks(X).shape == (3, 4)
     with pytest.raises(gx.errors.ArgumentError, match=r"layers/0 and layers/1(.|\n)*which differ"):
         gx.jit(lambda x: blocks(x))(X)
+
+
+class Scaled(gx.Layer):
+    """With state that each call changes."""
+
+    def build(self, input_shape):
+        self.kernel = self.add_weight((input_shape[-1],) * 2, name="kernel")
+        self.seen = self.add_weight((2,), initializer="zeros", trainable=False, role="state", name="seen")
+
+    def call(self, x):
+        self.seen.assign_add(ops.mean(x) * np.ones(2, "float32"))
+        return ops.tanh(x @ self.kernel)
+
+
+def step_of(model, optimizer):
+    @gx.jit
+    def step(x):
+        trained = model.trainable_variables
+        loss, gradients = gx.value_and_grad(lambda: ops.mean(model(x) ** 2), wrt=trained)()
+        optimizer.apply(gradients, trained)
+        return loss
+
+    return step
+
+
+def test_the_step_to_compile_does_not_grow_with_the_layers():
+    lengths = []
+    for count in (3, 20):  # more than a pack of small ones holds
+        blocks = gx.stack(layers.Dense(4, "tanh"), count)
+        blocks.build_for(X)
+        lengths.append(step_of(blocks, gx.optimizers.Adam(0.1)).lower(X).text.count("\n"))
+    assert lengths[0] == lengths[1]
+
+
+@pytest.mark.parametrize("width", [4, pytest.param(130, marks=pytest.mark.slow)])  # 130: too large to be packed alone
+def test_layers_whose_buffers_are_one_train_as_layers_one_by_one(width):
+    x = np.random.default_rng(0).normal(size=(3, width)).astype("float32")
+    blocks = gx.stack(Scaled(), 3)
+    plain = gx.Sequential([Scaled() for _ in range(3)])
+    blocks.build_for(x), plain.build_for(x)
+    for ours, theirs in zip(blocks.layers, plain.layers, strict=True):
+        theirs.kernel.assign(ours.kernel), theirs.seen.assign(ours.seen)
+    steps = [step_of(one, gx.optimizers.Adam(0.1)) for one in (blocks, plain)]
+    for _ in range(3):
+        np.testing.assert_allclose(steps[0](x), steps[1](x), rtol=1e-5)
+    assert len({id(layer.kernel._storage.place[0]) for layer in blocks.layers}) == 1
+    blocks.layers[1].kernel.assign(blocks.layers[1].kernel * 2)
+    plain.layers[1].kernel.assign(plain.layers[1].kernel * 2)
+    np.testing.assert_allclose(steps[0](x), steps[1](x), rtol=1e-5)
+    for ours, theirs in zip(blocks.layers, plain.layers, strict=True):
+        np.testing.assert_allclose(ours.kernel, theirs.kernel, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(ours.seen, theirs.seen, rtol=1e-4, atol=1e-5)
+
+
+def test_layers_of_which_some_are_frozen_train_as_layers_one_by_one():
+    blocks = gx.stack(layers.Dense(4, "tanh"), 3)
+    blocks.build_for(X)
+    before = [layer.kernel.numpy() for layer in blocks.layers]
+    blocks.layers[1].trainable = False
+    step_of(blocks, gx.optimizers.SGD(0.1))(X)
+    moved = [not np.array_equal(layer.kernel, old) for layer, old in zip(blocks.layers, before, strict=True)]
+    assert moved == [True, False, True]

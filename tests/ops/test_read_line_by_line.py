@@ -76,3 +76,59 @@ def test_a_place_that_is_nan_has_no_value(interpolation: str) -> None:
     found = np.asarray(ops.image.map_coordinates(x, at, interpolation))[0, :, 0]
     assert np.isnan(found[0])
     assert found[1] == 4.0
+
+
+@pytest.mark.parametrize("layer", [layers.Resizing(5, 7, "lanczos5"), layers.UpSampling2D(2, "lanczos5")])
+def test_every_interpolation_that_a_layer_takes_is_computed(layer: Any) -> None:
+    x = np.full((1, 4, 6, 2), 3.0, "float32")
+    np.testing.assert_allclose(np.asarray(layer(x)), 3.0, rtol=1e-4)
+
+
+def test_attention_uses_the_mask_of_the_keys() -> None:
+    rng = np.random.default_rng(0)
+    query, value, key = (rng.normal(size=(1, n, 3)).astype("float32") for n in (2, 4, 4))
+    mask = np.array([[True, True, False, False]])
+    layer = layers.Attention()
+    wanted = np.asarray(layer([query, value[:, :2], key[:, :2]]))
+    for masks in ([None, None, mask], [None, mask, None], [None, mask], [None, mask, np.ones((1, 4), "bool")]):
+        np.testing.assert_allclose(np.asarray(layer([query, value, key], mask=masks)), wanted, rtol=1e-5)
+    for masks in ([mask], [None, None, None, mask]):
+        with pytest.raises(gx.errors.ArgumentTypeError, match="there is one for each"):
+            layer([query, value, key], mask=masks)
+
+
+def test_rescaling_keeps_the_digits_of_its_numbers() -> None:
+    if gx.backend.current().arrays.canonical_dtype("float64") == "float64":
+        x = np.array([3.0])
+        assert float(np.asarray(layers.Rescaling(1 / 255, dtype="float64")(x))[0]) == 3.0 * (1 / 255)
+
+
+def test_the_slope_of_a_deviation_of_equal_values_is_0() -> None:
+    if not gx.backend.current().has("gradients"):
+        return
+    for op in (ops.std, ops.nanstd):
+        slope = gx.grad(lambda x, op=op: op(x))(ops.asarray([2.0, 2.0, 2.0]))
+        assert np.asarray(slope).tolist() == [0.0, 0.0, 0.0]
+    assert float(ops.std(ops.asarray([1.0, 3.0]))) == 1.0
+
+
+def test_a_mask_value_of_another_kind_than_the_tokens_is_refused() -> None:
+    for mask, tokens in ((0, ["a", "0"]), ("0", [0, 1])):
+        with pytest.raises(gx.errors.ArgumentTypeError, match="nothing would be masked"):
+            layers.Hashing(3, mask_value=mask)(tokens)
+    assert np.asarray(layers.Hashing(3, mask_value="0")(["a", "0"]))[1] == 0
+
+
+def test_as_many_columns_as_bins_were_asked_for() -> None:
+    layer = layers.Discretization(num_bins=4, output_mode="one_hot")
+    layer.adapt(np.array([1.0, 1.0, 1.0, 2.0]))
+    assert layer(np.array([[0.0], [2.0]], "float32")).shape == (2, 4)
+
+
+def test_scores_are_no_labels() -> None:
+    labels = np.array([0, 1, 1])
+    metric = gx.metrics.IoU(2, sparse_y_pred=True)
+    with pytest.raises(gx.errors.ArgumentError, match="with the label 0.9"):
+        metric.update(labels, np.array([0.0, 0.9, 1.0], "float32"))
+    metric.update(labels.astype("float32"), np.array([0.0, 1.0, 1.0], "float32"))
+    assert float(metric.result()) == 1.0

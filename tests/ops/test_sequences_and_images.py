@@ -68,7 +68,7 @@ def test_resizing_is_that_of_torch(interpolation: str, antialias: bool, size: tu
     np.testing.assert_allclose(found, theirs.numpy().transpose(0, 2, 3, 1), atol=1e-5)
 
 
-@pytest.mark.parametrize("interpolation", ["bilinear", "bicubic", "lanczos3", "nearest"])
+@pytest.mark.parametrize("interpolation", ["bilinear", "bicubic", "lanczos3", "lanczos5", "nearest"])
 @pytest.mark.parametrize("antialias", [True, False])
 def test_resizing_is_that_of_jax(interpolation: str, antialias: bool) -> None:
     import jax

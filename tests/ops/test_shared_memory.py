@@ -14,6 +14,7 @@ from graftax import ops
 from graftax.backend.registry import use
 from graftax.backend.testing.op_cases import INPUTS
 from graftax.ops.table import OPS
+from tests.conformance.lanes import crossed
 
 SIDE = 1500
 
@@ -58,8 +59,7 @@ WAYS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("offset", [0, 4])
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("way", "offset"), crossed([*WAYS], [0, 4]))
 def test_a9_a_change_in_place_comes_too_late(way: str, offset: int) -> None:
     WAYS[way](at(offset))  # compiled
     for _ in range(3):

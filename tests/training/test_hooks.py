@@ -130,3 +130,17 @@ def test_stop_training_ends_after_the_step():
     history = model.fit(X, Y, batch_size=1, epochs=3, verbose=0, callbacks=[Stop()])
     assert history.epoch == [0]
     assert int(model.optimizer.iterations) == 2
+
+
+def test_one_function_as_two_hooks_is_looked_at_as_each():
+    class Once(gx.Callback):
+        def on_train_begin(self, logs=None):
+            pass
+
+    class Twice(gx.Callback):
+        on_train_begin = Once.on_train_begin
+        on_epoch_end = Once.on_train_begin
+
+    line().fit(X, Y, verbose=0, callbacks=[Once()])
+    with pytest.raises(gx.errors.ArgumentTypeError, match="it is called with epoch, logs"):
+        line().fit(X, Y, verbose=0, callbacks=[Twice()])

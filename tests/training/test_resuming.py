@@ -264,3 +264,19 @@ def test_the_system_asks_the_program_to_end(tmp_path):
     model.fit(A, B, batch_size=4, epochs=9, verbose=0, callbacks=[ask, ModelCheckpoint(tmp_path, on_preemption=True)])
     assert gx.CheckpointManager(tmp_path).latest().step == int(model.optimizer.iterations) == 2
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+def test_goal_is_mode_by_another_name(tmp_path):
+    for options in ({"goal": "max"}, {"mode": "max"}, {"mode": "auto", "monitor": "val_accuracy"}):
+        made = gx.callbacks.ModelCheckpoint(tmp_path, **{"monitor": "quality", **options})
+        assert made.monitor.mode == "max"
+    with pytest.raises(ArgumentError, match="two words for one thing"):
+        gx.callbacks.ModelCheckpoint(tmp_path, monitor="quality", goal="max", mode="max")
+    with pytest.raises(ArgumentError, match=r"ModelCheckpoint\(\.\.\., monitor='quality', goal=\"max\"\)"):
+        gx.callbacks.ModelCheckpoint(tmp_path, monitor="quality")
+    with pytest.raises(ArgumentError, match="goal='up'"):
+        gx.callbacks.ModelCheckpoint(tmp_path, monitor="quality", goal="up")
+    with pytest.raises(ArgumentError, match="mode='up'"):
+        gx.callbacks.ModelCheckpoint(tmp_path, monitor="quality", mode="up")
+    with pytest.raises(ArgumentTypeError, match="instead: mode='max'"):
+        gx.callbacks.EarlyStopping("quality", goal="max")

@@ -134,7 +134,7 @@ def _slice() -> CompileError:
     return CompileError(
         "a slice x[start:stop] whose ends need the values of traced arrays",
         f"{_NO_VALUES}, and how many elements a slice takes must be known",
-        "ends that are computed from x.shape with //, as in x[:, : x.shape[1] // 2]; ops.take(x, start + ops.arange(8), "
+        "ends made of x.shape with //, as in x[:, : x.shape[1] // 2]; ops.take(x, start + ops.arange(8), "
         "axis=0) for so many elements from a place that is computed; ops.where(ops.arange(len(x)) < n, x, 0.0), which "
         "keeps the shape",
     )
@@ -157,12 +157,21 @@ def _elsewhere() -> StateError:
     )
 
 
+def _no_array(kind: str) -> ArgumentTypeError:
+    return ArgumentTypeError(
+        f"an argument of type {kind.rpartition('.')[2]} that holds no numbers",
+        "a compiled function takes arrays of numbers, and values that stay as they are",
+        "numbers in place of texts: layer(texts) of a StringLookup or TextVectorization, before the call",
+    )
+
+
 _BY_TEXT: list[tuple[re.Pattern[str], Callable[..., GraftaxError]]] = [
     (re.compile(rf"^(\w+) got incompatible shapes for broadcasting: {SHAPE}, {SHAPE}"), broadcast),
     (re.compile(rf"^(Incompatible shapes) for broadcasting: shapes=\[{SHAPE}, {SHAPE}\]$"), broadcast),
     (re.compile(rf"^dot_general requires contracting .* got {SHAPE} and {SHAPE}"), contraction),
     (re.compile("^JAX arrays are immutable"), _immutable),
     (re.compile("^Fetching value for `jax.Array` that spans non-addressable"), _elsewhere),
+    (re.compile(r"^Error interpreting argument to (?s:.*) of type <class '([\w.]+)'>"), _no_array),
     (re.compile("^can't apply forward-mode autodiff"), only_backwards),
     (re.compile("^Reverse-mode differentiation does not work for lax.while_loop"), _backwards),
     (re.compile("^Slice entries must be static integers"), _slice),

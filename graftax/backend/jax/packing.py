@@ -79,12 +79,8 @@ def _join(parts: Sequence[Any]) -> Any:
 
 
 def _split(row: Any, shapes: Sequence[Shape]) -> list[Any]:
-    parts, start = [], 0
-    for shape in shapes:
-        end = start + prod(shape)
-        parts.append(lax.reshape(lax.slice(row, (start,), (end,)), shape))
-        start = end
-    return parts
+    parts = lax.split(row, [prod(shape) for shape in shapes])
+    return [lax.reshape(part, shape) for part, shape in zip(parts, shapes, strict=True)]
 
 
 @jax.jit

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import islice
 from typing import Any
 
 import jax
 import jax.core
 import jax.numpy as jnp
 
-from graftax.backend.jax import packing, tracing
+from graftax.backend.jax import tracing
 from graftax.backend.jax.callbacks import original_exceptions
 from graftax.backend.jax.checks import Checked, check_p, has_checks, is_floating
 from graftax.backend.jax.lowering import JaxLowering
 from graftax.backend.jax.replaying import Replay, located
+from graftax.backend.jax.rows import in_rows
 from graftax.backend.jax.staged import Staged
 from graftax.backend.traced_checks import CHECKED, PLAIN, RESULTS
 from graftax.core.culprit import Culprit
@@ -94,21 +94,21 @@ class JaxProgram:
         grouped = {id(cell) for group in groups for cell in group}
         self.taken = [*groups, *(cell for cell in self.donated if id(cell) not in grouped)]
         self.given = [*groups, *(cell for cell in self.written if id(cell) not in grouped)]
+        count, returned = len(groups), len(self._staged.results) - len(self.written)
+        members = [id(cell) for group in groups for cell in group]
+        read = {id(cell): i for i, cell in enumerate(self.read, len(self._constants))}
+        written = {id(cell): i for i, cell in enumerate(self.written, returned)}
         shapes = [tuple(tuple(cell.buffer.shape) for cell in group) for group in groups]
-        count = len(groups)
-        members = [cell for group in groups for cell in group]
-        read = arrangement([*members, *self.taken[count:], *self.kept], self.read)
-        write = arrangement(self.written, [*members, *self.given[count:]])
+        places = [read[cell] for cell in members], [written[cell] for cell in members]
+        staged = Staged(in_rows(self._staged.whole, shapes, *places, returned))
+        homes = [_home_of(cell[0] if i < count else cell) for i, cell in enumerate(self.given)]
+        alone = [cell for cell in self.read if id(cell) not in grouped]
+        arranged = arrangement([*self.taken[count:], *self.kept], alone)
 
         def call(taken: list[Any], kept: list[Any], leaves: list[Any]) -> list[Any]:
-            parts = [part for row, kinds in zip(taken, shapes, strict=False) for part in packing.split(row, kinds)]
-            results = self._at_home(
-                self._staged.run_whole(self._constants, read([*parts, *taken[count:], *kept]), leaves)
-            )
-            returned = len(results) - len(self.written)
-            new = iter(write(results[returned:]))
-            rows = [_placed(packing.join([*islice(new, len(group))]), _home_of(group[0])) for group in groups]
-            return [*results[:returned], *rows, *new]
+            late = [*self._constants, *arranged([*taken[count:], *kept])]
+            results = staged.run_whole(taken[:count], late, leaves)
+            return [*results[:returned], *map(_placed, results[returned:], homes)]
 
         return jax.jit(call, donate_argnums=0)
 

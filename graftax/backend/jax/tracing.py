@@ -124,7 +124,7 @@ register_sign(partial(attrgetter("trace"), private.trace_ctx))
 
 def looks_for_nans() -> bool:
     """Tell whether JAX is to raise for nan or infinity in what a program gives; asked at each run of one."""
-    return config.debug_nans.value or config.debug_infs.value
+    return bool(config.debug_nans.value or config.debug_infs.value)
 
 
 def coordination() -> Any:

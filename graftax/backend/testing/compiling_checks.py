@@ -128,9 +128,18 @@ def _gradients_of_programs(kit: Kit) -> None:
     kit.close(found, 3 * X**2, "the gradient of a program")
 
 
+def _kinds(kit: Kit) -> None:
+    kind = kit.backend.compiling.kind
+    one = kind(kit.array(X))
+    assert kind(kit.array(X + 5)) == one, "arrays of one shape and dtype are of one kind"
+    assert kind(kit.array(X[:1])) != one, "arrays of two shapes are not"
+    assert kind(kit.array(X.astype("int32"))) != one, "nor are those of two dtypes"
+
+
 CHECKS = rows(
     "compiling",
     compiled=_compiled,
+    kinds=_kinds,
     late_inputs=_late_inputs,
     inside_of_a_trace=_inside_of_a_trace,
     failures=_failures,

@@ -16,6 +16,7 @@ from graftax.core.argument_kinds import checked_flag
 from graftax.core.errors import ArgumentError, DestinationExists, ExportError
 from graftax.core.selectors import SelectorLike
 from graftax.core.short_traceback import door
+from graftax.export.first_call import signature_of
 from graftax.export.signature import InputLike, Signature
 from graftax.export.to_onnx import calibration as calibrating
 from graftax.export.to_onnx import comparison, external, messages, writing
@@ -64,7 +65,7 @@ def onnx(
     Args:
         path: The file.
         function: A function, a Module, which stands for its call with ``training=False``, or a `Signature`.
-        *inputs: What it takes, as for `Signature`: Specs or examples.
+        *inputs: What it takes, as for `Signature`: Specs or examples. A Module that was called needs none.
         constraints: What holds between sizes, such as ``"time >= 2"``. Defaults to none.
         fold: Whether expressions behind weights are computed now, or a selector of those for which it is so.
             Defaults to True.
@@ -154,7 +155,7 @@ def _signature(
     function: Any, inputs: Sequence[InputLike], constraints: Sequence[str], fold: bool | SelectorLike
 ) -> Signature:
     if not isinstance(function, Signature):
-        return Signature(function, *inputs, constraints=constraints, fold=fold)
+        return signature_of(function, *inputs, constraints=constraints, fold=fold)
     if inputs or constraints or fold is not True:
         raise ArgumentError(
             f"{function!r} with inputs, constraints= or fold=",

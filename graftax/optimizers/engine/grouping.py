@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from graftax.backend import registry
@@ -10,7 +11,7 @@ from graftax.optimizers.engine.numbers import identity
 from graftax.optimizers.engine.rule import Rule
 from graftax.optimizers.engine.update import Update
 from graftax.variables.state.pack import in_groups, place_of
-from graftax.variables.state.storage import frames
+from graftax.variables.state.storage import Frame, frames
 from graftax.variables.variable import Variable
 
 
@@ -24,9 +25,7 @@ def groups(updates: Sequence[Update]) -> Iterator[list[Update]]:
     """Yield updates to be done at once, where they `joins`: alike and small ones; the others one by one."""
     frame = frames.top
     assert frame is not None
-    # the weights of alike layers in a row, each kind after the other: where a loop takes them stacked (`gx.stack`), the
-    # compiler sees through the joining and the stacking, and the program does not grow with the number of layers
-    for group in in_groups(((update, _kind(update)) for update in updates), lambda update: update.variable.shape):
+    for group in chain(*_divided(frame, updates)):
         if len(group) > 1:
             frame.group([update.variable._storage for update in group])
             for name in group[0].rule_slots():
@@ -34,13 +33,28 @@ def groups(updates: Sequence[Update]) -> Iterator[list[Update]]:
         yield group
 
 
-def _kind(update: Update) -> Hashable | None:
+def _divided(frame: Frame, updates: Sequence[Update]) -> Iterator[Iterable[list[Update]]]:
+    """Yield groups of variables that the program reads as one array anyway (`gx.stack`), then of other small ones."""
+    by_storage = {update.variable._storage: update for update in updates}
+    left = dict.fromkeys(by_storage)
+    for row in dict.fromkeys(frame.row_of(storage) for storage in by_storage):
+        if len(row) > 1 and left.keys() >= set(row):
+            group = [by_storage[storage] for storage in row]
+            kind = _kind(group[0], small=False)
+            if kind is not None and all(_kind(update, small=False) == kind for update in group[1:]):
+                yield [group]
+                for storage in row:
+                    del left[storage]
+    yield in_groups((by_storage[storage], _kind(by_storage[storage])) for storage in left)
+
+
+def _kind(update: Update, small: bool = True) -> Hashable | None:
     """Return what is equal for updates that may be done as one array; None for one that goes alone."""
     slots, shape = update.rule_slots(), update.variable.shape
     if update.rows is not None or any(type(slot) is not Variable or slot.shape != shape for slot in slots.values()):
         return None
     # of one dtype on the same devices: what is joined moves nowhere and is cast nowhere
-    places = [place_of(kept._storage) for kept in (update.variable, *slots.values())]
+    places = [place_of(kept._storage, small) for kept in (update.variable, *slots.values())]
     if None in places:
         return None
     settings = update.settings

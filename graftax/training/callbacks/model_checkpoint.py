@@ -34,6 +34,7 @@ class ModelCheckpoint(Callback):
         on_preemption: Whether to save and end training when the system asks the program to end (SIGTERM). Defaults to
             False.
         in_background: Whether to write beside training. Defaults to False.
+        mode: What other callbacks call ``goal``; one of the two. Defaults to None.
 
     Raises:
         ArgumentError: ``every`` cannot be, or settings are given beside a manager, which has its own.
@@ -69,8 +70,14 @@ class ModelCheckpoint(Callback):
         keep_best: int | None = None,
         on_preemption: bool = False,
         in_background: bool = False,
+        mode: str | None = None,
     ) -> None:
         super().__init__()
+        if mode is not None and goal != "auto":
+            raise ArgumentError(
+                f"ModelCheckpoint got goal={goal!r} and mode={mode!r}", "they are two words for one thing", "goal=..."
+            )
+        goal = goal if mode is None else mode
         if every != "epoch" and (isinstance(every, bool) or not isinstance(every, int) or every < 1):
             raise ArgumentError(
                 f"ModelCheckpoint got every={every!r}", "it is 'epoch' or a number of steps", "every=1000"
@@ -84,7 +91,11 @@ class ModelCheckpoint(Callback):
         if isinstance(directory, CheckpointManager) and monitor is None:
             monitor, goal = directory.retention.monitor, directory.retention.goal
         self.directory, self.every = directory, every
-        self.monitor = None if monitor is None else Monitor("ModelCheckpoint", monitor, goal)
+        self.monitor = (
+            None
+            if monitor is None
+            else Monitor("ModelCheckpoint", monitor, goal, word="goal" if mode is None else "mode")
+        )
         self.keep, self.keep_best = keep, keep_best
         self.on_preemption, self.in_background = on_preemption, in_background
         self.manager: CheckpointManager | None = None

@@ -22,6 +22,7 @@ class Monitor:
         name: The name of the number, such as ``"val_loss"``.
         mode: ``"min"``, ``"max"``, or ``"auto"`` to tell by the name.
         min_delta: What a change must exceed to count. Defaults to 0.
+        word: What the callback calls the mode, for messages. Defaults to ``"mode"``.
 
     Raises:
         ArgumentError: the mode cannot be, or cannot be told by the name; or ``min_delta`` is negative.
@@ -32,20 +33,20 @@ class Monitor:
         (True, False)
     """
 
-    def __init__(self, owner: str, name: str, mode: str = "auto", min_delta: float = 0.0) -> None:
+    def __init__(self, owner: str, name: str, mode: str = "auto", min_delta: float = 0.0, word: str = "mode") -> None:
         if not isinstance(name, str):
             raise ArgumentTypeError(
                 f"{owner} got monitor={name!r:.60}", "it is the name of a number in the logs", 'monitor="val_loss"'
             )
         if mode not in ("auto", "min", "max"):
-            raise ArgumentError(f"{owner} got mode={mode!r:.60}", "it is 'min', 'max' or 'auto'", 'mode="min"')
+            raise ArgumentError(f"{owner} got {word}={mode!r:.60}", "it is 'min', 'max' or 'auto'", f'{word}="min"')
         if not math.isfinite(min_delta) or min_delta < 0:
             raise ArgumentError(
                 f"{owner} got min_delta={min_delta!r}", "it is the least change that counts", "min_delta=0.001"
             )
         self.owner = owner
         self.name = name
-        self.mode = _direction(owner, name) if mode == "auto" else mode
+        self.mode = _direction(owner, name, word) if mode == "auto" else mode
         self.min_delta = float(min_delta)
         self.seen = False
         """Whether the number has been in the logs of this run."""
@@ -97,7 +98,7 @@ class Monitor:
         )
 
 
-def _direction(owner: str, name: str) -> str:
+def _direction(owner: str, name: str, word: str) -> str:
     plain = name.removeprefix("val_").lower()
     words = set(plain.split("_"))
     less = any(part in plain for part in _LESS[:8]) or bool(words & {*_LESS[8:], *_SHORT_LESS})
@@ -108,6 +109,6 @@ def _direction(owner: str, name: str) -> str:
         raise ArgumentError(
             f"{owner} got monitor={name!r}",
             "the name does not tell whether less or more of it is better",
-            f'{owner}({name!r}, mode="max"), or mode="min"',
+            f'{owner}(..., monitor={name!r}, {word}="max"), or {word}="min"',
         )
     return "min" if less else "max"

@@ -27,14 +27,15 @@ def bucket(
     batch_size: int = 32,
     pad_value: float = 0,
     shuffle: bool = True,
+    weights: str = "ones",
 ) -> Buckets:
     """Return batches of sequences, padded to a few lengths, so that a step is compiled for these alone.
 
     Each sequence goes where the padding is least. What is left over in one bucket joins the next one, so there are as
     many shapes as sizes, and one more. Where ``y`` has the lengths of ``x``, it is padded, too, and weights come with
-    each batch: 0 for padding, all positions / real ones for the rest, so that the loss of a model without a mask is
-    the mean over what is real. A model whose output carries a mask of its own takes the batches without these weights.
-    For other targets, the model hides padding in ``x`` by ``Embedding(mask_zero=True)`` or a mask of its own.
+    each batch: 0 for padding, 1 for the rest. Where the output carries a mask of its own, the loss is then the mean
+    over what is real; where it does not, ``weights="mean"`` makes it so. For other targets, the model hides padding in
+    ``x`` by ``Embedding(mask_zero=True)`` or a mask of its own.
 
     `Model.predict` returns the rows in the order of ``x``, whatever the order of the batches.
 
@@ -46,6 +47,8 @@ def bucket(
         batch_size: Sequences in a batch. Defaults to 32.
         pad_value: What ``x`` is padded with. Defaults to 0.
         shuffle: Whether each pass has a new order, which follows from the global seed. Defaults to True.
+        weights: For targets of each position ``"ones"``, or ``"mean"`` for all positions / real ones in place of 1,
+            which makes the loss of a model without a mask the mean over what is real. Defaults to ``"ones"``.
 
     Raises:
         DataError: a sequence is longer than every size, or the parts do not fit together.
@@ -56,7 +59,7 @@ def bucket(
         >>> [x.tolist() for x, y in batches]
         [[[4, 0], [5, 6]], [[1, 2, 3, 0]]]
     """
-    return Buckets(x, y, sample_weight, sizes, batch_size, pad_value, shuffle)
+    return Buckets(x, y, sample_weight, sizes, batch_size, pad_value, shuffle, weights)
 
 
 class Buckets:
@@ -77,7 +80,10 @@ class Buckets:
         batch_size: int,
         pad_value: float,
         shuffle: bool,
+        weights: str = "ones",
     ) -> None:
+        if weights not in ("ones", "mean"):
+            raise ArgumentError(f"bucket got weights={weights!r:.60}", "they are 'ones' or 'mean'", 'weights="mean"')
         if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
             raise ArgumentError(f"bucket got batch_size={batch_size!r}", "it is counted from 1 on", "batch_size=32")
         self._x = _each(x, "x")
@@ -93,11 +99,18 @@ class Buckets:
         lengths = [_length(row, i) for i, row in enumerate(self._x)]
         self.sizes = _sizes(sizes, max(lengths))
         self._batch_size, self._pad, self._shuffle = batch_size, pad_value, shuffle
+        self._is_mean = weights == "mean"
         self._home = [next(i for i, size in enumerate(self.sizes) if length <= size) for length in lengths]
         self._by_position = self._y is not None and all(
             row.ndim > 0 and len(row) == length for row, length in zip(self._y, lengths, strict=True)
         )
         self._by_position &= any(length != lengths[0] for length in lengths) or lengths[0] > 1
+        if self._is_mean and not self._by_position:
+            raise DataError(
+                'weights="mean", and targets that have not the lengths of x' if y is not None else 'weights="mean"',
+                "only targets of each position are padded, and get weights",
+                "leave weights out",
+            )
         self._passes = 0
         self._seed = get_random_seed()
 
@@ -136,10 +149,10 @@ class Buckets:
             return pack(x, np.stack([self._y[i] for i in rows]), weight)
         y = np.stack([_padded(self._y[i], size, 0) for i in rows])
         real = np.stack([_padded(np.ones(len(self._x[i]), "float32"), size, 0) for i in rows])
-        weight = real * (real.size / real.sum())  # the loss divides by all positions
+        weight = real * (real.size / real.sum()) if self._is_mean else real  # the loss divides by all positions
         if self._weight is not None:
             given = [self._weight[i] for i in rows]
-            weight *= np.stack([_padded(w, size, 0) if w.ndim else np.full(size, w, "float32") for w in given])
+            weight = weight * np.stack([_padded(w, size, 0) if w.ndim else np.full(size, w, "float32") for w in given])
         return x, y, weight
 
     def row_order(self) -> list[int]:

@@ -36,7 +36,7 @@ def _viewed(part: Any, name: str) -> Any:
         raise DataError(
             f"{written(name, where)} of a batch is a single number",
             "a batch has rows along the first axis of each array; this looks like one sample",
-            "batches in place of samples: dataset.batch(32) in tf.data and grain, DataLoader(..., batch_size=32)",
+            "batches in place of samples: dataset.batch(32) in tf.data and grain, batch_size=32 for a DataLoader",
         ) from None
 
 

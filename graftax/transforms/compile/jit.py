@@ -375,8 +375,6 @@ def jit(
 
 
 _REMEMBERED = 8  # traces for one key: settings that are switched to and fro, such as what is frozen, keep theirs
-
-
 _OFTEN = 5  # traces, at which a line in the log warns
 
 

@@ -124,8 +124,6 @@ def call(
     """
     if frames.read() or (eagerly.count and eagerly.on()):
         return MISSED
-    key: Hashable
-    arrays: list[Any]
     last = plans.last
     if (
         last is not None
@@ -136,8 +134,27 @@ def call(
         and scopes.signs() == last.signs
         and last.plan.difference() is None
     ):
-        return _run(last.plan, [x])
+        plan, arrays = last.plan, [x]
+    elif (found := _find(plans, module, forward, args, kwargs)) is not None:
+        plan, arrays = found
+    else:
+        return MISSED
+    if len(arrays) == 1 and type(arrays[0]) is np.ndarray:  # several come copied
+        arrays[0] = owned(arrays[0])
+    try:
+        results = plan.run_and_assign(arrays)
+    except GraftaxError:  # a check of values failed, and nothing is assigned: run plainly, the forward says which
+        return MISSED
+    return plan.result(results)
+
+
+def _find(
+    plans: Plans, module: Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[_Plan, list[Any]] | None:
+    """Return the plan for a call, and the arrays among its arguments; None where the forward is to run as it stands."""
     backend = registry.current()
+    key: Hashable
+    arrays: list[Any]
     if len(args) == 1 and not kwargs and hasattr(x := args[0], "dtype"):
         key = type(x), x.shape, x.dtype, scopes.ambient()
         arrays = [x]
@@ -146,28 +163,16 @@ def call(
     plan = plans.get(key)
     if plan is None or plan.backend is not backend or not plan.eager() or plan.difference() is not None:
         if not backend.has("compiling") or not backend.compiling.eager() or (plan is None and key in plans):
-            return MISSED
+            return None
         if _made_by_creators(module):
-            return MISSED  # a first call builds: what creators do happens in plain Python
+            return None  # a first call builds: what creators do happens in plain Python
         plan = plans[key] = _plan(module, forward, args, kwargs, key, backend)
         if len(plans) > _MOST_PLANS:
             del plans[next(iter(plans))]
         if plan is None:
-            return MISSED
-    if len(args) == 1 and not kwargs:
-        plans.last = _repeated(args[0], plan)
-    return _run(plan, arrays)
-
-
-def _run(plan: _Plan, arrays: list[Any]) -> Any:
-    """Return what the forward returns for these arrays; `MISSED` where a check of values fails."""
-    if len(arrays) == 1 and type(arrays[0]) is np.ndarray:  # several come copied
-        arrays[0] = owned(arrays[0])
-    try:
-        results = plan.run_and_assign(arrays)
-    except GraftaxError:  # a check of values failed, and nothing is assigned: run plainly, the forward says which
-        return MISSED
-    return plan.result(results)
+            return None
+    plans.last = _repeated(args[0], plan) if len(args) == 1 and not kwargs else None
+    return plan, arrays
 
 
 def _repeated(x: Any, plan: _Plan) -> _Repeated | None:

@@ -13,7 +13,7 @@ from graftax.core.typedefs import Array
 from graftax.transforms.compile.seen import Seen
 from graftax.variables.graph.module import Module, walk
 from graftax.variables.graph.node import Branch, Node
-from graftax.variables.state.pack import in_groups, place_of
+from graftax.variables.state.pack import in_groups, place_of, shares_row
 from graftax.variables.state.storage import Frame, Storage, frames
 from graftax.variables.state.unallocated import is_allocated
 from graftax.variables.variable import Variable
@@ -33,6 +33,7 @@ class CompileFrame(Frame):
         self._lift = lift
         self._now: dict[Storage, Array] = {}
         self._written: dict[Storage, None] = {}
+        self._rows: dict[Storage, tuple[Storage, ...]] = {}
         self.touched: dict[int, Node] = {}
         self.seen = Seen()
 
@@ -92,10 +93,26 @@ class CompileFrame(Frame):
         """Note that these may share a buffer."""
         self._lift.groups.append(storages)
 
+    def row(self, storages: Sequence[Storage]) -> None:
+        """Note that the values of these are read as one array: where they share a buffer, it is that."""
+        row = tuple(storages)
+        if not any(storage in self._rows for storage in row):
+            self._rows.update(dict.fromkeys(row, row))
+
+    def row_of(self, storage: Storage) -> Sequence[Storage]:
+        """Return those with which it is read as one array, in their order."""
+        return self._rows.get(storage, ())
+
     def group_alike(self) -> None:
         """Let what is read and written, small and alike share buffers, unless it does already."""
         grouped = {storage for group in self._lift.groups for storage in group}
         rest = [s for s in self._lift.cells if s in self._written and s not in grouped and _role(s) in _PACKED]
+        moving = set(rest)
+        for row in dict.fromkeys(self._rows[storage] for storage in rest if storage in self._rows):
+            if moving.issuperset(row) and shares_row(row):
+                self.group(row)
+                moving.difference_update(row)
+        rest = [storage for storage in rest if storage in moving]
         for group in in_groups((s, _kind(s)) for s in rest):
             if len(group) >= _WORTH_IT:
                 self.group(group)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from graftax.core.typedefs import Array, Shape
+from graftax.core.typedefs import Array
 from graftax.variables.state.donation import Donation, arrived, at_rest, lock
 from graftax.variables.state.storage import Moves, Storage
 from graftax.variables.state.unallocated import is_allocated
@@ -13,7 +13,7 @@ from graftax.variables.state.unallocated import is_allocated
 T = TypeVar("T")
 
 _SMALL = 64 * 1024  # bytes; to copy a larger array costs more than to pass it
-_MOST = 16  # in a pack; compiling a larger one takes longer, and saves little
+_MOST = 16  # in a pack that is taken apart where it is used; compiling a larger one takes longer, and saves little
 
 
 class Pack:
@@ -125,28 +125,34 @@ def pack_of(storages: Sequence[Storage]) -> Pack:
     return there if isinstance(there, Pack) and there.holds(storages) else Pack(storages)
 
 
-def in_groups(
-    kinds: Iterable[tuple[T, Hashable | None]], order: Callable[[T], Shape] | None = None
-) -> Iterator[list[T]]:
-    """Yield things of one kind together, as many as a pack may have; those without a kind each by itself.
-
-    Those of one kind are put into this order first, if there is one.
-    """
+def in_groups(kinds: Iterable[tuple[T, Hashable | None]], most: int = _MOST) -> Iterator[list[T]]:
+    """Yield things of one kind together, as many as a pack may have; those without a kind each by itself."""
     found: dict[Hashable, list[T]] = {}
     for thing, kind in kinds:
         found.setdefault((id(thing),) if kind is None else kind, []).append(thing)
     for alike in found.values():
-        if order is not None:
-            alike.sort(key=order)
-        for start in range(0, len(alike), _MOST):
-            yield alike[start : start + _MOST]
+        for start in range(0, len(alike), most):
+            yield alike[start : start + most]
 
 
-def place_of(storage: Storage) -> Hashable | None:
-    """Return what is equal for storages that may share a pack: its dtype and devices; None for none."""
+def place_of(storage: Storage, small: bool = True) -> Hashable | None:
+    """Return what is equal for storages that may share a pack: its dtype and devices; None for none.
+
+    Args:
+        storage: The storage.
+        small: Whether a large one may not, since it would be copied into the pack and out of it.
+    """
     if storage.home is not None and storage.home.splits:  # in a row it could not stay split
         return None
     if not is_allocated(storage):
         return None
     buffer: Any = storage.buffer
-    return None if buffer.nbytes > _SMALL else (str(buffer.dtype), str(getattr(buffer, "sharding", "")))
+    if small and buffer.nbytes > _SMALL:
+        return None
+    return str(buffer.dtype), str(getattr(buffer, "sharding", ""))
+
+
+def shares_row(row: Sequence[Storage]) -> bool:
+    """Return True if storages whose values are read as one array may share a pack, which is that array."""
+    places = {place_of(storage, small=False) for storage in row}
+    return len(places) == 1 and None not in places

@@ -79,6 +79,15 @@ class Frame:
         if self.parent is not None:
             self.parent.group(storages)
 
+    def row(self, storages: Sequence[Storage]) -> None:
+        """Note that the program reads the values of these as one array, in this order."""
+        if self.parent is not None:
+            self.parent.row(storages)
+
+    def row_of(self, storage: Storage) -> Sequence[Storage]:
+        """Return those as which and with which it is read as one array; none by default."""
+        return self.parent.row_of(storage) if self.parent is not None else ()
+
     def shards(self) -> tuple[str, ...]:
         """Return the axes of a mesh over which the code runs once for each device, on its share; none by default."""
         return self.parent.shards() if self.parent is not None else ()

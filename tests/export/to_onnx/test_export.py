@@ -8,7 +8,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers, ops
-from graftax.core.errors import ArgumentError, DestinationExists, ExportError, MissingLibraryError
+from graftax.core.errors import ArgumentError, DestinationExists, ExportError, MissingLibraryError, NotBuiltError
 from graftax.export.spec import Spec
 from graftax.export.to_onnx import messages, runtime
 
@@ -32,6 +32,14 @@ def test_a_report_says_what_was_written(path: Path):
     assert report.bytes == path.stat().st_size
     assert str(report).startswith(f"{path}: ")
     assert "not compared" in str(report)
+
+
+def test_what_a_module_takes_is_known_from_its_first_call(path: Path):
+    layer = layers.Dense(3)
+    with pytest.raises(NotBuiltError, match="Spec"):
+        written(path, layer)
+    layer(np.ones((2, 8), "float32"))
+    assert written(path, layer).inputs == {"x": "float32[batch, 8]"}
 
 
 def test_names_of_inputs_results_and_weights_are_those_of_the_program(path: Path):

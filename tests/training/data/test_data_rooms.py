@@ -53,10 +53,30 @@ def test_targets_of_each_position_are_averaged_over_what_is_real():
     x = [np.ones((2, 1)), np.ones((4, 1))]
     y = [np.zeros((2, 1)), np.zeros((4, 1))]
     y[1][:] = 3.0
-    (batch,) = gx.data.bucket(x, y, sizes=[4], shuffle=False)
+    (batch,) = gx.data.bucket(x, y, sizes=[4], shuffle=False, weights="mean")
     np.testing.assert_allclose(batch[2], [[8 / 6, 8 / 6, 0, 0], [8 / 6] * 4], rtol=1e-6)
     # prediction 1: two errors of 1, four of 4
     assert line().evaluate([batch], verbose=0)["loss"] == pytest.approx((2 * 1 + 4 * 4) / 6)
+
+
+def test_weights_of_what_is_shown_are_one_beside_a_mask_and_without():
+    tokens = [[1, 2], [3, 4, 5, 6], [7, 8, 9]]
+    targets = [np.full((len(row), 1), 2.0, "float32") for row in tokens]
+    batches = gx.data.bucket(tokens, targets, sizes=[4, 8], batch_size=2, shuffle=False)
+    assert all(set(np.unique(weights)) <= {0, 1} for _, _, weights in batches)
+    first = next(iter(batches))
+    assert first[2].tolist() == [[1, 1, 0, 0], [1, 1, 1, 1]]
+    model = gx.Sequential([gx.layers.Embedding(10, 3, mask_zero=True), gx.layers.Dense(1)])
+    model.compile("sgd", "mse", metrics=["mse"], weighted_metrics=["mae"])
+    errors = [np.asarray(model(np.array([row])))[0, :, 0] - 2 for row in tokens]
+    found = model.evaluate([first], verbose=0)
+    shown = np.concatenate(errors[:2])
+    assert found["loss"] == pytest.approx(np.mean(shown**2), rel=1e-5)
+    found = model.evaluate(batches, verbose=0)
+    assert found["mse"] == pytest.approx(np.mean(np.concatenate(errors) ** 2), rel=1e-5)
+    assert found["mae"] == pytest.approx(np.mean(np.abs(np.concatenate(errors))), rel=1e-5)
+    hidden = (np.ones((1, 4, 1)), np.zeros((1, 4, 1)), np.array([[1, 1, 0, 0]]))
+    assert line().evaluate([hidden], verbose=0)["loss"] == 0.5
 
 
 def test_passes_have_orders_of_their_own_that_can_be_gone_on_with():
@@ -78,6 +98,10 @@ def test_buckets_refuse():
         gx.data.bucket([[1]], batch_size=0)
     with pytest.raises(DataError, match="x has 1, y has 2"):
         gx.data.bucket([[1]], [1, 2])
+    with pytest.raises(ArgumentError, match="weights='median'"):
+        gx.data.bucket([[1]], weights="median")
+    with pytest.raises(DataError, match="only targets of each position"):
+        gx.data.bucket([[1], [1, 2]], [1, 2], weights="mean")
     with pytest.raises(DataError, match="no rows"):
         gx.data.bucket([])
     with pytest.raises(DataError, match="is a number"):

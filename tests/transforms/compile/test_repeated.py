@@ -1,8 +1,10 @@
 """A call like the one before it takes a short way, which must see all that the long one sees."""
 
 import gc
+import threading
 import weakref
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -123,6 +125,63 @@ def test_masks_are_seen():
     warm(f, x)
     masked = gx.layers.Masking()(jnp.array([[[1.0, 1.0], [3.0, 3.0], [0.0, 0.0]]]))
     np.testing.assert_allclose(f(masked), [[2.0, 2.0]], rtol=1e-6)
+
+
+def test_a_batch_of_the_host_takes_it_and_may_be_written_over(taken):
+    total = gx.Variable(jnp.zeros(2))
+
+    @gx.jit
+    def step(batch):
+        x, y = batch
+        total.assign_add(x * y)
+        return {"x": ops.sum(x), "y": ops.sum(y)}
+
+    x, y = np.ones(2, "float32"), np.full(2, 3.0, "float32")
+    for i in range(4):
+        found = step((x, y))
+        assert (list(found), float(found["x"]), float(found["y"])) == (["x", "y"], 2.0 * (i + 1), 6.0)
+        x += 1.0
+    assert total.numpy().tolist() == [30.0, 30.0]
+    assert taken == [True, True]
+    assert float(step((x.astype("float64"), y))["x"]) == 10.0
+    assert float(step((x, y[:1]))["y"]) == 3.0
+    with pytest.raises(ValueError, match="unpack"):
+        step((x, y, y))
+
+
+def test_a_result_that_comes_twice_and_nested_ones(taken):
+    @gx.jit
+    def same(x):
+        y = x + 1
+        return {"a": y, "b": y}, [y, {"c": x * 2}]
+
+    for _ in range(4):
+        (pair, (one, other)) = same(jnp.ones(()))
+        assert (float(pair["a"]), float(pair["b"]), float(one), float(other["c"])) == (2.0, 2.0, 2.0, 2.0)
+    assert taken == [True, True]
+
+
+def test_settings_of_the_library_and_of_another_thread_are_seen(taken):
+    double = gx.jit(lambda x: x * 2)
+    warm(double, jnp.ones(1))
+    with jax.numpy_dtype_promotion("strict"):
+        assert double(jnp.ones(1)).tolist() == [2.0]
+    assert (taken[-1], double.trace_count) == (False, 2)
+    found = []
+    with jax.default_matmul_precision("float32"):
+        thread = threading.Thread(target=lambda: found.append(double(jnp.ones(1)).tolist()))
+        thread.start()
+        thread.join()
+    assert found == [[2.0]]
+    assert double.trace_count == 2
+
+
+def test_nothing_is_traced_for_a_call_that_would_be_repeated(taken):
+    double = gx.jit(lambda x: x * 2)
+    warm(double, jnp.ones(1))
+    double.trace(jnp.ones(1))
+    double.trace(jnp.ones(2))
+    assert double.trace_count == 2
 
 
 def test_shapes_that_go_to_and_fro_take_the_long_way(taken):

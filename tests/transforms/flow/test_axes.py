@@ -1,5 +1,7 @@
 """vectorized_map over several arguments: `in_axes` and `out_axes`, against jax.vmap."""
 
+from itertools import product
+
 import jax
 import numpy as np
 import pytest
@@ -7,6 +9,7 @@ import pytest
 import graftax as gx
 from graftax import ops
 from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
+from tests.conformance.lanes import crossed
 
 RNG = np.random.default_rng(0)
 A = RNG.normal(size=(3, 4, 5)).astype("float32")
@@ -17,28 +20,28 @@ def several(a, b):
     return {"z": a.sum() * b, "a": (a * 2, [b.max()])}
 
 
-@pytest.mark.parametrize("run", [lambda f: f, gx.jit], ids=["eager", "jit"])
-@pytest.mark.parametrize("chunk_size", [None, 1, 2])
+AXES = [
+    (0, 0, A, B.T),
+    ((0, 1), 0, A, B),
+    ((-3, -1), 0, A, B),
+    ((1, 0), {"z": 0, "a": (1, 0)}, A, B[:, 0]),
+    ((0, None), 0, A, B),
+    ((2, None), {"z": 1, "a": 0}, A, B),
+    ((2, None), {"z": -1, "a": (1, [0])}, A, B),
+    ((1, None), {"z": 0, "a": (-1, 0)}, A, B),
+]
+
+
 @pytest.mark.parametrize(
-    ("in_axes", "out_axes", "a", "b"),
-    [
-        (0, 0, A, B.T),
-        ((0, 1), 0, A, B),
-        ((-3, -1), 0, A, B),
-        ((1, 0), {"z": 0, "a": (1, 0)}, A, B[:, 0]),
-        ((0, None), 0, A, B),
-        ((2, None), {"z": 1, "a": 0}, A, B),
-        ((2, None), {"z": -1, "a": (1, [0])}, A, B),
-        ((1, None), {"z": 0, "a": (-1, 0)}, A, B),
-    ],
+    ("in_axes", "out_axes", "a", "b", "chunk_size", "run"), crossed(AXES, [*product([None, 1, 2], ["eager", "jit"])])
 )
-def test_x10_as_jax_vmap(run, chunk_size, in_axes, out_axes, a, b):
+def test_x10_as_jax_vmap(in_axes, out_axes, a, b, chunk_size, run):
     expected = jax.vmap(several, in_axes=in_axes, out_axes=out_axes)(a, b)
 
     def mapped(a, b):
         return gx.vectorized_map(several, a, b, chunk_size=chunk_size, in_axes=in_axes, out_axes=out_axes)
 
-    found = run(mapped)(ops.asarray(a), ops.asarray(b))
+    found = (gx.jit(mapped) if run == "jit" else mapped)(ops.asarray(a), ops.asarray(b))
     for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
 

@@ -143,8 +143,7 @@ OUT = {
 }
 
 
-@pytest.mark.parametrize("compiled", [False, True], ids=["eager", "compiled"])
-@pytest.mark.parametrize("name", OUT)
+@pytest.mark.parametrize(("name", "compiled"), crossed([*OUT], [False, True]))
 def test_the_result_of_a_transform_carries_the_mask_that_the_plain_result_carries(parts, name, compiled):
     embedding, passing = parts[0], layers.Activation("tanh")
     found = _mask_after(OUT[name], embedding, passing, compiled)

@@ -29,6 +29,7 @@ CASES: dict[str, list[Case]] = {
         case(IMAGE, (9, 4), "nearest"),
         case(IMAGE, (8, 3), "bicubic"),
         case(IMAGE, 12, "lanczos3", antialias=True),
+        case(IMAGE, 5, "lanczos5"),
         case(IMAGE[0], (6, 5)),
     ],
     "image.scale_and_translate": [
@@ -64,8 +65,9 @@ def _kernel(name: str, x: float) -> float:
     x = abs(x)
     if name == "bilinear":
         return max(0.0, 1 - x)
-    if name == "lanczos3":
-        return 0.0 if x >= 3 else float(np.sinc(x) * np.sinc(x / 3))
+    if name in ("lanczos3", "lanczos5"):
+        radius = int(name[-1])
+        return 0.0 if x >= radius else float(np.sinc(x) * np.sinc(x / radius))
     return 1.5 * x**3 - 2.5 * x**2 + 1 if x < 1 else -0.5 * x**3 + 2.5 * x**2 - 4 * x + 2 if x < 2 else 0.0
 
 
