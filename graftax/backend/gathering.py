@@ -8,13 +8,15 @@ import numpy as np
 
 from graftax.backend import registry
 from graftax.backend.rendezvous import several
+from graftax.core.typedefs import Array
 
 
-def gathered(x: Any) -> np.ndarray[Any, Any]:
+def gathered(x: Array) -> np.ndarray[Any, Any]:
     """Return the whole values of an array on the host, in all processes; all call it.
 
     Example:
-        >>> gathered(np.ones(2)).tolist()
+        >>> import graftax as gx
+        >>> gathered(gx.ops.ones((2,))).tolist()
         [1.0, 1.0]
     """
     backend = registry.current()

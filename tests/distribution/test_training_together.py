@@ -49,17 +49,20 @@ for kind in arguments:
 
 
 @pytest.mark.slow
-def test_dt22_and_dt24_the_numbers_of_one_process():
-    kinds = ["sharded", "tensor", "both"]
-    (alone,) = several.told(several.run(FITS, 1, 4, *kinds, timeout=200))
-    for processes in (2, 4):  # with 4, the halves of a kernel lie in different processes
-        ended = several.run(FITS, processes, 4 // processes, *kinds, timeout=300)
-        assert "epoch 1/1" in ended[0].text
-        assert "epoch 1/1" not in ended[1].text
-        for one in several.told(ended):
-            for kind in kinds:
-                for found, expected in zip(one[kind], alone[kind], strict=True):
-                    np.testing.assert_allclose(found, expected, rtol=2e-5, atol=2e-5)
+@pytest.mark.parametrize(
+    ("processes", "kinds"),
+    [(2, ["sharded", "tensor"]), (2, ["both"]), (4, ["both"])],  # of 4, each has a half of a split kernel
+    ids=["2", "2 both", "4 both"],
+)
+def test_dt22_and_dt24_the_numbers_of_one_process(processes, kinds):
+    (alone,) = several.told(several.run(FITS, 1, 4, *kinds, timeout=300))
+    ended = several.run(FITS, processes, 4 // processes, *kinds, timeout=300)
+    assert "epoch 1/1" in ended[0].text
+    assert "epoch 1/1" not in ended[1].text
+    for one in several.told(ended):
+        for kind in kinds:
+            for found, expected in zip(one[kind], alone[kind], strict=True):
+                np.testing.assert_allclose(found, expected, rtol=2e-5, atol=2e-5)
 
 
 MISTAKES = (
