@@ -57,12 +57,10 @@ class JaxArrays:
             return jnp.asarray(x, dtype=name)
         # JAX reads the memory of NumPy later, when its owner may have written there; what is read here is our own
         host = host_array(x, name, not _config.jax_enable_x64)
-        if not host.ndim:
-            number = jnp.array(host)  # the quickest way, compiled once for each dtype
-            if not isinstance(number, jax.core.Tracer):
-                return number
-        with tracing.eagerly():  # while tracing, too: what is known stays known, so that it can be checked
-            return jax.device_put(host)  # placed: nothing to compile for each new shape
+        if tracing.runs_at_once():
+            return jnp.array(host)  # the quickest way, compiled once for each shape and dtype
+        with tracing.eagerly():  # what is known stays known, so that it can be checked
+            return jax.device_put(host)  # placed: weights that a traced call makes need no compiling for each new shape
 
     def adopted(self, values: Sequence[np.ndarray[Any, Any]]) -> list[Any]:
         """Place all in one call; on the CPU, what begins at a multiple of 64 bytes is not copied."""
