@@ -10,11 +10,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import jax
 
 from graftax.backend.jax import packing, tracing
+
+
+class Equation(Protocol):
+    """What is asked of an equation of JAX."""
+
+    invars: list[Any]
+    outvars: list[Any]
+    params: dict[str, Any]
+    primitive: Any
+    replace: Any
 
 
 class Stretch(NamedTuple):
@@ -90,13 +100,13 @@ class _Seen:
         self._equal: dict[tuple[Stretch, Any], Any] = {}
         """Variables by their elements and kind."""
 
-    def now(self, atom: Any) -> Any:
+    def now(self, atom: object) -> Any:
         """Return what stands in the place of a variable."""
         while not isinstance(atom, tracing.Literal) and atom in self._stands_for:
             atom = self._stands_for[atom]
         return atom
 
-    def equation(self, equation: Any) -> Any:
+    def equation(self, equation: Equation) -> Any:
         """Return the equation of what stands in the place of its operands."""
         operands = [self.now(atom) for atom in equation.invars]
         equation = equation.replace(invars=operands)
@@ -117,11 +127,11 @@ class _Seen:
         return self._stretches[variable]
 
 
-def _reshaped(stretches: list[Stretch], equation: Any) -> list[Stretch]:
+def _reshaped(stretches: list[Stretch], equation: Equation) -> list[Stretch]:
     return stretches if equation.params["dimensions"] is None and len(stretches) == 1 else []
 
 
-def _parts(stretches: list[Stretch], equation: Any) -> list[Stretch]:
+def _parts(stretches: list[Stretch], equation: Equation) -> list[Stretch]:
     shape, sizes = equation.invars[0].aval.shape, equation.params["sizes"]
     if equation.params["axis"] != 0:
         return []
@@ -131,7 +141,7 @@ def _parts(stretches: list[Stretch], equation: Any) -> list[Stretch]:
     return [Stretch(whole, start + (end - size) * row, size * row) for size, end in zip(sizes, ends, strict=True)]
 
 
-def _joined(stretches: list[Stretch], equation: Any) -> list[Stretch]:
+def _joined(stretches: list[Stretch], equation: Equation) -> list[Stretch]:
     if equation.params["dimension"] != 0:
         return []
     whole, start, size = stretches[0]

@@ -55,7 +55,7 @@ class NumpyRandom:
         root = kind.type(_ROOT_2)
         least, most = np.nextafter(low, kind.type(np.inf)), np.nextafter(high, kind.type(-np.inf))
 
-        def clipped(drawn: Any) -> Any:
+        def clipped(drawn: object) -> Any:
             return np.clip(_gaussian(drawn, dtype), least, most).astype(kind)
 
         return _uniform(key, tuple(shape), dtype, erf(low / root), erf(high / root), clipped)
@@ -125,7 +125,7 @@ _BLOCK = 2**15
 """Numbers that are drawn at once: what is computed on the way takes ten times their memory, and stays in the cache."""
 
 
-def _uniform(key: object, shape: Shape, dtype: str, minval: Any, maxval: Any, then: Callable[[Any], Any]) -> Any:
+def _uniform(key: object, shape: Shape, dtype: str, minval: object, maxval: object, then: Callable[[Any], Any]) -> Any:
     """Draw uniformly from ``[minval, maxval)``, and return what ``then`` makes of the numbers, block by block."""
     kind = host_dtype(dtype)
     low, high = np.asarray(minval).astype(kind), np.asarray(maxval).astype(kind)
