@@ -28,7 +28,7 @@ def test_a_line_for_each_part_with_its_edges_class_arguments_and_weights():
         "  first  Dense(2, activation='relu')  kernel (3, 2), bias (2,)",
         "  again  Dense, the same as first",
         "  blocks/deep/0  Dense(5, name='five')  not built",
-        "  blocks/deep/1  Dropout(0.25)  not built",
+        "  blocks/deep/1  Dropout(0.25)",
     ]
 
 

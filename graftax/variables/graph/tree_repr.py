@@ -63,7 +63,8 @@ def tree_repr(root: Branch) -> TreeRepr:
     if len(lines) > _LINES:
         left_out = len(lines) - _LINES + 1
         lines[_LINES - 8 : -7] = [f"  … {left_out:,} lines left out …"]
-    return TreeRepr("\n".join(map(_fitting, lines)), f"<{type(root).__name__} {name}{_not_built(root, ', ')}>")
+    state = ", not built" if _lacks_weights(root) else ""
+    return TreeRepr("\n".join(map(_fitting, lines)), f"<{type(root).__name__} {name}{state}>")
 
 
 @dataclass(frozen=True)
@@ -190,7 +191,7 @@ def _held(node: Branch) -> tuple[list[str], list[tuple[str, Branch]]]:
 
 def _told(node: Branch, is_branch: bool) -> list[str]:
     """Return what is worth a word: that it is not built, how many numbers there are below it, that all are frozen."""
-    told = [_not_built(node, "")] if _not_built(node, "") else []
+    told = ["not built"] if node._gx_lacks_weights else []
     total, weights, trained = 0, 0, 0
     for leaf in _leaves(node):
         total += leaf.size
@@ -223,8 +224,18 @@ def _children(node: Node) -> list[tuple[tuple[Edge, ...], Node]]:
         return []  # a dict with keys of another kind: who asks for its Variables is told
 
 
-def _not_built(node: Branch, comma: str) -> str:
-    return f"{comma}not built" if node._gx_lacks_weights else ""
+def _lacks_weights(root: Node) -> bool:
+    """Tell whether a layer is not built, here or below."""
+    seen = {id(root)}
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Branch) and node._gx_lacks_weights:
+            return True
+        below = [child for _, child in _children(node) if id(child) not in seen]
+        seen.update(map(id, below))
+        waiting += below
+    return False
 
 
 def _arguments(node: Node, defaults: dict[str, Any]) -> list[str]:
