@@ -164,7 +164,7 @@ def _sketch(path: str | os.PathLike[str], graph: Graph, subset: Subset) -> Sketc
             "the roots hold no Variables" if not leaves else "only= and skip= leave nothing",
             "build the model first: call it on an example" if not leaves else "choose less narrowly",
         )
-    only_streams = all(_is_stream(place.thing) for place in chosen)
+    only_streams = all(_is_stream_of_a_layer(place.thing) for place in chosen)
     if subset.is_all and only_streams and any(_lacks_weights(place.thing) for place in graph.places):
         raise ArgumentError(
             f"nothing to save at {os.fspath(path)} but random streams: {', '.join(place.path for place in chosen)}",
@@ -180,8 +180,13 @@ def _sketch(path: str | os.PathLike[str], graph: Graph, subset: Subset) -> Sketc
     return drawing.sketch()._replace(random=random, plain=plain, beside=beside)
 
 
-def _is_stream(thing: object) -> bool:
-    return isinstance(thing, Variable) and thing.role == "seed"
+def _is_stream_of_a_layer(thing: object) -> bool:
+    if not isinstance(thing, Variable) or thing.role != "seed":
+        return False
+    above = thing._gx_owner
+    while above is not None and not above._gx_built_later:
+        above = above._gx_owner
+    return above is not None
 
 
 def _lacks_weights(thing: object) -> bool:

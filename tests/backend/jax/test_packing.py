@@ -29,20 +29,22 @@ def test_what_is_joined_comes_out_again(dtype):
         np.testing.assert_array_equal(one, other)
 
 
-def test_a_few_times_need_no_program_and_many_times_give_the_same():
-    def compiled():
-        return packing._joined._cache_size(), packing._parts._cache_size()
-
+def test_a_few_times_need_no_program_and_many_times_give_the_same(monkeypatch):
+    compiled = []
+    for name in ("_joined", "_parts"):
+        program = getattr(packing, name)
+        monkeypatch.setattr(
+            packing, name, lambda *a, _run=program, _name=name, **k: compiled.append(_name) or _run(*a, **k)
+        )
     shapes = tuple((n, 2) for n in range(3, 9))
     given = [jnp.full(shape, i, "float32") for i, shape in enumerate(shapes)]
-    before = compiled()
     first = packing.join(given)
     halves = packing.split(first, shapes)
-    assert compiled() == before
+    assert not compiled
     for _ in range(packing._OFTEN):
         again = packing.join(given)
         others = packing.split(again, shapes)
-    assert compiled() == (before[0] + 1, before[1] + 1)
+    assert compiled == ["_joined", "_parts"]
     np.testing.assert_array_equal(first, again)
     for one, other in zip(halves, others, strict=True):
         np.testing.assert_array_equal(one, other)
