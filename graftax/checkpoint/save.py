@@ -184,9 +184,11 @@ def _is_stream_of_a_layer(thing: object) -> bool:
     if not isinstance(thing, Variable) or thing.role != "seed":
         return False
     above = thing._gx_owner
-    while above is not None and not above._gx_built_later:
+    while above is not None:
+        if isinstance(above, Module) and above._gx_built_later:
+            return True
         above = above._gx_owner
-    return above is not None
+    return False
 
 
 def _lacks_weights(thing: object) -> bool:

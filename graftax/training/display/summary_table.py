@@ -149,7 +149,9 @@ def _rows(model: Layer, levels: int | None) -> list[Row]:
         frozen = not node.trainable or (bool(weights) and not any(v.trainable for v in weights))
         note = "" if built and not frozen else "frozen" if built else "not built"
         number = sum(v.size for v in own) if built or own else None
-        kind, name, size = type(node).__name__, (path and node._gx_name) or "", sum(map(_bytes, own))
+        kind, name, size = type(node).__name__, "", sum(map(_bytes, own))
+        if path:  # the name of the model is in the head
+            name = node._gx_name or ""
         rows.append(Row(path or (".",), kind, name, _output_shape(node), number, size, note))
     return rows
 

@@ -43,7 +43,8 @@ def is_endless(batches: Any) -> bool:
     if isinstance(batches, itertools.cycle):
         return True
     cardinality = getattr(batches, "cardinality", None)
-    if callable(cardinality) and int(cardinality()) == _INFINITE:
+    known: Any = cardinality() if callable(cardinality) else None
+    if known is not None and int(known) == _INFINITE:
         return True
     try:
         return len(batches) > _TOO_MANY
