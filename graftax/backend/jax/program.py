@@ -101,13 +101,14 @@ class JaxProgram:
         shapes = [tuple(tuple(cell.buffer.shape) for cell in group) for group in groups]
         places = [read[cell] for cell in members], [written[cell] for cell in members]
         staged = Staged(in_rows(self._staged.whole, shapes, *places, returned))
-        homes = [_home_of(cell[0] if i < count else cell) for i, cell in enumerate(self.given)]
         alone = [cell for cell in self.read if id(cell) not in grouped]
         arranged = arrangement([*self.taken[count:], *self.kept], alone)
 
         def call(taken: list[Any], kept: list[Any], leaves: list[Any]) -> list[Any]:
             late = [*self._constants, *arranged([*taken[count:], *kept])]
             results = staged.run_whole(taken[:count], late, leaves)
+            # asked here, as it is traced: some are told where they lie after this was made, before the first run
+            homes = [_home_of(cell[0] if i < count else cell) for i, cell in enumerate(self.given)]
             return [*results[:returned], *map(_placed, results[returned:], homes)]
 
         return jax.jit(call, donate_argnums=0)
