@@ -33,6 +33,7 @@ _DEVICE = Answer("Variables stay where they are made", 'with graftax.device("cpu
 _DTYPE = Answer(
     "the dtype of weights and of computing is said when a layer is made", 'graftax.layers.Dense(4, dtype="float16")'
 )
+_KEPT = "copies and model.save keep what __init__ was given by themselves: nobody writes or calls one"
 _CONFIG = Answer("a copy has settings and weights", "copy.deepcopy({it})")
 _NO_GRADIENTS = Answer(
     "gradients are values that a function returns: there is nothing to clear", "graftax.value_and_grad(fn)"
@@ -64,7 +65,7 @@ OF_MODULES: dict[str, Answer] = {
     "flatten_layers": _PARTS,
     "requires_grad": Answer("it is called trainable", "{it}.trainable"),
     "requires_grad_": Answer("freezing goes by selectors", "{it}.trainable = False"),
-    "get_config": _CONFIG,
+    "get_config": Answer(_KEPT, "copy.deepcopy({it})"),
     "from_config": _CONFIG,
     "to_json": _CONFIG,
     "clone": _CONFIG,
@@ -168,7 +169,7 @@ def public_names(it: object) -> list[str]:
 
 
 FROM_CONFIG = Answer("a class is called with its settings, and no dict of them is kept", "{it}(**config)")
-GET_CONFIG = Answer("a copy has settings and weights", "copy.deepcopy(x) of an object x of {it}")
+GET_CONFIG = Answer(_KEPT, "copy.deepcopy(x) of an object x of {it}")
 
 
 def missing(

@@ -100,10 +100,19 @@ def same_shape(targets: Array, predictions: Array) -> tuple[Array, Array]:
         raise ShapeError(
             f"y_true {shapes[0]}, y_pred {shapes[1]}",
             "targets are never broadcast: every prediction has a target of its own",
-            f"y_true of shape {shapes[1]}"
-            + (f", such as ops.broadcast_to(y_true, {tuple(shapes[1])})" if len(shapes[0]) < len(shapes[1]) else ""),
+            f"y_true of shape {shapes[1]}{_such_as(*shapes)}",
         )
     return targets, predictions
+
+
+def _such_as(targets: list[int], predictions: list[int]) -> str:
+    """Return how targets get the shape of predictions, where that can be told from both."""
+    if targets == predictions[:-1]:
+        return f", such as ops.one_hot(y_true, {predictions[-1]}) where they are labels"
+    pairs = zip(reversed(targets), reversed(predictions), strict=False)
+    if len(targets) < len(predictions) and all(one in (1, size) for one, size in pairs):
+        return f", such as ops.broadcast_to(y_true, {tuple(predictions)})"
+    return ""
 
 
 def class_pair(y_true: ArrayLike, y_pred: ArrayLike, axis: int = -1) -> tuple[Array, Array]:

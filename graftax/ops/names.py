@@ -217,6 +217,8 @@ _KEYWORDS = {
     "inputs": "x",
     "keep_dims": "keepdims",
     "keepdim": "keepdims",
+    "blank_index": "blank",
+    "mask_index": "blank",
     "kernel_size": "window",
     "newshape": "shape",
     "num_or_size_splits": "sections",
@@ -239,6 +241,13 @@ _KEYWORDS = {
     "xs": "arrays",
 }
 """What arguments are called elsewhere."""
+
+_WITHOUT = {
+    "data_format": "channels come last: ops.moveaxis(x, 1, -1) before",
+    "merge_repeated": "none, as repeats are always one label",
+    "strategy": "beam_width=100 for beam search; without it the likeliest label of each step is taken",
+}
+"""What to write where no argument does what one of elsewhere did."""
 
 
 def missing_op(name: str, known: Iterable[str]) -> MissingAttributeError:
@@ -268,6 +277,8 @@ def misspelt(op: str, signature: str, parameters: Iterable[str], unknown: Iterab
 
 
 def _nearest(name: str, names: list[str]) -> str:
+    if name in _WITHOUT:
+        return f"in place of {name}=: {_WITHOUT[name]}"
     called = _KEYWORDS.get(name)
     near = [called] if called in names else get_close_matches(name, names, n=1)
     return f"{near[0]}= in place of {name}=" if near else f"leave {name}= out"

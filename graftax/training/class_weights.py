@@ -94,7 +94,7 @@ class ClassWeights:
             )
         if y.ndim == 2 and y.shape[1] > 1:
             if not ((y >= 0).all() and np.allclose(y.sum(axis=1), 1, atol=1e-3)):
-                raise _several_labels(y, " that are no one-hot rows")
+                raise _several_labels(y, self._weights, " that are no one-hot rows")
             if max(self._weights) >= y.shape[1]:
                 raise DataError(
                     f"class_weight for the class {max(self._weights)}",
@@ -103,7 +103,7 @@ class ClassWeights:
                 )
             return np.asarray(y.argmax(axis=1))
         if y.ndim == 0 or y.size != len(y):
-            raise _several_labels(y, "")
+            raise _several_labels(y, self._weights)
         labels = y.reshape(-1)
         if labels.dtype.kind == "f" and not (labels == np.floor(labels)).all():
             raise DataError(
@@ -114,17 +114,18 @@ class ClassWeights:
         return labels.astype("int32")
 
 
-def _several_labels(y: np.ndarray[Any, Any], what: str) -> DataError:
+def _several_labels(y: np.ndarray[Any, Any], given: Mapping[int, float], what: str = "") -> DataError:
     """Return the error for targets of several labels a row, which weights of their own shape can weigh."""
+    weights = [given.get(label, 1.0) for label in range(max(given) + 1)] if max(given) < 10 else "weights"
     instead = "sample_weight=, a number for each row"
     if y.ndim and y.dtype.kind in "iu":
         labels, shape = ("y[..., 0]", y.shape[:-1]) if y.shape[-1] == 1 else ("y", y.shape)
         instead = (
-            f"for a label at each position sample_weight=np.take([1.0, 5.0], {labels}), of shape {shape}, or "
-            "SparseCategoricalCrossentropy(class_weight=[1.0, 5.0])"
+            f"for a label at each position sample_weight=np.take({weights}, {labels}), of shape {shape}, or "
+            f"SparseCategoricalCrossentropy(class_weight={weights})"
         )
     elif y.ndim > 2:
-        instead += "; for one-hot rows at each position CategoricalCrossentropy(class_weight=[1.0, 5.0])"
+        instead += f"; for one-hot rows at each position CategoricalCrossentropy(class_weight={weights})"
     return DataError(
         f"class_weight for targets of shape {y.shape}{what}",
         "it weighs rows by their class, and these are not one class a row",

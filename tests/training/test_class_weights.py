@@ -45,7 +45,7 @@ def test_classes_and_weights_that_cannot_be_are_refused(given):
 
 def test_labels_of_positions_are_answered_with_weights_of_positions():
     tokens = np.array([[0, 1, 1], [1, 0, 1]])
-    with pytest.raises(DataError, match=r"np\.take\(\[1\.0, 5\.0\], y\), of shape \(2, 3\)"):
+    with pytest.raises(DataError, match=r"np\.take\(\[0\.5, 1\.0, 4\.0\], y\), of shape \(2, 3\)"):
         ClassWeights(GIVEN).times(tokens, None)
     with pytest.raises(DataError, match=r"y\[\.\.\., 0\]\), of shape \(2, 3\)"):
         ClassWeights(GIVEN).times(tokens[..., None], None)

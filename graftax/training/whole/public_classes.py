@@ -92,11 +92,12 @@ def found(name: str, custom: Mapping[str, Any], used: set[str]) -> Any:
             used.add(own)
             return custom[own]
         near = closest(own, custom)
+        given = "".join(f"{one!r}: {getattr(thing, '__name__', one)}, " for one, thing in custom.items() if one != near)
         raise ArgumentError(
             f"the file has {own!r}, which is none of graftax's",
             "no code of a file is run and no module that it names is imported, so it must be given"
             + (f"; custom= has {', '.join(custom)}" if custom else ""),
-            f"load_model(path, custom={{{own!r}: {near or own}}})",
+            f"load_model(path, custom={{{given}{own!r}: {near or own}}})",
         )
     thing = _public(name)
     if thing is None:
