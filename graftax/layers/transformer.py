@@ -58,7 +58,11 @@ class TransformerBlock(Layer):
         self.rotary_base, self.seed = rotary_base, seed
         self._attention(self.num_heads * 2)  # its arguments are looked at here, not at the first call
 
-    def _attention(self, features: int) -> MultiHeadAttention:
+    def _seed_of(self, part: int) -> int | None:
+        """Return a seed for the dropout of one part: with one for all, they would drop the same places."""
+        return None if self.seed is None else self.seed + part
+
+    def _attention(self, features: int, part: int = 0) -> MultiHeadAttention:
         if features % self.num_heads:
             raise ShapeError(
                 f"an input of {features} features, num_heads={self.num_heads}",
@@ -74,7 +78,7 @@ class TransformerBlock(Layer):
             rotary_base=self.rotary_base,
             kernel_initializer=self.kernel_initializer,
             bias_initializer=self.bias_initializer,
-            seed=self.seed,
+            seed=self._seed_of(part),
             trainable=self.trainable,
             dtype=self._gx_policy,
         )
@@ -91,19 +95,19 @@ class TransformerBlock(Layer):
     def _norm(self) -> LayerNormalization:
         return LayerNormalization(epsilon=self.layer_norm_epsilon, trainable=self.trainable, dtype=self._gx_policy)
 
-    def _drop(self) -> Dropout:
-        return Dropout(self.dropout, seed=self.seed, dtype=self._gx_policy)
+    def _drop(self, part: int) -> Dropout:
+        return Dropout(self.dropout, seed=self._seed_of(part), dtype=self._gx_policy)
 
     def make_parts(self, features: int) -> None:
         """Make the parts that every block has."""
         self.features = features
         self.self_attention, self.self_attention_norm = self._attention(features), self._norm()
-        self.self_attention_dropout = self._drop()
+        self.self_attention_dropout = self._drop(1)
         self.feedforward_intermediate, self.feedforward_output = (
             self._dense(self.intermediate_dim),
             self._dense(features),
         )
-        self.feedforward_norm, self.feedforward_dropout = self._norm(), self._drop()
+        self.feedforward_norm, self.feedforward_dropout = self._norm(), self._drop(2)
 
     def check_features(self, x: Array) -> None:
         """Raise if the input is no sequence of the features that the block was made for."""
@@ -213,9 +217,9 @@ class TransformerDecoder(TransformerBlock):
         self.cross_attention: MultiHeadAttention | None = None
         if context_shape is not None:
             single_shape(context_shape, 3, 3)
-            self.cross_attention, self.cross_attention_norm = self._attention(self.features), self._norm()
+            self.cross_attention, self.cross_attention_norm = self._attention(self.features, 3), self._norm()
             self.cross_attention.rotary = None  # positions of two sequences say nothing of each other
-            self.cross_attention_dropout = self._drop()
+            self.cross_attention_dropout = self._drop(4)
 
     def call(
         self,

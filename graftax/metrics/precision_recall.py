@@ -46,6 +46,8 @@ class _Share(ElementMetric):
 
     def count(self, positive: Array, y_pred: Array, amount: Array) -> None:
         """Add the true positives, and what they are a share of."""
+        if self.top_k is not None:  # what is hidden takes no place among the largest
+            y_pred = ops.where(ops.not_equal(amount, 0), y_pred, float("-inf"))
         rounds = [self._predicted(y_pred, one) for one in self.thresholds]
         if self.class_id is not None:
             if y_pred.ndim < 2 or self.class_id >= y_pred.shape[-1]:

@@ -181,3 +181,11 @@ def test_bad_input_is_refused():
         layers.MixUp()({"images": X})
     with pytest.raises(gx.errors.ShapeError, match="shares of the classes"):
         layers.MixUp()({"images": X, "labels": np.arange(64)})
+
+
+@pytest.mark.parametrize("strength", [3.0, 600.0, 1e5])
+def test_strong_mixing_halves(strength):
+    """The spread of the symmetric beta distribution: 1 / (2 * sqrt(2 * strength + 1))."""
+    share = np.asarray(layers.MixUp(strength, seed=1).share(np.zeros((4000, 1, 1, 1), "float32")))
+    assert abs(share.mean() - 0.5) < 0.02
+    np.testing.assert_allclose(share.std(), 0.5 / np.sqrt(2 * strength + 1), rtol=0.1)

@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pytest
 
@@ -104,3 +106,14 @@ def test_bad_input_is_refused():
         block(X, C)
     with pytest.raises(gx.errors.ShapeError, match="was made for 8 features"):
         block(X[..., :4])
+
+
+def test_the_dropouts_of_a_block_with_a_seed_draw_apart():
+    block, x = layers.TransformerDecoder(8, 2, dropout=0.5, seed=3), np.ones((2, 16, 8), "float32")
+    block(x, x)
+    names = ("self_attention_dropout", "cross_attention_dropout", "feedforward_dropout")
+    drawn = [np.asarray(getattr(block, name)(x, training=True)) for name in names]
+    assert all((one != other).any() for one, other in itertools.combinations(drawn, 2))
+    again = layers.TransformerDecoder(8, 2, dropout=0.5, seed=3)
+    again(x, x)
+    np.testing.assert_array_equal(again.feedforward_dropout(x, training=True), drawn[2])

@@ -230,3 +230,15 @@ def test_another_number_of_classes_is_refused():
     metric.update(Y, P)
     with pytest.raises(ShapeError, match="with 2 classes"):
         metric.update(Y[:, :2], P[:, :2])
+
+
+@pytest.mark.parametrize("kind", [metrics.Precision, metrics.Recall])
+@pytest.mark.parametrize(
+    "hidden", [{"sample_weight": [[1.0, 1, 0]]}, {"mask": [[True, True, False]]}], ids=["weight", "mask"]
+)
+@pytest.mark.parametrize("last", [0.05, 0.9, -9.0])
+def test_l4_what_is_hidden_takes_no_place_among_the_largest(kind, hidden, last):
+    """Of the two that are seen, the second is the largest, and a 1, whatever is hidden beside them."""
+    hidden = {name: np.asarray(value) for name, value in hidden.items()}
+    found = kind(top_k=1)(np.float32([[0, 1, 0]]), np.float32([[0.1, 0.3, last]]), **hidden)
+    assert float(found) == 1.0
