@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from graftax import ops
+from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array
 from graftax.layers.policy import DTypePolicy
-from graftax.layers.random_image import RandomImage, bounds_of, range_of
+from graftax.layers.random_image import RandomImage, bounds_of, is_number, range_of
 
 
 class RandomContrast(RandomImage):
@@ -48,9 +50,12 @@ class RandomContrast(RandomImage):
         dtype: str | DTypePolicy | None = None,
     ) -> None:
         super().__init__(seed, name, dtype)
-        both = factor if isinstance(factor, list | tuple) else (factor, factor)
-        lower, upper = (bounds_of("factor", (0, one), 0, 1)[1] for one in (*both, *[None] * (2 - len(both))))
-        self.factor = (1 - lower, 1 + upper)
+        both: tuple[Any, ...] = tuple(factor) if isinstance(factor, list | tuple) else (factor, factor)
+        if len(both) != 2 or not all(is_number(n) and 0 <= n <= 1 for n in both):
+            raise ArgumentError(
+                f"factor={factor!r:.60}", "it is a number, or one below and one above, from 0 to 1", "factor=(0.2, 0.2)"
+            )
+        self.factor = (1 - float(both[0]), 1 + float(both[1]))
         self.value_range = range_of(value_range)
 
     def changed(self, images: Array) -> Array:

@@ -68,11 +68,17 @@ def bounds_of(name: str, value: Any, least: float = -math.inf, most: float = mat
         ArgumentError: it is something else, or out of range.
     """
     pair: tuple[Any, ...] = tuple(value) if isinstance(value, list | tuple) else (None, None)
-    if _is_number(value):
+    if is_number(value):
         size = abs(float(value))  # pyright: ignore[reportArgumentType]  # it is a number
-        pair = (max(-size, least), size)
-    if len(pair) != 2 or not all(_is_number(n) for n in pair) or not least <= pair[0] <= pair[1] <= most:
-        within = "" if math.isinf(least) and math.isinf(most) else f", from {least} to {most}"
+        pair = (-size if least else 0, size)
+    if len(pair) != 2 or not all(is_number(n) for n in pair) or not least <= pair[0] <= pair[1] <= most:
+        within = (
+            ""
+            if math.isinf(least) and math.isinf(most)
+            else f", from {least} to {most}"
+            if math.isfinite(most)
+            else f"; the lower one is above {math.floor(least)}"
+        )
         raise ArgumentError(
             f"{name}={value!r:.60}", f"it is a number, or a lower and an upper bound{within}", f"{name}=(-0.2, 0.2)"
         )
@@ -87,12 +93,13 @@ def range_of(value: Sequence[float]) -> tuple[float, float]:
     """
     pair: tuple[Any, ...] = tuple(value) if isinstance(value, list | tuple) and len(value) == 2 else (None, None)
     low, high = pair
-    if not (_is_number(low) and _is_number(high)) or not low < high:
+    if not (is_number(low) and is_number(high)) or not low < high:
         raise ArgumentError(
             f"value_range={value!r:.60}", "it is the lowest and the highest value of a pixel", "value_range=(0, 255)"
         )
     return float(low), float(high)
 
 
-def _is_number(value: object) -> bool:
+def is_number(value: object) -> bool:
+    """Return True for a finite number."""
     return isinstance(value, int | float | np.number) and not isinstance(value, bool) and math.isfinite(value)

@@ -22,6 +22,9 @@ class TimeDistributed(Layer):
     A mask of ``(batch, steps)`` passes on to the output. The layer inside computes what it hides, too, of finite
     numbers; statistics inside, such as those of a `BatchNormalization`, leave it out.
 
+    A mask with more axes, as of an `Embedding` of words in sentences, goes to the layer inside, step by step. The
+    output has the mask that this layer gives; where it gives none, a step is visible if anything in it is.
+
     Args:
         layer: The layer.
         name: As for `Layer`.
@@ -44,6 +47,7 @@ class TimeDistributed(Layer):
 
     supports_masking = True
     compiles_call = True
+    _gx_hands_on_masks = True  # what the layer inside says of them
 
     def __init__(
         self, layer: Layer, name: str | None = None, trainable: bool = True, dtype: str | DTypePolicy | None = None
@@ -57,10 +61,21 @@ class TimeDistributed(Layer):
         batch, steps, *rest = single_shape(array_shape(x), least=2)
         rows = ops.reshape(x, (batch * steps, *rest))
         mask = masks.mask_of(x)
-        if mask is not None and any(isinstance(node, Layer) and node._gx_mixes_samples for node in walk(self.layer)):
+        within = mask is not None and mask.ndim > 2
+        if within or (mask is not None and _mixes_samples(self.layer)):
             rows = masking.marked(rows, _of_rows(mask, (batch, steps, *rest)))
-        out: Any = self.layer(rows)
-        return tree.map_structure(lambda part: ops.reshape(part, (batch, steps, *part.shape[1:])), out)
+        inner: Any = self.layer(rows)
+        out: Any = tree.map_structure(lambda part: ops.reshape(part, (batch, steps, *part.shape[1:])), inner)
+        if mask is not None:
+            first = ops.any(mask, axis=tuple(range(2, mask.ndim))) if within else mask
+            for i, (part, whole) in enumerate(zip(tree.flatten(inner), tree.flatten(out), strict=True)):
+                made = _of_steps(part, (batch, steps)) if within else None
+                masks.set_mask(whole, first if made is None and i == 0 else made, masks.is_calm(part))
+        return out
+
+
+def _mixes_samples(layer: Layer) -> bool:
+    return any(isinstance(node, Layer) and node._gx_mixes_samples for node in walk(layer))
 
 
 def _of_rows(mask: Array, shape: Shape) -> Array:
@@ -68,3 +83,11 @@ def _of_rows(mask: Array, shape: Shape) -> Array:
     axes = max(mask.ndim, 3 if len(shape) > 3 else 2)
     whole = ops.broadcast_to(masking.spread(mask, axes), shape[:axes])
     return ops.reshape(whole, (-1, *shape[2:axes]))
+
+
+def _of_steps(rows: Array, steps: Shape) -> Array | None:
+    """Return the mask that rows carry as that of a sequence; None where they carry none that fits them."""
+    mask = masks.mask_of(rows)
+    if mask is None or tuple(mask.shape) != tuple(rows.shape[: mask.ndim]):
+        return None
+    return ops.reshape(mask, (*steps, *mask.shape[1:]))

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 import graftax as gx
-from graftax import layers
+from graftax import layers, ops
+from graftax.variables import masks
 
 X = np.random.default_rng(0).normal(size=(2, 4, 5, 3)).astype("float32")
 
@@ -63,3 +64,78 @@ def test_a_recurrent_layer_beside_statistics_inside_takes_the_mask():
     mask = np.array([[1, 1, 0, 0], [1, 0, 0, 0]], bool)
     out = layers.TimeDistributed(inner)(X, mask=mask)
     assert np.isfinite(np.asarray(out)).all()
+
+
+WORDS = np.array([[[1, 2, 0, 0], [3, 0, 0, 0], [0, 0, 0, 0]], [[4, 1, 2, 3], [0, 0, 0, 0], [2, 2, 1, 0]]])
+INNER = {
+    "lstm": lambda: layers.LSTM(4),
+    "sequences": lambda: layers.LSTM(4, return_sequences=True),
+    "average": layers.GlobalAveragePooling1D,
+    "dense": lambda: layers.Dense(3, "tanh"),
+    "model": lambda: gx.Sequential([layers.Dense(3), layers.GRU(2)]),
+    "statistics": layers.BatchNormalization,
+}
+
+
+def embedded(hidden=0.0):
+    x = np.random.default_rng(1).normal(size=(2, 3, 4, 5)).astype("float32")
+    return np.where((WORDS != 0)[..., None], x, np.float32(hidden))
+
+
+@pytest.mark.parametrize("run", [lambda fn: fn, gx.jit], ids=["eager", "compiled"])
+@pytest.mark.parametrize("name", INNER)
+def test_a_mask_within_steps_goes_to_the_layer_inside(name, run):
+    mask, layer = WORDS != 0, layers.TimeDistributed(INNER[name]())
+    layer.build_for(embedded())
+
+    def steps(x):
+        return ops.stack([layer.layer(x[:, t], mask=mask[:, t]) for t in range(3)], axis=1)
+
+    def given(x):
+        return layer(x, mask=mask)
+
+    def carried(x):
+        x = ops.asarray(x) * 1
+        masks.set_mask(x, mask)
+        return layer(x)
+
+    def slope(fn):
+        return gx.grad(lambda x: ops.sum(ops.where(seen_in(fn(x)), ops.square(fn(x)), 0)))
+
+    def seen_in(out):
+        return np.broadcast_to(mask[..., None], out.shape) if out.ndim == 4 else np.ones(out.shape, bool)
+
+    expected = run(steps)(embedded())
+    expected_slope = run(slope(steps))(embedded())
+    for fn in (given, carried):
+        for hidden in (0.0, 7.0, np.nan):
+            got = run(fn)(embedded(hidden))
+            seen = seen_in(expected)
+            np.testing.assert_allclose(np.asarray(got)[seen], np.asarray(expected)[seen], rtol=1e-5, atol=1e-6)
+            np.testing.assert_allclose(run(slope(fn))(embedded(hidden)), expected_slope, rtol=1e-4, atol=1e-5)
+        on = run(lambda x, fn=fn: masks.mask_of(fn(x)))(embedded())
+        np.testing.assert_array_equal(on, mask if len(expected.shape) == 4 else mask.any(-1))
+
+
+def test_sentences_of_words_are_masked_on_both_levels():
+    embedding, inside, after = layers.Embedding(5, 4, mask_zero=True), layers.LSTM(3), layers.LSTM(2)
+    model = gx.Sequential([embedding, layers.TimeDistributed(inside), after])
+    out = model(WORDS)
+    first = inside(embedding(np.array([[1, 2], [3, 0]])))
+    np.testing.assert_allclose(out[0], after(first[None])[0], rtol=1e-5, atol=1e-6)
+    _, state = layers.TimeDistributed(layers.GRU(2, return_state=True))(embedding(WORDS))
+    assert masks.mask_of(state) is None
+    inputs = gx.Input((3, 4), dtype="int32")
+    by_graph = gx.Model(inputs, after(model.layers[1](embedding(inputs))))
+    np.testing.assert_allclose(by_graph(WORDS), out, rtol=1e-5, atol=1e-6)
+
+
+def test_a_mask_within_steps_gives_what_keras_gives(keras):
+    theirs = keras.Sequential(
+        [keras.layers.Embedding(5, 4, mask_zero=True), keras.layers.TimeDistributed(keras.layers.LSTM(3))]
+    )
+    ours = gx.Sequential([layers.Embedding(5, 4, mask_zero=True), layers.TimeDistributed(layers.LSTM(3))])
+    expected = theirs(WORDS[:, :1])
+    ours.build_for(WORDS[:, :1])
+    ours.set_weights([np.asarray(v.value) for v in theirs.weights])
+    np.testing.assert_allclose(ours(WORDS[:, :1]), expected, rtol=1e-5, atol=1e-6)
