@@ -198,3 +198,11 @@ def test_one_that_does_not_tell_is_told_what_to_write():
     model.compile("sgd", "mse")
     with pytest.raises(gx.errors.CompileError, match="calls_python = True"):
         model.fit(X, X[:, :1], verbose=0)
+
+
+def test_frozen_parameters_of_torch_are_not_trained(torch):
+    module = torch.nn.Linear(2, 1)
+    module.weight.requires_grad_(False)
+    layer = layers.TorchLayer(module)
+    assert [v.path for v in layer.trainable_variables] == ["parameters/bias"]
+    assert [v.path for v in layer.non_trainable_weights] == ["parameters/weight"]
