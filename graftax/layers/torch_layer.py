@@ -160,7 +160,7 @@ class _Run:
                 "a TorchLayer is a function of one tensor that gives one",
                 "a torch.nn.Module around it, whose forward returns one tensor",
             )
-        return out, buffers
+        return out, [given[name].detach() for name in self.buffers]  # those assigned anew are written back there
 
 
 def _nested(pairs: Any) -> dict[str, Any]:

@@ -206,3 +206,22 @@ def test_frozen_parameters_of_torch_are_not_trained(torch):
     layer = layers.TorchLayer(module)
     assert [v.path for v in layer.trainable_variables] == ["parameters/bias"]
     assert [v.path for v in layer.non_trainable_weights] == ["parameters/weight"]
+
+
+def test_buffers_of_torch_that_are_assigned_anew_are_kept(torch):
+    class Moving(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("m", torch.zeros(()))
+
+        def forward(self, x):
+            self.m = 0.5 * self.m + 0.5 * x.mean()
+            return x - self.m
+
+    layer = layers.TorchLayer(Moving())
+    x = np.float32([[2, 4]])
+    layer(x, training=True)
+    np.testing.assert_allclose(layer.buffers["m"], 1.5)
+    gx.jit(lambda: layer(x, training=True), allow_callback=True)()
+    np.testing.assert_allclose(layer.buffers["m"], 2.25)
+    assert float(layer.module.m) == 0
