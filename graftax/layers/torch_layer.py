@@ -31,7 +31,7 @@ class TorchLayer(Layer):
     ``evaluate`` and ``predict``, and in ``graftax.jit(step, allow_callback=True)``.
 
     Parameters are taken from the module when the layer is made, and changed here alone; a later
-    ``module.load_state_dict`` has no effect. Buffers, such as the statistics of a BatchNorm, are Variables of the role
+    ``module.load_state_dict`` has no effect. Those with ``requires_grad=False`` are not trainable. Buffers, such as the statistics of a BatchNorm, are Variables of the role
     ``state``. Draws in training follow from the seed of the layer.
 
     Args:
@@ -81,6 +81,10 @@ class TorchLayer(Layer):
         self.seed = seed
         self.seed_generator = SeedGenerator(seed)
         self.parameters = as_weights(self, _nested(module.named_parameters()), "parameters", trainable=True)
+        parameters = zip(tree.flatten(self.parameters), module.named_parameters(), strict=True)
+        for variable, (_, parameter) in parameters:
+            if not getattr(parameter, "requires_grad", True):
+                variable.trainable = False
         self.buffers = as_weights(self, _nested(module.named_buffers()), "buffers", trainable=False)
 
     def call(self, x: Array, training: bool | None = None) -> Array:
@@ -156,7 +160,7 @@ class _Run:
                 "a TorchLayer is a function of one tensor that gives one",
                 "a torch.nn.Module around it, whose forward returns one tensor",
             )
-        return out, buffers
+        return out, [given[name].detach() for name in self.buffers]  # those assigned anew are written back there
 
 
 def _nested(pairs: Any) -> dict[str, Any]:

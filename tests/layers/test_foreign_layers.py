@@ -198,3 +198,30 @@ def test_one_that_does_not_tell_is_told_what_to_write():
     model.compile("sgd", "mse")
     with pytest.raises(gx.errors.CompileError, match="calls_python = True"):
         model.fit(X, X[:, :1], verbose=0)
+
+
+def test_frozen_parameters_of_torch_are_not_trained(torch):
+    module = torch.nn.Linear(2, 1)
+    module.weight.requires_grad_(False)
+    layer = layers.TorchLayer(module)
+    assert [v.path for v in layer.trainable_variables] == ["parameters/bias"]
+    assert [v.path for v in layer.non_trainable_weights] == ["parameters/weight"]
+
+
+def test_buffers_of_torch_that_are_assigned_anew_are_kept(torch):
+    class Moving(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("m", torch.zeros(()))
+
+        def forward(self, x):
+            self.m = 0.5 * self.m + 0.5 * x.mean()
+            return x - self.m
+
+    layer = layers.TorchLayer(Moving())
+    x = np.float32([[2, 4]])
+    layer(x, training=True)
+    np.testing.assert_allclose(layer.buffers["m"], 1.5)
+    gx.jit(lambda: layer(x, training=True), allow_callback=True)()
+    np.testing.assert_allclose(layer.buffers["m"], 2.25)
+    assert float(layer.module.m) == 0
