@@ -32,7 +32,8 @@ class TorchLayer(Layer):
 
     Parameters are taken from the module when the layer is made, and changed here alone; a later
     ``module.load_state_dict`` has no effect. Those with ``requires_grad=False`` are not trainable. Buffers, such as the statistics of a BatchNorm, are Variables of the role
-    ``state``. Draws in training follow from the seed of the layer.
+    ``state``. Draws in training follow from the seed of the layer. Parts put in ``eval()`` within a module that is not,
+    such as a frozen BatchNorm, stay so in training.
 
     Args:
         module: The module.
@@ -146,14 +147,18 @@ class _Run:
         x, *rest = tensors
         buffers = [buffer.detach().clone() for buffer in rest[self.count :]]
         given = dict(zip([*self.names, *self.buffers], [*rest[: self.count], *buffers], strict=True))
-        before = self.module.training
-        self.module.train(self.training)
+        before = [(part, part.training) for part in self.module.modules()]
+        resting = [part for part, mode in before if self.module.training and not mode]
         try:
+            self.module.train(self.training)
+            for part in resting:
+                part.training = False
             with torch.random.fork_rng(devices=[]):
                 torch.manual_seed(seed)
                 out = torch.func.functional_call(self.module, given, (x,))
         finally:
-            self.module.train(before)
+            for part, mode in before:
+                part.training = mode
         if not isinstance(out, torch.Tensor):
             raise ArgumentTypeError(
                 f"{type(self.module).__name__} gave a {type(out).__name__}",

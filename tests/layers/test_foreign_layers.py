@@ -225,3 +225,18 @@ def test_buffers_of_torch_that_are_assigned_anew_are_kept(torch):
     gx.jit(lambda: layer(x, training=True), allow_callback=True)()
     np.testing.assert_allclose(layer.buffers["m"], 2.25)
     assert float(layer.module.m) == 0
+
+
+def test_parts_of_torch_put_in_eval_stay_so(torch):
+    net = torch.nn.Sequential(torch.nn.BatchNorm1d(3), torch.nn.BatchNorm1d(3))
+    net[0].eval()
+    layer = layers.TorchLayer(net)
+    for training in (True, False):
+        layer(X, training=training)
+        assert [part.training for part in net.modules()] == [True, False, True]
+    first, second = (np.asarray(layer.buffers[name]["running_mean"]) for name in "01")
+    assert not first.any() and second.all()
+    whole = layers.TorchLayer(net.eval())
+    whole(X, training=True)
+    assert np.asarray(whole.buffers["0"]["running_mean"]).all()
+    assert not any(part.training for part in net.modules())
