@@ -31,9 +31,9 @@ class TorchLayer(Layer):
     ``evaluate`` and ``predict``, and in ``graftax.jit(step, allow_callback=True)``.
 
     Parameters are taken from the module when the layer is made, and changed here alone; a later
-    ``module.load_state_dict`` has no effect. Those with ``requires_grad=False`` are not trainable. Buffers, such as the
-    statistics of a BatchNorm, are Variables of the role ``state``. Draws in training follow from the seed of the layer. Parts put in ``eval()`` within a module that is not,
-    such as a frozen BatchNorm, stay so in training.
+    ``module.load_state_dict`` has no effect. Those with ``requires_grad=False`` are not trainable. Buffers, such as
+    the statistics of a BatchNorm, are Variables of the role ``state``. Draws in training follow from the seed of
+    the layer. Parts put in ``eval()`` within a module that is not, such as a frozen BatchNorm, stay so in training.
 
     Args:
         module: The module.

@@ -235,7 +235,8 @@ def test_parts_of_torch_put_in_eval_stay_so(torch):
         layer(X, training=training)
         assert [part.training for part in net.modules()] == [True, False, True]
     first, second = (np.asarray(layer.buffers[name]["running_mean"]) for name in "01")
-    assert not first.any() and second.all()
+    assert not first.any()
+    assert second.all()
     whole = layers.TorchLayer(net.eval())
     whole(X, training=True)
     assert np.asarray(whole.buffers["0"]["running_mean"]).all()
