@@ -62,7 +62,7 @@ class TimeDistributed(Layer):
         rows = ops.reshape(x, (batch * steps, *rest))
         mask = masks.mask_of(x)
         within = mask is not None and mask.ndim > 2
-        if within or (mask is not None and _mixes_samples(self.layer)):
+        if mask is not None and (within or _mixes_samples(self.layer)):
             rows = masking.marked(rows, _of_rows(mask, (batch, steps, *rest)))
         inner: Any = self.layer(rows)
         out: Any = tree.map_structure(lambda part: ops.reshape(part, (batch, steps, *part.shape[1:])), inner)
