@@ -15,8 +15,13 @@ HostArray: TypeAlias = "np.ndarray[Any, Any]"
 ALIGNMENT = 64
 """Bytes; backends can take memory at such an address as it is."""
 
-_BUFFERED = frozenset({"float32", "float64", "float16", "int32", "int64", "uint32", "uint64", "uint8", "int8"})
-"""Dtypes whose arrays Python sees as memory; of the others NumPy has to make bytes first."""
+_LARGE_PAGE = 2 << 20
+"""Bytes of a page of memory that NumPy asks for where an array is large."""
+
+_MEMORY = frozenset(
+    map(np.dtype, ("float32", "float64", "float16", "int32", "int64", "uint32", "uint64", "uint8", "int8"))
+)
+"""Native dtypes whose arrays Python sees as memory; of the others NumPy has to make bytes first."""
 
 if sys.byteorder != "little":  # the files are little-endian, and no backend runs on anything else
     raise BackendError(f"a {sys.byteorder}-endian machine", "checkpoints are read and written on little-endian ones")
@@ -28,12 +33,12 @@ def to_bytes(array: HostArray, path: str) -> memoryview:
     Raises:
         UnsupportedValue: the format has no such dtype.
     """
+    if array.dtype in _MEMORY and array.size and array.flags.c_contiguous:  # thousands of small arrays take this way
+        return array.data.cast("B")
     name = dtype_name(array.dtype)
     check_dtype(name, path)
     if not array.dtype.isnative:  # as from a file of big-endian numbers: the dtype has the same name
         array = array.astype(array.dtype.newbyteorder("="))
-    if name in _BUFFERED and array.size and array.flags.c_contiguous:  # thousands of small arrays take this way
-        return array.data.cast("B")
     flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
     return (_packed(flat, DTYPES[name].bits) if DTYPES[name].layout == "packed" else flat).data
 
@@ -85,9 +90,12 @@ def _unpacked(data: HostArray, bits: int) -> HostArray:
 
 
 def aligned(size: int) -> HostArray:
-    """Fresh bytes at an address that is a multiple of 64."""
-    whole = np.empty(size + ALIGNMENT, np.uint8)
-    begin = -whole.ctypes.data % ALIGNMENT
+    """Return fresh bytes at an address that is a multiple of 64."""
+    # NumPy asks the system for large pages: at their border, 2 MB are made ready at once in place of 512 × 4 kB. What
+    # lies before the border is never touched, and so takes no memory.
+    border = _LARGE_PAGE if size >= 2 * _LARGE_PAGE else ALIGNMENT
+    whole = np.empty(size + border, np.uint8)
+    begin = -whole.ctypes.data % border
     return whole[begin : begin + size]
 
 

@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -33,6 +34,9 @@ from graftax.core.errors import CheckpointError, SaveError, UnsupportedValue
 
 INLINE_CHUNKS = 1 << 16
 """How many chunks an index lists itself; more are in tables."""
+
+_QUICK = 64 << 20
+"""Bytes of a file that is written so quickly that no collection is missed meanwhile."""
 
 
 class Draft(NamedTuple):
@@ -116,14 +120,16 @@ def put_items(writing: Writing | Share, items: Sequence[Item], save_id: bytes, f
     for number, members in enumerate(arranged(items), writing.first_file):
         group = [items[i] for i in members]
         head = header(group, save_id)
-        size = len(head) + sum(item.nbytes for item in group)
+        sizes = [item.nbytes for item in group]
+        size = len(head) + sum(sizes)
         sums: list[bytes] = []
         name = data_name(group[0].process, number)
-        writing.put(name, size, _pieces(head, group, sums))
+        with uncollected() if size <= _QUICK else nullcontext():
+            writing.put(name, size, _pieces(head, group, sums))
         offset = len(head)
-        for i, item, item_sums in zip(members, group, sums, strict=True):
-            chunks[i] = Chunk(len(files), offset, item.nbytes, *item.box, item_sums)
-            offset += item.nbytes
+        for i, item, nbytes, item_sums in zip(members, group, sizes, sums, strict=True):
+            chunks[i] = Chunk(len(files), offset, nbytes, *item.box, item_sums)
+            offset += nbytes
         files.append(FileRecord(name, size, len(head), digest(head)))
     return [chunks[i] for i in range(len(items))]
 
@@ -214,12 +220,13 @@ def _pieces(head: bytes, items: Sequence[Item], sums: list[bytes]) -> Iterator[m
     yield memoryview(head)
     for item in items:
         data = item.data
-        if len(data) <= BLOCK:
-            sums.append(block_sums(data))
+        size = len(data)
+        if 0 < size <= BLOCK:  # most are
+            sums.append(digest(data).to_bytes(8, "little"))
             yield data
             continue
         found = []
-        for begin in range(0, len(data), BLOCK):
+        for begin in range(0, size, BLOCK):
             piece = data[begin : begin + BLOCK]
             found.append(block_sums(piece))
             yield piece

@@ -5,7 +5,7 @@ in `graftax.checkpoint.decode`.
 """
 
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from graftax.checkpoint import values
 from graftax.checkpoint.boxes import check_tiling
@@ -20,6 +20,7 @@ MAX_RANK = 32
 MAX_DIMENSION = 1 << 63
 MAX_EDGE = 4096
 _KINDS = tuple(Kind)
+_VARIABLE = _KINDS.index(Kind.VARIABLE)
 
 
 def corrupt(what: str, why: str) -> NoReturn:
@@ -41,6 +42,7 @@ class ArrayDecoder:
         self._block = block
         self._tables = tables
         self._known: dict[Shape, Shape] = {}  # shapes already checked, since most arrays look like others
+        self._alike: dict[Any, _Alike] = {}  # by dtype, layout and shape, of arrays already checked that are one chunk
 
     def record(self, raw: object, number: int) -> TensorRecord:
         """Return the checked record of an array.
@@ -56,6 +58,13 @@ class ArrayDecoder:
         if type(raw) is not list or len(raw) != 6:
             corrupt("an array record", "it is [dtype, shape, layout, chunks, sharding, name]")
         dtype, shape, layout, chunks, sharding, name = raw
+        if type(shape) is type(chunks) is list and len(chunks) == 1 and sharding is None and type(name) is str:
+            try:
+                alike = self._alike.get((dtype, layout, *shape))
+            except TypeError:  # something in it has no hash: the checks below say what
+                alike = None
+            if alike is not None and (chunk := self._same(chunks[0], shape, alike)) is not None:
+                return TensorRecord(dtype, alike.shape, layout, (chunk,), None, name)
         if type(name) is not str or type(dtype) is not str or (chunks is not None) is bool(self._tables):
             corrupt("an array record", "its dtype and name are text, its chunks an array or in tables")
         kind = DTYPES.get(dtype)
@@ -73,7 +82,36 @@ class ArrayDecoder:
         checked = tuple([_chunk(chunk, name, shape, dtype, self._files, self._block, self._known) for chunk in chunks])
         if len(checked) != 1 or checked[0].extent is not shape or any(checked[0].start):
             check_tiling(name, shape, [(chunk.start, chunk.extent) for chunk in checked])
+        elif all(type(size) is int for size in raw[1]):  # True is 1 to a dict
+            [chunk] = checked
+            self._alike[dtype, layout, *shape] = _Alike(
+                shape, chunk.start, list(chunk.start), chunk.nbytes, len(chunk.sums)
+            )
         return TensorRecord(dtype, shape, layout, checked, sharding, name)
+
+    def _same(self, raw: object, shape: list[Any], alike: "_Alike") -> Chunk | None:
+        """Return the chunk if it is all of an array like others that were checked, in place of a dozen checks."""
+        if type(raw) is not list or len(raw) != 6:
+            return None
+        file, offset, nbytes, start, extent, sums = raw
+        if extent != shape or start != alike.zeros or nbytes != alike.nbytes or type(sums) is not bytes:
+            return None
+        if not type(file) is type(offset) is type(nbytes) is int or not 0 <= file < len(self._files):
+            return None
+        _, size, begin, _, _ = self._files[file]
+        if len(sums) != alike.sums or not begin <= offset <= size - nbytes:
+            return None
+        return Chunk(file, offset, nbytes, alike.start, alike.shape, sums)
+
+
+class _Alike(NamedTuple):
+    """What arrays of one dtype, layout and shape have in common when they are one chunk."""
+
+    shape: Shape
+    start: Shape
+    zeros: list[int]
+    nbytes: int
+    sums: int
 
 
 def _shape(raw: object, what: str, known: dict[Shape, Shape]) -> Shape:
@@ -132,6 +170,8 @@ def node_record(raw: object, count: int, tensors: Sequence[TensorRecord]) -> Nod
     if type(raw) is not list or len(raw) != 4:
         corrupt("a node", "it is [kind, type, edges, payload]")
     number, name, edges, payload = raw
+    if type(number) is int and number == _VARIABLE and edges == [] and _is_plain_variable(name, payload, len(tensors)):
+        return NodeRecord(Kind.VARIABLE, name, (), tuple(payload))  # thousands of Variables take this way
     if type(number) is not int or not 0 <= number < len(_KINDS) or type(name) is not str or type(edges) is not list:
         corrupt("a node", "its kind is 0 to 7, its type text, its edges an array")
     kind = _KINDS[number]
@@ -144,6 +184,21 @@ def node_record(raw: object, count: int, tensors: Sequence[TensorRecord]) -> Nod
     if len({edge for edge, _ in checked}) != len(checked):
         corrupt("a node with two edges of one name", "they are unique")
     return NodeRecord(kind, name, checked, payload)
+
+
+def _is_plain_variable(name: object, payload: Any, count: int) -> bool:
+    """Return True if it is the payload of a Variable that has an array, one of so many, and no attributes."""
+    return (
+        type(name) is str
+        and type(payload) is list
+        and len(payload) == 4
+        and type(payload[0]) is int
+        and 0 <= payload[0] < count
+        and type(payload[1]) is bool
+        and type(payload[2]) is str
+        and type(payload[3]) is dict
+        and not payload[3]
+    )
 
 
 def _payload(kind: Kind, payload: object, tensors: Sequence[TensorRecord]) -> Any:
