@@ -1,22 +1,26 @@
 """Saving and restoring beside the bare device and other libraries: ``python -m benchmarks.checkpoint [FOLDER]``.
 
+``--write`` puts the table into the page about checkpoints on disk.
+
 Each contestant leaves its bytes on the device: what a library does not sync itself is synced here. All run in every
 round, so that a slow moment of the machine hits all alike; a ratio is the median of the ratios round by round.
 """
 
+import argparse
 import os
 import shutil
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
 import graftax as gx
+from benchmarks import report
 from benchmarks.checkpoint_peers import peers, synced
 
 Run = Callable[[str], Any]
@@ -41,6 +45,8 @@ class Size(NamedTuple):
         return f"{self.count:,} × {f'{each / 1e6:.1f} MB' if each >= 1e6 else f'{each / 1e3:.1f} kB'}"
 
 
+PAGE = Path(__file__).parents[1] / "docs" / "checkpoints_on_disk.md"
+BEGIN = "<!-- begin: what python -m benchmarks.checkpoint prints -->"
 WARM = 3
 LARGE, SMALL = Size(200, 1_310_720, 5), Size(5000, 1024, 11)
 
@@ -188,14 +194,22 @@ def milliseconds(times: list[Took]) -> str:
     return ", ".join(f"{statistics.median(column) * 1e3:.0f}" for column in zip(*times, strict=True))
 
 
-def main(where: str | None = None, sizes: tuple[Size, ...] = (LARGE, SMALL)) -> None:
+def main() -> None:
     """Print the table: medians, and of the ratios the least in brackets."""
-    folder = tempfile.mkdtemp(dir=where)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.checkpoint", description=__doc__.splitlines()[0])
+    parser.add_argument("folder", nargs="?", help="where to write; by default where temporary files go")
+    parser.add_argument("--write", action="store_true", help=f"put the table into {PAGE.name}")
+    arguments = parser.parse_args()
+    folder = tempfile.mkdtemp(dir=arguments.folder)
     try:
-        print("\n".join(rows(sizes, folder)))
+        lines = ["", *rows((LARGE, SMALL), folder)]
     finally:
         shutil.rmtree(folder)
+    print("\n".join(lines))
+    if arguments.write:
+        PAGE.write_text(report.page_with([*lines, ""], PAGE.read_text(), BEGIN))
+        print("written to", PAGE)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:2])
+    main()
