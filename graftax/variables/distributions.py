@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graftax.backend import registry, traced_checks
+from graftax.backend.host import limits
 from graftax.core.dtypes import is_floating
 from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
 from graftax.core.hyperparameters import is_number
@@ -78,6 +79,7 @@ def parameter(name: str, value: ArrayLike, kind: Kind, shape: Shape, dtype: str)
     if is_number(value):
         if not kind.fits(value):
             raise ArgumentError(f"{name}={value!r}", kind.reason, f"{name}={kind.example}")
+        check_room(name, value, dtype)
         return value
     arrays = registry.current().arrays
     given: Any = arrays.asarray(unwrap(value))
@@ -97,6 +99,33 @@ def parameter(name: str, value: ArrayLike, kind: Kind, shape: Shape, dtype: str)
     elif traced_checks.wanted():
         traced_checks.emit(explain, ~arrays.numpy.all(kind.fits(given)), given)
     return given
+
+
+def check_room(name: str, value: Any, dtype: str) -> None:
+    """Raise unless a dtype holds numbers that are as large as a parameter, known now.
+
+    Args:
+        name: What the parameter is called.
+        value: A number, or an array.
+        dtype: The dtype of the draws.
+
+    Raises:
+        ArgumentError: draws would all be the largest number of the dtype, or infinite.
+    """
+    arrays = registry.current().arrays
+    if is_number(value):
+        top = abs(value)
+    elif not arrays.is_concrete(value) or not value.size:
+        return
+    else:
+        top = float(np.abs(arrays.to_numpy(value)).max())
+    largest = limits(dtype)[1]
+    if largest < top < math.inf:
+        raise ArgumentError(
+            f"{name}={top:.6g} for draws of dtype {dtype}",
+            f"its largest number is {largest:.6g}",
+            'dtype="int32"' if "int" in dtype else 'dtype="float32"',
+        )
 
 
 def ordered(low: Any, high: Any) -> tuple[Any, Any]:

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from graftax.backend import registry
+from graftax.backend.host import limits
 from graftax.core.dtypes import is_complex
 from graftax.core.errors import ArgumentError, DTypeError
 from graftax.core.short_traceback import door
@@ -25,7 +26,7 @@ def poisson(shape: Shape, rate: ArrayLike, dtype: str = "int32", seed: Seed = No
     Args:
         shape: Shape of the result.
         rate: The mean, from 0 up and below 2**24: a number, or an array that broadcasts to the shape.
-        dtype: A dtype of numbers. Defaults to int32.
+        dtype: A dtype of numbers; a draw above its largest one is that number. Defaults to int32.
         seed: As for `normal`.
 
     Example:
@@ -37,6 +38,7 @@ def poisson(shape: Shape, rate: ArrayLike, dtype: str = "int32", seed: Seed = No
     """
     shape, dtype = distributions.shape_first("poisson", shape), _dtype("poisson", dtype)
     mean = distributions.parameter("rate", rate, _RATE, shape, "float32")
+    distributions.check_room("rate", mean, dtype)
     return _as(counted_draws.poisson(key_of(seed), mean, shape), dtype)
 
 
@@ -50,7 +52,7 @@ def binomial(
         shape: Shape of the result.
         counts: How many things, below 2**24: a number, or an array that broadcasts to the shape.
         probabilities: From 0 to 1, likewise.
-        dtype: A dtype of numbers. Defaults to int32.
+        dtype: A dtype of numbers; a draw above its largest one is that number. Defaults to int32.
         seed: As for `normal`.
 
     Example:
@@ -62,6 +64,7 @@ def binomial(
     """
     shape, dtype = distributions.shape_first("binomial", shape), _dtype("binomial", dtype)
     number = distributions.parameter("counts", counts, _COUNT, shape, "float32")
+    distributions.check_room("counts", number, dtype)
     share = distributions.parameter("probabilities", probabilities, distributions.SHARE, shape, "float32")
     return _as(counted_draws.binomial(key_of(seed), number, share, shape), dtype)
 
@@ -76,7 +79,7 @@ def multinomial(
         shape: Shape of the result, which ends with the number of kinds.
         counts: How many things, below 2**24: a number, or an array that broadcasts to the shape without the last axis.
         probabilities: Of each kind: an array that broadcasts to the shape; only their ratios count.
-        dtype: A dtype of numbers. Defaults to int32.
+        dtype: A dtype of numbers; a draw above its largest one is that number. Defaults to int32.
         seed: As for `normal`.
 
     Raises:
@@ -91,6 +94,7 @@ def multinomial(
     if not shape or not shape[-1]:
         raise ArgumentError(f"multinomial(shape={shape})", "the last axis has the kinds", "shape=(2, 3) for 3 kinds")
     number = distributions.parameter("counts", counts, _COUNT, shape[:-1], "float32")
+    distributions.check_room("counts", number, dtype)
     share = distributions.parameter("probabilities", probabilities, distributions.SHARE, shape, "float32")
     return _as(counted_draws.multinomial(key_of(seed), number, share, shape), dtype)
 
@@ -102,7 +106,7 @@ def geometric(shape: Shape, p: ArrayLike, dtype: str = "int32", seed: Seed = Non
     Args:
         shape: Shape of the result.
         p: The probability that a try succeeds, above 0: a number, or an array that broadcasts to the shape.
-        dtype: A dtype of numbers. Defaults to int32.
+        dtype: A dtype of numbers; a draw above its largest one is that number. Defaults to int32.
         seed: As for `normal`.
 
     Example:
@@ -127,5 +131,10 @@ def _dtype(draw: str, dtype: str) -> str:
 
 
 def _as(draws: Any, dtype: str) -> Array:
+    """Return counts in a dtype; those above its largest number are that number, in every backend."""
     arrays = registry.current().arrays
-    return arrays.asarray(arrays.stop_gradient(draws), dtype)
+    largest = limits(dtype)[1]
+    plain = arrays.stop_gradient(draws)
+    if largest < 2**30:
+        plain = arrays.numpy.minimum(plain, largest)
+    return arrays.asarray(plain, dtype)

@@ -133,6 +133,12 @@ def test_shuffle_along_another_axis():
         (lambda: random.binomial((2,), [1, 2, 3], 0.5), ShapeError),
         (lambda: random.multinomial((), 3, [0.5]), ArgumentError),
         (lambda: random.geometric((2,), 0.0), ArgumentError),
+        (lambda: random.poisson((2,), 300.0, dtype="int8"), ArgumentError),
+        (lambda: random.binomial((2,), [3, 300], 0.5, dtype="uint8"), ArgumentError),
+        (lambda: random.binomial((2,), 10**5, 0.5, dtype="float16"), ArgumentError),
+        (lambda: random.multinomial((2,), 300, [1.0, 1.0], dtype="uint8"), ArgumentError),
+        (lambda: random.uniform((2,), 0.0, 1e6, dtype="float16"), ArgumentError),
+        (lambda: random.normal((2,), 0.0, 1e6, dtype="float16"), ArgumentError),
         (lambda: random.multivariate_normal((2, 3), 0.0, np.eye(2)), ShapeError),
         (lambda: random.dropout([1.0], 1.0), ArgumentError),
         (lambda: random.dropout([1], 0.5), DTypeError),
@@ -143,6 +149,12 @@ def test_shuffle_along_another_axis():
 def test_what_cannot_be_drawn_is_told(draw, error):
     with pytest.raises(error):
         draw()
+
+
+def test_draws_above_the_largest_number_are_that_number():
+    assert np.asarray(random.geometric((5,), 1e-6, dtype="int8", seed=0)).tolist() == [127] * 5
+    assert float(random.geometric((), 1e-9, dtype="float16", seed=0)) == 65504
+    assert np.asarray(random.poisson((50,), 120.0, dtype="int8", seed=0)).max() == 127
 
 
 def test_names_of_other_libraries_say_what_to_write():
