@@ -99,9 +99,9 @@ def disabled(model: Module) -> Iterator[None]:
         ['lora']
     """
     before = [(weight, list(weight.active)) for weight in _having(model, (), "disabled")]
-    for weight, _ in before:
-        weight.switch(())
     try:
+        for weight, _ in before:
+            weight.switch(())
         yield
     finally:
         for weight, active in before:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from graftax.core.errors import StateError
@@ -13,10 +13,15 @@ from graftax.variables.graph.module import Module
 from graftax.variables.state.storage import frames
 
 
-class _Loop(NamedTuple):
-    what: str
-    thread: int
-    thread_name: str
+class _Loop:
+    """One loop of this thread; no other is the same."""
+
+    __slots__ = ("thread", "thread_name", "what")
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        self.thread = threading.get_ident()
+        self.thread_name = threading.current_thread().name
 
 
 _lock = threading.Lock()
@@ -36,28 +41,32 @@ def at_work(model: Any, what: str) -> Iterator[None]:
         StateError: another thread is at work on the model, ``fit`` is inside of another loop, or a step that is being
             compiled calls it.
     """
-    around = _begun(model, what)
+    loop = _Loop(what)
     try:
+        _begin(model, loop)
         yield
     finally:
-        _over(around)
+        try:
+            _end(model, loop)
+        finally:  # a Ctrl-C may have come before it had ended
+            _end(model, loop)
 
 
-def _begun(model: Module, what: str) -> list[_Loop]:
-    """Return the loops that run on a model, this one last."""
+def _begin(model: Module, loop: _Loop) -> None:
+    """Note a loop that runs on a model."""
+    what = loop.what
     if frames.top is not None:
         raise StateError(
             f"{what} of {_shown(model)} inside of a function that is compiled or differentiated",
             "it runs whole steps and gives numbers, and in there are none yet",
             f"{what} outside: in a callback's on_epoch_end, or after fit",
         )
-    me = threading.current_thread()
     with _lock:
         around = _loops.setdefault(model, [])
-        if around and around[-1].thread != threading.get_ident():
+        if around and around[-1].thread != loop.thread:
             other = around[-1]
             raise StateError(
-                f"{what} of {_shown(model)} in the thread {me.name!r}, while its {other.what} runs in "
+                f"{what} of {_shown(model)} in the thread {loop.thread_name!r}, while its {other.what} runs in "
                 f"{other.thread_name!r}",
                 "both would count in the same metrics, and the numbers of both would be wrong",
                 "fit(validation_data=...), or evaluate in a callback's on_epoch_end; predict may run beside; for others"
@@ -69,13 +78,15 @@ def _begun(model: Module, what: str) -> list[_Loop]:
                 "the metrics, the history and the counts of the outer loop would be those of the inner one",
                 "train_on_batch, which leaves them alone; or fit after fit",
             )
-        around.append(_Loop(what, threading.get_ident(), me.name))
-        return around
+        around.append(loop)
 
 
-def _over(around: list[_Loop]) -> None:
+def _end(model: Module, loop: _Loop) -> None:
+    """Forget a loop, which may not have been noted: it was refused, or a Ctrl-C came before."""
     with _lock:
-        around.pop()
+        around = _loops.get(model, [])
+        if loop in around:
+            around.remove(loop)
 
 
 def _shown(model: Module) -> str:
@@ -85,15 +96,11 @@ def _shown(model: Module) -> str:
 @contextmanager
 def own_count(model: Any, what: str) -> Iterator[None]:
     """Count apart inside of another loop of the model, as in a callback, whose numbers go on as they were."""
-    around = _begun(model, what)
-    kept: list[tuple[Any, Any]] = []
-    try:
-        if len(around) > 1:
-            kept = [(v, v.numpy()) for metric in model.metrics for v in metric.variables]
-        yield
-    finally:
+    with at_work(model, what):
+        is_inside = len(_loops[model]) > 1
+        kept = [(v, v.numpy()) for metric in model.metrics for v in metric.variables] if is_inside else []
         try:
+            yield
+        finally:
             for variable, value in kept:
                 variable.assign(value)
-        finally:
-            _over(around)

@@ -1,23 +1,20 @@
 """No collection while records are made, and the collector as it was afterwards, whatever happens."""
 
-import dis
 import gc
-import signal
-import sys
 from threading import Barrier, Thread
 
 import pytest
 
 from graftax.checkpoint import uncollected as module
 from graftax.checkpoint.uncollected import uncollected
+from tests.interrupts import interrupts
 
 
 @pytest.fixture(autouse=True)
 def collector():
-    before, handler = gc.isenabled(), signal.signal(signal.SIGINT, signal.default_int_handler)
+    before = gc.isenabled()
     gc.enable()
     yield
-    signal.signal(signal.SIGINT, handler)
     module._inside.clear()
     (gc.enable if before else gc.disable)()
 
@@ -66,38 +63,10 @@ def test_threads_that_overlap():
     assert gc.isenabled()
 
 
-def interrupted_at(number):
-    """Run with a Ctrl-C at that place, of those where Python looks for one; whether there were so many."""
-    count, previous = 0, {}
-
-    def trace(frame, event, argument):
-        nonlocal count
-        if frame.f_code.co_filename != module.__file__:
-            return None
-        frame.f_trace_opcodes = True
-        if event == "opcode":
-            before, previous[frame] = previous.get(frame), dis.opname[frame.f_code.co_code[frame.f_lasti]]
-            count += (looks := before in ("CALL", "CALL_FUNCTION_EX", "RESUME", "JUMP_BACKWARD"))
-            if looks and count == number:
-                signal.raise_signal(signal.SIGINT)
-        return trace
-
-    sys.settrace(trace)
-    try:
-        run()
-    except KeyboardInterrupt:
-        return True
-    finally:
-        sys.settrace(None)
-        previous.clear()
-    return False
-
-
 def test_ctrl_c_anywhere_neither_hangs_the_next_nor_leaves_it_off():
-    number = 1
-    while interrupted_at(number):
+    number = 0
+    for number in interrupts(run, module.__file__):
         assert gc.isenabled(), number
         run()
         assert gc.isenabled(), number
-        number += 1
     assert number > 8

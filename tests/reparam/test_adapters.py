@@ -8,7 +8,8 @@ import pytest
 import graftax as gx
 from graftax import layers, ops
 from graftax.core.errors import ArgumentError, ArgumentTypeError, GraftError, SelectorError
-from graftax.reparam import DoRA, LoRA, LowRank, WeightNorm
+from graftax.reparam import DoRA, LoRA, LowRank, WeightNorm, adapters
+from tests.interrupts import interrupts
 
 X = np.sin(np.arange(12, dtype="float32")).reshape(3, 4)
 
@@ -235,3 +236,18 @@ def test_what_is_no_model_and_no_name_is_refused():
             gx.adapters.named(wrong)
         with pytest.raises(GraftError, match="merge"):
             gx.adapters.merge(layer, wrong)
+
+
+def test_ctrl_c_while_adapters_are_switched_off_switches_them_on_again():
+    layer = gx.layers.Dense(3)
+    layer.build((2,))
+    gx.graft(layer, LoRA(rank=1))
+
+    def run():
+        with adapters.disabled(layer):
+            pass
+
+    number = 0
+    for number in interrupts(run, adapters.__file__):
+        assert adapters.active(layer) == ["lora"], number
+    assert number > 5

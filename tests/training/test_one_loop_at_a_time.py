@@ -9,7 +9,9 @@ import pytest
 import graftax as gx
 from graftax import layers
 from graftax.core.errors import StateError
+from graftax.training import at_work
 from tests.conformance.lanes import crossed
+from tests.interrupts import interrupts
 
 X = np.linspace(-1, 1, 12, dtype="float32")[:, None]
 Y = 2 * X
@@ -121,3 +123,18 @@ def test_in_a_step_that_is_compiled_it_is_refused(run):
     model.compile("sgd", "mse")
     with pytest.raises(StateError, match=f"{run} of Nested.* inside of a function that is compiled"):
         model.fit(X, Y, verbose=0)
+
+
+def test_ctrl_c_anywhere_leaves_the_model_to_the_next_loop():
+    model = line()
+
+    def run(method=at_work.at_work):
+        with method(model, "fit"):
+            pass
+
+    for method in (at_work.at_work, at_work.own_count):
+        number = 0
+        for number in interrupts(lambda: run(method), at_work.__file__):  # noqa: B023
+            run()  # refused where the interrupted one counts as running
+            assert not at_work._loops.get(model), number
+        assert number > 5

@@ -146,16 +146,20 @@ def arrived(cell: Placed) -> Any:
 @contextmanager
 def at_rest(cells: Sequence[Placed]) -> Iterator[None]:
     """Let this thread alone move buffers in the block, while none of these is given to a step."""
-    lock.acquire()
-    while (busy := next((found for cell in cells if (found := donation_at(cell)) is not None), None)) is not None:
-        lock.release()
-        _waiting.append(get_ident())
-        try:
-            busy.wait()
-            lock.acquire()  # and look again before the next step begins
-        finally:
-            _waiting.remove(get_ident())
+    me, is_waiting = get_ident(), False
     try:
-        yield
+        while True:
+            with lock:  # and not `acquire`: a Ctrl-C right after it would leave the lock held for ever
+                if is_waiting:
+                    _waiting.remove(me)
+                    is_waiting = False
+                busy = next((found for cell in cells if (found := donation_at(cell)) is not None), None)
+                if busy is None:
+                    yield
+                    return
+            is_waiting = True
+            _waiting.append(me)  # until it has the lock again: it looks before the next step begins
+            busy.wait()
     finally:
-        lock.release()
+        if is_waiting and me in _waiting:
+            _waiting.remove(me)
