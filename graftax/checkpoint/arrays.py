@@ -13,10 +13,10 @@ from graftax.core.typedefs import Shape
 
 HostArray: TypeAlias = "np.ndarray[Any, Any]"
 ALIGNMENT = 64
-"""Bytes; backends can take memory at such an address as it is."""
+"""The alignment of arrays in memory, in bytes. Backends can use memory at such an address without a copy."""
 
 _BUFFERED = frozenset({"float32", "float64", "float16", "int32", "int64", "uint32", "uint64", "uint8", "int8"})
-"""Dtypes whose arrays Python sees as memory; of the others NumPy has to make bytes first."""
+"""Dtypes whose arrays support Python's buffer protocol; arrays of other dtypes are first viewed as bytes."""
 
 if sys.byteorder != "little":  # the files are little-endian, and no backend runs on anything else
     raise BackendError(f"a {sys.byteorder}-endian machine", "checkpoints are read and written on little-endian ones")
@@ -30,9 +30,9 @@ def to_bytes(array: HostArray, path: str) -> memoryview:
     """
     name = dtype_name(array.dtype)
     check_dtype(name, path)
-    if not array.dtype.isnative:  # as from a file of big-endian numbers: the dtype has the same name
+    if not array.dtype.isnative:  # big-endian arrays have the same dtype name
         array = array.astype(array.dtype.newbyteorder("="))
-    if name in _BUFFERED and array.size and array.flags.c_contiguous:  # thousands of small arrays take this way
+    if name in _BUFFERED and array.size and array.flags.c_contiguous:  # fast path for thousands of small arrays
         return array.data.cast("B")
     flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
     return (_packed(flat, DTYPES[name].bits) if DTYPES[name].layout == "packed" else flat).data
@@ -40,7 +40,7 @@ def to_bytes(array: HostArray, path: str) -> memoryview:
 
 @cache
 def dtype_name(dtype: Any) -> str:
-    """Return the name of a dtype, which NumPy puts together each time."""
+    """Return the name of a dtype. The result is cached, since NumPy computes it at each access."""
     return str(dtype.name)
 
 
@@ -48,7 +48,7 @@ def check_dtype(name: str, path: str) -> None:
     """Raise unless the format has a dtype.
 
     Raises:
-        UnsupportedValue: it has not.
+        UnsupportedValue: the format does not have this dtype.
     """
     if name not in DTYPES:
         raise UnsupportedValue(
@@ -64,7 +64,7 @@ def from_bytes(data: HostArray, dtype: str, shape: Shape) -> HostArray:
     if kind.layout == "packed":
         data = _unpacked(data, kind.bits)[: int(np.prod(shape, dtype=object))]
     elif dtype == "bool":
-        data = data != 0  # another byte than 0 and 1 would not be a bool
+        data = data != 0  # a byte other than 0 and 1 is not a valid bool
     return data.view(host_dtype(dtype)).reshape(shape)
 
 
@@ -85,7 +85,7 @@ def _unpacked(data: HostArray, bits: int) -> HostArray:
 
 
 def aligned(size: int) -> HostArray:
-    """Fresh bytes at an address that is a multiple of 64."""
+    """Return an uninitialized buffer whose address is a multiple of 64."""
     whole = np.empty(size + ALIGNMENT, np.uint8)
     begin = -whole.ctypes.data % ALIGNMENT
     return whole[begin : begin + size]
