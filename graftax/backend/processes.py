@@ -46,7 +46,7 @@ class Processes(Protocol):
     """Seconds that one waits for others, unless told."""
 
     def join(self, how: Joining) -> bool:
-        """Become one of several; False, and nothing done, where nobody has started others.
+        """Join the other processes; return False, without an effect, if no others were started.
 
         Raises:
             ProcessError: it is too late, since devices are in use; or the others cannot be reached.

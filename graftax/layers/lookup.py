@@ -228,7 +228,7 @@ class Lookup(Layer):
     # --- inside -----------------------------------------------------------------------------------------------------
 
     def _before(self) -> dict[str, Any]:
-        """What decides which places come before those of the vocabulary."""
+        """Return the settings that determine the indices before those of the vocabulary."""
         found: dict[str, Any] = {"num_oov_indices": self.num_oov_indices}
         if self.output_mode == "int":  # else no place is masked
             token: Any = self.mask_token

@@ -1,4 +1,4 @@
-"""Steps on one batch, for whoever has a loop of his own."""
+"""Steps on one batch, for training loops of users."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from graftax.training.trained import Trained
 
 
 def on_batch(model: Trained, step: str, batch: Batch, starts_over: bool) -> dict[str, float]:
-    """Run a step of a model, by name, on one batch; with metrics that start over, or go on from what they are."""
+    """Run a step of a model, by name, on one batch; reset the metrics before if ``starts_over``."""
     what = "train_on_batch" if step == "train_step" else "test_on_batch"
     with own_count(model, what) if starts_over else at_work(model, what):
         if starts_over:
@@ -25,7 +25,7 @@ def on_batch(model: Trained, step: str, batch: Batch, starts_over: bool) -> dict
 def _on_batch(model: Trained, step: str, batch: Batch) -> dict[str, float]:
     run, objectives = model._gx_compiled_step(step), required_objectives(model)
     own = step == "train_step" and model._gx_has_own_train_step
-    ready = FirstStep(model, objectives, builds=own)  # which looks before the step, as it may be traced in it
+    ready = FirstStep(model, objectives, builds=own)  # checks before the step, which may be compiled
     given = Spread(model)(batch)
     try:
         ready.before(run, given, [batch])
