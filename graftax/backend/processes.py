@@ -43,7 +43,7 @@ class Processes(Protocol):
     """The processes of a run, and the parts of arrays that each has."""
 
     timeout: float
-    """Seconds that one waits for others, unless told."""
+    """The default number of seconds that a process waits for others."""
 
     def join(self, how: Joining) -> bool:
         """Join the other processes; return False, without an effect, if no others were started.

@@ -168,7 +168,7 @@ def check_target(fs: FileSystem, final: str, overwrite: bool) -> None:
         return
     if not overwrite:
         raise DestinationExists(
-            f"{final} exists", "a save replaces nothing unless told", "overwrite=True, or a new path"
+            f"{final} exists", "a save replaces nothing by default", "overwrite=True, or a new path"
         )
     names = fs.listdir(final) if fs.is_directory(final) else []
     check_replaceable(final, names)

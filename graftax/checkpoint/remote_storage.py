@@ -253,7 +253,7 @@ class RemoteWriting:
         if self._old or storage.fs.exists(path):
             if not overwrite:
                 raise DestinationExists(
-                    f"{path} exists", "a save replaces nothing unless told", "overwrite=True, or a new path"
+                    f"{path} exists", "a save replaces nothing by default", "overwrite=True, or a new path"
                 )
             check_replaceable(path, self._old)
         numbers = [int(name.split(".")[0].split("-")[2]) for name in self._old if name != GRAPH]

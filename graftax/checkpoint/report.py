@@ -252,7 +252,7 @@ _WHY: dict[type[MatchError], str] = {
     RenameConflict: "an object takes its value from one place",
     KindMismatch: "a value on one side is an object with parts on the other, as when a weight is factorised",
     ShapeMismatch: "a saved array goes only into a Variable of its shape",
-    DTypeMismatch: "nothing is cast unless told",
+    DTypeMismatch: "dtypes are not converted by default",
     AmbiguousSharing: "one object on one side is several on the other",
     MissingInCheckpoint: "every Variable asked for must get a value",
     UnusedInCheckpoint: "every saved value of the parts asked for must be used",

@@ -98,7 +98,7 @@ class Lookup(Layer):
         weights[:start] = known.mean() if known.size else 0
         return counts * ops.asarray(weights, str(counts.dtype))
 
-    # --- the vocabulary ---------------------------------------------------------------------------------------------
+    # --- the vocabulary -----------------------------------------------------------------------------------------------
 
     @door
     def adapt(self, data: Any) -> None:
@@ -225,7 +225,7 @@ class Lookup(Layer):
         self.vocabulary = None if words is None else tuple(words)
         self.idf_weights = None if weights is None else tuple(weights)
 
-    # --- inside -----------------------------------------------------------------------------------------------------
+    # --- inside -------------------------------------------------------------------------------------------------------
 
     def _before(self) -> dict[str, Any]:
         """Return the settings that determine the indices before those of the vocabulary."""

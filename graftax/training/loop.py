@@ -12,7 +12,7 @@ import numpy as np
 from graftax.backend import registry
 from graftax.core import tree, user_line
 from graftax.core.errors import DataError, GraftaxError, NumericsError
-from graftax.training.at_work import at_work, own_count
+from graftax.training.active_loops import active_loop, own_count
 from graftax.training.batch import Batch, unpack
 from graftax.training.callbacks.callback import Callback, Logs
 from graftax.training.callbacks.callback_list import CallbackList, listed
@@ -82,7 +82,7 @@ def fit(
     run.epoch = epochs.start
     if isinstance(source, IterableSource):
         source.remembers = bool(savers)
-    with at_work(model, "fit"):
+    with active_loop(model, "fit"):
         is_resumed = resume is not None and resumed(run, resume)
         hooks, last = model._gx_hooks(others, params), model._gx_hooks(savers, params)
         model._gx_history, model.stop_training = history, False

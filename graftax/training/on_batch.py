@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from graftax.core import tree
 from graftax.core.errors import GraftaxError
-from graftax.training.at_work import at_work, own_count
+from graftax.training.active_loops import active_loop, own_count
 from graftax.training.batch import Batch
 from graftax.training.callbacks.callback import Logs
 from graftax.training.first_step import FirstStep
@@ -16,7 +16,7 @@ from graftax.training.trained import Trained
 def on_batch(model: Trained, step: str, batch: Batch, starts_over: bool) -> dict[str, float]:
     """Run a step of a model, by name, on one batch; reset the metrics before if ``starts_over``."""
     what = "train_on_batch" if step == "train_step" else "test_on_batch"
-    with own_count(model, what) if starts_over else at_work(model, what):
+    with own_count(model, what) if starts_over else active_loop(model, what):
         if starts_over:
             model.reset_metrics()
         return _on_batch(model, step, batch)

@@ -26,7 +26,7 @@ VERBS = frozenset(
     Reset Reshape Restore Resume Return Reverse Round Run Save Say Scale Scatter Search See Select Send Set
     Share Shift Shorten Show Shuffle Sort Split Spread Stage Stamp Start Stop Store Subtract Sum Swap Switch
     Take Tell Test Thaw Trace Track Train Translate Transpose Trim Try Turn Undo Unpack Unwrap Update Upload Use
-    Continue Flush Prefix Propagate Rewrite
+    Connect Continue Flush Install Prefix Propagate Rewrite
     Attach Average Become Capture Delay Disable Discard Enable End Exchange Restrict Sample Serve Skip
     Change Verify Visit Wait Walk Warn Watch Weight Widen Wrap Write Yield
     """.split()

@@ -1,4 +1,4 @@
-"""Who is at work on a model: its metrics count for one loop at a time."""
+"""The loops that are running on a model: its metrics are used by one loop at a time."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ class _Loop(NamedTuple):
 
 _lock = threading.Lock()
 _loops: WeakKeyDictionary[Any, list[_Loop]] = WeakKeyDictionary()
-"""The loops that run on a model, the innermost last; all of one thread."""
+"""The running loops of each model, the innermost last; all of them are in one thread."""
 
 
 @contextmanager
-def at_work(model: Any, what: str) -> Iterator[None]:
-    """Count ``what`` in the metrics within the block.
+def active_loop(model: Any, what: str) -> Iterator[None]:
+    """Register a loop on a model within the block.
 
     Args:
         model: The model.
         what: The name of the method: ``"fit"``, ``"evaluate"``, ...
 
     Raises:
-        StateError: another thread is at work on the model, ``fit`` is inside of another loop, or a step that is being
-            compiled calls it.
+        StateError: another thread runs a loop on the model, ``fit`` is inside of another loop, or the call is
+            inside of a function that is being compiled.
     """
     around = _begun(model, what)
     try:
@@ -44,7 +44,7 @@ def at_work(model: Any, what: str) -> Iterator[None]:
 
 
 def _begun(model: Module, what: str) -> list[_Loop]:
-    """Return the loops that run on a model, this one last."""
+    """Return the running loops of a model, including this one as the last."""
     if frames.top is not None:
         raise StateError(
             f"{what} of {_shown(model)} inside of a function that is compiled or differentiated",
@@ -84,7 +84,7 @@ def _shown(model: Module) -> str:
 
 @contextmanager
 def own_count(model: Any, what: str) -> Iterator[None]:
-    """Count apart inside of another loop of the model, as in a callback, whose numbers go on as they were."""
+    """Keep the metrics of an outer loop of the model unchanged within the block, for example in a callback."""
     around = _begun(model, what)
     kept: list[tuple[Any, Any]] = []
     try:
