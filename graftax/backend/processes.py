@@ -43,10 +43,10 @@ class Processes(Protocol):
     """The processes of a run, and the parts of arrays that each has."""
 
     timeout: float
-    """Seconds that one waits for others, unless told."""
+    """The default number of seconds that a process waits for others."""
 
     def join(self, how: Joining) -> bool:
-        """Become one of several; False, and nothing done, where nobody has started others.
+        """Join the other processes; return False, without an effect, if no others were started.
 
         Raises:
             ProcessError: it is too late, since devices are in use; or the others cannot be reached.

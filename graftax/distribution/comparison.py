@@ -1,7 +1,7 @@
-"""What several processes compare before a program runs for the first time: what differs would go wrong in silence.
+"""Comparing a program between processes before its first run, since differences would give wrong results silently.
 
-A program over the devices of several processes takes it that each runs the same one, on the same values where these
-are whole in each process. Nothing below asks: weights would drift apart, or all would wait for ever.
+A program on the devices of several processes requires that all processes run the same program, with equal values of
+replicated arrays. The libraries below do not check this: weights would diverge, or all processes would hang.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from graftax.variables.state.home import Housed
 from graftax.variables.variable import Variable
 
 _WHOLE = 1 << 20
-"""Bytes up to which the value of a Variable is compared that is whole in each process."""
+"""The largest size in bytes of a replicated Variable whose value is compared."""
 
 _SAME = (
     "the same seed, model, batch size and rules in every process; graftax.distribution.initialize() before the model "
@@ -34,16 +34,16 @@ _SAME = (
 def compare_programs(
     distribution: Placing, cells: Sequence[Housed], arguments: Sequence[Any], text: Callable[[], str]
 ) -> None:
-    """Compare a program, and what it is given, with the other processes, if there are any.
+    """Compare a program and its inputs with the other processes, if there are any.
 
     Args:
-        distribution: Over whose mesh it runs.
-        cells: What it reads and assigns.
-        arguments: What it is called with.
-        text: Gives the program itself.
+        distribution: The distribution of the program.
+        cells: The Variables that it reads and assigns.
+        arguments: The arguments of the call.
+        text: Returns the text of the program.
 
     Raises:
-        ProcessError: something differs; names the process and the thing.
+        ProcessError: something differs; the message names the process and the difference.
     """
     processes = several()
     if processes is None:
@@ -60,10 +60,10 @@ def compare_programs(
 
 
 def compare_assigned(variables: Iterable[Variable]) -> None:
-    """Compare what eager code has assigned of some Variables since the last time that they were found to be alike.
+    """Compare the eager assignments of Variables since the last comparison.
 
     Raises:
-        ProcessError: one has assigned what another has not, or another value; names the process and the variable.
+        ProcessError: the processes have assigned different Variables or values; the message names process and Variable.
     """
     processes = several()
     if processes is None:
@@ -81,10 +81,10 @@ def compare_assigned(variables: Iterable[Variable]) -> None:
 
 
 def compare_rows(batch: object, steps: int | None) -> None:
-    """Compare the first batch of a loop, which is to be the same in all processes, and how many there are.
+    """Compare the first batch of a loop, and the number of batches, which must be equal in all processes.
 
     Raises:
-        ProcessError: a part of it differs; names the process and the part.
+        ProcessError: a part of the batch differs; the message names the process and the part.
     """
     processes = several()
     if processes is not None:
@@ -98,7 +98,7 @@ def compare_rows(batch: object, steps: int | None) -> None:
 
 
 def _numbered(what: str, named: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Yield things under labels of their own."""
+    """Yield things with unique labels."""
     seen: set[str] = set()
     for i, (name, text) in enumerate(named):
         label = f"{what} {name}"
@@ -124,7 +124,7 @@ def _kind(array: Any) -> str:
 
 
 def _whole(array: Any, processes: Processes) -> str:
-    """Return the value of an array that is whole in each process, and not too large; else nothing."""
+    """Return the value of a replicated array that is not too large; otherwise nothing."""
     held = processes.boxes(array)
     if held is None or len(held) != 1 or prod(array.shape) * array.dtype.itemsize > _WHOLE:
         return ""

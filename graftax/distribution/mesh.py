@@ -1,4 +1,4 @@
-"""mesh: devices in a grid with named axes."""
+"""The function mesh: arranges devices in a grid with named axes."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from graftax.core.short_traceback import door
 
 @door
 def mesh(*, devices: Sequence[Any] | None = None, **axes: int) -> Mesh:
-    """Return devices in a grid, for a `Distribution`: ``mesh(data=4, model=2)`` has four rows of two devices.
+    """Return devices in a grid, for a `Distribution`: ``mesh(data=4, model=2)`` has four groups of two devices.
 
-    Devices that are next to each other in the last axis talk to each other most: put the axis of split kernels there.
+    Neighbors along the last axis should have the fastest connection: make it the axis that splits kernels.
 
     Args:
-        devices: Those to take, in order. Defaults to None, all there are, of all processes; with fewer places than
-            devices, the first ones, and the others are idle.
-        **axes: Size of each axis, by name; one may be -1, for all devices that are left. Defaults to ``data=-1``.
+        devices: The devices, in order. Defaults to None: all devices of all processes, or the first ones if the mesh
+            has fewer places.
+        **axes: The size of each axis, by name; one may be -1 for all remaining devices. Defaults to ``data=-1``.
 
     Returns:
-        A ``jax.sharding.Mesh``, whose axes are all of the type Auto.
+        A ``jax.sharding.Mesh`` whose axes have the type Auto.
 
     Raises:
-        ArgumentTypeError: a size is no integer.
+        ArgumentTypeError: a size is not an integer.
         ArgumentError: there are too few devices, or the sizes do not divide their number.
-        BackendCapabilityError: the backend knows one device only.
+        BackendCapabilityError: the backend supports only one device.
 
     Example:
         >>> import graftax as gx
@@ -59,10 +59,10 @@ def mesh(*, devices: Sequence[Any] | None = None, **axes: int) -> Mesh:
 
 
 def require_everyone(mesh: Mesh) -> None:
-    """Raise for a mesh that has no device of some process, which could then run no program over it.
+    """Raise for a mesh without devices of some process, which then could not run programs on it.
 
     Raises:
-        ArgumentError: names the processes.
+        ArgumentError: there is such a process; the message names it.
     """
     processes = several()
     if processes is None:

@@ -42,7 +42,7 @@ _HOMES = {
     "save": "graftax.export.saving",
     "take_back": "graftax.export.taking_back",
 }
-"""Whoever looks at an artefact only, such as ``graftax export show``, imports no array library."""
+"""So a program that only inspects artefacts, such as ``graftax export show``, imports no array library."""
 
 __all__ = [
     "Artefact",

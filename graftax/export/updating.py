@@ -1,4 +1,4 @@
-"""update: new values for an artefact, from a checkpoint; its programs stay as they are."""
+"""The function update: replaces the values of an artefact by those of a checkpoint, and keeps its programs."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ class UpdateReport(NamedTuple):
 
 
 def update(path: str | os.PathLike[str], checkpoint: str | os.PathLike[str]) -> UpdateReport:
-    """Give an artefact the values of a checkpoint, found by path; the stored trials are computed anew.
+    """Replace the values of an artefact by those of a checkpoint, by path, and compute the stored trials again.
 
-    A weight that is stored as integers takes the integers of `Int8` or `Int4` again, or an array, and is then one.
+    A weight that is stored as integers takes the integers of `Int8` or `Int4`, or an array, which replaces them.
 
     Args:
-        path: The artefact; it is replaced as a whole.
-        checkpoint: A checkpoint that has an array for each value, of its shape and dtype.
+        path: The artefact, which is replaced as a whole.
+        checkpoint: A checkpoint that has an array of the same shape and dtype for each value.
 
     Raises:
-        MatchError: it lacks one, or one differs; nothing is changed.
-        ExportError: the artefact is damaged, or has its weights inside of the programs.
+        MatchError: an array is missing or differs in shape or dtype; nothing is changed.
+        ExportError: the artefact is damaged, or its weights are inside of the programs.
     """
     path = os.fspath(path)
     artefact = load(path)

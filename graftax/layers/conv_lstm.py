@@ -65,7 +65,7 @@ class ConvLSTM2D(Stateful, KernelLayer):
         trainable: As for `Layer`.
         dtype: As for `Layer`.
 
-    A call takes ``initial_state=``, ``[h, c]`` as ``return_state`` gives them, zeros unless told.
+    A call takes ``initial_state=``, ``[h, c]`` as ``return_state`` gives them, by default zeros.
     Where a mask is False, state and output stay as they were.
 
     Shape:

@@ -98,7 +98,7 @@ class Lookup(Layer):
         weights[:start] = known.mean() if known.size else 0
         return counts * ops.asarray(weights, str(counts.dtype))
 
-    # --- the vocabulary ---------------------------------------------------------------------------------------------
+    # --- the vocabulary -----------------------------------------------------------------------------------------------
 
     @door
     def adapt(self, data: Any) -> None:
@@ -225,10 +225,10 @@ class Lookup(Layer):
         self.vocabulary = None if words is None else tuple(words)
         self.idf_weights = None if weights is None else tuple(weights)
 
-    # --- inside -----------------------------------------------------------------------------------------------------
+    # --- inside -------------------------------------------------------------------------------------------------------
 
     def _before(self) -> dict[str, Any]:
-        """What decides which places come before those of the vocabulary."""
+        """Return the settings that determine the indices before those of the vocabulary."""
         found: dict[str, Any] = {"num_oov_indices": self.num_oov_indices}
         if self.output_mode == "int":  # else no place is masked
             token: Any = self.mask_token

@@ -176,7 +176,7 @@ class LSTMCell(LSTMStep, RecurrentCell):
     Args: as for `LSTM`, without those of the way through the steps. A call alone drops anew; `RNN` drops the
     same at all steps of a sequence.
 
-    A call takes an input and the state ``[h, c]``, zeros unless told, and gives ``h`` and the next state.
+    A call takes an input and the state ``[h, c]``, by default zeros, and gives ``h`` and the next state.
 
     Shape:
         ``(batch, in), [(batch, units)] * 2 -> (batch, units), [(batch, units)] * 2``

@@ -91,7 +91,7 @@ class MaxPooling2D(MaxPooling):
 
     Args:
         pool_size: Height and width of the window; one number for both.
-        strides: Steps of the window; its size unless told.
+        strides: Steps of the window. Defaults to its size.
         padding: ``"valid"`` leaves out windows that would stand out; ``"same"`` has a window wherever one can start. A
             number, or for each axis a number or a pair, widens the input on both sides. Defaults to ``"valid"``.
         padding_mode: What stands in the borders: nothing that counts, or ``"reflect"``, ``"replicate"`` or

@@ -50,7 +50,7 @@ class PositionEmbedding(Layer):
         trainable: As for `Layer`.
         dtype: As for `Layer`.
 
-    A call takes ``start=``, the position of the first row, 0 unless told.
+    A call takes ``start=``, the position of the first row, by default 0.
 
     Shape:
         ``(batch, steps, features) -> (batch, steps, features)``
@@ -136,7 +136,7 @@ class SinePositionEncoding(Layer):
         name: As for `Layer`.
         dtype: As for `Layer`; angles are computed in float32 at least.
 
-    A call takes ``start=``, the position of the first row, 0 unless told.
+    A call takes ``start=``, the position of the first row, by default 0.
 
     Shape:
         ``(batch, steps, features) -> (batch, steps, features)``

@@ -37,7 +37,7 @@ class RNN(Stateful):
         trainable: As for `Layer`.
         dtype: As for `Layer`; the cell keeps its own.
 
-    A call takes ``initial_state=``, the states as ``return_state`` gives them, zeros unless told.
+    A call takes ``initial_state=``, the states as ``return_state`` gives them, by default zeros.
     Where a mask is False, state and output stay as they were.
 
     Shape:

@@ -14,7 +14,7 @@ def tversky(
 ) -> Array:
     """Compute ``1 - (TP + e) / (TP + alpha FP + beta FN + e)``, which is one less the Dice index where both are 1/2.
 
-    ``axis`` says what is summed over: all axes but the first unless told; the mean is taken over the others.
+    ``axis`` are the axes to sum over, by default all but the first; the mean is over the others.
     """
     y_true, y_pred = pair(y_true, y_pred)
     for name, y in (("y_true", y_true), ("y_pred", y_pred)):

@@ -1,4 +1,4 @@
-"""Training data as arrays of the host, in the structure in which they came."""
+"""Training data as arrays on the host, in their original structure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def is_arrays(x: object) -> bool:
 
 
 def is_array(x: object) -> bool:
-    """Tell whether it is an array of any library, or a table that can be one."""
+    """Tell whether it is an array of any library, or a table that can be converted to one."""
     if is_stored(x):
         return True
     return hasattr(x, "shape") and (hasattr(x, "dtype") or hasattr(x, "__array__")) and not isinstance(x, type)
@@ -45,8 +45,8 @@ def as_arrays(data: Any, name: str) -> Any:
     """Return host arrays of 32 bits at most, in the same structure; a list of numbers becomes one array.
 
     Raises:
-        DataError: something in it is no array of numbers, or rows of numbers differ in their length.
-        ArgumentTypeError: something in it is a masked or a structured array of NumPy.
+        DataError: a part is not an array of numbers, or rows of numbers have different lengths.
+        ArgumentTypeError: a part is a masked or a structured array of NumPy.
     """
     if data is None or _is_ready(data):
         return data
@@ -94,7 +94,7 @@ def _host(leaf: Any, name: str) -> Any:
         raise unfit
     arrays = registry.current().arrays
     array = arrays.to_numpy(leaf) if arrays.is_array(leaf) else np.asarray(leaf)
-    if array.dtype.kind not in "biufcV":  # V: bfloat16 and its kin
+    if array.dtype.kind not in "biufcV":  # kind V: bfloat16 and similar dtypes
         raise _no_numbers(leaf, array, name)
     narrow = _WIDE.get(array.dtype.name)
     return array if narrow is None else _narrowed(array, narrow, name)
@@ -128,10 +128,10 @@ def _is_ready(leaf: object) -> bool:
 
 
 def _of_table(table: Any, name: str) -> np.ndarray[Any, Any]:
-    """The numbers of a table of pandas or polars, as one array.
+    """Return the numbers of a table of pandas or polars as one array.
 
     Raises:
-        DataError: names the columns that hold no numbers.
+        DataError: some columns are not numeric; the message names them.
     """
     dtypes = table.dtypes if isinstance(table.dtypes, list) else list(table.dtypes)
     wrong = [str(column) for column, dtype in zip(table.columns, dtypes, strict=True) if not _is_numeric(dtype)]
@@ -145,14 +145,14 @@ def _of_table(table: Any, name: str) -> np.ndarray[Any, Any]:
 
 
 def _is_numeric(dtype: object) -> bool:
-    kind = getattr(dtype, "kind", None)  # polars has none
+    kind = getattr(dtype, "kind", None)  # dtypes of polars have no kind
     if kind is not None:
         return kind in "biuf"
     return str(dtype).rstrip("0123456789") in ("Int", "UInt", "Float", "Boolean")
 
 
 def _is_of_torch(leaf: object) -> bool:
-    """Tell whether it is a tensor of torch, or of a class made from it; torch is not imported for that."""
+    """Tell whether it is a tensor of torch, or of a subclass, without importing torch."""
     return any(base.__module__ == "torch" and base.__name__ == "Tensor" for base in type(leaf).__mro__)
 
 
@@ -179,14 +179,14 @@ def _narrowed(array: np.ndarray[Any, Any], dtype: str, name: str) -> np.ndarray[
 
 def take_rows(data: object, rows: Any) -> Any:
     """Return the same rows of every array of a structure."""
-    if type(data) is np.ndarray:  # at each batch: there is nothing to look for in an array
-        # of the same numbers, `take` needs half the time of an index; they come from a permutation, and are in range
+    if type(data) is np.ndarray:  # a fast path, since this runs at each batch
+        # `take` needs half the time of indexing; the numbers come from a permutation, so they are in range
         return data.take(rows, 0, mode="clip") if type(rows) is np.ndarray else data[rows]
     return None if data is None else tree.map_structure(lambda array: None if array is None else array[rows], data)
 
 
 def cut_rows(data: object, rows: slice) -> Any:
-    """The same rows of every array of a structure; what is stored stays so."""
+    """Return the same rows of every array of a structure; arrays on disk are not read yet."""
     if data is None:
         return None
     return tree.map_structure(
@@ -195,10 +195,10 @@ def cut_rows(data: object, rows: slice) -> Any:
 
 
 def count_rows(**parts: Any) -> int:
-    """Return the number of rows, the same in every array of the parts, which are named as in messages.
+    """Return the number of rows, which must be equal in all arrays of the parts; keys are names for messages.
 
     Raises:
-        DataError: the numbers differ, or there are none.
+        DataError: the numbers of rows differ, or there are no rows.
     """
     sizes: dict[str, int] = {}
     for name, part in parts.items():
@@ -229,13 +229,13 @@ def count_rows(**parts: Any) -> int:
 
 
 def written(name: str, path: str) -> str:
-    """Return what stands at a path, as Python writes it."""
+    """Return the Python expression for the part at a path."""
     keys = [key if key.isdigit() else repr(key) for key in path.split("/")] if path else []
     return name + "".join(f"[{key}]" for key in keys)
 
 
 def _telling(sizes: dict[str, int]) -> list[tuple[str, int]]:
-    """Choose few of many, in their order, among them the first that differs from the one before."""
+    """Choose a few entries, in order, including the first that differs from the one before."""
     if len(sizes) <= _SHOWN:
         return list(sizes.items())
     first = next(iter(sizes.values()))

@@ -1,4 +1,4 @@
-"""What other libraries call things of a model, and what to write here."""
+"""Arguments and attributes of models in other libraries, and what to write here instead."""
 
 from __future__ import annotations
 
@@ -66,11 +66,11 @@ METHODS: dict[str, tuple[str, str]] = {
     "score": ("what is measured is said by compile", "model.evaluate(x, y)"),
     "make_train_function": ("fit compiles train_step by itself", "model.train_step(batch)"),
 }
-"""Attributes of models elsewhere, besides those of all layers: why there is none, and the line to write."""
+"""Attributes of models in other libraries, besides those of all layers: why there is none here, and what to write."""
 
 
 def missing(model: object, name: str) -> MissingAttributeError | None:
-    """Return the error for an attribute that models have elsewhere; None for any other name."""
+    """Return the error for an attribute that models of other libraries have; None for any other name."""
     if name not in METHODS:
         return None
     why, instead = METHODS[name]

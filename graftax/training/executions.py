@@ -1,4 +1,4 @@
-"""How steps are run: compiled, with what a backend can do of that, or as plain Python."""
+"""How steps run: compiled, if the backend can, or as plain Python."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from graftax.variables.graph.module import Module
 
 
 class CompiledSteps(dict[str, Callable[..., Any]]):
-    """The compiled steps of a model, by name; a copy of the model compiles its own."""
+    """The compiled steps of a model, by name. They are not copied: a copy of the model compiles its own."""
 
     def __reduce__(self) -> tuple[type[CompiledSteps], tuple[()]]:
         return CompiledSteps, ()
 
 
 def compiled(model: object, step: str, known: CompiledSteps, check_nans: bool, eager: bool) -> Callable[..., Any]:
-    """Return a step of a model, by name, compiled if the backend can and it is not to run eagerly.
+    """Return a step of a model, by name, compiled if the backend can and ``eager`` is False.
 
     Args:
         model: The model.
         step: The name of the step.
-        known: Steps that are compiled already, by name; it is added there.
-        check_nans: Whether it raises for results that are not finite.
-        eager: Whether it is to run eagerly.
+        known: The steps that are compiled already, by name; this one is added.
+        check_nans: Whether the step raises for results that are not finite.
+        eager: Whether it runs eagerly.
     """
     shows_numbers = step in ("train_step", "test_step")
     if not registry.current().has("tracing"):
@@ -50,7 +50,7 @@ def compiled(model: object, step: str, known: CompiledSteps, check_nans: bool, e
 
 
 def calls_python(model: object) -> bool:
-    """Tell whether a layer of a model runs Python in its call.
+    """Tell whether a layer of a model runs arbitrary Python in its call.
 
     Example:
         >>> import graftax as gx
@@ -61,9 +61,9 @@ def calls_python(model: object) -> bool:
 
 
 def begun_anew(model: Any, function: Callable[..., Any], step: str) -> Callable[..., Any]:
-    """Return a step that knows of no terms of the loss from an earlier one, and whose traces are listened to.
+    """Return a step that starts without added losses of earlier steps, and whose traces record limits of its batch.
 
-    What it returns is looked at, too: while it is traced, and so not at each batch.
+    Its result is checked while it is traced, and so not at each batch.
     """
     function = _checked(function, step)
 
@@ -84,10 +84,10 @@ def _checked(function: Callable[..., Any], step: str) -> Callable[..., Any]:
 
 
 def loss_first(logs: Any, step: str) -> dict[str, Any]:
-    """Return what a step returned, the loss first, for which people look.
+    """Return the logs of a step with the loss first, where users expect it.
 
     Raises:
-        ArgumentTypeError: the step returned no dict of numbers by name.
+        ArgumentTypeError: the step did not return a dict of numbers.
     """
     if not isinstance(logs, Mapping):
         got = f"shape {tuple(logs.shape)}" if hasattr(logs, "shape") else type(logs).__name__
@@ -113,7 +113,7 @@ def _shown(value: Any) -> str:
 
 
 def eagerly(step: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the step as plain Python, and what is compiled inside of it, too."""
+    """Return the step as plain Python, including compiled functions inside of it."""
 
     def run(*args: Any) -> Any:
         with run_eagerly():

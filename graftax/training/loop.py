@@ -12,7 +12,7 @@ import numpy as np
 from graftax.backend import registry
 from graftax.core import tree, user_line
 from graftax.core.errors import DataError, GraftaxError, NumericsError
-from graftax.training.at_work import at_work, own_count
+from graftax.training.active_loops import active_loop, own_count
 from graftax.training.batch import Batch, unpack
 from graftax.training.callbacks.callback import Callback, Logs
 from graftax.training.callbacks.callback_list import CallbackList, listed
@@ -39,12 +39,12 @@ Step = Callable[[Any], Any]
 
 
 def shown(progress: Progress) -> list[Progress]:
-    """Return the bar in a list, unless it shows nothing: it would be told of each batch."""
+    """Return the progress bar in a list, or an empty list if it shows nothing, so that it costs no time."""
     return [] if progress.is_silent else [progress]
 
 
 def rows_of(outputs: object) -> int:
-    """Return the number of rows of a batch, seen from the model's output."""
+    """Return the number of rows of a batch, from the model's output."""
     shape = getattr(tree.flatten(outputs)[0], "shape", ())
     return shape[0] if shape else 1
 
@@ -60,7 +60,7 @@ def fit(
     check_nans: bool = False,
     resume: object = None,
 ) -> History:
-    """Run `train_step` over the batches of some epochs."""
+    """Run `train_step` on the batches of some epochs."""
     refuse_shuffled(model, source)
     data.require_enough(validation, sum(map(is_due, epochs)))
     history, progress = History(), Progress(shown_by_main(verbose))
@@ -75,13 +75,14 @@ def fit(
         "validation_steps": None if validation is None else validation.steps,
     }
     given = listed(callbacks)
-    savers = [one for one in given if isinstance(one, ModelCheckpoint)]  # after all others, and first at the end
+    # they run after all others, except at the end of training, where they run first
+    savers = [one for one in given if isinstance(one, ModelCheckpoint)]
     others = [*(one for one in given if one not in savers), history, *shown(progress)]
     run = params["run"] = Run(model, source, [*given, history], params)
     run.epoch = epochs.start
     if isinstance(source, IterableSource):
         source.remembers = bool(savers)
-    with at_work(model, "fit"):
+    with active_loop(model, "fit"):
         is_resumed = resume is not None and resumed(run, resume)
         hooks, last = model._gx_hooks(others, params), model._gx_hooks(savers, params)
         model._gx_history, model.stop_training = history, False
@@ -109,12 +110,12 @@ def _epochs(
     check_nans: bool,
     is_resumed: bool,
 ) -> Logs:
-    """The epochs of a fit, the first of them from where it is resumed."""
+    """Run the epochs of a fit, the first one from the position where it is resumed."""
     source, logs = run.source, Logs({})
     for epoch in epochs:
         if model.stop_training:
             break
-        run.params["steps"] = source.steps  # data may be longer in each epoch
+        run.params["steps"] = source.steps  # the length of the data may change between epochs
         run.begin_epoch(hooks)
         planned = source.steps
         if not is_resumed or run.index == 0:
@@ -148,7 +149,7 @@ def _epochs(
 
 @contextmanager
 def _ended(hooks: CallbackList, progress: Progress, *others: CallbackList) -> Iterator[None]:
-    """Inside, an error is told to the callbacks; the terminal is given back in any case."""
+    """Report an error of the block to the callbacks, and release the terminal in any case."""
     try:
         yield
     except BaseException as error:
@@ -173,7 +174,7 @@ def _validate(model: Trained, source: Source, hooks: CallbackList, epoch: int) -
 
 
 def _with_rate(model: Trained, numbers: dict[str, Any]) -> dict[str, Any]:
-    """The numbers of an epoch, and the learning rate at its end, if there is one and no other number has its name."""
+    """Return the numbers of an epoch, with the learning rate at its end, unless a number has that name."""
     rate = rate_of(model)
     return numbers if rate is None else {**numbers, **({} if "learning_rate" in numbers else {"learning_rate": rate})}
 
@@ -224,7 +225,7 @@ def _one(step: Step, ready: FirstStep, spread: Spread, batch: Batch) -> Mapping[
 
 
 def _several(step: Step, steps: Step, ready: FirstStep, spread: Spread, group: Group) -> Mapping[str, Any]:
-    """Train on batches that are alike: in one run, or one by one where a step changes what the next one is."""
+    """Train on batches of equal shapes: in one run, or one by one if a step changes how the next one is computed."""
     if len(group) > 1:
         given = spread(group.stacked(), steps=True)
         try:
@@ -256,7 +257,7 @@ def _no_batch(source: Source, reason: str) -> DataError:
 
 
 def evaluate(model: Trained, source: Source, verbose: int | str, callbacks: Sequence[Callback]) -> dict[str, float]:
-    """Run `test_step` over all batches."""
+    """Run `test_step` on all batches."""
     progress = Progress(shown_by_main(verbose))
     with own_count(model, "evaluate"):
         params = {"verbose": verbose, "epochs": 1, "steps": source.steps, "step": steps_taken(model)}
@@ -291,7 +292,7 @@ def _test(model: Trained, source: Source, hooks: CallbackList) -> dict[str, floa
 
 
 def predict(model: Trained, source: Source, verbose: int | str, callbacks: Sequence[Callback]) -> Any:
-    """Run `predict_step` over all batches and put the rows together again."""
+    """Run `predict_step` on all batches, and concatenate the rows."""
     progress = Progress(0 if verbose == 2 else shown_by_main(verbose))
     params = {"verbose": verbose, "epochs": 1, "steps": source.steps}
     hooks = model._gx_hooks([*listed(callbacks), *shown(progress)], params)
@@ -316,10 +317,10 @@ def predict(model: Trained, source: Source, verbose: int | str, callbacks: Seque
 
 
 def _in_order(rows: np.ndarray[Any, Any], order: Sequence[int] | None) -> np.ndarray[Any, Any]:
-    """Return rows that came in another order in that of the data.
+    """Return rows in the order of the data, from the order of the batches.
 
     Raises:
-        DataError: there are not as many.
+        DataError: the numbers of rows differ.
     """
     if order is None:
         return rows
@@ -333,13 +334,13 @@ def _in_order(rows: np.ndarray[Any, Any], order: Sequence[int] | None) -> np.nda
 
 
 def _require_alike(first: object, part: object, number: int) -> None:
-    """Raise if rows of a batch cannot be put together with those of the first one.
+    """Raise if the rows of a batch cannot be concatenated with those of the first one.
 
     Raises:
-        DataError: they have other sizes, or there are no rows.
+        DataError: they have other shapes, or there is no axis of rows.
     """
     if number and getattr(first, "shape", ()) == getattr(part, "shape", None):
-        return  # as nearly always: one array, and of just that shape
+        return  # the common case: one array, with the same shape
     for (path, one), (_, other) in zip(tree.flatten_with_paths(first), tree.flatten_with_paths(part), strict=False):
         shapes = tuple(np.shape(one)), tuple(np.shape(other))
         if shapes[0] and shapes[0][1:] == shapes[1][1:]:

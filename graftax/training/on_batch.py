@@ -1,10 +1,10 @@
-"""Steps on one batch, for whoever has a loop of his own."""
+"""Steps on one batch, for training loops of users."""
 
 from __future__ import annotations
 
 from graftax.core import tree
 from graftax.core.errors import GraftaxError
-from graftax.training.at_work import at_work, own_count
+from graftax.training.active_loops import active_loop, own_count
 from graftax.training.batch import Batch
 from graftax.training.callbacks.callback import Logs
 from graftax.training.first_step import FirstStep
@@ -14,9 +14,9 @@ from graftax.training.trained import Trained
 
 
 def on_batch(model: Trained, step: str, batch: Batch, starts_over: bool) -> dict[str, float]:
-    """Run a step of a model, by name, on one batch; with metrics that start over, or go on from what they are."""
+    """Run a step of a model, by name, on one batch; reset the metrics before if ``starts_over``."""
     what = "train_on_batch" if step == "train_step" else "test_on_batch"
-    with own_count(model, what) if starts_over else at_work(model, what):
+    with own_count(model, what) if starts_over else active_loop(model, what):
         if starts_over:
             model.reset_metrics()
         return _on_batch(model, step, batch)
@@ -25,7 +25,7 @@ def on_batch(model: Trained, step: str, batch: Batch, starts_over: bool) -> dict
 def _on_batch(model: Trained, step: str, batch: Batch) -> dict[str, float]:
     run, objectives = model._gx_compiled_step(step), required_objectives(model)
     own = step == "train_step" and model._gx_has_own_train_step
-    ready = FirstStep(model, objectives, builds=own)  # which looks before the step, as it may be traced in it
+    ready = FirstStep(model, objectives, builds=own)  # checks before the step, which may be compiled
     given = Spread(model)(batch)
     try:
         ready.before(run, given, [batch])

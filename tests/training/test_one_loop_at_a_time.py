@@ -9,7 +9,7 @@ import pytest
 import graftax as gx
 from graftax import layers
 from graftax.core.errors import StateError
-from graftax.training import at_work
+from graftax.training import active_loops
 from tests.conformance.lanes import crossed
 from tests.interrupts import interrupts
 
@@ -128,13 +128,13 @@ def test_in_a_step_that_is_compiled_it_is_refused(run):
 def test_ctrl_c_anywhere_leaves_the_model_to_the_next_loop():
     model = line()
 
-    def run(method=at_work.at_work):
+    def run(method=active_loops.active_loop):
         with method(model, "fit"):
             pass
 
-    for method in (at_work.at_work, at_work.own_count):
+    for method in (active_loops.active_loop, active_loops.own_count):
         number = 0
-        for number in interrupts(lambda: run(method), at_work.__file__):  # noqa: B023
+        for number in interrupts(lambda: run(method), active_loops.__file__):  # noqa: B023
             run()  # refused where the interrupted one counts as running
-            assert not at_work._loops.get(model), number
+            assert not active_loops._loops.get(model), number
         assert number > 5

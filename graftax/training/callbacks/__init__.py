@@ -23,7 +23,7 @@ from graftax.training.callbacks.terminate_on_nan import TerminateOnNaN as Termin
 from graftax.training.callbacks.timing import Timing as Timing
 from graftax.training.callbacks.wandb import WandB as WandB
 
-if not _typing.TYPE_CHECKING:  # a checker should see which names there are
+if not _typing.TYPE_CHECKING:  # so that type checkers see the names
     __getattr__ = _answering("callbacks")
 __all__ = _names_in(globals())  # pyright: ignore[reportUnsupportedDunderAll]  # of what is imported above
 

@@ -1,4 +1,4 @@
-"""SwapAverages: validates with the averages that the optimizer keeps."""
+"""SwapAverages: evaluates with the averaged weights of the optimizer."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from graftax.training.callbacks.learning_rate import optimizer_of
 
 
 class SwapAverages(Callback):
-    """Puts the averages of the weights in place for each evaluation, and for good when training ends.
+    """Replaces the weights by their averages for each evaluation, and permanently when training ends.
 
-    The optimizer keeps them: ``Adam(1e-3, ema_momentum=0.999)``, or one whose rule averages by itself. Training goes on
-    with the weights as they are.
+    The optimizer computes the averages: ``Adam(1e-3, ema_momentum=0.999)``, or an optimizer whose update rule averages.
+    Training continues with the original weights.
 
     Args:
         at_end: Whether the model keeps the averages when training ends. Defaults to True.
@@ -47,24 +47,24 @@ class SwapAverages(Callback):
         return optimizer
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
-        """Look whether there will be averages."""
+        """Check that the optimizer keeps averages."""
         self._optimizer()
 
     def on_test_begin(self, logs: Logs | None = None) -> None:
-        """Put the averages in place."""
+        """Replace the weights by their averages."""
         averages: AbstractContextManager[None] = self._optimizer().averaged()
         self._swapped.enter_context(averages)
 
     def on_test_end(self, logs: Logs | None = None) -> None:
-        """Put the weights back."""
+        """Restore the original weights."""
         self._swapped.close()
 
     def on_exception(self, error: BaseException) -> None:
-        """Put the weights back."""
+        """Restore the original weights."""
         self._swapped.close()
 
     def on_train_end(self, logs: Logs | None = None) -> None:
-        """Give the model the averages."""
+        """Assign the averages to the model."""
         if self.at_end and self.params["step"] > 0:
             self._optimizer().assign_averages()
 

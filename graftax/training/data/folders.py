@@ -1,4 +1,4 @@
-"""Pictures in folders, one folder for each class."""
+"""Images in a directory with one folder for each class."""
 
 from __future__ import annotations
 
@@ -36,30 +36,30 @@ def images_from_directory(
     crop_to_aspect_ratio: bool = False,
     workers: int = 4,
 ) -> ImageFolder:
-    """Return batches of the pictures in a directory that has a folder for each class, read with Pillow.
+    """Return batches of the images in a directory with one folder for each class, read with Pillow.
 
     Args:
         directory: The directory.
-        image_size: Height and width, in pixels, to which pictures are scaled. Defaults to ``(256, 256)``.
-        batch_size: Pictures in a batch. Defaults to 32.
-        class_names: The folders, in the order of their class numbers. Defaults to None, for all of them, sorted.
+        image_size: The height and width, in pixels, to which images are resized. Defaults to ``(256, 256)``.
+        batch_size: The number of images in a batch. Defaults to 32.
+        class_names: The folders, in the order of their class numbers. Defaults to None: all, sorted.
         color_mode: ``"rgb"``, ``"rgba"`` or ``"grayscale"``. Defaults to ``"rgb"``.
         label_mode: ``"int"`` for class numbers, ``"categorical"`` for one-hot rows, ``"binary"`` for 0.0 and 1.0 of two
-            classes, or None for pictures alone. Defaults to ``"int"``.
-        shuffle: Whether each pass has a new order, which follows from the global seed. Defaults to True.
-        validation_split: The part of the files that is kept back, the same for one seed. Defaults to 0.
-        subset: ``"training"`` or ``"validation"``, where there is such a split. Defaults to None.
-        crop_to_aspect_ratio: Whether to cut pictures to the shape that is asked for, in place of distorting them.
+            classes, or None for images only. Defaults to ``"int"``.
+        shuffle: Whether each pass has a new order, which depends on the global seed. Defaults to True.
+        validation_split: The fraction of the files for validation; they depend on the global seed. Defaults to 0.
+        subset: ``"training"`` or ``"validation"``, if there is a split. Defaults to None.
+        crop_to_aspect_ratio: Whether to crop images to the aspect ratio of ``image_size`` instead of distorting them.
             Defaults to False.
-        workers: Threads that read. Defaults to 4.
+        workers: The number of threads that read files. Defaults to 4.
 
     Returns:
         Batches ``(x, y)``: float32 ``(batch, height, width, channels)`` from 0 to 255, and labels.
 
     Raises:
-        DataError: there are no such folders or files, or a file is no picture.
-        ArgumentError: a mode that there is not.
-        MissingLibraryError: Pillow is not installed: ``pip install 'graftax[images]'``.
+        DataError: folders or files are missing, or a file is not an image.
+        ArgumentError: a mode is unknown.
+        MissingLibraryError: pillow is not installed: ``pip install 'graftax[images]'``.
 
     Example:
         >>> import pathlib
@@ -85,9 +85,9 @@ def images_from_directory(
 
 
 class ImageFolder:
-    """What `images_from_directory` returns: iterate over it for the batches of a pass.
+    """The result of `images_from_directory`: iterating over it yields the batches of a pass.
 
-    ``class_names`` has the names of the classes, in the order of their numbers, ``file_paths`` the files.
+    ``class_names`` are the names of the classes, in the order of their numbers, and ``file_paths`` the files.
 
     Example:
         >>> import pathlib
@@ -149,7 +149,7 @@ class ImageFolder:
         try:
             with self._pillow.open(path) as file:
                 picture = file.convert(_MODES[self._mode])
-        except OSError as error:  # Pillow's for what it cannot read is one
+        except OSError as error:  # OSError: Pillow's error for unreadable files is a subclass
             raise DataError(f"{path}: {error}", "it cannot be read as a picture", "another file, or none") from None
         if self._crops:
             scale = max(width / picture.width, height / picture.height)
@@ -161,9 +161,9 @@ class ImageFolder:
         return array if array.ndim == 3 else array[..., None]
 
     def get_state(self) -> dict[str, Any]:
-        """Return which pass comes next, and the seed of their orders."""
+        """Return the number of the next pass, and the seed of the orders."""
         return {"seed": self._seed, "passes": self._passes}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Go on with that pass."""
+        """Continue with that pass."""
         self._seed, self._passes = state["seed"], state["passes"]

@@ -1,4 +1,4 @@
-"""What a file says of a whole model besides the values of its Variables, and the model that it says so of."""
+"""The description of a whole model in a file, besides the values of its Variables, and rebuilding the model from it."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ FORMAT = 1
 
 
 def described(model: Any) -> dict[str, Any]:
-    """Return what a file is to say of a model, after a look that a model can be made of it.
+    """Return the description of a model, after a check that the model can be rebuilt from it.
 
     Raises:
-        ArgumentError: a part of it could not be rebuilt.
+        ArgumentError: a part of the model could not be rebuilt.
     """
     describing = Describing()
     found: dict[str, Any] = {"format": FORMAT, "model": describing.value(model, "model")}
@@ -67,14 +67,14 @@ def _compiled(model: Any, describing: Describing) -> dict[str, Any]:
 
 
 def rebuilt(said: Any, find: Callable[[str], Any]) -> Any:
-    """Return the model, with weights that are there, with grafts, and compiled.
+    """Return the rebuilt model, with built layers, grafts, and compiled.
 
     Args:
-        said: What the file says.
-        find: Gives the class or function of a name.
+        said: The description in the file.
+        find: Returns the class or function of a name.
 
     Raises:
-        CorruptCheckpoint: it is no description of a model.
+        CorruptCheckpoint: it is not a description of a model.
     """
     try:
         making = Rebuilding(find)
@@ -103,10 +103,10 @@ def rebuilt(said: Any, find: Callable[[str], Any]) -> Any:
 
 
 def _require_alike(model: Module, twin: Module) -> None:
-    """Raise unless the parts of both are of the same classes, and their Variables of the same shapes.
+    """Raise unless both models have parts of the same classes and Variables of the same shapes.
 
     Raises:
-        ArgumentError: names the first place where they differ.
+        ArgumentError: they differ; the message names the first difference.
     """
     one, other = dict(_parts(model)), dict(_parts(twin))
     for path in dict.fromkeys((*one, *other)):
@@ -129,7 +129,7 @@ def _parts(model: Module) -> Iterator[tuple[str, str]]:
 
 
 def _changes(model: Module, twin: Module) -> Iterator[list[Any]]:
-    """Yield plain attributes that were assigned since the construction: path, name, value."""
+    """Yield plain attributes that were assigned after construction: path, name, value."""
     others = dict(walk_with_edges(twin))
     for edges, node in walk_with_edges(model):
         if not isinstance(node, Module) or isinstance(node, Reparam):

@@ -1,4 +1,4 @@
-"""Names by which files know classes and functions: those of graftax, and the user's, which are given."""
+"""Names of classes and functions in files: public ones of graftax, and those that the user passes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _CUSTOM = "custom."
 def name_of(thing: Any) -> str | None:
     """Return the name of a class or a function: a public one of graftax, else ``custom.`` and its own.
 
-    None for what has no name under which it could be given again, such as a lambda.
+    None for a function without a usable name, such as a lambda.
     """
     name = getattr(thing, "__name__", None)
     if not isinstance(name, str):
@@ -50,7 +50,7 @@ def name_of(thing: Any) -> str | None:
 
 @cache
 def _public(name: str) -> Any:
-    """Return what a public name of graftax stands for; None for any other text."""
+    """Return the object of a public name of graftax; None for any other text."""
     space, _, last = name.rpartition(".")
     if not last.isidentifier() or last.startswith("_"):
         return None
@@ -63,10 +63,10 @@ def _public(name: str) -> Any:
 
 
 def given(custom: Custom) -> dict[str, Any]:
-    """Return the classes and functions of the user's, by name.
+    """Return the classes and functions of the user, by name.
 
     Raises:
-        ArgumentTypeError: one of them cannot be called, or has no name.
+        ArgumentTypeError: one of them is not callable, or has no name.
     """
     if isinstance(custom, Mapping):
         found = dict(custom)
@@ -81,10 +81,10 @@ def given(custom: Custom) -> dict[str, Any]:
 
 
 def found(name: str, custom: Mapping[str, Any], used: set[str]) -> Any:
-    """Return what a name in a file stands for; note which of the user's were needed.
+    """Return the object of a name in a file, and record which of the user's were needed.
 
     Raises:
-        ArgumentError: nothing known has this name.
+        ArgumentError: the name is unknown.
     """
     if name.startswith(_CUSTOM):
         own = name.removeprefix(_CUSTOM)
