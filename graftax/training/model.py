@@ -13,7 +13,6 @@ from graftax.core.fallback import Fallback
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
 from graftax.layers.call_context import call_context
-from graftax.layers.undoing import undone_if_raised
 from graftax.metrics.metric import Metric
 from graftax.optimizers import registry as optimizers
 from graftax.optimizers.minimizer import Minimizer, returned
@@ -34,7 +33,6 @@ from graftax.training.output_masks import carried_masks
 from graftax.training.sources import choosing as data
 from graftax.training.sources.host_batches import host_batch
 from graftax.training.sources.named_columns import with_all_columns
-from graftax.transforms.flow.scan import scan
 from graftax.variables.graph.reserved import OF_MODELS, Words
 
 
@@ -103,9 +101,9 @@ class Model(Described):
             weighted_metrics: Likewise, but sample weights are used.
             loss_weights: A factor on the loss of each output. Defaults to None: 1.
             run_eagerly: Do not compile the steps, so that breakpoints and prints see values. Defaults to False.
-            steps_per_execution: Batches that `fit` trains on in one run of a compiled loop, which is faster for small
-                steps; hooks see the last of each run. They run one by one if too few are left, if shapes change, or
-                with ``check_nans``. Defaults to 1.
+            steps_per_execution: Batches that `fit` and `evaluate` take in one run of a compiled loop, which is faster
+                for small steps; hooks see the last of each run. They run one by one if too few are left, if shapes
+                change, or with ``check_nans``. Defaults to 1.
 
         Raises:
             ArgumentError: a name is unknown, a number is invalid, or there are loss weights without a loss.
@@ -158,9 +156,8 @@ class Model(Described):
         for metric in all_metrics(self, self._gx_objectives, listed):
             metric.reset()
 
-    @property
-    def _gx_has_own_train_step(self) -> bool:
-        return type(self).train_step is not Model.train_step
+    def _gx_has_own(self, step: str) -> bool:
+        return getattr(type(self), step) is not getattr(Model, step)
 
     # --- the steps, to be overridden ----------------------------------------------------------------------------------
 
@@ -195,11 +192,8 @@ class Model(Described):
         return self._gx_measure(loss, y, y_pred, sample_weight, masks)
 
     def train_steps(self, batches: Batch) -> dict[str, Array]:
-        """Run `train_step` for each batch of stacked arrays, and return the last numbers."""
-        step = executions.begun_anew(self, self.train_step, "train_step")
-        with undone_if_raised(self):
-            logs = scan(lambda c, batch: (c, step(batch)), ops.zeros(()), batches)[1]
-        return {name: numbers[-1] for name, numbers in logs.items()}
+        """Run `train_step` for each row of arrays that hold several batches; return the last numbers."""
+        return executions.in_one_run(self, "train_step", batches)
 
     def test_step(self, batch: Batch) -> dict[str, Array]:
         """Evaluate one batch: forward, loss, metrics. The last result is that of evaluate, which compiles it."""
@@ -209,6 +203,9 @@ class Model(Described):
             loss = self.compute_loss(x, y, y_pred, sample_weight)
             masks = context.mask_of(y_pred)
         return self._gx_measure(loss, y, y_pred, sample_weight, masks)
+
+    def _gx_test_steps(self, batches: Batch) -> dict[str, Array]:
+        return executions.in_one_run(self, "test_step", batches)
 
     def predict_step(self, x: Any) -> Any:
         """Compute the output for one batch. Compiled by predict."""

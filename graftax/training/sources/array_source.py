@@ -14,6 +14,7 @@ from graftax.core.errors import DataError
 from graftax.training.arrays import as_arrays, count_rows, take_rows
 from graftax.training.batch import NAMES, Batch, pack
 from graftax.training.sources.host_batches import finite_weights
+from graftax.training.sources.row_order import RowOrder
 from graftax.variables.keys import get_random_seed
 
 
@@ -66,7 +67,7 @@ class ArraySource:
     def _rows_of(self, number: int, start: int) -> Iterator[tuple[Any, bool]]:
         """Yield the rows of each batch, and whether the batch is full."""
         first = number * self.steps
-        order: Any = None
+        order: RowOrder | None = None
         for position in range(first + start, first + self.steps):
             number_of_pass, step = divmod(position, self._per_pass)
             if step == 0 or position == first + start:
@@ -106,10 +107,8 @@ class ArraySource:
         shape = (len(held), self._full)
         return tree.map_structure(lambda leaf: None if leaf is None else leaf.reshape(*shape, *leaf.shape[1:]), found)  # type: ignore[no-any-return]
 
-    def _order(self, number_of_pass: int) -> np.ndarray[Any, Any] | None:
-        if not self.shuffle:
-            return None
-        return np.random.default_rng((self._seed, number_of_pass)).permutation(self.rows)
+    def _order(self, number_of_pass: int) -> RowOrder | None:
+        return RowOrder((self._seed, number_of_pass), self.rows) if self.shuffle else None
 
     def example(self) -> Batch:
         """Return the first batch."""
