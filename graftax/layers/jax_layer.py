@@ -31,8 +31,8 @@ class JaxLayer(Layer):
 
     - ``call_fn(params, inputs)`` gives the output; with ``state`` among its parameters ``(output, state)``. It may have
       ``rng``, a key for random draws, and ``training``, too; all in the order params, state, rng, inputs, training.
-    - ``init_fn(rng, inputs)`` gives the parameters; where ``call_fn`` has ``state``, always the pair ``(params, state)``.
-      It may have ``training``, too.
+    - ``init_fn(rng, inputs)`` gives the parameters; where ``call_fn`` has ``state``, always the pair ``(params,
+      state)``. It may have ``training``, too.
 
     Args:
         call_fn: Computes the output.

@@ -211,9 +211,7 @@ class MultiHeadAttention(Layer):
         if self.dropout and training:
             out = self._with_dropout(q, k, v, allowed, causal)
         else:
-            out = ops.dot_product_attention(
-                q, k, v, mask=allowed, is_causal=causal, implementation=self.implementation
-            )
+            out = ops.dot_product_attention(q, k, v, mask=allowed, is_causal=causal, implementation=self.implementation)
         out = self._output()(ops.reshape(out, (*out.shape[:2], self.num_heads * self.value_dim)))
         return out if cache is None else (out, cache)
 

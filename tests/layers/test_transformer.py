@@ -84,7 +84,7 @@ def test_a_decoder_step_by_step_with_a_cache(rotary):
 def test_positions_added_to_a_cache_see_each_other_where_asked(rotary):
     block = layers.TransformerDecoder(16, 2, rotary_base=rotary)
     whole = np.asarray(block(X, use_causal_mask=False))
-    out, cache = block(X, use_causal_mask=False, cache=block.make_cache(2, 7))
+    out, _ = block(X, use_causal_mask=False, cache=block.make_cache(2, 7))
     np.testing.assert_allclose(out, whole, rtol=1e-4, atol=1e-5)
     causal, _ = block(X, cache=block.make_cache(2, 7))
     assert not np.allclose(causal, whole, atol=1e-3)
