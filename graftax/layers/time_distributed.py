@@ -65,7 +65,7 @@ class TimeDistributed(Layer):
         within = mask is not None and mask.ndim > 2
         told = mask is not None and (within or _mixes_samples(self.layer))
         if told:
-            rows = masking.marked(rows, _of_rows(mask, (batch, steps, *rest)))  # type: ignore[arg-type]
+            rows = masking.marked(rows, _of_rows(mask, (batch, steps, *rest)))
         inner: Any = self.layer(rows)
         out: Any = tree.map_structure(lambda part: ops.reshape(part, (batch, steps, *part.shape[1:])), inner)
         first = ops.any(mask, axis=tuple(range(2, mask.ndim))) if within else mask

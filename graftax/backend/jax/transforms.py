@@ -213,8 +213,8 @@ def _explained() -> Iterator[None]:
         yield
     except Exception as error:
         if type(error).__name__ == "CustomVJPException":  # which has no public name
-            told = custom.closed_over()
-            raise told from chained(told, error)
+            closed = custom.closed_over()
+            raise closed from chained(closed, error)
         if (told := foreign_errors.explained(error)) is not None:
             raise told from chained(told, error)
         raise
