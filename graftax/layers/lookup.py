@@ -168,11 +168,17 @@ class Lookup(Layer):
                 if bad
                 else f"max_tokens={len(tokens) + self._specials()}",
             )
-        if self.output_mode == "tf_idf" and (idf_weights is None or len(idf_weights) != len(tokens)):
+        if idf_weights is not None and self.output_mode != "tf_idf":
+            raise ArgumentError(
+                f"idf_weights with output_mode={self.output_mode!r}", "nothing is weighed", 'output_mode="tf_idf"'
+            )
+        if self.output_mode == "tf_idf" and (
+            idf_weights is None or len(idf_weights) != len(tokens) or not np.isfinite(idf_weights).all()
+        ):
             raise ArgumentError(
                 f"idf_weights={idf_weights!r:.40} for {len(tokens)} tokens",
                 'output_mode="tf_idf" weighs each token',
-                "one weight for each token, or adapt() in place of a vocabulary",
+                "one finite weight for each token, or adapt() in place of a vocabulary",
             )
         self.vocabulary = tuple(tokens)
         self.idf_weights = None if idf_weights is None else tuple(float(weight) for weight in idf_weights)

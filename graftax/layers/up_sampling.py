@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from graftax import ops
 from graftax.core.errors import ShapeError
 from graftax.core.typedefs import Array, Shape
 from graftax.layers.arguments import array_shape, for_each_axis, narrow, one_of, positive, single_shape, wide
 from graftax.layers.layer import Layer
+from graftax.layers.masked_space import of_output, over_space
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.resizing import INTERPOLATIONS, resized
 
@@ -17,6 +18,7 @@ from graftax.layers.resizing import INTERPOLATIONS, resized
 class UpSampling(Layer):
     """The base of `UpSampling1D`, `UpSampling2D` and `UpSampling3D`, which describe the arguments."""
 
+    supports_masking = True
     compiles_call = True
     space: ClassVar[int]
 
@@ -29,6 +31,10 @@ class UpSampling(Layer):
     def call(self, x: Array) -> Array:
         single_shape(array_shape(x), self.space + 2, self.space + 2)
         return repeated(x, self.size)
+
+    def compute_mask(self, inputs: Array, mask: Any) -> Array | None:
+        """Return that of the input, repeated as its values are."""
+        return None if mask is None else of_output(repeated(over_space(mask, inputs), self.size), mask)
 
 
 def repeated(x: Array, factors: Shape) -> Array:
@@ -77,6 +83,8 @@ class UpSampling2D(UpSampling):
         (1, 8, 12, 3)
     """
 
+    supports_masking = False  # an interpolation mixes positions
+    compute_mask = Layer.compute_mask
     space = 2
 
     def __init__(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from graftax import ops
 from graftax.core.errors import ShapeError
@@ -10,12 +10,14 @@ from graftax.core.typedefs import Array
 from graftax.layers.arguments import array_shape, single_shape
 from graftax.layers.borders import Padding, Pairs, checked_padding
 from graftax.layers.layer import Layer
+from graftax.layers.masked_space import of_output, over_space
 from graftax.layers.policy import DTypePolicy
 
 
 class ZeroPadding(Layer):
     """The base of `ZeroPadding1D`, `ZeroPadding2D` and `ZeroPadding3D`, which describe the arguments."""
 
+    supports_masking = True
     compiles_call = True
     space: ClassVar[int]
 
@@ -27,10 +29,17 @@ class ZeroPadding(Layer):
         single_shape(array_shape(x), self.space + 2, self.space + 2)
         return ops.pad(x, ((0, 0), *self.padding, (0, 0)))
 
+    def compute_mask(self, inputs: Array, mask: Any) -> Array | None:
+        """Return that of the input, False where zeros are added."""
+        if mask is None:
+            return None
+        return of_output(ops.pad(over_space(mask, inputs), ((0, 0), *self.padding, (0, 0))), mask)
+
 
 class Cropping(Layer):
     """The base of `Cropping1D`, `Cropping2D` and `Cropping3D`, which describe the arguments."""
 
+    supports_masking = True
     compiles_call = True
     space: ClassVar[int]
 
@@ -48,6 +57,10 @@ class Cropping(Layer):
             )
         kept = (slice(low, n - high) for n, (low, high) in zip(sizes, self.cropping, strict=True))
         return x[(slice(None), *kept)]
+
+    def compute_mask(self, inputs: Array, mask: Any) -> Array | None:
+        """Return what is left of that of the input."""
+        return None if mask is None else of_output(self.call(over_space(mask, inputs)), mask)
 
 
 class ZeroPadding1D(ZeroPadding):
@@ -68,7 +81,7 @@ class ZeroPadding1D(ZeroPadding):
 
 
 class ZeroPadding2D(ZeroPadding):
-    """Zeros before and after two axes, such as those of an image.
+    """Zeros before and after two axes, such as those of an image; where there is a mask, they do not count.
 
     Args:
         padding: How many zeros on all sides, or for each axis a number or a pair for before and after. Defaults

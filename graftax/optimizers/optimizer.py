@@ -52,7 +52,8 @@ class Optimizer(Planning, PureUpdates):
         adaptive_clip: Limit on the norm of a unit's gradient, relative to the norm of its weights (Brock et al.,
             arXiv:2102.06171): 0.01, for example. A unit is an index of the last axis; a vector is one unit. Defaults to
             None, no limit.
-        accumulation_steps: How many calls of `apply` make one update, along the mean of their gradients. Defaults to 1.
+        accumulation_steps: How many calls of `apply` make one update, along the mean of their gradients; those that
+            ``loss_scale`` leaves out do not count. Defaults to 1.
         ema_momentum: How much the average of each variable keeps of itself at an update; see `averaged`. Defaults to
             None, no averages.
         loss_scale: A number, ``"dynamic"`` or a `LossScale`: `apply` then expects gradients of ``scale_loss(loss)`` and

@@ -117,8 +117,13 @@ def _no_numbers(leaf: Any, array: np.ndarray[Any, Any], name: str) -> DataError:
         return DataError(
             f"{name} is a {kind}", "models compute with dense arrays", f"dataset.map with tf.sparse.to_dense({name})"
         )
+    return no_numbers(f"{name} holds {kind if not hasattr(leaf, 'dtype') else f'an array of dtype {array.dtype}'}")
+
+
+def no_numbers(what: str) -> DataError:
+    """Return the error for data of text or objects."""
     return DataError(
-        f"{name} holds {kind if not hasattr(leaf, 'dtype') else f'an array of dtype {array.dtype}'}",
+        what,
         "models compute with numbers",
         "map texts and objects to numbers first: layer(texts) of a TextVectorization or StringLookup, before the "
         "data go to the model, and not in it",

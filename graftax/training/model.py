@@ -18,7 +18,7 @@ from graftax.optimizers import registry as optimizers
 from graftax.optimizers.minimizer import Minimizer, returned
 from graftax.training import arguments, elsewhere, executions, loop, on_batch
 from graftax.training.arguments import keywords
-from graftax.training.batch import Batch, Parts, unpack
+from graftax.training.batch import Batch, unpack
 from graftax.training.callbacks.callback import Callback
 from graftax.training.callbacks.callback_list import CallbackList, listed
 from graftax.training.callbacks.history import History
@@ -31,7 +31,6 @@ from graftax.training.idle_parts import STEPS
 from graftax.training.objectives import LossLike, MetricsLike, Objectives, required_objectives, required_optimizer
 from graftax.training.output_masks import carried_masks
 from graftax.training.sources import choosing as data
-from graftax.training.sources.host_batches import host_batch
 from graftax.training.sources.named_columns import with_all_columns
 from graftax.variables.graph.reserved import OF_MODELS, Words
 
@@ -318,7 +317,7 @@ class Model(Described):
         by_class = None if class_weight is None else ClassWeights(class_weight)
         source = data.make_source(x, y, sample_weight, batch_size, shuffle, steps, by_class)
         against = data.validation_source(validation_data, validation_batch_size, batch_size, validation_steps)
-        (required_objectives if self._gx_has_own_train_step else required_optimizer)(self)  # raises before the loop
+        (required_objectives if self._gx_has_own("train_step") else required_optimizer)(self)  # raises before the loop
         arguments.refuse_two_starts(resume, initial_epoch)
         return loop.fit(self, source, against, numbers, verbose, listed(callbacks), is_due, check_nans, resume)
 
@@ -353,23 +352,27 @@ class Model(Described):
     ) -> Any:
         """Return the outputs for all rows, in their order, as NumPy arrays in the structure of the model's output.
 
-        From batches ``(x, y)``, only ``x`` is used.
+        From batches ``(x, y)``, only ``x`` is used. A loader that shuffles has another order each time: it warns.
 
         Raises:
             IndexRangeError: an index that a layer looks up is out of range.
         """
         size = arguments.counted_or_none("batch_size", batch_size)
         steps = arguments.counted_or_none("steps", steps)
-        source = data.once(x, None, None, size, steps)
-        return loop.predict(self, source, arguments.verbosity(verbose), listed(callbacks))
+        return loop.predict(self, data.in_order(x, size, steps), arguments.verbosity(verbose), listed(callbacks))
 
     @door
-    @keywords(elsewhere.ON_BATCH)
+    @keywords(elsewhere.TRAIN_ON_BATCH)
     def train_on_batch(
-        self, x: Any, y: Any = None, sample_weight: Any = None, reset_metrics: bool = True
+        self,
+        x: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        reset_metrics: bool = True,
+        class_weight: Mapping[int, float] | None = None,
     ) -> dict[str, float]:
-        """Run one training step on one batch; by default the metrics are reset before."""
-        return self._gx_on_batch("train_step", (x, y, sample_weight), reset_metrics)
+        """Run one training step on one batch; weights as for `fit`. By default the metrics are reset before."""
+        return on_batch.on_batch(self, "train_step", (x, y, sample_weight), reset_metrics, class_weight)
 
     @door
     @keywords(elsewhere.ON_BATCH)
@@ -377,16 +380,13 @@ class Model(Described):
         self, x: Any, y: Any = None, sample_weight: Any = None, reset_metrics: bool = True
     ) -> dict[str, float]:
         """Return the loss and metrics of one batch; by default the metrics are reset before."""
-        return self._gx_on_batch("test_step", (x, y, sample_weight), reset_metrics)
+        return on_batch.on_batch(self, "test_step", (x, y, sample_weight), reset_metrics)
 
     @door
     @keywords(elsewhere.ON_BATCH)
     def predict_on_batch(self, x: Any) -> Any:
         """Return the output for one batch, as NumPy arrays in the structure of the model's output."""
-        return on_batch.predict_on_batch(self, host_batch(x))
-
-    def _gx_on_batch(self, step: str, parts: Parts, reset_metrics: bool) -> dict[str, float]:
-        return on_batch.on_batch(self, step, host_batch(*parts), arguments.truth("reset_metrics", reset_metrics))
+        return on_batch.predict_on_batch(self, x)
 
     def _gx_compiled_step(self, step: str, check_nans: bool = False) -> Callable[..., Any]:
         if self._gx_functions is None:

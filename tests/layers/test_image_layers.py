@@ -55,7 +55,16 @@ def test_flips_and_crops_take_pixels_as_they_are():
         if np.array_equal(a, b[i : i + 4, j : j + 5])
     }
     assert len(places) == 12
-    assert layers.RandomCrop(9, 9)(X, training=True).shape == (64, 9, 9, 3)
+
+
+def test_crops_of_images_that_are_too_small_lie_at_random_places():
+    x = np.broadcast_to(np.arange(8, dtype="float32")[None, None, :, None], (64, 6, 8, 3))
+    layer = layers.RandomCrop(12, 12)  # the largest part in these proportions is 6 x 6
+    out = np.asarray(layer(x, training=True))
+    assert out.shape == (64, 12, 12, 3)
+    assert set(out[:, 0, 0, 0].tolist()) == {0.0, 1.0, 2.0}
+    np.testing.assert_allclose(out[:, 0, -1, 0] - out[:, 0, 0, 0], 5)  # nothing is distorted
+    assert set(np.asarray(layer(x))[:, 0, 0, 0].tolist()) == {1.0}
 
 
 def test_moves_turns_and_zooms_of_a_known_size():

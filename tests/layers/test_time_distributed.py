@@ -139,3 +139,18 @@ def test_a_mask_within_steps_gives_what_keras_gives(keras):
     ours.build_for(WORDS[:, :1])
     ours.set_weights([np.asarray(v.value) for v in theirs.weights])
     np.testing.assert_allclose(ours(WORDS[:, :1]), expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("run", [lambda fn: fn, gx.jit], ids=["eager", "compiled"])
+def test_a_mask_that_the_layer_inside_makes_is_that_of_the_output(run):
+    embedding = layers.Embedding(5, 3, mask_zero=True)
+    layer = layers.TimeDistributed(embedding)
+    np.testing.assert_array_equal(run(lambda x: masks.mask_of(layer(x)))(WORDS), WORDS != 0)
+    steps = np.array([[True, True, False], [False, True, True]])
+    np.testing.assert_array_equal(
+        run(lambda x: masks.mask_of(layer(x, mask=steps)))(WORDS), (WORDS != 0) & steps[..., None]
+    )
+    last = layers.TimeDistributed(gx.Sequential([embedding, layers.LSTM(2)]))
+    assert run(lambda x: masks.mask_of(last(x)))(WORDS) is None
+    model = gx.Sequential([layer, layers.TimeDistributed(layers.LSTM(2)), layers.LSTM(2)])
+    np.testing.assert_allclose(run(lambda x: model(x))(WORDS)[:1], model(WORDS[:1, :2]), rtol=1e-4, atol=1e-6)

@@ -80,6 +80,25 @@ def test_a_decoder_step_by_step_with_a_cache(rotary):
         np.testing.assert_allclose(np.concatenate(outs, 1), expected, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("rotary", [None, 100.0])
+def test_positions_added_to_a_cache_see_each_other_where_asked(rotary):
+    block = layers.TransformerDecoder(16, 2, rotary_base=rotary)
+    whole = np.asarray(block(X, use_causal_mask=False))
+    out, _ = block(X, use_causal_mask=False, cache=block.make_cache(2, 7))
+    np.testing.assert_allclose(out, whole, rtol=1e-4, atol=1e-5)
+    causal, _ = block(X, cache=block.make_cache(2, 7))
+    assert not np.allclose(causal, whole, atol=1e-3)
+    more, attention = X[:, :2] + 1, block.self_attention  # a prefix of five, and two that see it and each other
+    seen = np.concatenate([X, more], 1)
+    pairs = np.arange(7)[:, None] >= np.where(np.arange(7) < 5, 0, 5)
+    _, filled = attention(X, use_causal_mask=False, cache=attention.make_cache(2, 7))
+    for flag, allowed in ((False, pairs), (True, np.tri(7, dtype=bool) | (np.arange(7) < 5))):
+        added, _ = gx.jit(lambda x, c, flag=flag: attention(x, use_causal_mask=flag, cache=c))(more, filled)
+        np.testing.assert_allclose(
+            added, np.asarray(attention(seen, attention_mask=allowed))[:, 5:], rtol=1e-4, atol=1e-5
+        )
+
+
 def test_dropout_is_in_training_only():
     block = layers.TransformerEncoder(16, 2, dropout=0.5)
     np.testing.assert_array_equal(block(X), block(X))

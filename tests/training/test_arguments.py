@@ -128,7 +128,7 @@ TABLES = {
     "fit": elsewhere.FIT,
     "evaluate": elsewhere.EVALUATE,
     "predict": elsewhere.PREDICT,
-    "train_on_batch": elsewhere.ON_BATCH,
+    "train_on_batch": elsewhere.TRAIN_ON_BATCH,
     "test_on_batch": elsewhere.ON_BATCH,
 }
 

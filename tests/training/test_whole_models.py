@@ -219,10 +219,28 @@ def test_what_cannot_be_rebuilt_fails_at_save_by_name(name, tmp_path):
     assert not (tmp_path / "m").exists()
 
 
+class Doubling(gx.Layer):
+    def call(self, x):
+        return 2 * x
+
+
+def halved(x):
+    return x / 2
+
+
 def test_classes_are_given_and_all_that_are_given_are_used(tmp_path):
     gx.Sequential([gx.Input((4,)), Scaled(2)]).save(tmp_path / "m")
     with pytest.raises(ArgumentError, match="'Scaled', which is none of graftax's"):
         gx.load_model(tmp_path / "m")
+    model = gx.Sequential([gx.Input((4,)), Scaled(2), Doubling(), gx.layers.Activation(halved), Scaled(3)])
+    model.save(tmp_path / "all")
+    with pytest.raises(ArgumentError, match="'Scaled', 'Doubling', 'halved', which are none") as told:
+        gx.load_model(tmp_path / "all")
+    assert "{'Scaled': Scaled, 'Doubling': Doubling, 'halved': halved}" in told.value.instead
+    with pytest.raises(ArgumentError, match="'Doubling', 'halved', which are none") as told:
+        gx.load_model(tmp_path / "all", custom=[Scaled])
+    assert "{'Scaled': Scaled, 'Doubling': Doubling, 'halved': halved}" in told.value.instead
+    gx.load_model(tmp_path / "all", custom=[Scaled, Doubling, halved])
     with pytest.raises(ArgumentError, match="custom= has Net"):
         gx.load_model(tmp_path / "m", custom=[Scaled, Net])
     with pytest.raises(ArgumentTypeError, match="classes and functions"):

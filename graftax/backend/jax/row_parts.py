@@ -53,7 +53,7 @@ def with_hidden_places(program: Any) -> Any:
 
 
 def _splits_rows(equation: Any) -> bool:
-    return equation.primitive.name == "split" and equation.params["axis"] == 0
+    return bool(equation.primitive.name == "split" and equation.params["axis"] == 0)
 
 
 def _is_one_of(variables: set[Any], atom: Any) -> bool:

@@ -11,7 +11,7 @@ from graftax.backend.rendezvous import several
 from graftax.core.errors import DataError
 from graftax.distribution.processes import process_count
 from graftax.distribution.rows import Rows
-from graftax.training.arrays import as_arrays, count_rows, cut_rows, is_arrays
+from graftax.training.arrays import as_arrays, count_rows, cut_rows, is_arrays, no_numbers
 from graftax.training.batch import NAMES, Parts, is_list_of_batches, parts_of_validation
 from graftax.training.class_weights import ClassWeights
 from graftax.training.sources.array_source import ArraySource
@@ -19,6 +19,7 @@ from graftax.training.sources.indexed_source import IndexedSource, gives_batches
 from graftax.training.sources.iterable_source import IterableSource
 from graftax.training.sources.named_columns import with_columns
 from graftax.training.sources.source import Source
+from graftax.training.sources.wrapper import warn_of_random_order
 
 
 def make_source(
@@ -101,8 +102,20 @@ def once(x: object, y: object, sample_weight: object, batch_size: int | None, st
     return source
 
 
+def in_order(x: object, batch_size: int | None, steps: int | None) -> Source:
+    """The source for one pass whose results belong to rows in their order: it warns of a loader that shuffles.
+
+    Raises:
+        DataError: as `once`.
+    """
+    warn_of_random_order(x)
+    return once(x, None, None, batch_size, steps)
+
+
 def _no_data(x: object) -> DataError:
     kind = type(x).__name__
+    if _holds_text(x):
+        return no_numbers(f"x is a {kind} of text")
     if callable(x) and not isinstance(x, Iterable):
         return DataError(f"x is of type {kind}", "it is to be called for what yields batches", "model.fit(x())")
     inside = " with something in it that is no array" if isinstance(x, list | tuple | dict) else ""
@@ -111,6 +124,11 @@ def _no_data(x: object) -> DataError:
         "it is neither an array, nor a nest of arrays, nor an iterable of batches",
         "np.asarray(x), or a list of (x, y)",
     )
+
+
+def _holds_text(x: object) -> bool:
+    parts = x.values() if isinstance(x, Mapping) else x if isinstance(x, list | tuple) else ()
+    return isinstance(x, str | bytes) or any(map(_holds_text, parts))
 
 
 ANEW = "a list of batches, list(batches), or an object whose __iter__ starts anew; an iterator runs once"

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterable
 from typing import Any
 
+from graftax.core import user_line
 from graftax.core.errors import DataError
 
 _INFINITE = -1
@@ -86,6 +87,21 @@ def require_same_order(batches: Any) -> None:
             f"a run is resumed with a {type(loader).__name__} of tf.data that shuffles each pass anew",
             "no checkpoint holds what its order follows from: this run would see another one than the first",
             "dataset.shuffle(n, seed=1, reshuffle_each_iteration=False); grain, or arrays, which keep their place",
+        )
+
+
+def warn_of_random_order(batches: Any) -> None:
+    """Warn that what is predicted for a loader that shuffles is in no order that anybody knows afterwards."""
+    loader = innermost(batches)
+    sampler = getattr(loader, "sampler", None)  # that of a DataLoader of torch
+    if (
+        "Random" in type(sampler).__name__
+        or getattr(sampler, "shuffle", False) is True  # one for several processes
+        or any(type(step).__name__ == "_ShuffleDataset" for step in _steps_of(loader))
+    ):
+        user_line.warn(
+            f"predict got a {type(loader).__name__} that shuffles: row i of what comes out belongs to the row that "
+            "came i-th this time, not to row i of the data set. Give one with shuffle=False."
         )
 
 

@@ -59,7 +59,7 @@ def load_model(path: str | os.PathLike[str], custom: Custom = ()) -> Any:
             "the version that saved it",
         )
     used: set[str] = set()
-    model = rebuilt(said, lambda name: found(name, own, used))
+    model = rebuilt(said, lambda name: found(name, own, used, said))
     if not isinstance(model, Model):
         raise ArgumentError(f"{os.fspath(path)} describes no model", "load_model gives a Model", "another file")
     if idle := [name for name in own if name not in used]:
