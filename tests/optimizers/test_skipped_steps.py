@@ -98,3 +98,10 @@ def test_fit_goes_on_after_a_batch_that_overflows() -> None:
     model.fit(rows, np.zeros((12, 1), "float32"), batch_size=4, shuffle=False, verbose=0)
     assert all(np.isfinite(v.numpy()).all() for v in model.variables)
     assert int(model.optimizer.iterations) == 2
+
+
+def test_a_factor_below_1_does_not_grow_where_a_step_overflows() -> None:
+    w = gx.Variable([1.0])
+    optimizer = gx.optimizers.SGD(0.1, loss_scale=gx.optimizers.LossScale(0.25))
+    optimizer.apply([[np.inf]], [w])
+    assert float(optimizer.loss_scale.scale) == 0.25
