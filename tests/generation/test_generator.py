@@ -243,7 +243,7 @@ def test_a_mask_that_gets_lost_is_told(decoder):
         (lambda g, c: g(c.step, 4)([1, 2], c.cache(1)), ArgumentTypeError, "row 0 is 1"),
         (lambda g, c: g(c.step, 4)(np.ones((2, 2)), c.cache(2)), DTypeError, "tokens are integers"),
         (lambda g, c: g(c.step, 4)(np.ones(3, int), c.cache(2)), ShapeError, "(batch, steps)"),
-        (lambda g, c: g(c.step, 4)(np.ones((1, 3), int), c.cache(1), np.zeros((1, 3), bool)), ArgumentError, "hides all"),
+        (lambda g, c: g(c.step, 4)(np.ones((1, 3), int), c.cache(1), [[False] * 3]), ArgumentError, "hides all"),
         (lambda g, c: g(c.step, 4)(np.ones((1, 3), int), c.cache(1), np.ones((1, 2), int)), ShapeError, "prompt_mask"),
         (lambda g, c: g(c.step, 4)(np.ones((1, 3), int), c.cache(1), np.ones((1, 3))), DTypeError, "prompt_mask of"),
         (lambda g, c: g(c.step, 4)(np.ones((1, 3), int), c.cache(1), np.full((1, 3), 2)), ArgumentError, "number 2"),
