@@ -21,6 +21,9 @@ from graftax.layers.host_array import host_array
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 
+NOWHERE = -1
+"""The place of what is masked, where places are counted or shown as vectors."""
+
 
 class Lookup(Layer):
     """The base of `IntegerLookup`, `StringLookup` and `TextVectorization`, which describe the arguments."""
@@ -53,6 +56,12 @@ class Lookup(Layer):
                 "integers are turned into tokens, with one for all that are unknown",
                 'num_oov_indices=1, output_mode="int"',
             )
+        if self.max_tokens is not None and self._specials() > self.max_tokens:
+            raise ArgumentError(
+                f"max_tokens={max_tokens}, num_oov_indices={num_oov_indices}, mask_token={mask_token!r:.40}",
+                "the places for what is masked and unknown alone are more",
+                f"max_tokens={self._specials() + 1} or more",
+            )
         self.vocabulary: tuple[Any, ...] | None = None
         self.idf_weights: tuple[float, ...] | None = None
         self.given = vocabulary is not None
@@ -80,7 +89,8 @@ class Lookup(Layer):
             return found
         size = self.vocabulary_size()
         mode = "count" if self.output_mode == "tf_idf" else self.output_mode
-        return self.weighed(encoded(found, size, mode, self.compute_dtype))
+        made = encoded(found + 1, size + 1, mode, self.compute_dtype)  # what is masked has the first place, and goes
+        return self.weighed(made[..., 1:])
 
     def counted(self, counts: np.ndarray[Any, Any]) -> Array:
         """Return counts of the places in the form of ``output_mode``."""
@@ -262,8 +272,8 @@ class Lookup(Layer):
         if token in table:
             return table[token]
         masked = self.mask_token is not None and self.output_mode == "int"
-        if masked and token == self.mask_token:
-            return 0
+        if self.mask_token is not None and token == self.mask_token:
+            return 0 if masked else NOWHERE
         if not self.num_oov_indices:
             raise ArgumentError(
                 f"the token {token!r:.60}", "it is not in the vocabulary, and num_oov_indices=0", "num_oov_indices=1"

@@ -10,7 +10,7 @@ from graftax import ops
 from graftax.backend import registry, traced_checks
 from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError, StateError
 from graftax.core.typedefs import Array
-from graftax.layers.arguments import flag, one_of, positive, within
+from graftax.layers.arguments import flag, one_of, positive, wide, within
 from graftax.layers.attention_cache import AttentionCache
 from graftax.layers.dense import Dense
 from graftax.layers.layer import Layer
@@ -345,8 +345,7 @@ class MultiHeadAttention(Layer):
         """Attend with weights that are dropped, which the plain op does not show."""
         groups = self.num_heads // self.num_key_value_heads
         k, v = ops.repeat(k, groups, axis=2), ops.repeat(v, groups, axis=2)
-        wide = "float32" if str(q.dtype) in ("float16", "bfloat16") else q.dtype
-        scores = ops.cast(ops.einsum("bthd,bshd->bhts", q * self.key_dim**-0.5, k), wide)
+        scores = ops.einsum("bthd,bshd->bhts", wide(q) * self.key_dim**-0.5, wide(k))  # beyond short formats, too
         if causal:
             allowed = both(allowed, ops.tri(q.shape[1], k.shape[1], dtype="bool"))
         if allowed is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, overload
 
 import numpy as np
@@ -66,6 +66,21 @@ def groups_of(source: Source, epoch: int, start: int, size: int) -> Iterator[Gro
             for whole, count in source.epoch_in_groups(epoch, start, size)
         )
     return (Group(found, None, len(found)) for found in grouped(source.epoch(epoch, start), size))
+
+
+def up_to_last_step(groups: Iterator[Group], params: Mapping[str, Any]) -> Iterator[Group]:
+    """Yield the same groups, but batches one by one where a group would run beyond the last step that is asked for.
+
+    Args:
+        groups: Groups of batches.
+        params: What callbacks are shown: ``step`` so far, and ``last_step``, if one of them set it.
+    """
+    for group in groups:
+        last = params.get("last_step")
+        if last is None or len(group) == 1 or params["step"] + len(group) <= last:
+            yield group
+        else:
+            yield from (Group([batch], None, 1) for batch in group.batches())
 
 
 def grouped(batches: Iterator[Batch], size: int) -> Iterator[list[Batch]]:

@@ -24,7 +24,7 @@ from graftax.training.carried_states import refuse_shuffled, states_kept
 from graftax.training.evaluated_together import evaluated_together
 from graftax.training.executions import TEST_STEPS
 from graftax.training.first_step import FirstStep
-from graftax.training.groups import Group, groups_of
+from graftax.training.groups import Group, groups_of, up_to_last_step
 from graftax.training.objectives import required_objectives
 from graftax.training.resuming import resumed
 from graftax.training.run import Run
@@ -195,7 +195,9 @@ def _train_epoch(
         else partial(_several, step, model._gx_compiled_step("train_steps"), ready, spread)
     )
     where = run.epoch, run.index
-    batches: Iterator[Any] = run.source.epoch(*where) if size == 1 else groups_of(run.source, *where, size)
+    batches: Iterator[Any] = (
+        run.source.epoch(*where) if size == 1 else up_to_last_step(groups_of(run.source, *where, size), run.params)
+    )
     begins = [*last.runs("on_train_batch_begin"), *hooks.runs("on_train_batch_begin")]
     ends = [*hooks.runs("on_train_batch_end"), *last.runs("on_train_batch_end")]
     for some in batches:

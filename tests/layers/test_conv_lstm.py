@@ -85,3 +85,12 @@ def test_the_order_of_weights_is_that_of_recurrent_layers():
     layer.build_for(X)
     assert [w.path.rpartition("/")[2] for w in layer.weights] == ["kernel", "recurrent_kernel", "bias"]
     assert [w.shape for w in layer.get_weights()] == [(2, 2, 2, 12), (2, 2, 3, 12), (12,)]
+
+
+def test_a_bias_of_an_array_is_used_whole_or_refused():
+    start = gx.initializers.Constant(np.arange(12, dtype="float32"))
+    with pytest.raises(gx.errors.ArgumentError, match="unit_forget_bias=False"):
+        layers.ConvLSTM2D(3, 2, bias_initializer=start)
+    layer = layers.ConvLSTM2D(3, 2, bias_initializer=start, unit_forget_bias=False)
+    layer(X)
+    np.testing.assert_array_equal(layer.bias.numpy(), np.arange(12))

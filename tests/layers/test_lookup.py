@@ -306,3 +306,26 @@ def test_texts_do_not_go_into_models_compiled_functions_and_graphs():
         gx.Input((), dtype="string")
     with pytest.raises(ArgumentTypeError, match=r"takes text, on the host(.|\n)*before the data goes to the model"):
         lookup(gx.Input((), dtype="int32"))
+
+
+@pytest.mark.parametrize("oov", [0, 1, 3])
+def test_a_masked_token_counts_nowhere(oov):
+    rows = [["", "a", ""], ["b", "b", ""]]
+    wanted = np.pad([[1, 0], [0, 2]], ((0, 0), (oov, 0)))
+    options = {"mask_token": "", "num_oov_indices": oov, "vocabulary": ["a", "b"]}
+    np.testing.assert_array_equal(layers.StringLookup(output_mode="count", **options)(rows), wanted)
+    np.testing.assert_array_equal(layers.StringLookup(output_mode="multi_hot", **options)(rows), wanted > 0)
+    hot = layers.StringLookup(output_mode="one_hot", **options)(["", "b"])
+    np.testing.assert_array_equal(hot, np.pad([[0, 0], [0, 1]], ((0, 0), (oov, 0))))
+    weighed = layers.StringLookup(output_mode="tf_idf", idf_weights=[2.0, 3.0], **options)(rows)
+    np.testing.assert_array_equal(weighed, wanted * np.array([*[2.5] * oov, 2, 3]))
+
+
+def test_texts_without_a_letter_count_nowhere():
+    layer = layers.TextVectorization(split=None, vocabulary=["a"], output_mode="count")
+    assert layer(["", "a", "!", "z"]).tolist() == [[0, 0], [0, 1], [0, 0], [1, 0]]
+
+
+def test_max_tokens_has_room_for_those_before_the_vocabulary():
+    with pytest.raises(gx.errors.ArgumentError, match="max_tokens=6 or more"):
+        layers.StringLookup(max_tokens=3, num_oov_indices=4, mask_token="")

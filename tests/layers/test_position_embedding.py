@@ -46,3 +46,12 @@ def test_bad_input_is_refused():
     for value in (1, "a", np.inf, True):
         with pytest.raises(gx.errors.ArgumentError, match="max_wavelength="):
             layers.SinePositionEncoding(value)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint32", "int32"])
+@pytest.mark.parametrize("run", [lambda f: f, lambda f: gx.jit(f, checked=True)], ids=["eager", "compiled"])
+def test_positions_of_every_integer_dtype(run, dtype):
+    layer = layers.PositionEmbedding(512)
+    layer(X)
+    found = run(lambda start: layer(X, start=start))(np.asarray(100, dtype))
+    np.testing.assert_array_equal(found[0], layer.position_embeddings.numpy()[100:105])

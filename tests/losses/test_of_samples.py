@@ -285,3 +285,10 @@ def test_numbers_are_those_of_keras(name, options, y, p, keras):
     swapped = {**options, "alpha": 0.7, "beta": 0.3} if name == "Tversky" else options  # Keras has them the other way
     theirs = getattr(keras.losses, name)(**swapped)(y, p)
     np.testing.assert_allclose(getattr(losses, name)(**options)(y, p), np.asarray(theirs), rtol=2e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("axis", [4, (1, 7), -5])
+@pytest.mark.parametrize("kind", [losses.Dice, losses.Tversky])
+def test_an_axis_that_there_is_not_is_refused(kind, axis):
+    with pytest.raises(ShapeError, match="an array with 4 axes"):  # counted round, 5 would be the second one
+        kind(axis=axis)(PIXELS, SHARES)

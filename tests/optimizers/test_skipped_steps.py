@@ -111,3 +111,10 @@ def test_an_update_is_made_of_as_many_good_small_batches_as_are_asked_for():
     first, second = [-2.0, -3.0], [-8.0, -3.0]  # the means of the first and the fourth, of the fifth and the sixth
     assert seen == [([0.0, 0.0], 1, 0)] * 3 + [(first, 0, 1), (first, 1, 1), (second, 0, 2)]
     assert float(optimizer.loss_scale.scale) == 1.0
+
+
+def test_a_factor_below_1_does_not_grow_where_a_step_overflows() -> None:
+    w = gx.Variable([1.0])
+    optimizer = gx.optimizers.SGD(0.1, loss_scale=gx.optimizers.LossScale(0.25))
+    optimizer.apply([[np.inf]], [w])
+    assert float(optimizer.loss_scale.scale) == 0.25

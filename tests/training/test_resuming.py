@@ -280,3 +280,6 @@ def test_goal_is_mode_by_another_name(tmp_path):
         gx.callbacks.ModelCheckpoint(tmp_path, monitor="quality", mode="up")
     with pytest.raises(ArgumentTypeError, match="instead: mode='max'"):
         gx.callbacks.EarlyStopping("quality", goal="max")
+    for name in ("goal", "mode"):
+        with pytest.raises(ArgumentError, match=f"{name}='min' without monitor="):
+            gx.callbacks.ModelCheckpoint(tmp_path, **{name: "min"})

@@ -6,6 +6,7 @@ from typing import Any
 
 from graftax.core.errors import StateError
 from graftax.core.typedefs import VariableLike
+from graftax.optimizers.around import AroundOptimizer
 from graftax.optimizers.optimizer import Optimizer
 from graftax.variables.variable import Variable
 
@@ -16,9 +17,16 @@ def optimizer_of(model: object) -> Any:
     return objectives.optimizer if objectives is not None else getattr(model, "optimizer_root", None)
 
 
+def stepping(optimizer: object) -> Any:
+    """Return what takes the steps and has the rate: the optimizer itself, or the one inside of one around it."""
+    while isinstance(optimizer, AroundOptimizer):
+        optimizer = optimizer.optimizer
+    return optimizer
+
+
 def rate_of(model: object) -> Any:
     """Return the present learning rate, a number or an array; None if there is no single rate."""
-    optimizer = optimizer_of(model)
+    optimizer = stepping(optimizer_of(model))
     if not isinstance(optimizer, Optimizer):
         return None
     rate = optimizer.learning_rate
@@ -32,7 +40,7 @@ def settable(model: object, who: str) -> Optimizer:
     Raises:
         StateError: there is no such optimizer, or it has a schedule.
     """
-    optimizer = optimizer_of(model)
+    optimizer = stepping(optimizer_of(model))
     if not isinstance(optimizer, Optimizer):
         raise StateError(
             f"{who} with the optimizer {type(optimizer).__name__}",

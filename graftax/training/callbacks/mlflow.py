@@ -7,6 +7,7 @@ from typing import Any
 
 from graftax.core.errors import ArgumentError
 from graftax.training.callbacks.callback import Callback, Logs
+from graftax.training.callbacks.every_steps import EverySteps
 from graftax.training.optional_libraries import optional_library
 
 
@@ -39,11 +40,13 @@ class MLflow(Callback):
             raise ArgumentError(f"MLflow got every={every}", "it is a number of steps", "every=100")
         self._library: Any = None
         self.run_name, self.parameters, self.every = run_name, dict(parameters or {}), every
+        self._due = EverySteps(every)
         self._known: str | None = None
         self._is_own = False
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
         """Import the library, so that a missing one is reported now."""
+        self._due.begin(self.params["step"])
         self._library = optional_library("mlflow", "mlflow", "the callback MLflow")
 
     def _opened(self) -> Any:
@@ -59,7 +62,7 @@ class MLflow(Callback):
     def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
         """Write the numbers of the step, if it is due."""
         step = self.params["step"]
-        if self.every and step % self.every == 0:
+        if self._due.comes_at(step):
             self._opened().log_metrics({f"batch_{n}": float(v) for n, v in (logs or {}).items()}, step=step)
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:

@@ -37,7 +37,8 @@ class ModelCheckpoint(Callback):
         mode: Another name for ``goal``, as in other callbacks; give only one of the two. Defaults to None.
 
     Raises:
-        ArgumentError: ``every`` is invalid, or settings are given together with a manager, which has its own.
+        ArgumentError: ``every`` is invalid, a goal is given without a number to monitor, or settings are given together
+            with a manager, which has its own.
         StateError: the directory has a checkpoint of a later step.
         DataError: the monitored number is not in the logs of the first epoch.
         SaveError: a checkpoint could not be written; earlier ones are complete.
@@ -78,6 +79,12 @@ class ModelCheckpoint(Callback):
                 f"ModelCheckpoint got goal={goal!r} and mode={mode!r}", "they are two words for one thing", "goal=..."
             )
         goal = goal if mode is None else mode
+        if monitor is None and goal != "auto":
+            raise ArgumentError(
+                f"ModelCheckpoint got {'goal' if mode is None else 'mode'}={goal!r:.60} without monitor=",
+                "it says which of the numbers that are monitored is best, and nothing is",
+                f'monitor="val_loss", goal={goal!r:.60}',
+            )
         if every != "epoch" and (isinstance(every, bool) or not isinstance(every, int) or every < 1):
             raise ArgumentError(
                 f"ModelCheckpoint got every={every!r}", "it is 'epoch' or a number of steps", "every=1000"

@@ -15,7 +15,8 @@ from graftax.training.log_files import told
 class Profiler(Callback):
     """Writes a trace of some steps, with the time of each layer and operation.
 
-    ``trace`` is the path of the file, for https://ui.perfetto.dev. TensorBoard's profiler opens the directory.
+    ``trace`` is the path of the file, for https://ui.perfetto.dev. TensorBoard's profiler opens the directory. With
+    ``steps_per_execution=`` the trace starts with the next run of steps and ends with the run of the last one.
 
     Args:
         directory: The directory for the trace. Defaults to ``"profile"``.
@@ -44,20 +45,21 @@ class Profiler(Callback):
         self.trace: Path | None = None
         self._open = ExitStack()
         self._begins = self._ends = 0
-        self._is_open = False
+        self._is_open = self._was_open = False
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
         """Compute the numbers of the first and last step."""
         self._begins = self.params["step"] + self.first_step - 1
-        self._ends = self._begins + self.steps
+        self._was_open = False
 
     def on_train_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
         """Start the trace at the first step."""
-        if not self._is_open and self._begins <= self.params["step"] < self._ends:
+        if not self._was_open and self._begins <= self.params["step"]:
             with told("Profiler", self.directory):
                 self.directory.mkdir(parents=True, exist_ok=True)
                 self._open.enter_context(registry.current().compiling.profile(str(self.directory)))
-            self._is_open = True
+            self._is_open = self._was_open = True
+            self._ends = self.params["step"] + self.steps
 
     def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
         """End the trace after the last step has been computed."""

@@ -42,6 +42,7 @@ class StopAtStep(Callback):
     def on_train_begin(self, logs: Logs | None = None) -> None:
         """Compute the last step, and end training at once if it has been reached."""
         self._end = self.last_step if self.last_step is not None else self.params["step"] + (self.num_steps or 0)
+        self.params["last_step"] = min(self._end, self.params.get("last_step", self._end))  # none is run beyond it
         self._look()
 
     def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, ExitStack
 
 from graftax.core.errors import StateError
+from graftax.optimizers.around import AroundOptimizer
 from graftax.optimizers.optimizer import Optimizer
 from graftax.training.callbacks.callback import Callback, Logs
-from graftax.training.callbacks.learning_rate import optimizer_of
+from graftax.training.callbacks.learning_rate import optimizer_of, stepping
 
 
 class SwapAverages(Callback):
@@ -36,9 +37,9 @@ class SwapAverages(Callback):
         self.at_end = at_end
         self._swapped = ExitStack()
 
-    def _optimizer(self) -> Optimizer:
+    def _optimizer(self) -> Optimizer | AroundOptimizer:
         optimizer = optimizer_of(self.model)
-        if not isinstance(optimizer, Optimizer) or not _keeps_averages(optimizer):
+        if not isinstance(optimizer, Optimizer | AroundOptimizer) or not _keeps_averages(stepping(optimizer)):
             raise StateError(
                 f"SwapAverages with the optimizer {type(optimizer).__name__}",
                 "it keeps no averages of the weights",

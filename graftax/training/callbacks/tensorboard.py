@@ -14,6 +14,7 @@ import numpy as np
 from graftax.core.errors import ArgumentError
 from graftax.layers.layer import Layer
 from graftax.training.callbacks.callback import Callback, Logs
+from graftax.training.callbacks.every_steps import EverySteps
 from graftax.training.callbacks.learning_rate import iterations_of, optimizer_of, rate_of
 from graftax.training.display.summary_table import summarize
 from graftax.training.summary.event_writer import EventWriter
@@ -77,6 +78,7 @@ class TensorBoard(Callback):
         self.write_images = write_images
         self.write_steps_per_second = write_steps_per_second
         self.update_freq = 1 if update_freq == "batch" else update_freq
+        self._due = EverySteps(self.update_freq if isinstance(self.update_freq, int) else 0)
         self.hyperparameters = dict(hyperparameters or {})
         self._writers: dict[str, EventWriter] = {}
         self._default = ExitStack()
@@ -87,6 +89,7 @@ class TensorBoard(Callback):
         self._open()
         self._default.enter_context(entered(self._writers["train"], iterations_of(self.model)))
         self._graph_is_written = False
+        self._due.begin(self.params["step"])
 
     def _open(self) -> None:
         self._writers = {name: EventWriter(self.log_dir / name) for name in ("train", "validation")}
@@ -98,7 +101,7 @@ class TensorBoard(Callback):
     def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
         """Write the numbers of the step, if it is due."""
         step = self.params["step"]
-        if isinstance(self.update_freq, int) and step % self.update_freq == 0:
+        if self._due.comes_at(step):
             self._write("train", "batch_", {**(logs or {}), **self._rate()}, step)
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:

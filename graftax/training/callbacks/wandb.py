@@ -7,6 +7,7 @@ from typing import Any
 
 from graftax.core.errors import ArgumentError
 from graftax.training.callbacks.callback import Callback, Logs
+from graftax.training.callbacks.every_steps import EverySteps
 from graftax.training.optional_libraries import optional_library
 
 
@@ -57,10 +58,12 @@ class WandB(Callback):
         self._library: Any = None
         self.project, self.name, self.config = project, name, dict(config or {})
         self.run, self._is_own, self.every = run, run is None, every
+        self._due = EverySteps(every)
         self._known: str | None = None
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
         """Import the library, if it is needed for a new run."""
+        self._due.begin(self.params["step"])
         if self._is_own:
             self._library = optional_library("wandb", "wandb", "the callback WandB")
 
@@ -78,7 +81,7 @@ class WandB(Callback):
     def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
         """Send the numbers of the step, if it is due."""
         step = self.params["step"]
-        if self.every and step % self.every == 0:
+        if self._due.comes_at(step):
             numbers = {f"batch/{name}": float(value) for name, value in (logs or {}).items()}
             self._opened().log({**numbers, "step": step})
 

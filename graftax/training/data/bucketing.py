@@ -53,7 +53,7 @@ def bucket(
 
     Raises:
         DataError: a sequence is longer than every size, or the parts have different numbers of rows.
-        ArgumentError: the sizes or the batch size are invalid.
+        ArgumentError: the sizes or the batch size are invalid, or ``x`` cannot hold ``pad_value``.
 
     Example:
         >>> batches = bucket([[1, 2, 3], [4], [5, 6]], [0, 1, 0], sizes=[2, 4], batch_size=2, shuffle=False)
@@ -99,6 +99,7 @@ class Buckets:
                 )
         lengths = [_length(row, i) for i, row in enumerate(self._x)]
         self.sizes = _sizes(sizes, max(lengths))
+        _check_pad_value(pad_value, self._x)
         self._batch_size, self._pad, self._shuffle = batch_size, pad_value, shuffle
         self._is_mean = weights == "mean"
         self._home = [next(i for i, size in enumerate(self.sizes) if length <= size) for length in lengths]
@@ -206,3 +207,20 @@ def _sizes(given: Sequence[int] | None, longest: int) -> list[int]:
 def _padded(row: np.ndarray[Any, Any], size: int, value: float) -> np.ndarray[Any, Any]:
     width = [(0, size - len(row)), *[(0, 0)] * (row.ndim - 1)]
     return np.pad(row, width, constant_values=value)
+
+
+def _check_pad_value(value: float, rows: list[np.ndarray[Any, Any]]) -> None:
+    """Raise if rows cannot hold what they are padded with: NumPy would cut it off, or wrap it around."""
+    for dtype in {row.dtype for row in rows}:
+        if dtype.kind in "iub" and not (math.isfinite(value) and int(value) == value and _holds(dtype, int(value))):
+            raise ArgumentError(
+                f"bucket got pad_value={value!r} for sequences of dtype {dtype}",
+                "they cannot hold it",
+                "pad_value=0, or x = [row.astype(...) for row in x]",
+            )
+
+
+def _holds(dtype: np.dtype[Any], value: int) -> bool:
+    if dtype.kind == "b":
+        return value in (0, 1)
+    return bool(np.iinfo(dtype).min <= value <= np.iinfo(dtype).max)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from graftax.core import hyperparameters
 from graftax.core.errors import ArgumentError, DataError
 from graftax.core.short_traceback import door
 from graftax.training.batch import Batch
@@ -54,11 +55,12 @@ def images_from_directory(
         workers: The number of threads that read files. Defaults to 4.
 
     Returns:
-        Batches ``(x, y)``: float32 ``(batch, height, width, channels)`` from 0 to 255, and labels.
+        Batches ``(x, y)``: float32 ``(batch, height, width, channels)`` from 0 to 255, and labels. Of pictures with 16
+        bits the upper 8 count.
 
     Raises:
         DataError: folders or files are missing, or a file is not an image.
-        ArgumentError: a mode is unknown.
+        ArgumentError: a mode is unknown, or a number is below 1.
         MissingLibraryError: pillow is not installed: ``pip install 'graftax[images]'``.
 
     Example:
@@ -78,7 +80,8 @@ def images_from_directory(
     files, labels, names = files_by_class(directory, _ENDINGS, class_names, validation_split, subset)
     if label_mode == "binary" and len(names) != 2:
         raise DataError(f"label_mode='binary' for {len(names)} classes", "it tells two apart", 'label_mode="int"')
-    size = (int(image_size[0]), int(image_size[1]))
+    size = _height_and_width(image_size)
+    batch_size, workers = _counted("batch_size", batch_size), _counted("workers", workers)
     return ImageFolder(
         files, labels, names, size, batch_size, color_mode, label_mode, shuffle, crop_to_aspect_ratio, workers
     )
@@ -115,7 +118,7 @@ class ImageFolder:
         self.file_paths, self.class_names = files, class_names
         self._labels = np.asarray(labels, "int32")
         self._size, self._batch_size, self._mode, self._label_mode = size, batch_size, color_mode, label_mode
-        self._shuffle, self._crops, self._workers = shuffle, crops, max(workers, 1)
+        self._shuffle, self._crops, self._workers = shuffle, crops, workers
         self._seed, self._passes = get_random_seed(), 0
 
     def __len__(self) -> int:
@@ -148,6 +151,8 @@ class ImageFolder:
         height, width = self._size
         try:
             with self._pillow.open(path) as file:
+                if file.mode.startswith("I;16"):  # of which convert makes white of all but the darkest
+                    file = self._pillow.fromarray((np.asarray(file) >> 8).astype("uint8"))
                 picture = file.convert(_MODES[self._mode])
         except OSError as error:  # OSError: Pillow's error for unreadable files is a subclass
             raise DataError(f"{path}: {error}", "it cannot be read as a picture", "another file, or none") from None
@@ -167,3 +172,14 @@ class ImageFolder:
     def set_state(self, state: dict[str, Any]) -> None:
         """Continue with that pass."""
         self._seed, self._passes = state["seed"], state["passes"]
+
+
+def _counted(name: str, value: object) -> int:
+    return hyperparameters.positive(name, value, "it counts, from 1 up", 4)
+
+
+def _height_and_width(given: Any) -> tuple[int, int]:
+    sizes = list(given) if isinstance(given, list | tuple) else []
+    if len(sizes) != 2 or not all(isinstance(one, int | np.integer) and one > 0 for one in sizes):
+        raise ArgumentError(f"image_size={given!r:.60}", "it is a height and a width", "image_size=(256, 256)")
+    return int(sizes[0]), int(sizes[1])

@@ -222,6 +222,12 @@ def _together(data: Any, rows: list[int]) -> Any:
 
 def _as_sample(sample: Any) -> Any:
     if isinstance(sample, list | tuple):  # parts of a sample may be lists of numbers
+        if not 1 <= len(sample) <= len(NAMES):
+            raise DataError(
+                f"a sample that is a {type(sample).__name__} of {len(sample)}",
+                "a sample is x, (x, y) or (x, y, sample_weight)",
+                "several inputs go into a dict: ({'a': ..., 'b': ...}, y); numbers into an array: np.asarray(sample)",
+            )
         return tuple(as_arrays(part, name) for part, name in zip(sample, NAMES, strict=False))
     return as_arrays(sample, "x")
 

@@ -179,3 +179,10 @@ def test_a_constraint_over_all_rows_refuses_lazy_rows(axis):
     with pytest.raises(ArgumentError, match="norms over all rows"):
         SGD(0.1, lazy=True).apply([gx.IndexedRows([4], np.ones((1, 2), "float32"), TABLE.shape)], [w])
     np.testing.assert_array_equal(w.numpy(), TABLE)
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_no_rows_at_all(lazy):
+    w = gx.Variable(TABLE)
+    SGD(0.1, lazy=lazy).apply([gx.IndexedRows(np.zeros(0, "int32"), np.zeros((0, 2), "float32"), TABLE.shape)], [w])
+    np.testing.assert_array_equal(w.numpy(), TABLE)

@@ -264,6 +264,8 @@ def test_repr_shows_the_arguments():
         (lambda: LinearWarmup(0, 1.0), "warmup_steps=0"),
         (lambda: ConstantWarmup(0, 1.0, 0.1), "warmup_steps=0"),
         (lambda: ExponentialWarmup(4, 1.0, 0.0), "start=0"),
+        (lambda: ExponentialWarmup(4, 0.0, 0.1), "none leads there"),
+        (lambda: ExponentialWarmup(4, LinearWarmup(5, 1.0), 0.1), "none leads there"),
         (lambda: InverseSquareRoot(1.0, 0), "warmup_steps=0"),
         (lambda: WarmupStableDecay(1.0, 4, 4, 4, shape="steep"), "shape='steep'"),
         (lambda: OneCycle(1.0, 2), "total_steps=2"),

@@ -246,3 +246,11 @@ def test_a_gradient_of_zero_moves_nothing(make):
 def test_wrong_arguments(wrong):
     with pytest.raises(ArgumentError):
         wrong()
+
+
+def test_curvatures_of_variables_of_several_dtypes():
+    variables = [gx.Variable([1.0, -2.0], dtype=dtype) for dtype in ("float32", "float16", "bfloat16")]
+    sophia = Sophia(0.1, beta_2=0.0)
+    sophia.update_hessian(lambda: sum(ops.sum(ops.cast(v, "float32") ** 2) for v in variables), variables)
+    for variable in variables:  # 2 * u**2, whatever u is
+        assert (sophia.slot(variable, "hessian").numpy() > 0).all()

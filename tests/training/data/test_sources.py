@@ -88,6 +88,16 @@ def test_what_batches_by_index_have_already_is_refused(extra):
         line().fit(PyDataset(), **extra, verbose=0)
 
 
+@pytest.mark.parametrize("sample", [(X[0], Y[0], 1.0, 2.0), (), [1.0, 2.0, 3.0, 4.0]], ids=["four", "none", "numbers"])
+def test_a_sample_of_more_parts_than_there_are_is_refused(sample):
+    class Others(Samples):
+        def __getitem__(self, i):
+            return sample
+
+    with pytest.raises(DataError, match=r"a sample is x, \(x, y\)"):  # the parts beyond the third were dropped
+        line().fit(Others(), batch_size=4, verbose=0)
+
+
 def test_samples_of_other_sizes_name_both():
     class Ragged(Samples):
         def __getitem__(self, i):
