@@ -19,6 +19,7 @@ from graftax.core.errors import ExportError, GraftaxError, StateError
 from graftax.export import run
 from graftax.export.batching import Batcher, power_of_two
 from graftax.export.loading import load
+from graftax.export.manifest import size_of
 from graftax.export.output import built
 from graftax.export.page import PAGE
 
@@ -77,7 +78,7 @@ class Server(ThreadingHTTPServer):
         tried = dict(next(iter(about.get("checked", {}).get("sizes", [])), {}))
         for rows in sorted({power_of_two(rows) for rows in sizes}) if batcher.joins and tried else ():
             values = {**tried, about["inputs"][0]["shape"][0]: rows}
-            shapes = [[run.size_of(size, values) for size in one["shape"]] for one in about["inputs"]]
+            shapes = [[size_of(size, values) for size in one["shape"]] for one in about["inputs"]]
             zeros = [np.zeros(shape, one["dtype"]) for shape, one in zip(shapes, about["inputs"], strict=True)]
             batcher.function.flat(batcher._values, zeros)
 
