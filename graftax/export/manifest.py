@@ -67,6 +67,8 @@ def manifest_from(path: str, data: bytes) -> dict[str, Any]:
     if manifest.get("sha256", _MISSING) not in (_MISSING, digest_of(manifest)):
         raise damaged(path, "its manifest is not what was written")
     for name, about in manifest["signatures"].items():
+        if not re.fullmatch(r"[A-Za-z]\w*", name):
+            raise damaged(path, f"a program is called {name!r}")
         if wrong := _contradiction(about, manifest["values"]):
             raise damaged(path, f"its manifest cannot be followed: signatures/{name} has {wrong}")
     return manifest
@@ -116,8 +118,12 @@ def is_count(one: Any) -> bool:
 
 
 def _is_size(one: Any) -> bool:
-    """Tell whether it is a number, an expression of sizes, or a constraint."""
-    return is_count(one) or (bool(_EXPRESSION.fullmatch(one)) and size_of(one, defaultdict(int)) is not None)
+    """Tell whether it is a number, or an expression of sizes."""
+    return is_count(one) or (bool(_EXPRESSION.fullmatch(one)) and type(size_of(one, defaultdict(int))) is int)
+
+
+def _is_constraint(one: Any) -> bool:
+    return type(one) is str and bool(_EXPRESSION.fullmatch(one)) and type(size_of(one, defaultdict(int))) is bool
 
 
 def _is_result(one: Any) -> bool:
@@ -133,20 +139,15 @@ def _are_bounds(one: Any) -> bool:
     return one is None or ({*map(type, one)} <= {int, float} and len(one) == 2 and float(one[0]) <= float(one[1]))
 
 
-def _is_program(one: str) -> bool:
-    return bool(re.fullmatch(r"[A-Za-z]\w*", one))
+def _leaves_of(form: Any) -> list[Any]:
+    """Return the leaves of a structure, which are numbers of arrays."""
+    if type(form) is not dict and type(form) is not list:
+        return [] if form is None else [form]
+    return [one for part in (form.values() if type(form) is dict else form) for one in _leaves_of(part)]
 
 
 def _is_form(one: Any) -> bool:
     return all(map(is_count, _leaves_of(one)))
-
-
-def _leaves_of(form: Any) -> list[int]:
-    """Return the numbers of the leaves of a structure."""
-    if type(form) is int or form is None:
-        return [] if form is None else [form]
-    parts = form.values() if type(form) is dict else form if type(form) is list else [float("nan")]
-    return [one for part in parts for one in ([part] if type(part) is float else _leaves_of(part))]
 
 
 def _is_value(one: Any) -> bool:
@@ -168,7 +169,7 @@ _PROGRAM = {
     "inputs": [{"name": str, "dtype": _is_dtype, "shape": [_is_size], "bounds": _are_bounds}],
     "output": _is_form,
     "outputs": [{"name": str, "dtype": _is_dtype, "shape": [_is_result]}],
-    "constraints": [_is_size],
+    "constraints": [_is_constraint],
     "assigns": bool,
     "rows": bool,
     "reads": [str],

@@ -18,7 +18,7 @@ import numpy as np
 from graftax.core.errors import ExportError, GraftaxError, StateError
 from graftax.export import run
 from graftax.export.batching import Batcher, power_of_two
-from graftax.export.loading import load
+from graftax.export.loading import load, reading
 from graftax.export.manifest import size_of
 from graftax.export.output import built
 from graftax.export.page import PAGE
@@ -80,7 +80,8 @@ class Server(ThreadingHTTPServer):
             values = {**tried, about["inputs"][0]["shape"][0]: rows}
             shapes = [[size_of(size, values) for size in one["shape"]] for one in about["inputs"]]
             zeros = [np.zeros(shape, one["dtype"]) for shape, one in zip(shapes, about["inputs"], strict=True)]
-            batcher.function.flat(batcher._values, zeros)
+            with reading():
+                batcher.function.flat(batcher._values, zeros)
 
     def close(self) -> None:
         """Stop taking requests, answer those that are under way, and end."""

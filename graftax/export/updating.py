@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +13,7 @@ from graftax.backend import registry
 from graftax.checkpoint.saved_arrays import read
 from graftax.core.errors import ExportError, MatchError
 from graftax.export import run
-from graftax.export.loading import load
+from graftax.export.loading import load, reading
 from graftax.export.saving import write_examples, write_manifest
 from graftax.export.stored_values import Codes, arrays_of, described
 from graftax.export.writing import published
@@ -67,22 +66,22 @@ def update(path: str | os.PathLike[str], checkpoint: str | os.PathLike[str]) -> 
                 "a checkpoint of the same roots; or graftax export save anew, where the program has changed",
             )
         new = {name: np.array(arrays[name]) for name in given}
-    manifest = artefact.manifest
+    manifest, files = artefact.manifest, artefact.manifest["files"]
     new |= {name: run.numbers(manifest["values"][name], *codes.parts.values()) for name, codes in integers.items()}
     manifest["values"] = {name: described(new[name], integers.get(name)) for name in artefact.values}
-    files = [name for name in manifest["files"] if name != "examples.safetensors"]
-    stored = run.tensors(path, "examples.safetensors") if "examples.safetensors" in manifest["files"] else {}
-    examples = {name: np.array(one) for name, one in stored.items()}
-    contents = {name: bytes(run.raw(path, name)) for name in files}
     values = {name: registry.current().arrays.asarray(value) for name, value in new.items()}
-    for name, function in artefact.signatures.items():
-        examples |= _trial_again(name, function, values, examples)
+    with reading():
+        contents = {name: bytes(run.checked(path, name, run.raw(path, name), digest)) for name, digest in files.items()}
+        stored = run.tensors(path, "examples.safetensors") if "examples.safetensors" in files else {}
+        contents.pop("examples.safetensors", None)
+        examples = {name: np.array(one) for name, one in stored.items()}
+        for name, function in artefact.signatures.items():
+            examples |= _trial_again(name, function, values, examples)
     with published(path, overwrite=True) as folder:
         for name, data in contents.items():
             file = Path(folder, *name.split("/"))
             file.parent.mkdir(exist_ok=True)
             file.write_bytes(data)
-            manifest["files"][name] = hashlib.sha256(data).hexdigest()
         Path(folder, "weights.safetensors").write_bytes(b"".join(run.encoded(arrays_of(new, integers))))
         if examples:
             write_examples(folder, manifest, examples)
