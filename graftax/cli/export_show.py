@@ -48,7 +48,8 @@ def _print(path: str, manifest: dict[str, Any]) -> None:
     count = sum(_bytes(one) for one in values.values())
     written = ", ".join(f"{name} {manifest[name]}" for name in ("graftax", "jax") if name in manifest)
     print(f"{path}: {len(manifest['signatures'])} programs, {len(values)} values, {size(count)}")
-    print(f"written {printable(manifest['created'])} by {printable(written)}, for {printable(', '.join(manifest['platforms']))}")
+    platforms = ", ".join(manifest["platforms"])
+    print(printable(f"written {manifest['created']} by {written}, for {platforms}"))
     for name, one in manifest["signatures"].items():
         arguments = ", ".join(argument["name"] for argument in one["arguments"])
         moves = f", assigns {len(one['writes'])}" if one["assigns"] else ""

@@ -156,13 +156,23 @@ def _is_value(one: Any) -> bool:
         return not misfit(one, {**_ARRAY, "sha256": str})
     parts = one["integers"]
     known = [*parts] in (["codes", "scale"], ["codes", "scale", "zero"])
-    return known and not misfit(one, _ARRAY) and not misfit(parts, {str: {**_ARRAY, "sha256": str}})
+    fits = not misfit(one.get("grid", _GRID_OF_INT8), {"bits": _are_bits, "per": _is_per, "symmetric": bool})
+    return known and fits and not misfit(one, _ARRAY) and not misfit(parts, {str: {**_ARRAY, "sha256": str}})
+
+
+def _are_bits(one: Any) -> bool:
+    return type(one) is int and 2 <= one <= 16
+
+
+def _is_per(one: Any) -> bool:
+    return one in ("tensor", "channel")
 
 
 def _are_files(one: Any) -> bool:
     return all(_FILE.fullmatch(name) and type(digest) is str for name, digest in one.items())
 
 
+_GRID_OF_INT8 = {"bits": 8, "per": "channel", "symmetric": True}
 _ARRAY = {"dtype": _is_dtype, "shape": [is_count]}
 _PROGRAM = {
     "arguments": [{"name": str, "form": _is_form}],

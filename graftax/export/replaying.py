@@ -78,7 +78,9 @@ def _replayed(
     stored: Mapping[str, np.ndarray[Any, Any]],
 ) -> float:
     parts = {"inputs": len(function.about["inputs"]), "outputs": len(function.about["outputs"])}
-    lacking = [key for part, count in parts.items() for i in range(count) if (key := f"{name}/{part}/{i}") not in stored]
+    lacking = [
+        key for part, count in parts.items() for i in range(count) if (key := f"{name}/{part}/{i}") not in stored
+    ]
     if lacking:
         raise damaged(path, f"examples.safetensors has no {', '.join(lacking)}")
     inputs = [np.array(stored[f"{name}/inputs/{i}"]) for i in range(parts["inputs"])]

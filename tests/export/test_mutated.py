@@ -50,11 +50,12 @@ class Attempt:
         try:
             return action()
         except (GraftaxError, loader.ArtefactError) as error:
-            text = str(error)
-            assert "\n  why: " in text, text
-            assert "\n  instead: " in text, text
-            assert isinstance(error, GraftaxError) or what.startswith("call"), text
-            self.refused.append(what)
+            told = error
+        text = str(told)
+        assert "\n  why: " in text, text
+        assert "\n  instead: " in text, text
+        assert isinstance(told, GraftaxError) or what.startswith("call"), text
+        self.refused.append(what)
         return None
 
     def shows_and_loads(self) -> None:
@@ -65,10 +66,12 @@ class Attempt:
     def everything(self) -> None:
         """Show, load, call, check, serve and update."""
         self.does("show", lambda: shown(self.folder))
-        for integers in ("numbers", "keep"):
-            artefact = self.does("load", lambda: gx.export.load(self.folder, integers=integers))
+        for artefact in (
+            self.does("load", lambda: gx.export.load(self.folder)),
+            self.does("load", lambda: gx.export.load(self.folder, integers="keep")),
+        ):
             for name in artefact.signatures if artefact is not None else ():
-                self.calls(f"{name} {integers}", artefact.signatures[name], INPUTS.get(name, ()))
+                self.calls(f"{name} of {len(artefact.values)}", artefact.signatures[name], INPUTS.get(name, ()))
         if "load" not in self.refused:
             self.does("check", lambda: gx.export.check(self.folder))
             self.does("serve", lambda: warmed(self.folder))
