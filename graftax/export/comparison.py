@@ -13,7 +13,7 @@ from graftax.backend import registry
 from graftax.core import tree
 from graftax.core.errors import ExportError, ExportMismatch
 from graftax.export import run
-from graftax.export.manifest import sizes_in
+from graftax.export.manifest import ArtefactError, sizes_in
 from graftax.export.report import Checked
 from graftax.export.signature import Signature
 from graftax.export.spec import Spec
@@ -66,7 +66,7 @@ def compare(
         leaves = [registry.current().arrays.asarray(one) for one in inputs]
         try:
             out, new = function.flat(values, leaves)
-        except run.ArtefactError as error:  # of what was assumed of sizes, and does not hold for these
+        except ArtefactError as error:  # of what was assumed of sizes, and does not hold for these
             if "refin" not in str(error):
                 raise
             raise _not_for_all(name, sizes, error) from error

@@ -18,6 +18,6 @@ def loader_source() -> bytes:
         >>> b"graftax.export.manifest" in loader_source()
         False
     """
-    first, second = (Path(one.__file__).read_text(encoding="utf-8") for one in (run, manifest))
+    first, second = (Path(str(one.__file__)).read_text(encoding="utf-8") for one in (run, manifest))
     before, _, after = _IMPORT.split(first)
     return "".join([before, _HEAD.sub("", second).strip(), "\n", after]).encode()

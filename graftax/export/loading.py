@@ -10,6 +10,7 @@ from typing import Literal
 from graftax.core.errors import ExportError
 from graftax.core.short_traceback import door
 from graftax.export import run
+from graftax.export.manifest import ArtefactError
 
 
 @door
@@ -53,5 +54,5 @@ def reading() -> Iterator[None]:
     """Raise what the loader raises as an error of this library."""
     try:
         yield
-    except run.ArtefactError as error:
+    except ArtefactError as error:
         raise ExportError(*error.args) from error

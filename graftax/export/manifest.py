@@ -56,7 +56,7 @@ def manifest_from(path: str, data: bytes) -> dict[str, Any]:
         ArtefactError: it is no JSON, another format, not what was written, or says what cannot be.
     """
     try:
-        manifest = json.loads(data)
+        manifest: dict[str, Any] = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise damaged(path, f"its manifest cannot be followed: it is no JSON, {error!r:.100}") from error
     if isinstance(manifest, dict) and manifest.get("format", FORMAT) != FORMAT:

@@ -249,7 +249,7 @@ def _agree(exported: Any, about: Mapping[str, Any], *lists: Sequence[Sequence[Ma
     scope = export.SymbolicScope(tuple(about["constraints"]))  # by which a size may be a number
 
     def shape_of(sizes: Sequence[Any]) -> tuple[Any, ...]:
-        return export.symbolic_shape(f"({', '.join(map(str, sizes))},)" if sizes else "", scope=scope)
+        return tuple(export.symbolic_shape(f"({', '.join(map(str, sizes))},)" if sizes else "", scope=scope))
 
     (taken, _), given = (
         jax.tree.unflatten(tree, avals)

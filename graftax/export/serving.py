@@ -19,7 +19,7 @@ from graftax.core.errors import ExportError, GraftaxError, StateError
 from graftax.export import run
 from graftax.export.batching import Batcher, power_of_two
 from graftax.export.loading import load, reading
-from graftax.export.manifest import size_of
+from graftax.export.manifest import ArtefactError, size_of
 from graftax.export.output import built
 from graftax.export.page import PAGE
 
@@ -139,7 +139,7 @@ class Handler(BaseHTTPRequestHandler):
                 self._answer(HTTPStatus.OK, file.getvalue(), _NPY)
             else:
                 self._answer(HTTPStatus.OK, _encoded(built(about["output"], [_plain(one) for one in results])), _JSON)
-        except (run.ArtefactError, GraftaxError, ValueError, TypeError) as error:
+        except (ArtefactError, GraftaxError, ValueError, TypeError) as error:
             busy = isinstance(error, StateError)
             self._refuse(HTTPStatus.SERVICE_UNAVAILABLE if busy else HTTPStatus.BAD_REQUEST, str(error))
         except TimeoutError as error:

@@ -75,7 +75,8 @@ def update(path: str | os.PathLike[str], checkpoint: str | os.PathLike[str]) -> 
                 "a checkpoint of the same roots; or graftax export save anew, where the program has changed",
             )
         new = {name: np.array(arrays[sources[name]]) for name in given}
-    onto_grid = {name: rounded(new[name], _kind(artefact, name)) for name in given if name in artefact.integers}
+    kinds = {name: kind for name in given if name in artefact.integers and (kind := _kind(artefact, name)) is not None}
+    onto_grid = {name: rounded(new[name], kind) for name, kind in kinds.items()}
     if lost := [name for name, (_, codes) in onto_grid.items() if codes is None]:
         raise MatchError(
             f"{', '.join(lost)} of the checkpoint",

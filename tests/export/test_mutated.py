@@ -16,7 +16,7 @@ import pytest
 import graftax as gx
 from graftax.core.errors import ExportError, GraftaxError
 from graftax.export import run as loader
-from graftax.export.manifest import digest_of
+from graftax.export.manifest import ArtefactError, digest_of
 from graftax.export.updating import update
 from tests.export.mutations import INPUTS, changed_bytes, mutated, saved, shown, warmed
 
@@ -49,7 +49,7 @@ class Attempt:
         """Do it; what is raised has to be an error of this library, in three beats."""
         try:
             return action()
-        except (GraftaxError, loader.ArtefactError) as error:
+        except (GraftaxError, ArtefactError) as error:
             told = error
         text = str(told)
         assert "\n  why: " in text, text
@@ -97,16 +97,17 @@ def whole(original: Path) -> Attempt:
 
 
 def forged(original: Path, seed: int, count: int, thorough: int) -> Counter[str]:
-    """Change manifests and their hashes; try everything with one of each ``thorough``; return what was refused."""
+    """Change manifests and their hashes; try everything with one in ``thorough``, or none; return what was refused."""
     manifest = json.loads((original / "manifest.json").read_text())
-    wanted, refused, dice = whole(original).results, Counter[str](), random.Random(seed)
+    wanted = whole(original).results if thorough else {}
+    refused, dice = Counter[str](), random.Random(seed)
     for number in range(count):
         one = mutated(manifest, dice)
         one["sha256"] = digest_of(one)
         attempt = Attempt(copied(original, original.parent / "copy"))
         (attempt.folder / "manifest.json").write_text(json.dumps(one))
         try:
-            attempt.shows_and_loads() if number % thorough else attempt.everything()
+            attempt.everything() if thorough and number % thorough == 0 else attempt.shows_and_loads()
         except BaseException as error:
             raise AssertionError(f"seed {seed}, change {number}") from error
         others = [key for key, results in attempt.results.items() if results != wanted.get(key)]
@@ -119,7 +120,7 @@ def forged(original: Path, seed: int, count: int, thorough: int) -> Counter[str]
 def test_a_manifest_that_was_damaged_is_refused(original: Path) -> None:
     manifest = json.loads((original / "manifest.json").read_text())
     folder, dice = copied(original, original.parent / "damaged"), random.Random(0)
-    for number in range(100):
+    for number in range(60):
         one = mutated(manifest, dice)
         (folder / "manifest.json").write_text(json.dumps(one))
         if one != manifest and "sha256" in one:
@@ -129,7 +130,7 @@ def test_a_manifest_that_was_damaged_is_refused(original: Path) -> None:
 
 
 def test_a_manifest_that_was_forged_is_refused_or_works(original: Path) -> None:
-    assert forged(original, 0, 60, 30)["load"] > 20
+    assert forged(original, 0, 40, 0)["load"] > 15
 
 
 @pytest.mark.slow
