@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Literal
 
 from graftax.core.errors import ExportError
 from graftax.core.short_traceback import door
 from graftax.export import run
+from graftax.export.manifest import ArtefactError
 
 
 @door
@@ -44,7 +46,14 @@ def load(
         >>> artefact.predict(np.array([1.0, 2.0], "float32")).tolist()
         [2.0, 4.0]
     """
-    try:
+    with reading():
         return run.load(path, only, cache, integers)
-    except run.ArtefactError as error:
+
+
+@contextmanager
+def reading() -> Iterator[None]:
+    """Raise what the loader raises as an error of this library."""
+    try:
+        yield
+    except ArtefactError as error:
         raise ExportError(*error.args) from error

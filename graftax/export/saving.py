@@ -19,6 +19,8 @@ from graftax.core.short_traceback import door
 from graftax.export import run
 from graftax.export.comparison import Trial, compare, computes_rows
 from graftax.export.first_call import signature_of
+from graftax.export.loader_source import loader_source
+from graftax.export.manifest import FORMAT, digest_of
 from graftax.export.naming import DEFAULT, Names, checked_roots
 from graftax.export.output import form_of
 from graftax.export.report import Checked, ExportReport, SignatureReport
@@ -29,7 +31,6 @@ from graftax.export.writing import check_place, published, size_of_files
 from graftax.variables.graph.module import Module
 from graftax.variables.state.storage import Storage
 
-FORMAT = 1
 PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
 _RESERVED = ("values", "signatures", "manifest", "path", "save_values")
 _LARGE = 1_000_000
@@ -156,7 +157,7 @@ class _Artefact:
             program = self.programs[name] = exporting.export(one.program, one.leaves, len(one.results), *self.options)
             put(f"functions/{name}.jax", [program.program])
             put(f"functions/{name}.stablehlo", [program.portable])
-        put("run.py", [Path(run.__file__).read_bytes()])
+        put("run.py", [loader_source()])
         values = {name: arrays.to_numpy(storage.buffer) for name, storage in self.storages.items()}
         folded = {storage: node for one in self.traced.values() for storage, node in one.folded.items()}
         for name, storage in self.storages.items():
@@ -249,8 +250,9 @@ def write_examples(folder: str, manifest: dict[str, Any], examples: Mapping[str,
     manifest["files"]["examples.safetensors"] = hashlib.sha256(data).hexdigest()
 
 
-def write_manifest(folder: str, manifest: Mapping[str, Any]) -> None:
-    """Write the manifest."""
+def write_manifest(folder: str, manifest: dict[str, Any]) -> None:
+    """Write the manifest, which holds its own hash."""
+    manifest["sha256"] = digest_of(manifest)
     Path(folder, "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
 
 

@@ -18,7 +18,8 @@ import numpy as np
 from graftax.core.errors import ExportError, GraftaxError, StateError
 from graftax.export import run
 from graftax.export.batching import Batcher, power_of_two
-from graftax.export.loading import load
+from graftax.export.loading import load, reading
+from graftax.export.manifest import ArtefactError, size_of
 from graftax.export.output import built
 from graftax.export.page import PAGE
 
@@ -77,9 +78,10 @@ class Server(ThreadingHTTPServer):
         tried = dict(next(iter(about.get("checked", {}).get("sizes", [])), {}))
         for rows in sorted({power_of_two(rows) for rows in sizes}) if batcher.joins and tried else ():
             values = {**tried, about["inputs"][0]["shape"][0]: rows}
-            shapes = [[run.size_of(size, values) for size in one["shape"]] for one in about["inputs"]]
+            shapes = [[size_of(size, values) for size in one["shape"]] for one in about["inputs"]]
             zeros = [np.zeros(shape, one["dtype"]) for shape, one in zip(shapes, about["inputs"], strict=True)]
-            batcher.function.flat(batcher._values, zeros)
+            with reading():
+                batcher.function.flat(batcher._values, zeros)
 
     def close(self) -> None:
         """Stop accepting requests, answer the running ones, and close the server."""
@@ -137,7 +139,7 @@ class Handler(BaseHTTPRequestHandler):
                 self._answer(HTTPStatus.OK, file.getvalue(), _NPY)
             else:
                 self._answer(HTTPStatus.OK, _encoded(built(about["output"], [_plain(one) for one in results])), _JSON)
-        except (run.ArtefactError, GraftaxError, ValueError, TypeError) as error:
+        except (ArtefactError, GraftaxError, ValueError, TypeError) as error:
             busy = isinstance(error, StateError)
             self._refuse(HTTPStatus.SERVICE_UNAVAILABLE if busy else HTTPStatus.BAD_REQUEST, str(error))
         except TimeoutError as error:

@@ -14,8 +14,8 @@ from graftax.core.errors import ArgumentError, ExportError, StateError
 from graftax.core.free_sizes import is_free
 from graftax.core.typedefs import unwrap
 from graftax.export.folding import Folding
+from graftax.export.manifest import size_of
 from graftax.export.output import Form, form_of, leaf_names
-from graftax.export.run import size_of
 from graftax.export.signature import Signature, function_of
 from graftax.layers.building import unbuilt_below
 from graftax.layers.layer import Layer

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from graftax.core.errors import ExportError
-from graftax.export.run import size_of
+from graftax.export.manifest import size_of
 from graftax.export.signature import Signature
 
 _MOST = 20_000

@@ -159,7 +159,7 @@ def test_what_cannot_be_has_its_exit_code(run: Run) -> None:
     Path("net/manifest.json").write_text("{}")
     code, _, err = run("show", "net")
     assert code == 3
-    assert "no signatures" in err
+    assert "its manifest cannot be followed: format is missing" in err
 
 
 def test_show_imports_no_array_library(run: Run) -> None:

@@ -11,7 +11,7 @@ from graftax import ops
 from graftax.core.errors import ExportError, ExportMismatch
 from graftax.export import Signature, Spec
 from graftax.export.comparison import difference
-from graftax.export.run import size_of
+from graftax.export.manifest import size_of
 from graftax.export.trial_inputs import made_up, trial_specs
 from graftax.export.trial_sizes import trial_sizes, trials_of_sizes
 from tests.export.artefacts import net, numbers

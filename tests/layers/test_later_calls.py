@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import graftax as gx
 from graftax import layers, ops
 from graftax.core.errors import ArgumentError, ArgumentTypeError, AssignmentError, ShapeError
 from graftax.layers.call_context import call_context
@@ -104,6 +105,13 @@ def test_a_weight_of_a_dtype_that_is_a_class():
 def test_the_training_flag_of_a_context():
     with pytest.raises(ArgumentError, match="training='no'"), call_context(training="no"):
         pass
+
+
+def test_a_training_flag_among_the_arguments_of_a_compiled_function():
+    layer = layers.Dropout(0.5)
+    with pytest.raises(ArgumentTypeError, match="came as an argument of a compiled function") as caught:
+        gx.jit(layer)(_ones(2, 3), training=True)
+    assert "gx.jit(lambda x: model(x, training=True))(x)" in str(caught.value)
 
 
 def test_set_weights_changes_all_or_none():
