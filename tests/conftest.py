@@ -276,6 +276,14 @@ def fresh_state() -> Iterator[None]:
         processes._signal = processes._Signal()
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """SIGINT raises KeyboardInterrupt, also where a shell started the tests as a background job, which ignores it."""
+    outside = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, outside)
+
+
 @pytest.fixture(scope="session")
 def keras(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
     """Keras on JAX, as an independent source of numbers."""
