@@ -69,6 +69,7 @@ def check_told(example, told, exported):
         assert "  why: " in text
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize(
     "example",
     [

@@ -126,6 +126,7 @@ class Alarm:
         return False
 
 
+@pytest.mark.broad
 def test_fn23_ctrl_c_at_any_time(monkeypatch):
     # One that comes while Python collects garbage or frees something goes to this hook, and is lost.
     monkeypatch.setattr(sys, "unraisablehook", lambda args: None)
