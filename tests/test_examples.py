@@ -60,6 +60,7 @@ def check_told(told, exported):
     assert f"{exported} models" in told.splitlines()[-1]
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize(
     "example",
     [

@@ -78,6 +78,7 @@ def resolved(root: str, rest: list[str]) -> object:
     return found
 
 
+@pytest.mark.broad
 def test_a5_every_dotted_name_in_a_message_is_there():
     assert len(texts()) > 3000
     missing, count = [], 0

@@ -49,6 +49,7 @@ def above() -> Iterator[tuple[str, str]]:
             yield name, path.read_text()
 
 
+@pytest.mark.broad
 def test_no_message_and_no_table_above_the_seam_names_a_backend() -> None:
     found = {name: named(source) for name, source in above()}
     assert {name: rows for name, rows in found.items() if rows} == {}

@@ -56,6 +56,7 @@ def trained(optimizer, net=None, steps=4, run=lambda f: f):
     return [v.numpy() for v in (*net.variables, *optimizer.variables)]
 
 
+@pytest.mark.in_turn(4)
 @every_row
 def test_compiled_as_eager(row):
     for a, b in zip(trained(row.make()), trained(row.make(), run=gx.jit), strict=True):
@@ -71,6 +72,7 @@ def test_numpy_as_jax(row):
         np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-6)
 
 
+@pytest.mark.in_turn(3, 1)
 @every_row
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_16_bit_weights_follow_those_of_32_bits(row, dtype):
@@ -127,6 +129,7 @@ def test_elementwise_as_promised(row):
         np.testing.assert_array_equal(np.asarray(whole), np.asarray(flat(results[i] for results in alone)))
 
 
+@pytest.mark.in_turn(3, 2)
 @every_row
 @pytest.mark.parametrize("run", [lambda f: f, gx.jit], ids=["eager", "jit"])
 def test_frozen_is_bit_equal(row, run):
@@ -138,6 +141,7 @@ def test_frozen_is_bit_equal(row, run):
     assert not [r for r in optimizer.slots() if r.variable is net.bias]
 
 
+@pytest.mark.in_turn(3)
 @every_row
 @pytest.mark.parametrize("run", [lambda f: f, gx.jit], ids=["eager", "jit"])
 def test_a_constraint_holds_or_is_refused(row, run):
@@ -177,6 +181,7 @@ def test_slots_come_back_by_name_and_variable(row):
         np.testing.assert_array_equal(found[path].numpy(), variable.numpy(), err_msg=path)
 
 
+@pytest.mark.in_turn(4)
 @every_row
 def test_copies_are_independent(row):
     net, optimizer = Net(), row.make()
@@ -199,6 +204,7 @@ def test_repr_is_a_call_that_makes_it_again(row):
         np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.in_turn(5)
 @every_row
 def test_it_goes_down(row):
     net = Net()
@@ -215,6 +221,7 @@ def test_it_goes_down(row):
     assert step.trace_count == 1
 
 
+@pytest.mark.in_turn(4, 2)
 @every_row
 def test_a_new_rate_needs_no_new_trace(row):
     net, optimizer = Net(), row.make()

@@ -138,6 +138,7 @@ def shown(request, tmp_path_factory):
     return bool(full), {"fit": of_ours, "fit of jax": of_jax}
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("name", ["fit", "fit of jax"])
 def test_a6_the_fit_case_is_short_and_the_switch_shows_all(shown, name):
     full, texts = shown
@@ -248,6 +249,7 @@ def test_a6_in_threads_and_where_a_function_catches():
     assert Careful()(X).shape == (8, 2)
 
 
+@pytest.mark.broad
 def test_a6_the_debugger_stops_at_the_line_of_the_user(tmp_path):
     text = run(tmp_path, PROGRAMS["fit"], "-m", "pdb", "-c", "continue")
     assert "wrong_shape" in text

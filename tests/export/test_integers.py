@@ -45,6 +45,7 @@ def net(creator: Any = None, width: int = 63) -> gx.Sequential:
     return model
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=() if name == "rounded by channel" else pytest.mark.slow) for name in FORMS]
 )

@@ -147,6 +147,7 @@ def test_expressions_are_folded_and_live_where_they_must_be() -> None:
         np.testing.assert_allclose(results(traced, x)[0], model(x), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.broad
 def test_an_expression_whose_parts_a_gradient_or_the_function_moves_stays_live() -> None:
     layer = layers.Dense(2)
     layer(np.ones((1, 3), "float32"))

@@ -23,6 +23,7 @@ KINDS = {
 }
 
 
+@pytest.mark.in_turn(5)
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_formulas(kind, causal):
@@ -42,6 +43,7 @@ def test_the_formulas(kind, causal):
         np.testing.assert_array_equal(context.mask_of(layer(hidden, mask=[ASKED, SEEN])), ASKED)
 
 
+@pytest.mark.broad
 def test_dropout_of_weights_is_in_training_only():
     layer = layers.Attention(dropout=0.5, seed=0)
     np.testing.assert_array_equal(layer([Q, K]), layers.Attention()([Q, K]))

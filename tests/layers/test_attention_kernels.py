@@ -20,6 +20,7 @@ OPTIONS = {
 }
 
 
+@pytest.mark.in_turn(5)
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS.keys())
 def test_xla_gives_what_the_formula_gives(options):
     found = ops.dot_product_attention(Q, K, V, implementation="xla", **options)

@@ -36,6 +36,7 @@ def by_hand(layer, x, mask=None):
     return np.stack(outs, 1), h, c
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("mask", [None, SHOWN], ids=["all", "some"])
 @pytest.mark.parametrize("options", [{"padding": "same", "strides": 2}, {"padding": "valid"}], ids=str)
 def test_the_numbers_are_those_of_the_equations(options, mask):
@@ -46,6 +47,7 @@ def test_the_numbers_are_those_of_the_equations(options, mask):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.broad
 def test_states_and_directions():
     layer = layers.ConvLSTM2D(3, 3, padding="same", return_state=True)
     _, *state = layer(X[:, :2])

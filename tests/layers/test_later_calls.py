@@ -146,6 +146,7 @@ def test_a_mask_of_sequences_and_one_of_steps():
         assert mask.tolist() == [[False, False], [True, True]]
 
 
+@pytest.mark.broad
 def test_a_mask_of_an_input_that_is_broadcast():
     steps = np.array([True, False])  # of an array without a batch
     assert _mask_after(layers.Add(), [_ones(2, 2, 3), _ones(2, 3)], [None, steps]).tolist() == [[True, False]] * 2

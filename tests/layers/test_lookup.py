@@ -46,6 +46,7 @@ def test_places_of_what_is_masked_and_unknown(oov, mask):
             layer([100])
 
 
+@pytest.mark.broad
 def test_vectors_in_place_of_places():
     words = [["a", "b", "a"], ["z", "b", "c"]]
     vocabulary = ["a", "b", "c"]
@@ -113,6 +114,7 @@ def test_vocabularies_are_in_checkpoints_and_copies(tmp_path):
     assert others.bin_boundaries == bins.bin_boundaries
 
 
+@pytest.mark.broad
 def test_numbers_in_bins():
     layer = layers.Discretization([0.0, 1.5, 4.0])
     x = np.float32([[-1, 0, 1.4], [1.5, 4, 9]])

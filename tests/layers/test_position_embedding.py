@@ -15,6 +15,7 @@ def test_learned_positions_are_rows_of_the_table():
     np.testing.assert_array_equal(step(X, 3)[0], layer.position_embeddings.numpy()[3:8])
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("start", [0, 300])
 def test_sines_and_cosines(start):
     t, i = np.arange(start, start + 5)[:, None], np.arange(6)

@@ -90,6 +90,7 @@ def test_one_global_norm_one_accumulation_one_average_for_all():
             np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-6)
 
 
+@pytest.mark.broad
 def test_lazy_rows_for_the_table_alone():
     net = Net()
     optimizer = Muon(0.1, rules=[("table", {"optimizer": Adam(0.5, lazy=True)})])
@@ -111,6 +112,7 @@ def test_copies_pickles_and_checkpoints_have_all_of_them(tmp_path):
             np.testing.assert_array_equal(a.numpy(), b.numpy())
 
 
+@pytest.mark.broad
 def test_fit_with_several():
     model = gx.Sequential([gx.layers.Dense(3), gx.layers.Dense(1)])
     x = np.random.default_rng(0).normal(size=(8, 2)).astype("float32")

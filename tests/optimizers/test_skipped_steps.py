@@ -44,6 +44,7 @@ CASES = [
 ]
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize(("wrapped", "how"), CASES)
 def test_statistics_that_became_nan_are_put_back(wrapped: str, how: str) -> None:
     def optimizer() -> Any:
@@ -56,6 +57,7 @@ def test_statistics_that_became_nan_are_put_back(wrapped: str, how: str) -> None
         np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-5)
 
 
+@pytest.mark.broad
 def test_without_a_loss_scale_they_show_what_happened() -> None:
     found = trained(gx.optimizers.SGD(0.1), [OVERFLOWS], "compiled")
     assert np.isnan(statistics(found)).any()

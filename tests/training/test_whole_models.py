@@ -90,6 +90,7 @@ def _flat(value):
     return [one for part in value for one in _flat(part)] if isinstance(value, list) else [np.asarray(value)]
 
 
+@pytest.mark.in_turn(5)
 @pytest.mark.parametrize("name", MODELS)
 def test_a_model_comes_back_and_computes_the_same(name, tmp_path):
     make, x, custom = MODELS[name]
@@ -123,6 +124,7 @@ def test_training_goes_on_to_the_same_bits(tmp_path):
         np.testing.assert_array_equal(one.numpy(), other.numpy())
 
 
+@pytest.mark.broad
 def test_grafts_by_whichever_way_they_came(tmp_path):
     model = graph()
     gx.graft(model, gx.reparam.LoRA(rank=1), where="**/h/kernel")
@@ -149,6 +151,7 @@ def test_what_is_frozen_and_what_was_changed_later(tmp_path):
     assert again.layers[1].rate == 0.25
 
 
+@pytest.mark.in_turn(2, 1)
 @pytest.mark.parametrize("how", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
 def test_a_copy_is_saved_as_well(how, tmp_path):
     model = how(graph())
@@ -294,6 +297,7 @@ def test_a_checkpoint_of_values_is_no_whole_model(tmp_path):
         gx.load_model(tmp_path / "w")
 
 
+@pytest.mark.broad
 def test_weights_alone(tmp_path):
     model, other = graph(), graph()
     model.compile("adam", "mse")

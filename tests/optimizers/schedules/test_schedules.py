@@ -104,6 +104,7 @@ def test_the_numpy_backend_agrees_and_the_rate_is_a_float32_scalar(name):
         np.testing.assert_allclose(schedule(step), rate, rtol=2e-6, atol=1e-7)
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("name", NUMBERS)
 def test_compiled_as_eager_in_one_trace(name):
     schedule, _ = NUMBERS[name]

@@ -33,6 +33,7 @@ def test_every_sequence_comes_once_padded_in_one_of_a_few_shapes():
     assert len({x.shape for x, _ in got}) <= 4
 
 
+@pytest.mark.broad
 def test_nothing_is_traced_anew_for_a_length(caplog):
     rows = ragged()
     model = gx.Sequential([layers.Embedding(9, 2, mask_zero=True), layers.GlobalAveragePooling1D(), layers.Dense(1)])
@@ -59,6 +60,7 @@ def test_targets_of_each_position_are_averaged_over_what_is_real():
     assert line().evaluate([batch], verbose=0)["loss"] == pytest.approx((2 * 1 + 4 * 4) / 6)
 
 
+@pytest.mark.broad
 def test_weights_of_what_is_shown_are_one_beside_a_mask_and_without():
     tokens = [[1, 2], [3, 4, 5, 6], [7, 8, 9]]
     targets = [np.full((len(row), 1), 2.0, "float32") for row in tokens]
@@ -114,6 +116,7 @@ def test_buckets_refuse():
 # --- reading ahead ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.broad
 def test_prefetched_batches_are_the_same():
     batches = [(X[:3], Y[:3]), (X[3:], Y[3:])]
     ahead = gx.data.prefetch(batches)

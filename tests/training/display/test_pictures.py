@@ -13,6 +13,7 @@ from graftax.core.errors import ArgumentError, ArgumentTypeError, StateError
 from tests.training.lines import X, Y, line
 
 
+@pytest.mark.broad
 def test_curves_of_training_and_validation_share_axes(tmp_path):
     pytest.importorskip("matplotlib")
     history = line(0.1, metrics=["mae"]).fit(X, Y, epochs=3, validation_data=(X, Y), verbose=0)

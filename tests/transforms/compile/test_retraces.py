@@ -94,6 +94,7 @@ def test_the_content_of_containers(change, expected):
     assert f.trace_count == 2
 
 
+@pytest.mark.broad
 def test_an_element_replaced_by_one_with_the_same_address():
     net = Net()
     f = jit(lambda: net())
