@@ -51,7 +51,7 @@ class AdaptivePooling(Layer):
                 )
         return narrow(self.pooled(x) if mask is None else self.pooled_where(x, over_space(mask, x)), x)
 
-    def compute_mask(self, inputs: Array, mask: Any) -> Array | None:
+    def compute_mask(self, inputs: Array, mask: Array | None) -> Array | None:
         """Return True for the windows in which something is seen."""
         return None if mask is None else of_output(self.shares(over_space(mask, inputs)) > 0, mask)
 

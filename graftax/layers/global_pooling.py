@@ -42,7 +42,7 @@ class GlobalPooling(Layer):
         """
         raise undefined(self, "pooled(x, seen)")
 
-    def compute_mask(self, inputs: Array, mask: Any) -> Array | None:
+    def compute_mask(self, inputs: Array, mask: Array | None) -> Array | None:
         """Return that of whole rows; None for any other, which is used up here."""
         return as_bool(mask) if mask is not None and mask.ndim == 1 else None
 

@@ -66,7 +66,7 @@ class Pooling(Layer):
         """Return True for the windows in which something is seen."""
         return self.largest(ops.cast(seen, "float32")) > 0
 
-    def compute_mask(self, inputs: Array, mask: Any) -> Array | None:
+    def compute_mask(self, inputs: Array, mask: Array | None) -> Array | None:
         """Return True for the windows in which something is seen."""
         return None if mask is None else of_output(self.left(over_space(mask, inputs)), mask)
 

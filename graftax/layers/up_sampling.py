@@ -32,7 +32,7 @@ class UpSampling(Layer):
         single_shape(array_shape(x), self.space + 2, self.space + 2)
         return repeated(x, self.size)
 
-    def compute_mask(self, inputs: Array, mask: Any) -> Array | None:
+    def compute_mask(self, inputs: Array, mask: Array | None) -> Array | None:
         """Return that of the input, repeated as its values are."""
         return None if mask is None else of_output(repeated(over_space(mask, inputs), self.size), mask)
 

@@ -29,7 +29,7 @@ class ZeroPadding(Layer):
         single_shape(array_shape(x), self.space + 2, self.space + 2)
         return ops.pad(x, ((0, 0), *self.padding, (0, 0)))
 
-    def compute_mask(self, inputs: Array, mask: Any) -> Array | None:
+    def compute_mask(self, inputs: Array, mask: Array | None) -> Array | None:
         """Return that of the input, False where zeros are added."""
         if mask is None:
             return None
@@ -58,7 +58,7 @@ class Cropping(Layer):
         kept = (slice(low, n - high) for n, (low, high) in zip(sizes, self.cropping, strict=True))
         return x[(slice(None), *kept)]
 
-    def compute_mask(self, inputs: Array, mask: Any) -> Array | None:
+    def compute_mask(self, inputs: Array, mask: Array | None) -> Array | None:
         """Return what is left of that of the input."""
         return None if mask is None else of_output(self.call(over_space(mask, inputs)), mask)
 

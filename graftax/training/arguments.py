@@ -45,7 +45,7 @@ def _unknown(
     return ArgumentTypeError(f"{method} got {name}={value!r:.40}", f"it takes {', '.join(known)}", meant)
 
 
-def counted(name: str, value: Any, least: int = 1) -> int:
+def counted(name: str, value: object, least: int = 1) -> int:
     """Return the value if it is an integer of at least ``least``.
 
     Raises:
