@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from graftax import ops
 from graftax.core.typedefs import Array, Shape

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 from graftax.core import user_line
 from graftax.core.errors import ArgumentError, ArgumentTypeError
