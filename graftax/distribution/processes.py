@@ -14,6 +14,7 @@ from graftax.backend.rendezvous import Rendezvous, several
 from graftax.core.errors import ArgumentError, ArgumentTypeError, StateError
 from graftax.core.hyperparameters import is_number, whole
 from graftax.core.short_traceback import door
+from graftax.distribution.launched import warn_of_copies
 from graftax.variables import keys, streams
 
 
@@ -31,8 +32,9 @@ def initialize(
     """Join the other processes that were started for this program; alone, do nothing.
 
     Call it first: before any array, Variable or model. Under Slurm (``srun``), Open MPI (``mpirun``), Kubernetes jobs,
-    torchrun and on Cloud TPUs nothing has to be told. All processes get the global seed of process 0, so that they
-    draw the same weights.
+    torchrun and on Cloud TPUs nothing has to be told: the environment says it, where need be in the variables of
+    torchrun, ``MASTER_ADDR``, ``MASTER_PORT``, ``RANK`` and ``WORLD_SIZE``. All processes get the global seed of
+    process 0, so that they draw the same weights. Without it, each of several runs the whole program by itself.
 
     Args:
         coordinator: Where process 0 listens for the others, ``"host:port"``. Defaults to what the environment says.
@@ -45,8 +47,8 @@ def initialize(
         seed: The global seed. Defaults to that of process 0.
 
     Raises:
-        ProcessError: the others cannot be reached; devices are in use already; it was called before; or two processes
-            were given different seeds.
+        ProcessError: the others cannot be reached; a launcher has started several, and nothing says where process 0
+            is; devices are in use already; it was called before; or two processes were given different seeds.
         BackendCapabilityError: the backend runs in one process only.
         ArgumentError: a number is out of range, or only a part of the first three is given.
 
@@ -140,7 +142,9 @@ def barrier(name: str, timeout: float | None = None) -> None:
         )
     seconds = None if timeout is None else _seconds("timeout", timeout)
     found = several()
-    if found is not None:
+    if found is None:
+        warn_of_copies()
+    else:
         Rendezvous(found, f"barrier {name}", seconds).meet()
 
 

@@ -31,8 +31,8 @@ class ModelCheckpoint(Callback):
         goal: ``"min"``, ``"max"``, or ``"auto"`` to tell by the name. Defaults to ``"auto"``.
         keep: How many of the newest stay. Defaults to None, for all.
         keep_best: How many of the best stay besides. Defaults to None.
-        on_preemption: Whether to save and end training when the system asks the program to end (SIGTERM). Defaults to
-            False.
+        on_preemption: Whether to save and end training when the system asks the program to end (SIGTERM); then
+            ``preempted`` is True. Defaults to False.
         in_background: Whether to write beside training. Defaults to False.
         mode: What other callbacks call ``goal``; one of the two. Defaults to None.
 
@@ -100,6 +100,8 @@ class ModelCheckpoint(Callback):
         self.on_preemption, self.in_background = on_preemption, in_background
         self.manager: CheckpointManager | None = None
         self._preemption: Preemption | None = None
+        self.preempted = False
+        """Whether the last training ended because the system asked for it, with work left to do."""
         self._entered = ExitStack()
         self._saved = -1
 
@@ -123,13 +125,14 @@ class ModelCheckpoint(Callback):
                 f'fit(..., resume="{self.manager.directory}") to go on with it, or another directory',
             )
         self._saved = -1 if latest is None else latest.step
+        self.preempted = False
         if self.on_preemption:
             self._preemption = self._entered.enter_context(self.manager.on_preemption())
 
     def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
         """End training if the system asks for it."""
         if self._preemption is not None and self._preemption.comes_at(self.params["step"]):
-            self.model.stop_training = True
+            self.model.stop_training = self.preempted = True
 
     def on_train_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
         """Save what the step before left, if it is due; not sooner: the end of an epoch is saved with its logs."""
