@@ -36,7 +36,7 @@ class Started(NamedTuple):
 
     launcher: str
     number: int
-    count: int | None
+    processes: int | None
     """How many there are, where that is known."""
     evidence: str
     """What says so, such as ``"WORLD_SIZE=4"``."""

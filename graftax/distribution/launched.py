@@ -15,12 +15,12 @@ def warn_of_copies() -> None:
     if several() is not None or not backend.has("processes"):
         return
     found = backend.processes.started()
-    if found is None or found.count is None or found.evidence in _told:
+    if found is None or found.processes is None or found.evidence in _told:
         return
     _told.add(found.evidence)
     user_line.warn(
-        f"this is process {found.number} of {found.count}, started by {found.launcher} ({found.evidence}), and it has "
-        "not joined the others: it runs the whole program by itself, on devices of its own. To train together: "
+        f"this is process {found.number} of {found.processes}, started by {found.launcher} ({found.evidence}), and it "
+        "has not joined the others: it runs the whole program by itself, on devices of its own. To train together: "
         "graftax.distribution.initialize() before any array. Where each is to run by itself: "
         "graftax.distribution.mesh(devices=jax.local_devices())"
     )

@@ -29,8 +29,7 @@ def started(environment: Mapping[str, str] = os.environ) -> Started | None:
                 )
             return None
     if environment.get(_OF_A_JOB, "").isdecimal():
-        number = int(environment[_OF_A_JOB])
-        return Started(KUBERNETES, number, None, f"{_OF_A_JOB}={number}")
+        return Started(KUBERNETES, int(environment[_OF_A_JOB]), None, f"{_OF_A_JOB}={environment[_OF_A_JOB]}")
     return None
 
 
@@ -48,13 +47,13 @@ def told(how: Joining, environment: Mapping[str, str] = os.environ) -> Joining:
 def pieced(how: Joining, environment: Mapping[str, str] = os.environ) -> Joining:
     """Return it with where process 0 is from two of torchrun's variables, and the rest from who started this one."""
     found = started(environment)
-    if found is None or found.count is None or not all(name in environment for name in _TORCHRUN[:2]):
+    if found is None or found.processes is None or not all(name in environment for name in _TORCHRUN[:2]):
         return how
     place = _beside(environment["MASTER_ADDR"], environment["MASTER_PORT"])
     devices = how.local_devices
     if devices is None and environment.get("OMPI_COMM_WORLD_LOCAL_SIZE", "1") != "1":
         devices = (int(environment["OMPI_COMM_WORLD_LOCAL_RANK"]),)
-    return how._replace(coordinator=place, processes=found.count, number=found.number, local_devices=devices)
+    return how._replace(coordinator=place, processes=found.processes, number=found.number, local_devices=devices)
 
 
 def is_of_no_job(environment: Mapping[str, str] = os.environ) -> bool:

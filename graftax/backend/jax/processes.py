@@ -185,7 +185,7 @@ def _require_alone() -> None:
     found = launchers.started()
     if found is None:
         return
-    count = "so many" if found.count is None else str(found.count)
+    count = "so many" if found.processes is None else str(found.processes)
     raise ProcessError(
         f"initialize() in process {found.number} of {count}, started by {found.launcher} ({found.evidence})",
         "nothing says where process 0 is, and each would run by itself",
