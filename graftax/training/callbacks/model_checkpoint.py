@@ -31,8 +31,8 @@ class ModelCheckpoint(Callback):
         goal: ``"min"``, ``"max"``, or ``"auto"`` to infer it from the name. Defaults to ``"auto"``.
         keep: How many of the newest checkpoints to keep. Defaults to None: all.
         keep_best: How many of the best checkpoints to keep in addition. Defaults to None.
-        on_preemption: Whether to save and end training when the system asks the program to end (SIGTERM). Defaults to
-            False.
+        on_preemption: Whether to save and end training when the system asks the program to end (SIGTERM); then
+            ``preempted`` is True. Defaults to False.
         in_background: Whether to write in a background thread. Defaults to False.
         mode: Another name for ``goal``, as in other callbacks; give only one of the two. Defaults to None.
 
@@ -107,6 +107,8 @@ class ModelCheckpoint(Callback):
         self.on_preemption, self.in_background = on_preemption, in_background
         self.manager: CheckpointManager | None = None
         self._preemption: Preemption | None = None
+        self.preempted = False
+        """Whether the last training ended because the system asked for it, with work left to do."""
         self._entered = ExitStack()
         self._saved = -1
 
@@ -130,13 +132,14 @@ class ModelCheckpoint(Callback):
                 f'fit(..., resume="{self.manager.directory}") to go on with it, or another directory',
             )
         self._saved = -1 if latest is None else latest.step
+        self.preempted = False
         if self.on_preemption:
             self._preemption = self._entered.enter_context(self.manager.on_preemption())
 
     def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
         """End training if a signal asks for it."""
         if self._preemption is not None and self._preemption.comes_at(self.params["step"]):
-            self.model.stop_training = True
+            self.model.stop_training = self.preempted = True
 
     def on_train_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
         """Save the state after the previous step, if due; the last one of an epoch is saved with its logs."""
