@@ -5,20 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from graftax import ops
 from graftax.backend import registry
 from graftax.backend.traced_checks import PLAIN, RANGES, RESULTS
 from graftax.core.errors import ArgumentTypeError
 from graftax.core.wrapping import carry_names
 from graftax.layers import added_losses
+from graftax.layers.undoing import undone_if_raised
 from graftax.training.heard_limits import ListenedStep, limits_of
 from graftax.training.parts import parts_of
 from graftax.transforms.compile.jit import CompiledFunction
 from graftax.transforms.compile.run_eagerly import run_eagerly
+from graftax.transforms.flow.scan import scan
 from graftax.variables.graph.module import Module
+
+TEST_STEPS = "_gx_test_steps"
+"""The name of the step that evaluates several batches."""
 
 
 class CompiledSteps(dict[str, Callable[..., Any]]):
     """The compiled steps of a model, by name; a copy of the model compiles its own."""
+
+    tested = 0
+    """Batches that were evaluated one by one so far."""
+    at_once: int | None = None
+    """How many are evaluated in one run from now on, where nobody has said; None until that is known."""
 
     def __reduce__(self) -> tuple[type[CompiledSteps], tuple[()]]:
         return CompiledSteps, ()
@@ -44,7 +55,7 @@ def compiled(model: object, step: str, known: CompiledSteps, check_nans: bool, e
         function = getattr(model, step)
         if shows_numbers:
             function = begun_anew(model, function, step)
-        plain = RANGES if step in ("test_step", "predict_step") else PLAIN
+        plain = RANGES if step in ("test_step", TEST_STEPS, "predict_step") else PLAIN
         known[name] = CompiledFunction(function, allow_callback=waits, looks=RESULTS if check_nans else plain)
     return eagerly(known[name]) if eager or not registry.current().has("compiling") else known[name]
 
@@ -73,6 +84,21 @@ def begun_anew(model: Any, function: Callable[..., Any], step: str) -> Callable[
 
     carry_names(run, function)
     return ListenedStep(limits_of(model), run)
+
+
+def in_one_run(model: Any, name: str, batches: Any) -> dict[str, Any]:
+    """Run a step of a model, by name, for each row of arrays that hold several batches; return the last numbers."""
+    step = begun_anew(model, getattr(model, name), name)
+    names: list[str] = []
+
+    def turn(carry: Any, batch: Any) -> tuple[Any, dict[str, Any]]:
+        logs = step(batch)
+        names[:] = logs  # in the order in which they are shown; the loop has its own
+        return carry, logs
+
+    with undone_if_raised(model):
+        logs = scan(turn, ops.zeros(()), batches)[1]
+    return {one: logs[one][-1] for one in names}
 
 
 def _checked(function: Callable[..., Any], step: str) -> Callable[..., Any]:

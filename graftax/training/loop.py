@@ -21,7 +21,8 @@ from graftax.training.callbacks.learning_rate import rate_of, steps_taken
 from graftax.training.callbacks.model_checkpoint import ModelCheckpoint
 from graftax.training.callbacks.progress import Progress
 from graftax.training.carried_states import refuse_shuffled, states_kept
-from graftax.training.executions import loss_first
+from graftax.training.evaluated_together import evaluated_together
+from graftax.training.executions import TEST_STEPS
 from graftax.training.first_step import FirstStep
 from graftax.training.groups import Group, groups_of
 from graftax.training.objectives import required_objectives
@@ -183,7 +184,7 @@ def _train_epoch(
 ) -> Mapping[str, Any]:
     step = model._gx_compiled_step("train_step", check_nans=check_nans)
     objectives = required_objectives(model)
-    ready = FirstStep(model, objectives, builds=model._gx_has_own_train_step)
+    ready = FirstStep(model, objectives, builds=model._gx_has_own("train_step"))
     spread = Spread(model, run.source, trains=True)
     logs: Mapping[str, Any] = objectives.results() if run.index else {}
     size = 1 if check_nans else model.steps_per_execution
@@ -217,19 +218,19 @@ def _train_epoch(
 
 
 def _one(step: Step, ready: FirstStep, spread: Spread, batch: Batch) -> Mapping[str, Any]:
-    """Train on a batch."""
+    """Take one step."""
     given = spread(plain(batch))
     ready.before(step, given, [host_of(batch)])
     return step(given)  # type: ignore[no-any-return]
 
 
 def _several(step: Step, steps: Step, ready: FirstStep, spread: Spread, group: Group) -> Mapping[str, Any]:
-    """Train on batches that are alike: in one run, or one by one where a step changes what the next one is."""
+    """Take steps on batches that are alike: in one run, or one by one where a step changes what the next one is."""
     if len(group) > 1:
         given = spread(group.stacked(), steps=True)
         try:
             ready.before(steps, given, group)
-            return loss_first(steps(given), "train_step")
+            return steps(given)  # type: ignore[no-any-return]
         except ChangingBodyError:
             pass
     logs: Mapping[str, Any] = {}
@@ -272,19 +273,26 @@ def _test(model: Trained, source: Source, hooks: CallbackList) -> dict[str, floa
     ready, spread = FirstStep(model, objectives, builds=False), Spread(model, source)
     logs: Mapping[str, Any] | None = None
     begins, ends = hooks.runs("on_test_batch_begin"), hooks.runs("on_test_batch_end")
-    i = -1
-    for i, batch in enumerate(source.epoch(0)):
+    size = evaluated_together(model, source, is_watched=bool(begins or ends))
+    take: Callable[[Any], Mapping[str, Any]] = (
+        partial(_one, step, ready, spread)
+        if size == 1
+        else partial(_several, step, model._gx_compiled_step(TEST_STEPS), ready, spread)
+    )
+    done = 0
+    for some in source.epoch(0) if size == 1 else groups_of(source, 0, 0, size):
         for begin in begins:
-            begin(i)
-        given = spread(plain(batch))
-        ready.before(step, given, [host_of(batch)])
-        logs = step(given)
+            begin(done)
+        logs = take(some)
         objectives.warn_of_scores()
+        done += 1 if size == 1 else len(some)
         for end in ends:
-            end(i, logs=logs)
+            end(done - 1, logs=logs)
     if logs is None:
         raise _no_batch(source, "there is nothing to evaluate")
-    _warn_if_short(i + 1, source)
+    _warn_if_short(done, source)
+    if model._gx_functions is not None and size == 1:
+        model._gx_functions.tested += done
     results = dict(Logs(logs))
     hooks.run("on_test_end", logs=results)
     return results

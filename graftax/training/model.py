@@ -13,7 +13,6 @@ from graftax.core.fallback import Fallback
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
 from graftax.layers.call_context import call_context
-from graftax.layers.undoing import undone_if_raised
 from graftax.metrics.metric import Metric
 from graftax.optimizers import registry as optimizers
 from graftax.optimizers.minimizer import Minimizer, returned
@@ -34,7 +33,6 @@ from graftax.training.output_masks import carried_masks
 from graftax.training.sources import choosing as data
 from graftax.training.sources.host_batches import host_batch
 from graftax.training.sources.named_columns import with_all_columns
-from graftax.transforms.flow.scan import scan
 from graftax.variables.graph.reserved import OF_MODELS, Words
 
 
@@ -105,8 +103,8 @@ class Model(Described):
             weighted_metrics: Likewise, with sample weights.
             loss_weights: A factor on the loss of each output.
             run_eagerly: Do not compile the steps, so that breakpoints and prints see real values.
-            steps_per_execution: Batches that `fit` trains on in one run of a compiled loop: quicker for small steps;
-                hooks see the last of each run. One by one where few are left, shapes change, or nans are looked for.
+            steps_per_execution: Batches that `fit` and `evaluate` take in one run of a compiled loop: quicker for small
+                steps; hooks see the last of each. One by one where few are left, shapes change, or nans are looked for.
 
         Raises:
             ArgumentError: a name that there is not, a number that cannot be, or weights of losses without a loss.
@@ -123,7 +121,7 @@ class Model(Described):
 
     @property
     def steps_per_execution(self) -> int:
-        """Return how many batches `fit` trains on in one run, as given to `compile`; 1 where it is not compiled."""
+        """Return how many batches one run takes, as given to `compile`; 1 where it is not compiled."""
         return 1 if self._gx_run_eagerly else self._gx_steps_per_execution
 
     @property
@@ -158,9 +156,8 @@ class Model(Described):
         for metric in all_metrics(self, self._gx_objectives, listed):
             metric.reset()
 
-    @property
-    def _gx_has_own_train_step(self) -> bool:
-        return type(self).train_step is not Model.train_step
+    def _gx_has_own(self, step: str) -> bool:
+        return getattr(type(self), step) is not getattr(Model, step)
 
     # --- the steps, to be overridden ---------------------------------------------------------------------------------
 
@@ -196,10 +193,7 @@ class Model(Described):
 
     def train_steps(self, batches: Batch) -> dict[str, Array]:
         """Run `train_step` for each row of arrays that hold several batches; return the last numbers."""
-        step = executions.begun_anew(self, self.train_step, "train_step")
-        with undone_if_raised(self):
-            logs = scan(lambda c, batch: (c, step(batch)), ops.zeros(()), batches)[1]
-        return {name: numbers[-1] for name, numbers in logs.items()}
+        return executions.in_one_run(self, "train_step", batches)
 
     def test_step(self, batch: Batch) -> dict[str, Array]:
         """Evaluate one batch: forward, loss, metrics; what it gives last is the result. Compiled by evaluate."""
@@ -209,6 +203,9 @@ class Model(Described):
             loss = self.compute_loss(x, y, y_pred, sample_weight)
             masks = context.mask_of(y_pred)
         return self._gx_measure(loss, y, y_pred, sample_weight, masks)
+
+    def _gx_test_steps(self, batches: Batch) -> dict[str, Array]:
+        return executions.in_one_run(self, "test_step", batches)
 
     def predict_step(self, x: Any) -> Any:
         """Compute the output for one batch. Compiled by predict."""
@@ -321,7 +318,8 @@ class Model(Described):
         by_class = None if class_weight is None else ClassWeights(class_weight)
         source = data.make_source(x, y, sample_weight, batch_size, shuffle, steps, by_class)
         against = data.validation_source(validation_data, validation_batch_size, batch_size, validation_steps)
-        (required_objectives if self._gx_has_own_train_step else required_optimizer)(self)  # raises, if at all, at once
+        required = required_objectives if self._gx_has_own("train_step") else required_optimizer
+        required(self)  # raises, if at all, at once
         arguments.refuse_two_starts(resume, initial_epoch)
         return loop.fit(self, source, against, numbers, verbose, listed(callbacks), is_due, check_nans, resume)
 

@@ -24,7 +24,7 @@ def on_batch(model: Trained, step: str, batch: Batch, starts_over: bool) -> dict
 
 def _on_batch(model: Trained, step: str, batch: Batch) -> dict[str, float]:
     run, objectives = model._gx_compiled_step(step), required_objectives(model)
-    own = step == "train_step" and model._gx_has_own_train_step
+    own = step == "train_step" and model._gx_has_own("train_step")
     ready = FirstStep(model, objectives, builds=own)  # which looks before the step, as it may be traced in it
     given = Spread(model)(batch)
     try:

@@ -63,7 +63,7 @@ def resumed(run: Run, where: object) -> bool:
 def _make_ready(run: Run, batch: Batch) -> None:
     model = run.model
     step = model._gx_compiled_step("train_step")
-    ready = FirstStep(model, required_objectives(model), builds=model._gx_has_own_train_step)
+    ready = FirstStep(model, required_objectives(model), builds=model._gx_has_own("train_step"))
     given = plain(batch)
     ready.before(step, given, [host_of(batch)])
     if model._gx_run_eagerly:

@@ -40,10 +40,9 @@ class Trained(Saved):
         """Start all metrics over."""
         raise undefined(self, "reset_metrics()")
 
-    @property
-    def _gx_has_own_train_step(self) -> bool:
-        """Tell whether the step of training is one of the user's."""
-        raise undefined(self, "_gx_has_own_train_step")
+    def _gx_has_own(self, step: str) -> bool:
+        """Tell whether a step, by name, is one of the user's."""
+        raise undefined(self, "_gx_has_own(step)")
 
     def _gx_beside(self) -> Mapping[str, Module]:
         """Return the optimizer: its slots are those of whatever it trains, so that it is saved as a root of its own."""

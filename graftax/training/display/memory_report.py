@@ -78,7 +78,7 @@ def memory_report(model: Trained, batch: object) -> MemoryReport:
             "what a step holds is known to the compiler",
             "model.compile(...) without run_eagerly, on a backend that compiles",
         )
-    ready = FirstStep(model, required_objectives(model), builds=model._gx_has_own_train_step)
+    ready = FirstStep(model, required_objectives(model), builds=model._gx_has_own("train_step"))
     ready.before(step, given, [given])
     memory = step.lower(given).memory
     summary = Summary(model)
