@@ -282,8 +282,9 @@ def _test(model: Trained, source: Source, hooks: CallbackList) -> dict[str, floa
         if size == 1
         else partial(_several, step, model._gx_compiled_step(TEST_STEPS), ready, spread)
     )
+    batches: Iterator[Any] = source.epoch(0) if size == 1 else groups_of(source, 0, 0, size)
     done = 0
-    for some in source.epoch(0) if size == 1 else groups_of(source, 0, 0, size):
+    for some in batches:
         for begin in begins:
             begin(done)
         logs = take(some)
