@@ -70,8 +70,27 @@ class CategoryEncoding(Layer):
         return encoded(indices, self.num_tokens, self.output_mode, self.compute_dtype, count_weights)
 
 
-def encoded(indices: Array, size: int, mode: str, dtype: str, weights: ArrayLike | None = None) -> Array:
-    """Return indices as vectors with a place for each of ``size``."""
+def encoded(
+    indices: Array, size: int, mode: str, dtype: str, weights: ArrayLike | None = None, drops: bool = False
+) -> Array:
+    """Return indices as vectors with a place for each of ``size``.
+
+    Args:
+        indices: The integers.
+        size: How many places there are.
+        mode: One of `MODES`.
+        dtype: That of the result.
+        weights: What each integer counts. Defaults to None, 1.
+        drops: Whether an integer below 0 counts nowhere; else it is refused. Defaults to False.
+    """
+    if drops:
+        seen = indices >= 0
+        indices = ops.where(seen, indices, 0)
+        if mode == "one_hot":
+            flat, kept = ((a[..., 0] if indices.ndim > 1 and indices.shape[-1] == 1 else a) for a in (indices, seen))
+            return ops.one_hot(flat, size, dtype=dtype) * ops.cast(kept, dtype)[..., None]
+        counts = encoded(indices, size, "count", "float32", ops.cast(seen, "float32"))
+        return ops.cast(counts > 0 if mode == "multi_hot" else counts, dtype)
     if mode == "one_hot":
         flat = indices[..., 0] if indices.ndim > 1 and indices.shape[-1] == 1 else indices
         return ops.one_hot(flat, size, dtype=dtype)

@@ -80,7 +80,7 @@ class Lookup(Layer):
             return found
         size = self.vocabulary_size()
         mode = "count" if self.output_mode == "tf_idf" else self.output_mode
-        return self.weighed(encoded(found, size, mode, self.compute_dtype))
+        return self.weighed(encoded(found, size, mode, self.compute_dtype, drops=self.mask_token is not None))
 
     def counted(self, counts: np.ndarray[Any, Any]) -> Array:
         """Return counts of the places in the form of ``output_mode``."""
@@ -262,8 +262,8 @@ class Lookup(Layer):
         if token in table:
             return table[token]
         masked = self.mask_token is not None and self.output_mode == "int"
-        if masked and token == self.mask_token:
-            return 0
+        if self.mask_token is not None and token == self.mask_token:
+            return 0 if masked else -1  # which counts nowhere
         if not self.num_oov_indices:
             raise ArgumentError(
                 f"the token {token!r:.60}", "it is not in the vocabulary, and num_oov_indices=0", "num_oov_indices=1"
