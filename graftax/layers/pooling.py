@@ -11,7 +11,7 @@ from graftax.core.typedefs import Array, Shape
 from graftax.layers.arguments import for_each_axis, narrow, single_shape, wide
 from graftax.layers.borders import Padding, Pairs, checked_mode, checked_padding, filled_borders
 from graftax.layers.layer import Layer
-from graftax.layers.masked_space import cleared, lowered, of_output, over_space
+from graftax.layers.masked_space import cleared, lowered, over_space
 from graftax.layers.masking import hide
 from graftax.layers.policy import DTypePolicy
 
@@ -68,7 +68,7 @@ class Pooling(Layer):
 
     def compute_mask(self, inputs: Array, mask: Array | None) -> Array | None:
         """Return True for the windows in which something is seen."""
-        return None if mask is None else of_output(self.left(over_space(mask, inputs)), mask)
+        return None if mask is None else self.left(over_space(mask, inputs))[..., 0]
 
 
 class MaxPooling(Pooling):

@@ -10,7 +10,7 @@ from graftax.core.errors import ShapeError
 from graftax.core.typedefs import Array, Shape
 from graftax.layers.arguments import array_shape, for_each_axis, narrow, one_of, positive, single_shape, wide
 from graftax.layers.layer import Layer
-from graftax.layers.masked_space import of_output, over_space
+from graftax.layers.masked_space import moved
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.resizing import INTERPOLATIONS, resized
 
@@ -34,7 +34,7 @@ class UpSampling(Layer):
 
     def compute_mask(self, inputs: Array, mask: Array | None) -> Array | None:
         """Return that of the input, repeated as its values are."""
-        return None if mask is None else of_output(repeated(over_space(mask, inputs), self.size), mask)
+        return moved(mask, inputs, self.call)
 
 
 def repeated(x: Array, factors: Shape) -> Array:

@@ -31,11 +31,6 @@ class CompiledSteps(dict[str, Callable[..., Any]]):
     at_once: int | None = None
     """How many are evaluated in one run from now on, where nobody has said; None until that is known."""
 
-    tested = 0
-    """Batches that were evaluated one by one so far."""
-    at_once: int | None = None
-    """How many are evaluated in one run from now on, where nobody has said; None until that is known."""
-
     def __reduce__(self) -> tuple[type[CompiledSteps], tuple[()]]:
         return CompiledSteps, ()
 
