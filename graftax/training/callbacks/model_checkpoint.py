@@ -10,8 +10,8 @@ from graftax.backend.rendezvous import several
 from graftax.checkpoint.manager import CheckpointManager
 from graftax.checkpoint.preemption import Preemption
 from graftax.core.errors import ArgumentError, CheckpointError, StateError
-from graftax.training.callbacks.callback import Callback, Logs
 from graftax.training.callbacks.monitor import Monitor
+from graftax.training.hooks.callback import Callback, Logs
 from graftax.training.resuming import managed
 
 
