@@ -61,7 +61,7 @@ class TimeDistributed(Layer):
     def call(self, x: Array) -> Any:
         batch, steps, *rest = single_shape(array_shape(x), least=2)
         rows = ops.reshape(x, (batch * steps, *rest))
-        mask = masks.mask_of(x)
+        mask: Any = masks.mask_of(x)
         within = mask is not None and mask.ndim > 2
         told = mask is not None and (within or _mixes_samples(self.layer))
         if told:
