@@ -105,7 +105,7 @@ def misfit(value: object, wanted: Any, where: str = "") -> str:
         parts = [(value.get(key, _MISSING), one, key) for key, one in known.items()]
     else:
         try:
-            fits = type(value) is wanted if isinstance(wanted, type) else bool(wanted(value))
+            fits = type(value) is wanted if isinstance(wanted, type) else callable(wanted) and bool(wanted(value))
         except _FAULTS:
             fits = False
         return "" if fits else f"{where or 'all'} is {'missing' if value is _MISSING else f'{value!r:.60}'}"
