@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from enum import Enum
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
@@ -33,6 +35,11 @@ class Describing:
         self.names: dict[str, Any] = {}
         """The classes and functions that were met, by name."""
 
+    @property
+    def objects(self) -> dict[int, object]:
+        """Return what was described, by its number."""
+        return {number: value for number, value in self._seen.values()}
+
     def value(self, value: object, where: str) -> Any:
         """Return the description of a value.
 
@@ -50,6 +57,8 @@ class Describing:
             return [word, [self.value(part, f"{where}[{i}]") for i, part in enumerate(value)]]
         if isinstance(value, Mapping):
             return ["dict", [[key, self.value(part, f"{where}[{key!r}]")] for key, part in value.items()]]
+        if isinstance(value, set | frozenset):
+            return [type(value).__name__, sorted((self.value(part, where) for part in value), key=repr)]
         if isinstance(value, slice):
             return ["slice", [self.value(part, where) for part in (value.start, value.stop, value.step)]]
         if isinstance(value, Result):
@@ -62,6 +71,11 @@ class Describing:
             return ["policy", value.name]
         if value is Ellipsis:
             return ["ellipsis"]
+        if isinstance(value, Enum):
+            return ["member", self._name(type(value), where), value.name]
+        if isinstance(value, partial):
+            parts = (value.func, value.args, value.keywords)
+            return ["partial", *(self.value(part, f"{where}.{value.func!r:.40}") for part in parts)]
         if isinstance(value, np.ndarray | np.generic) or (registry.current().arrays.is_array(value)):
             return self._array(value, where)
         if id(value) in self._seen:
