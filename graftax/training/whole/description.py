@@ -13,6 +13,7 @@ import numpy as np
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import VariableLike
+from graftax.layers.input_layer import InputLayer
 from graftax.layers.policy import DTypePolicy
 from graftax.ops.symbolic import Spec
 from graftax.training.graph import Operand, Result
@@ -38,7 +39,7 @@ class Describing:
     @property
     def objects(self) -> dict[int, object]:
         """Return what was described, by its number."""
-        return {number: value for number, value in self._seen.values()}
+        return dict(self._seen.values())
 
     def value(self, value: object, where: str) -> Any:
         """Return the description of a value.
@@ -110,6 +111,11 @@ class Describing:
             if not value._gx_made_with.known:
                 self._refuse(where, f"{value!r:.60}", "it is a copy, which lost what its constructor was given")
             args, kwargs = value._gx_made_with.args, value._gx_made_with.kwargs
+            if isinstance(value, InputLayer):  # whose dtype may have come from the policy of that time
+                args, kwargs = (
+                    (),
+                    {**self._by_attribute(value, where), "dtype": value.input_dtype, "name": value._gx_name},
+                )
         else:
             args, kwargs = (), self._by_attribute(value, where)
         parameters = [p.name for p in inspect.signature(type(value)).parameters.values()]

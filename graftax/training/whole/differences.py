@@ -23,7 +23,8 @@ from graftax.variables.graph.prints import is_plain
 from graftax.variables.trainability import Trainability
 from graftax.variables.variable import Variable
 
-_REMAT = "_gx_remat"
+_REMAT, _FROZEN = "_gx_remat", "_gx_frozen"
+_KEPT: dict[str, Any] = {_REMAT: None, _FROZEN: False}  # what graftax itself keeps on a Module, and what it is at first
 _OF_VARIABLES = ("regularizer", "constraint")
 _TRAINABILITY = "trainability"
 _ABSENT = object()
@@ -95,12 +96,13 @@ def _changed(node: Any, other: Any) -> Iterator[tuple[str, Any]]:
         return
     skip, before = ignored(type(node)), vars(other)
     for name, value in vars(node).items():
-        if name in skip or name == "built" or (name.startswith("_gx_") and name != _REMAT):
+        if name in skip or name == "built" or name.startswith("_gx_"):
             continue
         if not holds_node(value) and _differ(value, before.get(name, getattr(type(node), name, _ABSENT))):
             yield name, value
-    if _REMAT not in vars(node) and before.get(_REMAT) is not None:
-        yield _REMAT, None
+    for name, at_first in _KEPT.items():
+        if vars(node).get(name, at_first) != before.get(name, at_first):
+            yield name, vars(node).get(name, at_first)
 
 
 def _differ(value: Any, other: Any) -> bool:
@@ -159,8 +161,10 @@ def give_back(model: Any, said: list[list[Any]], making: Rebuilding) -> None:
         made = making.value(value)
         if name == _TRAINABILITY and isinstance(node, Variable):
             set_trainability(node, Trainability(*made))
-        elif name == _REMAT and made not in (None, *get_args(RematPolicy)):
-            raise CorruptCheckpoint(f"the remat policy {made!r:.60} of {path!r}", "there is none", "another file")
+        elif (name == _REMAT and made not in (None, *get_args(RematPolicy))) or (
+            name == _FROZEN and not isinstance(made, bool)
+        ):
+            raise CorruptCheckpoint(f"{name} = {made!r:.60} of {path!r}", "it cannot be that", "another file")
         else:
             setattr(node, name, made)
 
@@ -168,4 +172,4 @@ def give_back(model: Any, said: list[list[Any]], making: Rebuilding) -> None:
 def _may_be_set(node: Node, name: object) -> bool:
     if isinstance(node, Variable):
         return name in (*_OF_VARIABLES, _TRAINABILITY)
-    return isinstance(name, str) and not name.startswith("__") and (not name.startswith("_gx_") or name == _REMAT)
+    return isinstance(name, str) and not name.startswith("__") and (not name.startswith("_gx_") or name in _KEPT)

@@ -1,6 +1,5 @@
 """What functions of the library put onto a model that is made already comes back with it, or is refused by name."""
 
-from contextlib import nullcontext
 from functools import partial
 
 import numpy as np
@@ -185,6 +184,7 @@ _FOR_NOW = {
     *("_gx_captured", "_gx_pending", "_gx_added", "_storage", "stop_training", "_gx_recorded"),
 }
 """What belongs to one run of a program; anything else that a part of a model has is compared."""
+_AT_FIRST = (("_gx_remat", None), ("_gx_frozen", False))
 
 
 def everything(model):
@@ -192,7 +192,7 @@ def everything(model):
         "/".join(map(str, (*edges, name))): _shown(value)
         for edges, node in walk_with_edges(model)
         for name, value in vars(node).items()
-        if name not in _FOR_NOW and not holds_node(value) and (name, value) != ("_gx_remat", None)
+        if name not in _FOR_NOW and not holds_node(value) and (name, value) not in _AT_FIRST
     }
 
 
