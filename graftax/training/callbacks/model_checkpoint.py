@@ -83,7 +83,7 @@ class ModelCheckpoint(Callback):
             raise ArgumentError(
                 f"ModelCheckpoint got {'goal' if mode is None else 'mode'}={goal!r:.60} without monitor=",
                 "it says which of the numbers that are monitored is best, and nothing is",
-                f'monitor="val_loss", goal={goal!r:.60}',
+                f'monitor="val_loss", {"goal" if mode is None else "mode"}={goal!r:.60}',
             )
         if every != "epoch" and (isinstance(every, bool) or not isinstance(every, int) or every < 1):
             raise ArgumentError(
