@@ -118,7 +118,7 @@ def _no_data(x: object) -> DataError:
         return DataError(
             f"x is of type {kind}: {x!r:.40}",
             "data are arrays, not the name of a file, nor one text",
-            "what the file holds, as np.load(path) or pandas.read_csv(path) gives it; texts go through a TextVectorization",
+            "what np.load(path) or pandas.read_csv(path) reads from the file; texts go through a TextVectorization",
         )
     if _holds_text(x):
         return no_numbers(f"x is a {kind} of text")
