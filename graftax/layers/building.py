@@ -277,7 +277,7 @@ def _build_below(layer: Buildable, input_shape: Any) -> None:
 
 
 again: ScopeStack[Callable[[Buildable], None]] = ScopeStack("a model made once more")
-"""Entered where a model is made again as it was, its unused layers known; called with each layer that is to be built."""
+"""Entered where a model is made again as it was, its unused layers known; called with each layer to be built."""
 
 
 def _listed(layers: list[Buildable]) -> str:

@@ -11,6 +11,7 @@ from graftax.core.user_functions import check_takes
 from graftax.layers.building import is_built
 from graftax.layers.input_layer import Declared, InputLayer, begun
 from graftax.layers.layer import Layer
+from graftax.layers.lookup import Lookup
 from graftax.layers.policy import DTypePolicy
 from graftax.ops.symbolic import Symbolic
 from graftax.training.model import Model
@@ -97,6 +98,12 @@ class Sequential(Model):
                 f"Sequential got {layer!r}",
                 "a layer is an object that can be called on an array",
                 f"{layer.__name__}(...)" if isinstance(layer, type) else "gx.layers.Dense(10)",
+            )
+        if isinstance(layer, Lookup) and layer.kinds == "U" and not layer.invert:
+            raise ArgumentTypeError(
+                f"Sequential got {layer!r:.80} as layers[{len(self.layers)}], which takes text",
+                "models compute with numbers, so that no text would ever reach it",
+                "the model without it, called on what it gives: model(layer(texts))",
             )
         check_takes("Sequential", f"layers[{len(self.layers)}]", layer, ["x"], "gx.layers.Lambda(lambda x: f(x, y))")
         if isinstance(layer, Module) and _is_below(layer, self):

@@ -109,7 +109,7 @@ def _differ(value: Any, other: Any) -> bool:
     if value is other or _is_traced(value):
         return False
     if is_plain(value) and is_plain(other):
-        return type(value) is not type(other) or value != other
+        return type(value) is not type(other) or bool(value != other)
     if isinstance(value, np.ndarray) and isinstance(other, np.ndarray) and value.dtype.kind in "biufc":
         same = value.dtype == other.dtype and value.shape == other.shape
         return not (same and np.array_equal(value, other, equal_nan=value.dtype.kind in "fc"))
