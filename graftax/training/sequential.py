@@ -99,9 +99,11 @@ class Sequential(Model):
                 "a layer is an object that can be called on an array",
                 f"{layer.__name__}(...)" if isinstance(layer, type) else "gx.layers.Dense(10)",
             )
-        if isinstance(layer, Lookup) and layer.kinds == "U" and not layer.invert:
+        text = self.layers[-1] if self.layers else None
+        if isinstance(text, Lookup) and text.kinds == "U" and not text.invert:
             raise ArgumentTypeError(
-                f"Sequential got {layer!r:.80} as layers[{len(self.layers)}], which takes text",
+                f"Sequential got {type(text).__name__} as layers[{len(self.layers) - 1}], which takes text, "
+                f"before {layer!r:.60}",
                 "models compute with numbers, so that no text would ever reach it",
                 "the model without it, called on what it gives: model(layer(texts))",
             )

@@ -115,7 +115,7 @@ def _differ(value: Any, other: Any) -> bool:
         return not (same and np.array_equal(value, other, equal_nan=value.dtype.kind in "fc"))
     found = _described(value), _described(other)
     if found != (None, None):
-        return found[0] != found[1]
+        return bool(found[0] != found[1])
     if isinstance(value, FunctionType) and isinstance(other, FunctionType):
         return value.__code__ is not other.__code__
     return type(value) is not type(other)  # what a constructor makes that has no description, such as a lock

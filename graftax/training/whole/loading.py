@@ -22,6 +22,9 @@ def load_model(path: str | os.PathLike[str], custom: Custom = ()) -> Any:
     No code of the file is run, and no module that it names is imported: a public class of graftax is looked up here,
     any other is one of ``custom``.
 
+    Its layers have the dtype policies that they had, whatever the global one is now. On which devices its Variables lie
+    is the program's: load within the ``scope()`` of a distribution.
+
     The streams of its layers go on where they were. The global seed is the program's own and stays as it is: what is
     drawn from it later, such as the order in which `fit` shuffles, follows `set_random_seed`.
     `Checkpoint.restore` brings it back, and ``fit(resume=...)`` a whole run.

@@ -25,9 +25,10 @@ class Saved(Exported):
         """Save the whole model, to be loaded by `graftax.load_model` without the program that made it.
 
         A checkpoint as `graftax.Checkpoint` writes it, of ``model`` and ``optimizer``, which has besides what the model
-        is made of: arguments of constructors, the graph, grafts, what `compile` was given. It holds no code: of
-        classes and functions of your own it has the names, and they are given to ``load_model``. To be sure that this
-        will do, the model is made again on trial.
+        is made of: arguments of constructors, the graph, grafts, what `compile` was given. It has what was put onto the
+        model later, too: dtype and remat policies, adapters in use, what is frozen, regularizers, constraints, ties,
+        attributes. It holds no code: of classes and functions of your own it has the names, and they are given to
+        ``load_model``. To be sure that this will do, the model is made again on trial, and compared.
 
         Args:
             path: The directory to make.
