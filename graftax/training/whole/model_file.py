@@ -11,6 +11,7 @@ from graftax.layers.building import is_built, unbuilt_below
 from graftax.layers.layer import Layer
 from graftax.reparam.base import Reparam
 from graftax.reparam.graft import made_again
+from graftax.training.whole.adapted_layers import AdaptedLayers, learnt
 from graftax.training.whole.comparison import require_alike
 from graftax.training.whole.description import Describing
 from graftax.training.whole.differences import differences, give_back
@@ -46,6 +47,7 @@ def described(model: Any) -> dict[str, Any]:
     ]
     found["compile"] = None if model._gx_objectives is None else _compiled(model, describing)
     found["policies"] = noted(describing.objects)
+    found["adapted"] = learnt(describing)
     back = RandomState({}).point_of_return()
     try:
         with creation.scopes.replaced(()):
@@ -117,7 +119,7 @@ def rebuilt(said: Any, find: Callable[[str], Any]) -> Any:
 
 def _made(said: Any, find: Callable[[str], Any]) -> tuple[Any, Rebuilding]:
     policies = Policies(said.get("policies", []))
-    making = Rebuilding(find, policies)
+    making = Rebuilding(find, policies, AdaptedLayers(said.get("adapted", [])))
     with building.again.entered(policies.before_build):
         model = making.model = making.value(said["model"])
         shape = making.value(said["input_shape"])

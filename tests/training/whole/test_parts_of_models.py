@@ -145,6 +145,21 @@ def test_layers_of_another_model_come_back_in_one_that_was_never_called(tmp_path
     np.testing.assert_array_equal(gx.load_model(tmp_path / "m")(X), first.layers[0](X))
 
 
+ADAPTED = {
+    "bins": lambda: layers.Discretization(num_bins=3),
+    "numbers": lambda: layers.Normalization(),
+}
+
+
+@pytest.mark.parametrize("name", ADAPTED)
+def test_what_a_layer_learnt_from_data_comes_back(name, tmp_path):
+    x = X[:, 0]
+    learnt = ADAPTED[name]()
+    learnt.adapt(x)
+    after = layers.Dense(2) if name == "numbers" else layers.Embedding(6, 2)
+    comes_back(gx.Sequential([gx.Sequential([learnt]), after]), tmp_path / "m", x)
+
+
 def test_what_would_be_lost_is_refused_by_name(tmp_path):
     with gx.variable_creator_scope(reparam.LoRA(1)):
         unbuilt = gx.Sequential([layers.Dense(3)])
