@@ -1,7 +1,8 @@
 # Everything runs in a virtual environment that the first target makes:
 #   make demo             the main example          make lint     ruff
 #   make test             the quick tests           make types    mypy and pyright
-#   make test-all         the slow tests, too       make format   put the code in shape
+#   make test-broad       the same for more cases   make format   put the code in shape
+#   make test-all         all of these, and the slow tests
 #   make test-references  the tests that compare with torch, Keras and optax, in an environment that has these
 #   make test-devices     the tests of programs over several devices, on eight that the CPU is divided into
 #   make bench            speed beside hand-written JAX, and beside the peers that are installed
@@ -19,7 +20,7 @@ STAMP := $(VENV)/$(INSTALLED)
 # Its own environment: torch is large, and the quick tests must pass without it.
 REFERENCES := $(VENV)-references
 
-.PHONY: demo test test-all test-references test-devices bench lint types format clean
+.PHONY: demo test test-broad test-all test-references test-devices bench lint types format clean
 .DEFAULT_GOAL := test
 
 $(STAMP): pyproject.toml
@@ -38,7 +39,11 @@ demo: $(STAMP)
 test: $(STAMP)
 	$(BIN)/python -m pytest -n $(JOBS) $(PYTEST)
 
-# Of the quick tests, XLA compiles plainly (tests/conftest.py); here, as for users.
+# The rows of tables that the quick tests leave out, and what takes longer.
+test-broad: $(STAMP)
+	$(BIN)/python -m pytest -n $(JOBS) -m 'broad and not slow' $(PYTEST)
+
+# Of the quick and broad tests, XLA compiles plainly (tests/conftest.py); here, as for users.
 test-all: $(STAMP)
 	XLA_FLAGS="$$XLA_FLAGS" $(BIN)/python -m pytest -n $(JOBS) -m '' --hypothesis-profile=thorough $(PYTEST)
 

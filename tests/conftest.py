@@ -1,7 +1,10 @@
 """What every test runs under: one platform, reproducible examples, and no state left over from the test before.
 
-Also the lanes: tests that compare with torch, Keras or optax are recognised by what they import, directly or by way
-of a fixture or helper. The quick run leaves them out; ``--references`` runs them alone, and there a skip is a failure.
+Also the lanes. The quick run has each kind of check, and of expensive tables some rows of each check. What is marked
+``broad``, and the rows that are not the turn of the quick run (``in_turn``), follow in ``make test-broad``, which
+``.ci/run`` runs, too; ``slow`` ones only in ``make test-all``. Tests that compare with torch, Keras or optax are
+recognised by what they import, directly or by way of a fixture or helper. The quick run leaves them out;
+``--references`` runs them alone, and there a skip is a failure.
 The quick run has XLA compile plainly. Tests of what its optimizations make of numbers are marked ``optimized`` and run
 in the lane of comparisons, too, where it compiles as it does for users. ``--devices`` runs the tests of
 ``tests/distribution/eight``, and only these, on eight devices that the CPU is divided into.
@@ -27,6 +30,7 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "compiled"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+os.environ.setdefault("JAX_TRACEBACK_IN_LOCATIONS_LIMIT", "0")  # nobody profiles these programs line by line
 os.environ.setdefault("KERAS_BACKEND", "jax")
 # Most of what tests compile runs once, on a few numbers: XLA compiles it plainly, in a third of the time. Whoever sets
 # XLA_FLAGS, be it to nothing, is obeyed: the slow lane and the comparisons are compiled as users' programs are. Only
@@ -144,6 +148,21 @@ compares: dict[Any, bool] = {}
 """Whether a test compares with a peer, by what tells tests apart in that."""
 
 
+def mark_broad(items: list[pytest.Item]) -> None:
+    """Mark the rows of a table that are not the turn of the quick lane: of each ``n``, all but one."""
+    rows = dict[Any, list[pytest.Item]]()
+    for item in items:
+        if item.get_closest_marker("in_turn") is not None and item.get_closest_marker("slow") is None:
+            rows.setdefault((item.parent, item.name.partition("[")[0]), []).append(item)
+    for found in rows.values():
+        if len(found) > 1:  # one that is named on the command line is wanted
+            n, start = (*found[0].get_closest_marker("in_turn").args, 0)[:2]
+            n = min(n, len(found))
+            for i, item in enumerate(found):
+                if (i + i // n) % n != start % n:  # another place among each n: rows may alternate in something
+                    item.add_marker("broad")
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The lane of comparisons."""
     text = f"run the tests that compare with {', '.join(sorted(PEERS))}, and only these; a skip is a failure"
@@ -184,6 +203,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if comparison:
             item.add_marker("references")
         chosen[comparison or (wanted and item.get_closest_marker("optimized") is not None)].append(item)
+    mark_broad(chosen[False])
     config.hook.pytest_deselected(items=chosen[not wanted])
     items[:] = chosen[wanted]
 
@@ -274,6 +294,14 @@ def fresh_state() -> Iterator[None]:
         if signal.getsignal(signal.SIGTERM) == processes._signal._note:
             signal.signal(signal.SIGTERM, processes._signal._before)
         processes._signal = processes._Signal()
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """SIGINT raises KeyboardInterrupt, also where a shell started the tests as a background job, which ignores it."""
+    outside = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, outside)
 
 
 @pytest.fixture(scope="session")

@@ -35,6 +35,7 @@ FOR_GPU = [work for work in gpu.WORKS if work not in report.WORKS]
 HALF = {"rtol": 3e-2, "atol": 3e-2}
 
 
+@pytest.mark.in_turn(5)
 @pytest.mark.parametrize("work", [marked(work) for work in (*report.WORKS, *FOR_GPU)])
 def test_contestants_compute_the_same(work):
     expected, *others = (

@@ -45,6 +45,7 @@ def public_names() -> dict[str, object]:
     return {name: value for name, value in found.items() if inspect.isclass(value) or inspect.isfunction(value)}
 
 
+@pytest.mark.in_turn(5)
 @pytest.mark.parametrize("name", [name for name, source in MODULES.items() if ">>> " in source])
 def test_examples_in_docstrings(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -65,6 +66,7 @@ def test_every_public_name_has_an_example():
     assert set(NO_EXAMPLE) - without == set(), "listed as without an example, but has one or is gone"
 
 
+@pytest.mark.broad
 def test_every_public_name_has_a_docstring_of_its_own():
     missing = [name for name, value in public_names().items() if not (value.__doc__ or "").strip()]
     assert missing == []

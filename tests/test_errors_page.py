@@ -23,6 +23,7 @@ BEATS = re.compile(
 )
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.title)
 def test_the_program_says_what_the_page_shows(program):
     assert TOOL["said"](program.code) == program.message, "after a deliberate change: python tools/make_errors_page.py"

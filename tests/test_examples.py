@@ -17,11 +17,6 @@ EXPORTING = Path(__file__).parent / "export" / "exporting_example.py"
 EXAMPLES = sorted(path.name for path in FOLDER.glob("*.py"))
 QUICK = {"custom_gradients.py"}  # the others compile a dozen programs, as pages of the docs do in the quick tests, too
 WITHOUT_LAYERS = {"custom_gradients.py", "second_order_slots.py", "wolfe_line_search.py"}
-REFUSED = {
-    # the mistake that tracemalloc finds, and the hook that writes the log; the repaired model is exported
-    "profile_and_debug.py": ("layer 'layers/2' (Monitor)", "layer 'layers/0' (Logged)"),
-}
-"""Layers that look at values in Python, so that gx.jit refuses the models that have them, too."""
 EXPORTED = [name for name in EXAMPLES if name not in WITHOUT_LAYERS]
 ALONE = """
 from pathlib import Path
@@ -56,19 +51,16 @@ def test_the_demo_is_there():
 
 
 def test_what_is_not_exported_is_an_example():
-    assert set(EXAMPLES) >= {*WITHOUT_LAYERS, *REFUSED}
+    assert set(EXAMPLES) >= WITHOUT_LAYERS
 
 
-def check_told(example, told, exported):
-    """Check that a program exported so many layers, and refused only what looks at values."""
+def check_told(told, exported):
+    """Check that a program exported all layers that it called."""
     assert sum(line.startswith("exported ") for line in told.splitlines()) == exported > 0
-    refused = told.split("\nrefused ")[1:]
-    assert len(refused) == len(REFUSED.get(example, ()))
-    for text, layer in zip(refused, REFUSED.get(example, ()), strict=True):
-        assert f"where: {layer}" in text
-        assert "  why: " in text
+    assert f"{exported} models" in told.splitlines()[-1]
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize(
     "example",
     [
@@ -85,7 +77,7 @@ def test_example(example, tmp_path):
 @pytest.mark.parametrize("example", EXPORTED)
 def test_example_and_what_it_trained_elsewhere(example, tmp_path):
     told = run_example(tmp_path, str(EXPORTING), FOLDER / example, tmp_path, "artefact")
-    check_told(example, told, len(list(tmp_path.glob("*/manifest.json"))))
+    check_told(told, len(list(tmp_path.glob("*/manifest.json"))))
     loader = next(tmp_path.glob("*/run.py")).parent
     alone = run_alone(ALONE, loader, tmp_path)
     assert len(alone.splitlines()) == len(list(tmp_path.glob("*-*.npz")))
@@ -96,4 +88,4 @@ def test_example_and_what_it_trained_elsewhere(example, tmp_path):
 @pytest.mark.parametrize("example", EXPORTED)
 def test_what_an_example_trained_is_an_onnx_file(example, tmp_path):
     told = run_example(tmp_path, str(EXPORTING), FOLDER / example, tmp_path, "onnx")
-    check_told(example, told, len(list(tmp_path.glob("*.onnx"))))
+    check_told(told, len(list(tmp_path.glob("*.onnx"))))

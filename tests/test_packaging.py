@@ -53,6 +53,7 @@ def test_the_command_line_program_exists():
     assert callable(getattr(import_module(module), function))
 
 
+@pytest.mark.broad
 def test_the_wheel_holds_the_package_and_nothing_else(wheel):
     names = set(zipfile.ZipFile(wheel).namelist())
     shipped = {name for name in names if not name.startswith(f"graftax-{graftax.__version__}.dist-info/")}

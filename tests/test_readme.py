@@ -21,6 +21,7 @@ WITH_PEERS = {"docs/export_onnx.md"}  # run what the quick tests do without
 PAGES = ["README.md", "CONTRIBUTING.md", *sorted(str(page.relative_to(ROOT)) for page in ROOT.glob("docs/**/*.md"))]
 
 
+@pytest.mark.in_turn(6)
 @pytest.mark.parametrize(
     "page",
     [
@@ -46,6 +47,7 @@ def test_the_code_of_the_page_runs(page, tmp_path, monkeypatch, capsys):
             assert printed == block[2]
 
 
+@pytest.mark.in_turn(5, 1)
 @pytest.mark.parametrize(("page", "reason"), NOT_RUN.items())
 def test_a11_pages_that_are_not_run_are_there_and_have_that_reason(page, reason):
     assert page in PAGES

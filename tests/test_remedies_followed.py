@@ -14,6 +14,7 @@ from graftax.optimizers import schedules
 from graftax.reparam.distance import tolerance_for
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize(
     "make",
@@ -33,6 +34,7 @@ def test_x5_the_tolerance_that_graft_tells_is_enough(make, seed):
     assert done.error <= float(told) <= max(1.2 * done.error, done.error + 0.011)
 
 
+@pytest.mark.in_turn(5, 1)
 @pytest.mark.parametrize("seed", range(6))
 def test_x5_the_tolerance_that_merge_tells_is_enough(seed):
     random = np.random.default_rng(seed)
@@ -122,6 +124,7 @@ def made(kind, given, **changed):
     return kind(**(dict(zip(names, given, strict=False)) | changed))
 
 
+@pytest.mark.broad
 def test_x5_what_a_constructor_tells_for_a_number_is_taken():
     wrong, followed = [], 0
     for kind, given, name, bad in slips():

@@ -6,9 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 HERE = Path(__file__).parent
 
 
+@pytest.mark.broad
 def test_a3_the_program_that_checkers_accept_runs():
     command = [sys.executable, "-W", "error", str(HERE / "typing" / "accepted.py")]
     environment = {**os.environ, "PYTHONPATH": str(HERE.parent)}

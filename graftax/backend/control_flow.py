@@ -35,7 +35,7 @@ class Staged(Protocol):
         ...
 
     def only(self, places: Sequence[int], effects: bool = True) -> Staged:
-        """Return the program of some of the results, with what they need, and all effects unless told otherwise."""
+        """Return the program of some of the results, with what they need, and by default all effects."""
         ...
 
 

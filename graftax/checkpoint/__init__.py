@@ -47,7 +47,7 @@ _HOMES = {
     "load_foreign": "graftax.checkpoint.foreign.load",
     "read": "graftax.checkpoint.saved_arrays",
 }
-"""Whoever looks at a checkpoint only, such as ``graftax ckpt ls``, imports no array library."""
+"""So a program that only inspects checkpoints, such as ``graftax ckpt ls``, imports no array library."""
 
 
 def __getattr__(name: str) -> object:

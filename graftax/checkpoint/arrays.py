@@ -13,15 +13,15 @@ from graftax.core.typedefs import Shape
 
 HostArray: TypeAlias = "np.ndarray[Any, Any]"
 ALIGNMENT = 64
-"""Bytes; backends can take memory at such an address as it is."""
+"""The alignment of arrays in memory, in bytes. Backends can use memory at such an address without a copy."""
 
 _LARGE_PAGE = 2 << 20
-"""Bytes of a page of memory that NumPy asks for where an array is large."""
+"""The size, in bytes, of the memory pages that NumPy requests for large arrays."""
 
 _MEMORY = frozenset(
     map(np.dtype, ("float32", "float64", "float16", "int32", "int64", "uint32", "uint64", "uint8", "int8"))
 )
-"""Native dtypes whose arrays Python sees as memory; of the others NumPy has to make bytes first."""
+"""Native dtypes whose arrays support Python's buffer protocol; arrays of other dtypes are first viewed as bytes."""
 
 if sys.byteorder != "little":  # the files are little-endian, and no backend runs on anything else
     raise BackendError(f"a {sys.byteorder}-endian machine", "checkpoints are read and written on little-endian ones")
@@ -33,11 +33,11 @@ def to_bytes(array: HostArray, path: str) -> memoryview:
     Raises:
         UnsupportedValue: the format has no such dtype.
     """
-    if array.dtype in _MEMORY and array.size and array.flags.c_contiguous:  # thousands of small arrays take this way
+    if array.dtype in _MEMORY and array.size and array.flags.c_contiguous:  # fast path for thousands of small arrays
         return array.data.cast("B")
     name = dtype_name(array.dtype)
     check_dtype(name, path)
-    if not array.dtype.isnative:  # as from a file of big-endian numbers: the dtype has the same name
+    if not array.dtype.isnative:  # big-endian arrays have the same dtype name
         array = array.astype(array.dtype.newbyteorder("="))
     flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
     return (_packed(flat, DTYPES[name].bits) if DTYPES[name].layout == "packed" else flat).data
@@ -45,7 +45,7 @@ def to_bytes(array: HostArray, path: str) -> memoryview:
 
 @cache
 def dtype_name(dtype: Any) -> str:
-    """Return the name of a dtype, which NumPy puts together each time."""
+    """Return the name of a dtype. The result is cached, since NumPy computes it at each access."""
     return str(dtype.name)
 
 
@@ -53,7 +53,7 @@ def check_dtype(name: str, path: str) -> None:
     """Raise unless the format has a dtype.
 
     Raises:
-        UnsupportedValue: it has not.
+        UnsupportedValue: the format does not have this dtype.
     """
     if name not in DTYPES:
         raise UnsupportedValue(
@@ -69,7 +69,7 @@ def from_bytes(data: HostArray, dtype: str, shape: Shape) -> HostArray:
     if kind.layout == "packed":
         data = _unpacked(data, kind.bits)[: int(np.prod(shape, dtype=object))]
     elif dtype == "bool":
-        data = data != 0  # another byte than 0 and 1 would not be a bool
+        data = data != 0  # a byte other than 0 and 1 is not a valid bool
     return data.view(host_dtype(dtype)).reshape(shape)
 
 
@@ -90,9 +90,9 @@ def _unpacked(data: HostArray, bits: int) -> HostArray:
 
 
 def aligned(size: int) -> HostArray:
-    """Return fresh bytes at an address that is a multiple of 64."""
-    # NumPy asks the system for large pages: at their border, 2 MB are made ready at once in place of 512 × 4 kB. What
-    # lies before the border is never touched, and so takes no memory.
+    """Return an uninitialized buffer whose address is a multiple of 64."""
+    # NumPy requests large pages. A buffer that starts at a page boundary needs one page fault per 2 MB, not 512. The
+    # bytes before the boundary are never touched, so they take no memory.
     border = _LARGE_PAGE if size >= 2 * _LARGE_PAGE else ALIGNMENT
     whole = np.empty(size + border, np.uint8)
     begin = -whole.ctypes.data % border

@@ -1,4 +1,4 @@
-"""What saves beside the program, as a ``with`` block: it ends when all is saved, and raises if that has failed."""
+"""The base of objects that save asynchronously: as a ``with`` block, they wait for the save and raise if it failed."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from graftax.core.undefined import undefined
 
 
 class Awaited:
-    """A block of this waits at its end, so that a program whose last save has failed does not end as if all was well.
+    """Base class: a ``with`` block waits for the last asynchronous save, and raises if that save failed.
 
-    Python tells a failure that nobody waited for when it ends, too; but the exit status is settled by then, and to
-    change it, one would have to end the process at once: without what other libraries do at its end, and without the
-    last lines of files that are still open.
+    A failure that nobody waited for is also printed when Python exits. But the exit status can no longer change at that
+    point, except by killing the process, which would skip the exit handlers of other libraries and lose the unflushed
+    content of open files.
     """
 
     def wait(self) -> Any:
-        """Wait for the save beside the program."""
+        """Wait for the asynchronous save."""
         raise undefined(self, "wait()")
 
     def __enter__(self) -> Self:
@@ -30,4 +30,4 @@ class Awaited:
         except AsyncSaveFailed as failed:
             if error is None:
                 raise
-            error.add_note(f"besides, {failed}")  # what the block has raised comes first
+            error.add_note(f"besides, {failed}")  # an exception that the block has raised takes precedence

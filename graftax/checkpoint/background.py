@@ -1,4 +1,4 @@
-"""Work beside the program: one save at a time, whose failure is raised as soon as anybody could hear it."""
+"""Asynchronous work in a thread: one save at a time, whose failure is raised at the next call."""
 
 import atexit
 from collections.abc import Callable
@@ -10,11 +10,11 @@ from graftax.core.errors import AsyncSaveFailed
 T = TypeVar("T")
 
 _unheard: "set[Background[object]]" = set()
-"""Those whose last work has not been waited for."""
+"""Instances whose last work was not waited for."""
 
 
 class Background(Generic[T]):
-    """At most one piece of work in flight."""
+    """A background thread that runs at most one piece of work at a time."""
 
     def __init__(self) -> None:
         self._thread: Thread | None = None
@@ -25,16 +25,16 @@ class Background(Generic[T]):
         """Begin some work, after the one in flight has ended.
 
         Args:
-            what: What it is, for the error if it fails.
-            work: What is to be done.
+            what: What the work is, for the error message if it fails.
+            work: The function to run.
 
         Raises:
-            AsyncSaveFailed: the one before has failed; this one is not begun.
+            AsyncSaveFailed: the work before has failed; this one is not started.
         """
         self.wait()
         self._what = what
         self._result = None
-        self._thread = Thread(target=self._run, args=(work,), name="graftax-save")  # Python waits for it at its end
+        self._thread = Thread(target=self._run, args=(work,), name="graftax-save")  # Python waits for it at exit
         _unheard.add(self)  # type: ignore[arg-type]
         self._thread.start()
 
@@ -46,19 +46,19 @@ class Background(Generic[T]):
 
     @property
     def is_busy(self) -> bool:
-        """Return True while work is in flight."""
+        """Return True while work is running."""
         return self._thread is not None and self._thread.is_alive()
 
     def check(self) -> None:
-        """Raise if the work has ended and failed; wait for nothing."""
+        """Raise if the work has ended with a failure, without waiting for it."""
         if not self.is_busy:
             self.wait()
 
     def wait(self) -> T | None:
-        """Wait until nothing is in flight; returns what the last work returned, or None if nobody gave any.
+        """Wait until no work is running, and return the result of the last one; None if there was none.
 
         Raises:
-            AsyncSaveFailed: it failed. It is told once.
+            AsyncSaveFailed: the work failed. Each failure is raised once.
         """
         if self._thread is not None:
             self._thread.join()

@@ -1,4 +1,4 @@
-"""Do the chunks of an array tile it: each element in exactly one chunk?"""
+"""The check that the chunks of an array tile it, so that each element is in exactly one chunk."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from graftax.core.errors import CorruptMetadata, LimitExceeded
 from graftax.core.typedefs import Shape
 
 Box = tuple[Shape, Shape]
-"""Start and extent."""
+"""A box in an array: its start and its extent along each axis."""
 
 _MAX_CELLS = 1 << 20
 
@@ -17,12 +17,12 @@ _MAX_CELLS = 1 << 20
 def check_tiling(name: str, shape: Shape, boxes: Sequence[Box]) -> None:
     """Raise unless the boxes tile the shape.
 
-    The cuts of all boxes make a grid; each of its cells must be covered once. For arrays sharded over a mesh the grid
-    has as many cells as there are chunks.
+    The edges of all boxes make a grid, and each of its cells must be covered exactly once. For arrays that are sharded
+    over a mesh, the grid has as many cells as there are chunks.
 
     Raises:
         CorruptMetadata: an element is in no box, or in two.
-        LimitExceeded: the grid is too fine to check.
+        LimitExceeded: the grid has too many cells to check.
     """
     if len(boxes) == 1 and boxes[0][1] == shape and not any(boxes[0][0]):
         return

@@ -1,4 +1,4 @@
-"""Checkpoint: the roots of a program, to be saved in part or whole, and to be given saved values in part or whole."""
+"""The class Checkpoint: saves the objects of a program, or a part of them, and restores their values."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from graftax.core.short_traceback import door
 class Checkpoint(Awaited):
     """Objects of a program under names: models, optimizers, counters, anything that holds Variables.
 
-    The graph of the objects is saved, not a list of names: what matters at restore is which attribute, index or key
-    leads to a Variable, never what it is called. A Variable that several objects share is saved once. What an optimizer
-    keeps for a Variable is saved with the pair of both, so it finds its way wherever the Variable hangs.
+    The graph of the objects is saved, not a list of names: a restore follows the attributes, indices and keys that
+    lead to a Variable, never its name. A Variable that several objects share is saved once. The slots of an optimizer
+    are saved with a reference to their Variable, so they are found again even if the Variable has another path.
 
-    As a ``with`` block it waits at the end for the save beside the program, and raises if that has failed.
+    A ``with`` block waits at its end for an asynchronous save, and raises if it failed.
 
     Args:
         roots: Names and objects: Modules, Variables, or lists, tuples and dicts of them.
@@ -54,7 +54,7 @@ class Checkpoint(Awaited):
         self.roots = dict(roots)
         self._preparation = Preparation(self.roots)
         self._background: Background[SaveReport] = Background()
-        Graph(self.roots, settles=False)  # raises now rather than at the first save, and draws nothing
+        Graph(self.roots, settles=False)  # an invalid root raises here rather than at the first save
 
     def save(
         self,
@@ -68,35 +68,35 @@ class Checkpoint(Awaited):
         base: str | os.PathLike[str] | None = None,
         async_: bool = False,
     ) -> SaveReport:
-        """Save to exactly this path, as a directory that is there as a whole or not at all.
+        """Save to exactly this path. The directory appears as a whole or not at all.
 
-        Values of an earlier restore that still wait for layers that are not built are passed on, slots included; see
-        `SaveReport.waiting`. With several processes all call it, and each writes its share.
+        Values of an earlier restore that still wait for layers to be built are saved again, slots included; see
+        `SaveReport.waiting`. With several processes, all of them call `save`, and each writes its share.
 
         Args:
-            path: The directory to make.
-            overwrite: Replace a checkpoint that is there already, in one step.
-            only: Save only what this selects, see `graftax.select`: such as globs of paths that begin with the name of
-                a root, ``"model/encoder/**"``, or ``gx.is_adapter``.
-            skip: Save all but what this selects.
-            step: A number to list it under.
-            meta: Values of your own: numbers, text, lists, dicts.
-            base: A checkpoint that lies beside it. Arrays that this has, too, by dtype, shape and checksums, are not
-                written again but referred to: a frozen base model is written once. As long as others refer to it, it
-                is neither replaced nor pruned.
-            async_: Return as soon as all values are taken, and write beside the program. The values are those of this
-                moment, whatever is assigned or trained meanwhile. One save is in flight at a time: the next one waits
-                for it. See `wait`.
+            path: The directory to create, or a URL.
+            overwrite: Replace an existing checkpoint, in one step. Defaults to False.
+            only: Save only what this selects, see `graftax.select`: for example globs of paths that begin with the
+                name of a root, ``"model/encoder/**"``, or ``gx.is_adapter``. Defaults to everything.
+            skip: Do not save what this selects. Defaults to nothing.
+            step: The training step, as metadata for listings. Defaults to None.
+            meta: Values of your own: numbers, text, lists, dicts. Defaults to none.
+            base: Another checkpoint in the same folder. Arrays that it also has (same dtype, shape and checksums) are
+                not written again but referred to, so a frozen base model is written once. While other checkpoints
+                refer to it, it is neither replaced nor pruned. Defaults to None.
+            async_: Return as soon as all values are captured, and write in a background thread. The values are those of
+                the time of the call, whatever is assigned or trained meanwhile. One save runs at a time: the next
+                one waits for it. See `wait`. Defaults to False.
 
         Raises:
-            DestinationExists: something is there already.
+            DestinationExists: something exists at the path already.
             CheckpointInUse: other checkpoints refer to the one that would be replaced.
-            StorageFull, StorageFailure: it could not be written; nothing was published.
-            SaveError: another process failed, is late or dead, or would save something else; nothing was published.
+            StorageFull, StorageFailure: the checkpoint could not be written; nothing was published.
+            SaveError: another process failed, timed out, died, or would save something else; nothing was published.
             UnsupportedValue: some Python state or dtype cannot be saved.
-            AsyncSaveFailed: the save before, beside the program, has failed.
+            AsyncSaveFailed: the asynchronous save before this one failed.
             SelectorError: a selector matches nothing.
-            StateError: a function is being compiled, so Variables have no values.
+            StateError: the call is inside a function that is being compiled, where Variables have no values.
         """
         place_of(path)
         overwrite, async_ = checked_flag("overwrite", overwrite), checked_flag("async_", async_)
@@ -110,11 +110,11 @@ class Checkpoint(Awaited):
         return prepared.report(os.fspath(path))
 
     def wait(self) -> SaveReport | None:
-        """Wait for the save beside the program; returns its report, or None if there was none.
+        """Wait for the asynchronous save, and return its report; None if there was none.
 
         Raises:
-            AsyncSaveFailed: it failed. What fails and is never waited for is raised by the next save, or told when
-                Python ends.
+            AsyncSaveFailed: the save failed. A failure that is never waited for is raised by the next save, or printed
+                when Python exits.
 
         Example:
             >>> import os, tempfile
@@ -139,21 +139,22 @@ class Checkpoint(Awaited):
         cast: str = "exact",
         trainable: str | None = None,
     ) -> RestoreReport:
-        """Give the objects their saved values, all or none: whatever goes wrong on the way, nothing is changed.
+        """Restore the saved values of the objects, all or none: if anything fails, nothing is changed.
 
-        That counts for Variables, Python state, slots, and for an interruption by Ctrl-C. Values for layers that are
-        not built yet wait for their Variables; `RestoreReport.assert_consumed` tells whether all have arrived. In modes
+        This holds for Variables, Python state and slots, and also after Ctrl-C. Values for layers that are not
+        built yet wait for their Variables; `RestoreReport.assert_consumed` checks that all have arrived. In modes
         ``"exact"`` and ``"cover"``, the build of such a layer raises `MissingInCheckpoint` if one of its weights has no
-        saved value. With several processes all call it, and all assign or none.
+        saved value. With several processes, all of them call `restore`, and all assign or none.
 
-        Slots go with their Variable, and only to an optimizer of the class that they were saved from. The global seed
-        and its stream come back in mode ``"exact"`` without ``only``, or where that selects ``"gx.random"``.
+        Slots are restored with their Variable, and only into an optimizer of the class that they were saved from. The
+        global seed and its stream are restored in mode ``"exact"`` without ``only``, or if ``only`` selects
+        ``"gx.random"``.
 
         Args:
-            path: A checkpoint; None restores nothing, for ``restore(latest)`` before there is one.
-            only: Restore only what this selects, in paths of the program that begin with the name of a root; all of a
-                layer with ``"model/head/**"``.
-            skip: Restore all but what this selects, and but the slots that belong to it.
+            path: A checkpoint. None restores nothing, so that ``restore(latest)`` works before the first save.
+            only: Restore only what this selects, by paths of the program that begin with the name of a root, such as
+                ``"model/head/**"`` for a whole layer. Defaults to everything.
+            skip: Do not restore what this selects, nor the slots that belong to it. Defaults to nothing.
             map: Paths of the program and the paths of the checkpoint that they take their values from, layers with all
                 that they hold among them (``{"model/head": "model/classifier"}``, built or not): any that
                 ``graftax ckpt show`` prints, those of slots included, or globs on both sides, whose stars stand for the
@@ -166,12 +167,14 @@ class Checkpoint(Awaited):
                 report lists what differs, and a warning tells what is unfrozen without being asked for.
 
         Raises:
-            MatchError: it does not fit; one of its subclasses that says how. Lists every conflict, and has the report.
-            NotACheckpoint, IncompleteCheckpoint: there is none.
-            CorruptCheckpoint, UnsafeCheckpoint: it is damaged, or must not be read.
-            ProcessError: another process failed, is late or dead, or would restore something else.
+            MatchError: checkpoint and program do not match; a subclass says how. It lists all conflicts, and has the
+                report.
+            NotACheckpoint, IncompleteCheckpoint: there is no complete checkpoint at the path.
+            CorruptCheckpoint, UnsafeCheckpoint: the checkpoint is damaged, or must not be read.
+            ProcessError: another process failed, timed out, died, or would restore something else.
             SelectorError: a selector matches nothing.
-            ArgumentError: ``map`` names what the program has not, or what is left out; or there is no such choice.
+            ArgumentError: ``map`` names a path that the program does not have, or one that is left out; or a mode does
+                not exist.
 
         Example:
             >>> import os, tempfile

@@ -1,4 +1,4 @@
-"""What hangs below an object of a program, as a checkpoint sees it."""
+"""The children of an object in the object graph, as a checkpoint sees them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from graftax.variables.graph.module import Module, Node, items_of, walk
 
 
 def children_of(thing: object) -> Iterator[tuple[Edge, Any]]:
-    """Yield edges and what is under them, of a Module, or of a list, tuple or dict."""
+    """Yield the edges of a Module, list, tuple or dict, each with the child that it leads to."""
     if isinstance(thing, Module):
         yield from thing._gx_held()
     elif isinstance(thing, list | tuple | dict):
@@ -20,19 +20,19 @@ def children_of(thing: object) -> Iterator[tuple[Edge, Any]]:
 
 
 def keeps_state(module: Module) -> bool:
-    """True if the Module has Python state for a checkpoint."""
+    """Return True if the Module has Python state for a checkpoint."""
     return type(module).get_state is not Module.get_state
 
 
 def keeps_slots(module: Module) -> bool:
-    """True if the Module may have slots for Variables."""
+    """Return True if the Module may have slots for Variables."""
     return type(module)._gx_slot_records is not Module._gx_slot_records
 
 
 def settle(thing: Any, seen: set[int]) -> None:
-    """Let Modules make what they make when they are asked, and take in what nobody owns, such as what was appended."""
+    """Let Modules create their lazy state, and adopt objects without an owner, such as those appended to a list."""
     if isinstance(thing, Module):
-        for _ in walk(thing):  # both happen on the way
+        for _ in walk(thing):  # asking for the children does both
             pass
     elif isinstance(thing, list | tuple | dict) and id(thing) not in seen:
         seen.add(id(thing))

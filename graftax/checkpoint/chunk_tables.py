@@ -1,7 +1,8 @@
-"""Chunks by the hundred thousand: columns of numbers in a file for each process, since an index would not hold them.
+"""Tables of chunks, one file for each process, for checkpoints with too many chunks for the index.
 
-A table is a sealed block of little-endian columns, its rows ordered by array: array, file, offset, bytes, where its
-box begins among the boxes, where its checksums begin among the checksums. Rows become chunks when an array is read.
+A table is a block of little-endian columns with a checksum. Its rows are ordered by array: array, file, offset, bytes,
+the position of its box among the boxes, and that of its checksums among the checksums. Rows become `Chunk` records when
+an array is read.
 """
 
 import struct
@@ -18,7 +19,7 @@ from graftax.core.errors import CorruptMetadata
 from graftax.core.typedefs import Shape
 
 MAGIC = b"\x89GFXTB\n\x00"
-_HEAD = struct.Struct("<8sQQQQ")  # magic, rows, numbers of all boxes, bytes of all checksums, checksum of what follows
+_HEAD = struct.Struct("<8sQQQQ")  # magic, rows, numbers in all boxes, bytes of all checksums, checksum of the rest
 
 
 class ChunkTable:
@@ -34,7 +35,7 @@ class ChunkTable:
         return len(self._tensors)
 
     def chunks(self, tensor: int, rank: int) -> Iterator[Chunk]:
-        """Yield the chunks of an array, as the table says."""
+        """Yield the chunks of an array that the table lists."""
         for row in range(bisect_left(self._tensors, tensor), bisect_right(self._tensors, tensor)):
             first = self._boxes[row]
             if self._boxes[row + 1] - first != 2 * rank:
@@ -46,7 +47,7 @@ class ChunkTable:
 
 
 def built_table(rows: Iterable[tuple[int, Chunk]]) -> bytes:
-    """Return the content of a table; rows are the numbers of arrays and their chunks, ordered by array."""
+    """Return the bytes of a table. A row is the number of an array and one of its chunks; rows are ordered by array."""
     tensors, files = array("I"), array("I")
     offsets, nbytes, boxes, sums, numbers = (array("Q") for _ in range(5))
     parts = []
@@ -69,7 +70,7 @@ def built_table(rows: Iterable[tuple[int, Chunk]]) -> bytes:
 
 
 def opened_table(data: bytes, name: str, total: int) -> ChunkTable:
-    """Return a table, checked as a whole.
+    """Return the table that these bytes hold, after a check of its checksum and columns.
 
     Args:
         data: Its content.
@@ -77,7 +78,7 @@ def opened_table(data: bytes, name: str, total: int) -> ChunkTable:
         total: How many arrays there are.
 
     Raises:
-        CorruptMetadata: it is damaged.
+        CorruptMetadata: the table is damaged.
     """
     if len(data) < _HEAD.size or data[:8] != MAGIC:
         raise corrupt(name, "it does not begin as a table does")
@@ -110,7 +111,7 @@ def corrupt(name: str, why: str) -> CorruptMetadata:
 
 
 class TabledChunks(Sequence[Chunk]):
-    """The chunks of one array, looked up and checked when somebody asks."""
+    """The chunks of one array, which are looked up and checked at the first access."""
 
     def __init__(self, tables: Sequence[ChunkTable], files: Sequence[FileRecord], tensor: int, block: int) -> None:
         self._tables = tables
@@ -148,7 +149,7 @@ class TabledChunks(Sequence[Chunk]):
 
 
 def check_chunk(record: TensorRecord, chunk: Chunk, files: Sequence[FileRecord], block: int) -> None:
-    """Raise unless a chunk lies in its file and has the bytes and checksums that its box needs.
+    """Raise unless a chunk lies within its file and has the number of bytes and checksums that its box needs.
 
     Raises:
         CorruptMetadata: it does not.
@@ -165,5 +166,5 @@ def check_chunk(record: TensorRecord, chunk: Chunk, files: Sequence[FileRecord],
         raise CorruptMetadata(what, "it has not one checksum per block")
 
 
-if sys.byteorder != "little":  # columns are written as they lie in memory
+if sys.byteorder != "little":  # columns are written and read as raw memory
     raise CorruptMetadata("a big-endian machine", "chunk tables are read and written on little-endian ones")

@@ -1,4 +1,4 @@
-"""From a draft to a published checkpoint: data files, index, and what was written is read before it is published."""
+"""Writing a draft as a checkpoint: data files, then the index, which is decoded once more before it is published."""
 
 import os
 import time
@@ -33,14 +33,14 @@ from graftax.checkpoint.uncollected import uncollected
 from graftax.core.errors import CheckpointError, SaveError, UnsupportedValue
 
 INLINE_CHUNKS = 1 << 16
-"""How many chunks an index lists itself; more are in tables."""
+"""The largest number of chunks that are listed in the index itself; more are written to tables."""
 
 _QUICK = 64 << 20
 """Bytes of a file that is written so quickly that no collection is missed meanwhile."""
 
 
 class Draft(NamedTuple):
-    """A checkpoint before it is written; nodes name arrays by their position among the names of ``items``."""
+    """A checkpoint before it is written. Nodes refer to arrays by their position among the names of ``items``."""
 
     items: Sequence[Item]
     nodes: Sequence[NodeRecord]
@@ -50,6 +50,8 @@ class Draft(NamedTuple):
     meta: Mapping[str, Any] = MappingProxyType({})
     writer: Mapping[str, str] = MappingProxyType({})
     random: Any = None
+    assigned: frozenset[str] = frozenset()
+    """Names of arrays that eager code has assigned since several processes were last found to be alike."""
 
 
 def commit(
@@ -61,20 +63,20 @@ def commit(
     base: str | os.PathLike[str] | None = None,
     inline: int = INLINE_CHUNKS,
 ) -> Index:
-    """Write a checkpoint, durably; returns its index.
+    """Write a checkpoint durably, and return its index.
 
     Args:
-        path: The directory to make, or the URL of one.
+        path: The directory to create, or a URL.
         draft: What to write.
         overwrite: Replace a checkpoint that is there already, in one step.
         fs: The file system calls of the local disk.
-        base: A checkpoint beside it: arrays that it has, too, are not written again.
-        inline: How many chunks the index lists itself.
+        base: A checkpoint in the same folder; arrays that it also has are not written again.
+        inline: The largest number of chunks that the index lists itself.
 
     Raises:
-        DestinationExists: something is there, and ``overwrite`` is off or it is no checkpoint.
-        CheckpointInUse: the one that would be replaced is referred to by others.
-        StorageFull, StorageFailure: the device or the system refused; nothing was published.
+        DestinationExists: something exists at the path, and ``overwrite`` is False or it is not a checkpoint.
+        CheckpointInUse: other checkpoints refer to the one that would be replaced.
+        StorageFull, StorageFailure: a write failed; nothing was published.
         UnsupportedValue, LimitExceeded: the index cannot be written, or no reader would accept it.
     """
     storage: Storage
@@ -104,7 +106,7 @@ def _write(
     references: References,
     inline: int,
 ) -> tuple[Index, bytes]:
-    """Write all but the index, which is returned with its bytes."""
+    """Write everything except the index, which is returned with its bytes."""
     save_id = os.urandom(16)
     files = list(references.files)
     position = {id(item): i for i, item in enumerate(draft.items)}
@@ -115,7 +117,7 @@ def _write(
 
 
 def put_items(writing: Writing | Share, items: Sequence[Item], save_id: bytes, files: list[FileRecord]) -> list[Chunk]:
-    """Write data files; their records go to ``files``, the chunks come back in the order of the items."""
+    """Write the data files, append their records to ``files``, and return the chunks in the order of the items."""
     chunks: dict[int, Chunk] = {}
     for number, members in enumerate(arranged(items), writing.first_file):
         group = [items[i] for i in members]
@@ -142,7 +144,7 @@ def indexed(
     chunks: dict[int, Chunk],
     inline: int = INLINE_CHUNKS,
 ) -> tuple[Index, bytes]:
-    """Return the index, and its bytes; chunk tables are written."""
+    """Write the chunk tables, and return the index and its bytes."""
     tensors = _tensors(draft.items, chunks)
     index = Index(
         save_id,
@@ -194,7 +196,7 @@ def _tensors(items: Sequence[Item], chunks: dict[int, Chunk]) -> tuple[TensorRec
 
 
 def _tables(index: Index, items: Sequence[Item], number: int) -> dict[str, bytes]:
-    """Chunk tables by the process that wrote the chunks."""
+    """Return chunk tables, by the process that wrote the chunks."""
     rows: dict[int, list[tuple[int, Chunk]]] = {}
     process = [0 if file.target is not None else int(file.name[5:10]) for file in index.files]
     for tensor, record in enumerate(index.tensors):
@@ -204,7 +206,7 @@ def _tables(index: Index, items: Sequence[Item], number: int) -> dict[str, bytes
 
 
 def _check_readable(body: bytes, tables: dict[str, bytes]) -> None:
-    """Raise unless a reader would accept it: what nobody can read again must not replace what one can."""
+    """Raise unless a reader would accept the index: an unreadable checkpoint must not replace a readable one."""
     try:
         decode(opened(body), lambda name, size, total: opened_table(tables[name], name, total))
     except SaveError:

@@ -1,7 +1,7 @@
 """From untrusted bytes to an `Index`: every type, range and reference is checked here, before a byte of data is read.
 
-The bytes that restoring may allocate can therefore never exceed the bytes on disk. Who needs a few records of many has
-those decoded alone, see `decode_lazily`.
+A restore can therefore never allocate more bytes than there are on disk. `decode_lazily` decodes single records, for
+readers that need a few out of many.
 """
 
 from collections.abc import Callable, Sequence
@@ -41,7 +41,7 @@ MAX_TABLE = 1 << 30
 
 
 ReadTable = Callable[[str, int, int], ChunkTable]
-"""From the name and size of a chunk table, and the number of arrays, to the table."""
+"""A function of the name and size of a chunk table, and the number of arrays, that returns the table."""
 
 
 @uncollected()
@@ -49,14 +49,14 @@ def decode(body: bytes | memoryview, read_table: ReadTable | None = None) -> Ind
     """Return the checked index.
 
     Args:
-        body: What was inside of the envelope.
-        read_table: Gets chunk tables; without it there may be none.
+        body: The bytes inside of the envelope.
+        read_table: Reads chunk tables. Without it, an index that has some is refused.
 
     Raises:
-        CorruptMetadata: something in it is wrong.
-        LimitExceeded: something is larger or deeper than any checkpoint.
-        PathViolation: a file name leads elsewhere.
-        FormatTooNew: it needs a feature this version does not have.
+        CorruptMetadata: the index is inconsistent.
+        LimitExceeded: a value is larger or more deeply nested than in any checkpoint.
+        PathViolation: a file name leads out of the directory.
+        FormatTooNew: the index needs a feature that this version does not have.
     """
     top = values.unpack(body)
     if type(top) is not dict:
@@ -71,17 +71,17 @@ def decode(body: bytes | memoryview, read_table: ReadTable | None = None) -> Ind
 
 
 def decode_lazily(body: bytes | memoryview, read_table: ReadTable | None = None) -> Index:
-    """Return an index whose arrays, nodes and slots are decoded and checked one by one, when somebody asks for them.
+    """Return an index whose arrays, nodes and slots are decoded and checked one by one, at their first access.
 
-    Every record that is handed out has passed the checks of `decode`, but for those of all records together: that names
-    are unique, that no two arrays share bytes, that roots lead to all slots.
+    Every record that is returned has passed the checks of `decode`, except those that need all records: that names
+    are unique, that no two arrays share bytes, and that all slots can be reached from the roots.
 
     Args:
-        body: What was inside of the envelope.
-        read_table: Gets chunk tables; without it there may be none.
+        body: The bytes inside of the envelope.
+        read_table: Reads chunk tables. Without it, an index that has some is refused.
 
     Raises:
-        CorruptMetadata, LimitExceeded, PathViolation, FormatTooNew: as for `decode`, of what is no such record.
+        CorruptMetadata, LimitExceeded, PathViolation, FormatTooNew: as for `decode`, for the rest of the index.
     """
     top, places = values.unpack_lazily(body, ("tensors", "nodes", "slots"))
     if len(places) != 3:
@@ -97,7 +97,7 @@ def decode_lazily(body: bytes | memoryview, read_table: ReadTable | None = None)
 
 
 def _head(top: dict[str, Any], arrays: int, nodes: int, read_table: ReadTable | None) -> tuple[Index, ArrayDecoder]:
-    """Return all but the records of arrays, nodes and slots, checked; and what decodes those of arrays."""
+    """Return the checked index without records of arrays, nodes and slots, and the decoder for records of arrays."""
     if top.get("format") != FORMAT:
         corrupt("no format name", f'a checkpoint says "{FORMAT}"')
     features = _list(top, "features")
@@ -119,7 +119,7 @@ def _head(top: dict[str, Any], arrays: int, nodes: int, read_table: ReadTable | 
         corrupt("writer", "it maps text to text")
     meta = _dict(top, "meta")
     values.check(meta, "meta")
-    random = top.get("random")  # files of before it was saved have none
+    random = top.get("random")  # older files were written before the time was saved
     values.check(random, "random")
     files = _files(_list(top, "files"))
     tables = _tables(_list(top, "tables"))
@@ -188,7 +188,7 @@ def _check_target(target: object) -> None:
 
 
 def is_target(name: str) -> bool:
-    """Return True if a checkpoint beside another may be referred to by that name."""
+    """Return True if a reference to another checkpoint in the same folder may have this name."""
     if not name or len(name.encode(errors="replace")) > 255 or name in (".", ".."):
         return False
     return not any(c in "/\\\0" for c in name) and STAGING.fullmatch(name) is None
@@ -218,9 +218,9 @@ def _tensors(raw: list[Any], arrays: ArrayDecoder) -> tuple[TensorRecord, ...]:
 
 
 def check_placement(files: Sequence[FileRecord], tensors: Sequence[TensorRecord]) -> None:
-    """Raise unless the chunks of each file fill its data area without hole or overlap.
+    """Raise unless the chunks of each file fill its data area without gaps or overlaps.
 
-    Holes are legal in the files of other checkpoints.
+    Gaps are allowed in files of other checkpoints, of which only some arrays are used.
     """
     ranges: list[list[tuple[int, int]]] = [[] for _ in files]
     for tensor in tensors:
@@ -260,7 +260,7 @@ def _slots(raw: list[Any], nodes: tuple[NodeRecord, ...], roots: dict[str, int])
 
 
 def _reached(roots: dict[str, int], nodes: tuple[NodeRecord, ...]) -> set[int]:
-    """Return the nodes to which roots lead."""
+    """Return the nodes that can be reached from the roots."""
     found = set(roots.values())
     waiting = list(found)
     while waiting:

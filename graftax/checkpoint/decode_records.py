@@ -1,6 +1,6 @@
-"""One record of an index at a time: an array, a node or a slot, from what msgpack gave to what is checked.
+"""Decoding single records of an index: an array, a node or a slot, from decoded msgpack to a checked record.
 
-What records say of each other as a whole (no two arrays share bytes, names are unique, roots lead to slots) is checked
+Properties of all records together (no two arrays share bytes, names are unique, all slots can be reached) are checked
 in `graftax.checkpoint.decode`.
 """
 
@@ -29,30 +29,30 @@ def corrupt(what: str, why: str) -> NoReturn:
 
 
 class ArrayDecoder:
-    """From what msgpack gave of arrays to their records.
+    """The decoder of records of arrays.
 
     Args:
         files: The data files.
-        block: Bytes of a block that has a checksum.
-        tables: Where their chunks are, if they are not in the index.
+        block: The size of a checksum block in bytes.
+        tables: The chunk tables, if the chunks are not in the index.
     """
 
     def __init__(self, files: Sequence[FileRecord], block: int, tables: Sequence[ChunkTable]) -> None:
         self._files = files
         self._block = block
         self._tables = tables
-        self._known: dict[Shape, Shape] = {}  # shapes already checked, since most arrays look like others
-        self._alike: dict[Any, _Alike] = {}  # by dtype, layout and shape, of arrays already checked that are one chunk
+        self._known: dict[Shape, Shape] = {}  # shapes already checked, since many arrays have equal shapes
+        self._alike: dict[Any, _Alike] = {}  # by dtype, layout and shape: arrays of one chunk that were checked before
 
     def record(self, raw: object, number: int) -> TensorRecord:
         """Return the checked record of an array.
 
         Args:
-            raw: What msgpack gave.
-            number: Its number in the index.
+            raw: The decoded msgpack value.
+            number: The number of the array in the index.
 
         Raises:
-            CorruptMetadata: something in it is wrong.
+            CorruptMetadata: the record is invalid.
             LimitExceeded: it has more axes than any array.
         """
         if type(raw) is not list or len(raw) != 6:
@@ -115,7 +115,7 @@ class _Alike(NamedTuple):
 
 
 def _shape(raw: object, what: str, known: dict[Shape, Shape]) -> Shape:
-    """Return the checked shape; ``known`` holds those already checked, since most arrays look like others."""
+    """Return the checked shape. ``known`` holds shapes that were checked before, since many arrays have equal ones."""
     if type(raw) is not list:
         corrupt(f"array {what!r:.200}", "a shape is an array of sizes")
     shape = tuple(raw)
@@ -159,13 +159,13 @@ def node_record(raw: object, count: int, tensors: Sequence[TensorRecord]) -> Nod
     """Return the checked record of a node.
 
     Args:
-        raw: What msgpack gave.
+        raw: The decoded msgpack value.
         count: How many nodes there are.
         tensors: The arrays.
 
     Raises:
-        CorruptMetadata: something in it is wrong.
-        LimitExceeded: an edge has a longer name than any attribute.
+        CorruptMetadata: the record is invalid.
+        LimitExceeded: the name of an edge is longer than any attribute.
     """
     if type(raw) is not list or len(raw) != 4:
         corrupt("a node", "it is [kind, type, edges, payload]")
@@ -186,7 +186,7 @@ def node_record(raw: object, count: int, tensors: Sequence[TensorRecord]) -> Nod
     return NodeRecord(kind, name, checked, payload)
 
 
-def _is_plain_variable(name: object, payload: Any, count: int) -> bool:
+def _is_plain_variable(name: object, payload: object, count: int) -> bool:
     """Return True if it is the payload of a Variable that has an array, one of so many, and no attributes."""
     return (
         type(name) is str
@@ -248,21 +248,21 @@ def _edge(raw: object, kind: Kind, count: int) -> tuple[Edge, int]:
 
 
 def check_edge(edge: str) -> None:
-    """Raise LimitExceeded if no attribute or key is that long."""
+    """Raise LimitExceeded if an edge is longer than any attribute or key."""
     if len(edge) > MAX_EDGE or len(edge.encode()) > MAX_EDGE:
         raise LimitExceeded(f"an edge name of {len(edge):,} characters", f"at most {MAX_EDGE:,} bytes are read")
 
 
 def slot_record(raw: object, count: int) -> SlotRecord:
-    """Return the record of a slot, of which only the kinds of its nodes are not checked.
+    """Return the record of a slot. Everything is checked, except the kinds of the nodes that it refers to.
 
     Args:
-        raw: What msgpack gave.
+        raw: The decoded msgpack value.
         count: How many nodes there are.
 
     Raises:
-        CorruptMetadata: something in it is wrong.
-        LimitExceeded: it has a longer name than any slot.
+        CorruptMetadata: the record is invalid.
+        LimitExceeded: the name is longer than that of any slot.
     """
     if type(raw) is not list or [type(field) for field in raw] != [int, str, int, int]:
         corrupt("a slot", "it is [optimizer, name, variable, slot]")

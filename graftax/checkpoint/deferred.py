@@ -1,4 +1,4 @@
-"""Restore on create: saved values wait for Variables that are made later, and are delivered once, as they appear."""
+"""Restore on create: saved values wait for Variables that are created later, and are assigned when these appear."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from graftax.variables.variable import Variable
 
 
 def deferred(session: Session, module: Copied, node: int | None, path: str, requires: bool) -> Deferred:
-    """What is to hang on a Module that was paired with a node, or that was not."""
+    """Return the `Deferred` to attach to a Module that was paired with a node, or that was not (None)."""
     found = module._gx_pending
     earlier = found if isinstance(found, Deferred) and found.session is not session else None
     return Deferred(session, node, path, earlier, type(module), requires=requires)
 
 
 class Deferred:
-    """What waits below one Module or container: the Session, a node of the checkpoint and the program path.
+    """The values that wait below one Module or container: the Session, a node of the checkpoint and the program path.
 
-    Without a node, only what ``map=`` has brought there waits. If it ``requires``, the Module is a layer that is not
-    built, and every weight that its build makes is to find a value.
+    Without a node, only values that ``map=`` sends there wait. ``requires`` is True if the Module is a layer that is
+    not built, and every weight that its build creates must get a value.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Deferred:
         edges = {e: n for e, n in saved if node is None or not session.gave_away(node, e)}
         self._edges = edges if kind is None else with_names_of_now(kind, edges)
         self._requires = requires
-        self._is_building = requires and kind is None  # what appears in a build belongs to it
+        self._is_building = requires and kind is None  # Variables that appear during a build belong to it
         self._earlier = earlier if earlier is not None and earlier.is_needed() else None
 
     def _target(self, edge: Edge) -> tuple[str, int | None]:
@@ -65,29 +65,29 @@ class Deferred:
         return path, self.session.mapped.get(path, self._edges.get(edge))
 
     def is_needed(self) -> bool:
-        """True while something waits, or is required."""
+        """Return True while some value waits, or is required."""
         return bool(self.session.paths) or self._requires or (self._earlier is not None and self._earlier.is_needed())
 
     def is_of(self, other: object) -> bool:
-        """True if both are of the same restore."""
+        """Return True if both belong to the same restore."""
         return isinstance(other, Deferred) and other.session is self.session
 
     def hung_on(self, module: Copied) -> None:
-        """Freeze a Module that has appeared, if it was saved so; what is in it already has flags of its own."""
+        """Freeze a Module that has appeared, if it was saved frozen. Its present contents have flags of their own."""
         if self._was_frozen and self.session.as_saved and isinstance(module, Module) and not module._gx_frozen:
             set_frozen(module, True)
         elif self._earlier is not None:
             self._earlier.hung_on(module)
 
     def claim(self, edge: Edge, variable: Variable | Reparam) -> None:
-        """A weight appeared under this edge: the latest restore that has a value for it delivers it, once."""
+        """Assign the waiting value to a weight that appeared under this edge: that of the latest restore, once."""
         path, node = self._target(edge)
         taken = node is not None and self.session.deliver(node, path, variable, self._was_frozen)
         if not taken and self._earlier is not None:
             self._earlier.claim(edge, variable)
 
     def child(self, edge: Edge) -> Deferred | None:
-        """What waits below this edge, or None."""
+        """Return the `Deferred` below this edge, or None."""
         path, node = self._target(edge)
         earlier = self._earlier.child(edge) if self._earlier is not None else None
         if node is None or self.session.index.nodes[node].kind.is_leaf:
@@ -98,10 +98,10 @@ class Deferred:
 
     @contextmanager
     def building(self, module: Copied) -> Iterator[None]:
-        """Run a build of the Module: where it raises, what has arrived waits again; where it ends, nothing may lack.
+        """Run a build of the Module. If it raises, assigned values wait again; if it succeeds, no value may be missing.
 
         Raises:
-            MissingInCheckpoint: a weight was made that was to come with a saved value, and there is none.
+            MissingInCheckpoint: a weight was created that requires a saved value, and there is none.
         """
         chain = list(self._chain())
         returns = [deferred.session.point_of_return() for deferred in chain]
@@ -121,13 +121,13 @@ class Deferred:
             each._requires = False
 
     def _chain(self) -> Iterator[Deferred]:
-        """Yield this, and those of earlier restores."""
+        """Yield this object, then those of earlier restores."""
         yield self
         if self._earlier is not None:
             yield from self._earlier._chain()
 
     def edges(self) -> list[Edge]:
-        """The edges that the checkpoints have here, and those of ``map=``."""
+        """Return the edges that the checkpoints have here, and those of ``map=``."""
         begin = len(self._path) + 1
         mapped = [path[begin:].partition("/")[0] for path in self.session.mapped if path.startswith(f"{self._path}/")]
         return list(
@@ -135,14 +135,14 @@ class Deferred:
         )
 
     def leaf(self, edge: Edge) -> tuple[Session, int] | None:
-        """Where the value for a Variable under this edge comes from, if one waits: a Session, and a node in it."""
+        """Return the Session and the node whose value waits for a Variable under this edge, or None."""
         path, node = self._target(edge)
         if node is not None and self.session.awaits(node, path):
             return self.session, node
         return self._earlier.leaf(edge) if self._earlier is not None else None
 
     def carried(self, module: Copied) -> Carried | None:
-        """What a copy of the Module takes along."""
+        """Return the waiting values in the form that a copy of the Module takes along."""
         earlier = self._earlier.carried(module) if self._earlier is not None else None
         if not self._waiting_here() and not self._requires:
             return earlier
@@ -150,7 +150,7 @@ class Deferred:
         return Carried(self.session, self.node, self._path, earlier, slots, self._was_frozen, self._requires)
 
     def waiting(self) -> tuple[str, ...]:
-        """The program paths, here and below, whose values still wait; slots of their Variables among them."""
+        """Return the program paths, here and below, whose values still wait, including the slots of their Variables."""
         return (*self._waiting_here(), *(self._earlier.waiting() if self._earlier is not None else ()))
 
     def _waiting_here(self) -> tuple[str, ...]:
@@ -158,7 +158,7 @@ class Deferred:
 
 
 class Carried:
-    """What waits below one Module, on the way to a copy of it; slots go along with the optimizer that makes them."""
+    """The values that wait below one Module, in the form for a copy. Slots are copied with their optimizer."""
 
     def __init__(
         self,
@@ -181,14 +181,14 @@ class Carried:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._arrived = True  # copied, and the Session with it
+        self._arrived = True  # a deep copy, which copies the Session as well
 
     def hang(self, module: Copied) -> None:
-        """Let the values wait below the copy."""
+        """Attach the waiting values to the copy."""
         object.__setattr__(module, "_gx_pending", self._deferred(module))
 
     def _deferred(self, module: Copied) -> Deferred:
-        # of a Session that the original of a shallow copy still uses, each value would arrive in one of both only
+        # a shallow copy shares the Session with its original, and each value would be assigned to only one of the two
         session = self._session if self._arrived else copy.deepcopy(self._session)
         session.add_slots(module, self._slots)
         earlier = self._earlier._deferred(module) if self._earlier is not None else None
@@ -197,9 +197,9 @@ class Carried:
 
 
 def check(module: Copied, chain: Sequence[Deferred]) -> None:
-    """Raise if a weight that a Module owns was to come with a saved value, and came without."""
+    """Raise if a weight that a Module owns required a saved value and did not get one."""
     for edges, variable, wholes in _weights(module):
-        for each in chain:  # the latest restore that is about it has the say
+        for each in chain:  # the latest restore that includes this weight decides
             path, *above = [_below(each._path, way) for way in (edges, *wholes)]
             if any(each.session.has_given(one) for one in (path, *above)):
                 break
@@ -224,7 +224,7 @@ def _below(path: str, edges: tuple[Edge, ...]) -> str:
 def _weights(
     holder: Copied, way: tuple[Edge, ...] = (), wholes: tuple[tuple[Edge, ...], ...] = ()
 ) -> Iterator[tuple[tuple[Edge, ...], Variable, tuple[tuple[Edge, ...], ...]]]:
-    """Yield the Variables that a Module owns, those in expressions included: edges, Variable, edges of the wholes."""
+    """Yield the Variables that a Module owns, also those in expressions: edges, Variable, edges of the expressions."""
     for edges, node in own_nodes(holder):
         here = (*way, *edges)
         if node._gx_owner is not holder:

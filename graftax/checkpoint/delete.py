@@ -1,4 +1,4 @@
-"""Deleting checkpoints: never one that others refer to, and never so that a part of one is left under its name."""
+"""Deleting checkpoints: never one that others refer to, and never leaving an incomplete one under its name."""
 
 import os
 
@@ -12,10 +12,10 @@ def delete(path: str | os.PathLike[str]) -> None:
     """Delete a checkpoint.
 
     Raises:
-        NotACheckpoint: there is none.
+        NotACheckpoint: there is no checkpoint at the path.
         CheckpointInUse: other checkpoints refer to it.
-        DestinationExists: it holds what no save has made.
-        StorageFailure: the system refused.
+        DestinationExists: the directory has files that no save has written.
+        StorageFailure: the operating system refused.
     """
     storage, where = place_of(path)
     if not storage.is_checkpoint(where):

@@ -1,7 +1,7 @@
-"""Drawing a checkpoint: nodes, edges, slots and the arrays that are to be taken, before any value is looked at.
+"""Drawing the graph of a checkpoint: nodes, edges, slots and the list of arrays, before any value is read.
 
-A sketch holds as long as the program keeps its structure. Who saves again and again draws once, and afterwards only
-compares, see `Seen`, takes references to arrays and asks for Python state.
+A sketch is valid as long as the structure of the program stays the same. So repeated saves draw once; afterwards they
+only compare the structure (see `Seen`), take references to arrays and ask for Python state.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,14 +22,15 @@ from graftax.checkpoint.waiting import WaitingPlace
 from graftax.core.errors import UnsupportedValue
 from graftax.variables.graph.module import Module, Node
 from graftax.variables.random_state import RandomState
+from graftax.variables.state.assigned import Assigned
 from graftax.variables.variable import Variable
 
-_INLINE = 64 << 10  # opaque bytes longer than this are kept in a data file
+_INLINE = 64 << 10  # values of type bytes longer than this are written to a data file
 _NOTHING = memoryview(b"")
 
 
 class Sketch(NamedTuple):
-    """A draft without values. ``variables`` are those whose arrays the items of the numbers in ``holes`` wait for."""
+    """A draft without values. ``holes`` are the numbers of the items that wait for the arrays of ``variables``."""
 
     items: Sequence[Item]
     holes: Sequence[int]
@@ -45,7 +46,7 @@ class Sketch(NamedTuple):
     beside: Beside | None = None
 
     def filled(self, step: int | None, meta: Mapping[str, Any], writer: Mapping[str, str]) -> Draft:
-        """Return the draft with references to the arrays of this moment, and copies of the Python state."""
+        """Return the draft with references to the current arrays, and copies of the Python state."""
         states = [(number, place, place.thing.get_state()) for number, place in self.states]
         random = self.random.get_state() if self.random is not None else None
         items, nodes = list(self.items), list(self.nodes)
@@ -56,18 +57,27 @@ class Sketch(NamedTuple):
             filler = _States(items)
             for number, place, state in states:
                 nodes[number] = filler.node(nodes[number], place, state)
-        return Draft(items, nodes, self.roots, self.slots, step, meta, writer, random)
+        return Draft(items, nodes, self.roots, self.slots, step, meta, writer, random, self._assigned())
+
+    def _assigned(self) -> frozenset[str]:
+        if not Assigned.counts:
+            return frozenset()
+        storages = [v._storage for v, _ in self.variables]
+        found = Assigned.among(storages)
+        named = zip(self.holes, self.variables, storages, strict=True)
+        # those of metrics begin anew in each epoch
+        return frozenset(self.items[i].name for i, (v, _), s in named if s in found and v.role != "metric")
 
 
 class _States:
-    """Python state on its way into a draft, its arrays after all others."""
+    """Python state that is added to a draft; its arrays come after all others."""
 
     def __init__(self, items: list[Item]) -> None:
         self._items = items
         self._names = {item.name for item in items}
 
     def node(self, node: NodeRecord, place: Place, state: Any) -> NodeRecord:
-        """Return the node with the state."""
+        """Return the node with the Python state as its payload."""
         if type(state) is not bytes:
             return node._replace(payload=frozen(state, place.path, self._array))
         raw = memoryview(state)
@@ -75,7 +85,7 @@ class _States:
         return node._replace(kind=Kind.BYTES, payload=("bytes", kept))
 
     def _array(self, array: Any, path: str) -> int:
-        """Add an array of Python state; two under one path, as of the keys 1 and "1", are told apart by a number."""
+        """Add an array of Python state. Two with the same path, as for the keys 1 and "1", get numbers."""
         free = next(name for i in count() if (name := f"{path}~{i}" if i else path) not in self._names)
         return self._add(Item(array.dtype.name, array.shape, free, to_bytes(array, path)))
 
@@ -85,7 +95,7 @@ class _States:
 
 
 class Drawing:
-    """A sketch as it grows: nodes in depth-first order, so that the arrays of one module lie side by side."""
+    """The builder of a sketch. Nodes are in depth-first order, so that the arrays of one module lie side by side."""
 
     def __init__(self, graph: Graph, chosen: set[Place], whole: bool) -> None:
         self._items: list[Item] = []
@@ -115,7 +125,7 @@ class Drawing:
         self._roots = {name: self._numbers[place] for name, place in graph.roots.items() if place in kept}
 
     def add_slot(self, slot: SlotPlace) -> None:
-        """Add a slot, or note that it is left out, since its optimizer or its Variable is not part of the draft."""
+        """Add a slot, or note that it is left out because its optimizer or its Variable is not part of the draft."""
         if slot.variable not in self._numbers or slot.optimizer not in self._numbers:
             self._left_out.append(slot.slot.path)
             return
@@ -126,7 +136,7 @@ class Drawing:
         self._slots.append(SlotRecord(numbers[slot.optimizer], slot.name, numbers[slot.variable], numbers[slot.slot]))
 
     def sketch(self) -> Sketch:
-        """Return what was drawn."""
+        """Return the finished sketch."""
         return Sketch(
             self._items,
             self._holes,
@@ -165,7 +175,7 @@ class Drawing:
 
 
 def checked(item: Item, names: set[str]) -> Item:
-    """Return an item under a name of its own, which a reader accepts.
+    """Return an item with a unique name that readers accept.
 
     Raises:
         UnsupportedValue: no reader would accept its name, its dtype or its rank.
@@ -215,14 +225,14 @@ def _with_ancestors(graph: Graph, chosen: set[Place]) -> set[Place]:
 
 
 class Seen:
-    """The structure of a graph as it was: attributes of Modules and Variables, and what their containers hold.
+    """A record of the structure of a graph: attributes of Modules and Variables, and the items of their containers.
 
-    Compared by identity. What is compared is kept alive, or something new could have the identity of what is gone.
+    Objects are compared by identity. They are kept alive here, since a new object could get the id of a deleted one.
     """
 
     def __init__(self, graph: Graph, roots: Mapping[str, Any]) -> None:
-        self._exact: list[_Holder] = []  # Variables, of which each attribute counts
-        self._holders: list[_Holder] = []  # Modules and containers: numbers and text in them come and go
+        self._exact: list[_Holder] = []  # Variables: any change of an attribute counts
+        self._holders: list[_Holder] = []  # Modules and containers: changes of numbers and text in them do not count
         self._slots: list[tuple[Module, list[tuple[str, int, int]]]] = []
         self._roots = dict(roots)
         known: set[int] = set()
@@ -250,7 +260,7 @@ class Seen:
         return all(_slots(module) == slots for module, slots in self._slots)
 
     def _note(self, thing: Any, known: set[int]) -> None:
-        """Note what a container holds, if it is one, and what the containers in it hold."""
+        """Record the items of a container, and of the containers in it."""
         if not isinstance(thing, list | dict | tuple) or id(thing) in known:
             return
         known.add(id(thing))
@@ -260,7 +270,7 @@ class Seen:
 
 
 class _Holder:
-    """A container, or the attributes of something, and what was in there."""
+    """A container, or the attributes of an object, with its recorded items."""
 
     __slots__ = ("container", "held", "keys")
 
@@ -270,18 +280,18 @@ class _Holder:
         self.keys = tuple(container) if isinstance(container, dict) else None
 
     def is_same(self) -> bool:
-        """Return True if the very same things are in there, in the same order."""
+        """Return True if it holds the identical objects, in the same order."""
         now = self.container
         if len(now) != len(self.held):
             return False
         return all(map(is_, now.values() if self.keys is not None else now, self.held))
 
     def has_same_keys(self) -> bool:
-        """Return True if they are under the same keys."""
+        """Return True if it has the same keys as recorded."""
         return self.keys is None or tuple(self.container) == self.keys
 
     def is_alike(self) -> bool:
-        """Return True if only numbers and the like have changed, which the graph does not follow; take them over."""
+        """Return True if only numbers and the like have changed, which are not part of the graph, and record these."""
         now = _Holder(self.container)
         if _structural(now) != _structural(self):
             return False
@@ -290,7 +300,7 @@ class _Holder:
 
 
 def _structural(holder: _Holder) -> list[tuple[Any, int]]:
-    """Return where in a container there is what a graph follows, or what graftax itself keeps."""
+    """Return the keys of the items that are part of the graph, or that graftax itself keeps."""
     keys: Sequence[Any] = holder.keys if holder.keys is not None else range(len(holder.held))
     return [
         (key, id(value))

@@ -1,4 +1,4 @@
-"""Dtypes by name: how many bits an element takes and how a data file, which must be plain safetensors, stores it."""
+"""Dtypes by name: the bits of an element, and how it is stored in a data file, which must be plain safetensors."""
 
 from functools import lru_cache
 from math import prod
@@ -8,7 +8,7 @@ from graftax.core.typedefs import Shape
 
 
 class DType(NamedTuple):
-    """A dtype of the index.
+    """A dtype that the format supports.
 
     ``bits`` per element as stored; ``stored`` the safetensors dtype; ``layout``: ``plain`` as it is, ``pair`` real and
     imaginary part on a trailing axis, ``packed`` several elements a byte, ``bits`` the bytes of a dtype that other
@@ -21,7 +21,7 @@ class DType(NamedTuple):
 
     @property
     def scalar_bytes(self) -> int:
-        """Return bytes of one element on its own."""
+        """Return the number of bytes of a single element."""
         return -(-self.bits // 8)
 
 
@@ -44,17 +44,17 @@ def _table() -> dict[str, DType]:
 
 
 DTYPES = _table()
-"""Every dtype that the format holds."""
+"""All dtypes that the format supports."""
 
 
 @lru_cache(maxsize=4096)
 def nbytes(dtype: str, shape: Shape) -> int:
-    """Return bytes that an array takes in a data file."""
+    """Return the number of bytes of an array in a data file."""
     return -(-prod(shape) * DTYPES[dtype].bits // 8)
 
 
 def stored_shape(dtype: str, shape: Shape) -> Shape:
-    """Return the shape under which another tool sees the array."""
+    """Return the shape that other tools see."""
     layout = DTYPES[dtype].layout
     if layout == "pair":
         return (*shape, 2)

@@ -1,4 +1,4 @@
-"""The 32 bytes before the index: magic, version, length, checksum; so damage is found before anything is decoded."""
+"""The 32 bytes before the index: magic, version, length and checksum, which are checked before decoding."""
 
 import struct
 
@@ -8,7 +8,7 @@ from graftax.core.errors import CorruptMetadata, FormatTooNew, FormatTooOld, Lim
 MAGIC = b"\x89GFXCK\n\x00"
 MAJOR, MINOR = 1, 0
 FLAGS = 1
-"""Set in format 1.0. The draft that graftax 0.1.0 wrote has none, and so knows what it cannot read."""
+"""The flags of format 1.0. The draft format of graftax 0.1.0 has no flags, and so refuses files that it cannot read."""
 SIZE = 32
 LIMIT = 32 << 20
 """Bytes of ``graph.msgpack`` that a reader accepts: 10 MB of hostile msgpack can become 600 MB of objects."""
@@ -20,7 +20,7 @@ def seal(body: bytes) -> bytes:
     """Return the content of ``graph.msgpack``.
 
     Raises:
-        LimitExceeded: no reader would accept it.
+        LimitExceeded: it is larger than any reader would accept.
     """
     if SIZE + len(body) > LIMIT:
         raise LimitExceeded(
@@ -33,12 +33,12 @@ def seal(body: bytes) -> bytes:
 
 
 def opened(data: bytes) -> memoryview:
-    """Return the body inside, checked.
+    """Return the body inside of the envelope, after checking it.
 
     Raises:
-        CorruptMetadata: it is damaged, or no index at all.
-        FormatTooNew: a later major version, or flags, which this version does not know.
-        FormatTooOld: the draft of the format that graftax 0.1.0 wrote.
+        CorruptMetadata: it is damaged, or not an index.
+        FormatTooNew: it has a later major version or flags that this version does not know.
+        FormatTooOld: it has the draft format of graftax 0.1.0.
     """
     if len(data) < SIZE or data[:8] != MAGIC:
         raise CorruptMetadata(

@@ -1,4 +1,4 @@
-"""Arrays of a checkpoint into one file of another tool: ``.npz`` or ``.safetensors``."""
+"""Exporting the arrays of a checkpoint into one file for other tools: ``.npz`` or ``.safetensors``."""
 
 import os
 import zipfile
@@ -25,7 +25,7 @@ SUFFIXES = (".npz", ".safetensors")
 
 
 class ExportReport(NamedTuple):
-    """What was written, what is no array and so was not, and dtypes that readers in NumPy must be taught first."""
+    """What was written, what was left out because it is not an array, and the dtypes that NumPy alone cannot read."""
 
     path: str
     arrays: int
@@ -34,11 +34,11 @@ class ExportReport(NamedTuple):
 
 
 def export(checkpoint: str | os.PathLike[str], path: str, subset: Subset) -> ExportReport:
-    """Write the chosen arrays to a file, under their paths; the file is there as a whole or not at all.
+    """Write the selected arrays to a file, named by their paths. The file appears as a whole or not at all.
 
     Raises:
-        DestinationExists: something is there already.
-        ArgumentError: a dtype that the kind of file does not hold.
+        DestinationExists: something exists at the path already.
+        ArgumentError: the file format does not support a dtype.
         SelectorError: a selector matches nothing.
     """
     place, where = place_of(path)

@@ -1,4 +1,4 @@
-"""Plain weights of a checkpoint for expressions of a program: which part takes the value, and how near it comes."""
+"""Restoring plain weights of a checkpoint into expressions: which part takes the value, and with what error."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from graftax.reparam.places import base_of
 from graftax.variables.state.storage import concretely
 
 TOLERANCE = 1e-3
-"""How far an expression that states no ``tolerance`` may be from a saved value, relative to the norm of that."""
+"""The largest relative error (by the norm of the saved value) of an expression that states no ``tolerance``."""
 
 
 def receiver(thing: object) -> Any:
-    """What takes the value of a plain weight: the base of an expression, if it has one, else the expression itself."""
+    """Return what takes the value of a plain weight: the base of an expression, else the expression itself."""
     while isinstance(thing, Reparam) and base_of(thing) is not None:
         thing = base_of(thing)
     return thing
 
 
 def receiving_place(place: Place) -> Place:
-    """The same in a graph."""
+    """Return the place that takes the value of a plain weight, see `receiver`."""
     while isinstance(place.thing, Reparam) and base_of(place.thing) is not None:
         place = place.edges["base"]
     return place
 
 
 def has_inverse(expression: Reparam) -> bool:
-    """True if it can be given a value."""
+    """Return True if the expression can be assigned a value."""
     return type(expression).inverse is not Reparam.inverse
 
 
 def take(expression: Reparam, value: Any, path: str) -> tuple[str, list[tuple[Any, Any]]]:
-    """Give an expression a saved value; a note for the report, and what undoes it.
+    """Assign a saved value to an expression; return a note for the report and the values before, see `undo`.
 
     Raises:
-        KindMismatch: it does not come near enough; nothing is changed then.
+        KindMismatch: the expression cannot represent the value; nothing is changed.
     """
     before = [(variable, variable.value) for variable in expression.variables]
     try:
@@ -58,13 +58,13 @@ def take(expression: Reparam, value: Any, path: str) -> tuple[str, list[tuple[An
 
 
 def off_by(expression: Reparam, value: Any) -> float:
-    """Return how far the value of an expression is from a saved one, relative to the norm of that."""
+    """Return the distance between the value of an expression and a saved one, relative to the norm of the latter."""
     with concretely():
         return distance(expression.value, expression._fit(value, "restore"))
 
 
 def is_near(expression: Reparam, error: float) -> bool:
-    """True if that is no more than rounding."""
+    """Return True if the relative error is within the tolerance of the expression."""
     return error <= _tolerance(expression)
 
 
@@ -74,6 +74,6 @@ def _tolerance(expression: Reparam) -> float:
 
 
 def undo(before: list[tuple[Any, Any]]) -> None:
-    """Put values back."""
+    """Assign the values from before."""
     for variable, value in reversed(before):
         variable.assign(value)

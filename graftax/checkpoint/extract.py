@@ -1,4 +1,4 @@
-"""A checkpoint from a checkpoint: all of it or a part, self-contained; no program is needed and nothing is decoded."""
+"""Extracting a self-contained checkpoint from another one, as a whole or in part, without the program that saved it."""
 
 import os
 from typing import NamedTuple
@@ -28,20 +28,20 @@ def extract(
     *,
     overwrite: bool = False,
 ) -> ExtractReport:
-    """Write the chosen part of a checkpoint as one of its own, which refers to no other.
+    """Write the selected part of a checkpoint as a new one, which refers to no other.
 
-    Every block is checked on the way.
+    Every block is checked while it is copied.
 
     Args:
         checkpoint: The checkpoint.
-        path: The directory to make.
-        subset: What to take; slots go with their optimizer and their Variable. Defaults to all.
-        overwrite: Replace a checkpoint that is there already.
+        path: The directory to create.
+        subset: The part to select. Slots are selected with their optimizer and their Variable. Defaults to all.
+        overwrite: Replace an existing checkpoint.
 
     Raises:
-        CorruptCheckpoint: it is damaged, or one that it refers to is missing or was changed.
+        CorruptCheckpoint: it is damaged, or one that it refers to is missing or has changed.
         SelectorError: a selector matches nothing.
-        DestinationExists: something is there already.
+        DestinationExists: something exists at the path already.
     """
     subset = subset or Subset()
     with Reader(checkpoint) as reader:
@@ -52,13 +52,13 @@ def extract(
 
 
 def part_of(reader: Reader, subset: Subset) -> Draft:
-    """Return the chosen part of an open checkpoint, to be written or changed; arrays are read when it is their turn."""
+    """Return the selected part of an open checkpoint as a draft; each array is read when it is written."""
     reader.check_files()
     return _Part(reader, subset).draft()
 
 
 class _Part:
-    """The nodes that are kept, numbered anew."""
+    """The nodes that are kept, with new numbers."""
 
     def __init__(self, reader: Reader, subset: Subset) -> None:
         self._reader = reader
@@ -86,7 +86,7 @@ class _Part:
         self._tensors: dict[int, int] = {}
 
     def draft(self) -> Draft:
-        """Return the part as a draft, whose arrays are read when it is their turn."""
+        """Return the part as a draft, whose arrays are read when they are written."""
         index = self._index
         for node in self._nodes:
             for tensor in index.nodes[node].tensors:
@@ -122,7 +122,7 @@ class _Part:
 
 
 class _Bytes:
-    """The bytes of a chunk, read and checked when they are asked for."""
+    """The bytes of a chunk, which are read and checked when the object is called."""
 
     def __init__(self, reader: Reader, record: TensorRecord, chunk: Chunk) -> None:
         self._reader = reader

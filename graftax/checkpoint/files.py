@@ -1,4 +1,4 @@
-"""All file work of a save, in one small object, so that tests can record it, stop it anywhere and let any call fail."""
+"""All file system calls of a save in one small class, so that tests can record them, and let any of them fail."""
 
 import ctypes
 import errno
@@ -14,8 +14,8 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _NO_SUCH_CALL = frozenset({errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTSUP})
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 _CREATE = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
-_BUFFERS = 1024  # the most that one pwritev takes
-_BATCH = 8 << 20  # bytes per write: large enough for the device, small enough to be in the cache after its checksum
+_BUFFERS = 1024  # the most buffers that one pwritev accepts
+_BATCH = 8 << 20  # bytes per write: large enough for the device, and still in the CPU cache after the checksum
 
 
 class FileSystem:
@@ -34,30 +34,30 @@ class FileSystem:
         return os.listdir(path)
 
     def free(self, path: str) -> int:
-        """Return bytes that this user may still write there."""
+        """Return the number of bytes that this user may still write there."""
         status = os.statvfs(path)
         return status.f_bavail * status.f_frsize
 
     def mkdir(self, path: str) -> None:
-        """Make a directory."""
+        """Create a directory."""
         os.mkdir(path)
 
     def hide(self, path: str) -> int:
-        """Let only this user look into a directory; returns who may by the rules of the system, for `reveal`."""
+        """Make a directory private to this user, and return the mode that it would have otherwise, for `reveal`."""
         mode = stat.S_IMODE(os.stat(path).st_mode)
         os.chmod(path, 0o700)
         return mode
 
     def reveal(self, path: str, mode: int) -> None:
-        """Let those look into a directory who may."""
+        """Give a directory its normal mode."""
         os.chmod(path, mode)
 
     def create(self, path: str) -> int:
-        """Make a new file and open it for writing."""
+        """Create a new file and open it for writing."""
         return os.open(path, _CREATE, 0o666)
 
     def allocate(self, descriptor: int, size: int) -> None:
-        """Reserve space, so that a full disk is known before the work."""
+        """Reserve disk space, so that a full disk is reported before anything is written."""
         try:
             os.posix_fallocate(descriptor, 0, size)
         except OSError as error:
@@ -65,7 +65,7 @@ class FileSystem:
                 raise
 
     def pwritev(self, descriptor: int, buffers: Sequence[memoryview | bytes], offset: int) -> int:
-        """Write some of the buffers; returns how many bytes."""
+        """Write some of the buffers, and return the number of bytes written."""
         return os.pwritev(descriptor, buffers, offset)
 
     def fsync(self, descriptor: int) -> None:
@@ -73,7 +73,7 @@ class FileSystem:
         os.fsync(descriptor)
 
     def fsync_beside(self, descriptor: int) -> Callable[[], None]:
-        """Begin an fsync; what is returned waits for its end and raises what it raised."""
+        """Start an fsync in a thread, and return a function that waits for it and raises its exception."""
         failed: list[BaseException] = []
 
         def work() -> None:
@@ -109,7 +109,7 @@ class FileSystem:
         os.rename(source, target)
 
     def exchange(self, one: str, other: str) -> bool:
-        """Swap two directories in one step; False if the system cannot."""
+        """Swap two directories in one step; return False if the system cannot."""
         call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
         if call is None:
             return False
@@ -144,7 +144,7 @@ class FileSystem:
 
 
 def write_all(fs: FileSystem, descriptor: int, buffers: Sequence[memoryview], offset: int) -> None:
-    """Write all of the buffers, however little each call takes."""
+    """Write all of the buffers, in as many calls as it takes."""
     for first in range(0, len(buffers), _BUFFERS):
         waiting = list(buffers[first : first + _BUFFERS])
         left = sum(map(len, waiting))
@@ -164,7 +164,7 @@ def write_all(fs: FileSystem, descriptor: int, buffers: Sequence[memoryview], of
 def write_file(
     fs: FileSystem, path: str, pieces: Iterable[memoryview], size: int = 0, syncs: bool = False
 ) -> Callable[[], None] | None:
-    """Make a file of pieces; what is returned waits for its fsync, which goes on beside the program if it ``syncs``."""
+    """Write pieces to a new file, and return a function that waits for its fsync (in a thread, if ``syncs``)."""
     descriptor = fs.create(path)
     try:
         if size:
@@ -200,7 +200,7 @@ def write_file(
 
 
 def remove_tree(fs: FileSystem, path: str) -> None:
-    """Delete a directory of files, such as a checkpoint; somebody else may be deleting it, too."""
+    """Delete a directory of files, such as a checkpoint. Another process may be deleting it at the same time."""
     with suppress(FileNotFoundError):
         for name in fs.listdir(path):
             with suppress(FileNotFoundError):
@@ -209,7 +209,7 @@ def remove_tree(fs: FileSystem, path: str) -> None:
 
 
 def storage_error(error: OSError, doing: str) -> SaveError:
-    """Return the error of graftax for a failed call."""
+    """Return the graftax error for a failed system call."""
     if error.errno in _FULL:
         return StorageFull(
             f"{doing}: {error}",

@@ -1,4 +1,4 @@
-"""What process 0 does for all where several run one program: deleting files, looking into folders."""
+"""Work that process 0 does for all processes of a program: deleting files and listing folders."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -7,16 +7,16 @@ from graftax.backend.rendezvous import Rendezvous, several
 
 
 def is_first() -> bool:
-    """Return True in process 0, and in one that is alone."""
+    """Return True in process 0, and in a program of a single process."""
     processes = several()
     return processes is None or processes.index() == 0
 
 
 def told_by_first(what: str, look: Callable[[], str | None]) -> str | None:
-    """Return what process 0 sees: others may see a folder as it was a moment ago.
+    """Return the result of process 0 in all processes, since others may see an outdated state of a folder.
 
     Raises:
-        ProcessError: it tells nothing in time.
+        ProcessError: process 0 does not answer in time.
     """
     processes = several()
     if processes is None:

@@ -1,4 +1,4 @@
-"""What lies in a folder of checkpoints, told quickly: each index is checked as a whole but not record by record."""
+"""A quick listing of a folder of checkpoints: each index is checked by its checksum, but not record by record."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from graftax.core.errors import CheckpointError, NotACheckpoint
 
 
 class Entry(NamedTuple):
-    """One name in the folder.
+    """One entry of the folder.
 
     ``state``: ``checkpoint``, ``unfinished``, ``displaced``, ``deleted``, ``damaged`` or ``foreign``; ``note`` says why
     it is not the first. ``targets`` are the checkpoints that it refers to.
@@ -27,7 +27,7 @@ class Entry(NamedTuple):
 
 
 def entries(folder: str) -> list[Entry]:
-    """Return everything in a folder, or the one checkpoint that is there itself.
+    """Return all entries of a folder, or a single one if the path is a checkpoint itself.
 
     Raises:
         NotACheckpoint: there is no such folder.
@@ -47,7 +47,7 @@ def entries(folder: str) -> list[Entry]:
 
 
 def natural(name: str) -> tuple[object, ...]:
-    """Return a key for sorting: ``step-9`` before ``step-10``."""
+    """Return a sort key that puts ``step-9`` before ``step-10``."""
     digits = ""
     for c in reversed(name):
         if not ("0" <= c <= "9"):
@@ -86,7 +86,7 @@ def _told(name: str, state: str, note: str, found: Summary) -> Entry:
 
 
 def _set_aside(storage: Storage, folder: str, name: str, final: str) -> Entry:
-    """Return a whole checkpoint under a hidden name: a save was killed while it replaced one by the other."""
+    """Return the entry of a complete checkpoint with a hidden name, left by an overwrite that was killed."""
     here = _entry(storage, folder, final, ())
     try:
         found = summary(storage, storage.join(folder, name))

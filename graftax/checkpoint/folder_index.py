@@ -1,4 +1,4 @@
-"""What an index says at a glance: checked as a whole, by its checksum, but not record by record."""
+"""The summary of an index, which is checked by its checksum but not record by record."""
 
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ from graftax.core.errors import CheckpointError, CorruptMetadata, LimitExceeded
 
 
 class Summary(NamedTuple):
-    """The head of an index: step, time in nanoseconds, bytes and number of arrays, own values, what it refers to."""
+    """The head of an index: step, time in nanoseconds, bytes, number of arrays, the user's values, and references."""
 
     step: int | None
     created: int
@@ -21,11 +21,11 @@ class Summary(NamedTuple):
 
 
 def summary(storage: Storage, path: str) -> Summary:
-    """Read the index of a checkpoint.
+    """Return the summary of the index of a checkpoint.
 
     Raises:
-        CheckpointError: it is damaged, or not to be read.
-        OSError: it is not there.
+        CheckpointError: the index is damaged, or must not be read.
+        OSError: there is no index.
     """
     folder = storage.open(path)
     try:
@@ -59,7 +59,7 @@ def summary(storage: Storage, path: str) -> Summary:
 
 
 def referrers(storage: Storage, folder: str, name: str) -> list[str]:
-    """Return the names of the checkpoints in a folder that refer to the one of that name, those put aside included."""
+    """Return the names of all checkpoints in a folder that refer to this one, including displaced ones."""
     try:
         names = sorted(storage.names(folder))
     except OSError:
@@ -73,6 +73,6 @@ def referrers(storage: Storage, folder: str, name: str) -> list[str]:
         try:
             if storage.is_checkpoint(path) and name in summary(storage, path).targets:
                 found.append(other)
-        except (CheckpointError, OSError):  # it cannot be read, and so refers to nothing that could
+        except (CheckpointError, OSError):  # an index that cannot be read cannot use its references
             continue
     return found

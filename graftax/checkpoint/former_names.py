@@ -1,4 +1,4 @@
-"""What attributes and classes were called before, as their classes say it: ``checkpoint_aliases``."""
+"""Former names of attributes and classes, which classes declare as ``checkpoint_aliases``."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ T = TypeVar("T")
 
 
 class _FormerNames(dict[type[Any], dict[str, str]]):
-    """Names of before and of now by class, those that base classes declare among them.
+    """The former and present names of attributes by class, including those that base classes declare.
 
     Raises:
-        ArgumentTypeError: a class declares something else.
+        ArgumentTypeError: ``checkpoint_aliases`` is not a dict of names.
     """
 
     def __missing__(self, kind: type[Any]) -> dict[str, str]:
@@ -37,7 +37,7 @@ _former_names = _FormerNames()
 
 
 def with_names_of_now(kind: type[Any], edges: dict[Edge, T]) -> dict[Edge, T]:
-    """The edges of a saved object under the names that a class of the program has for them."""
+    """Return the edges of a saved object under the present names of a class of the program."""
     known = _former_names[kind]
     if not known:
         return edges
@@ -50,5 +50,5 @@ def _name_of_now(edge: Edge, edges: Mapping[Edge, object], known: Mapping[str, s
 
 
 def is_class(saved: str, kind: type[Any], now: str) -> bool:
-    """True if a class that was saved under a name is the one that has another name now."""
+    """Return True if a class saved under a former name is the one that has the name ``now``."""
     return saved == now or _former_names[kind].get(saved) == now

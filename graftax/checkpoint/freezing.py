@@ -1,4 +1,4 @@
-"""What was trained when a checkpoint was saved, beside what the program trains."""
+"""Differences between the ``trainable`` flags of a checkpoint and those of the program."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ class Flag(NamedTuple):
 
     @property
     def told(self) -> Trainable:
-        """What the report says of it."""
+        """Return the line of the report."""
         return Trainable(self.path, self.saved, self.saved == self.is_applied)
 
 
 def flags(match: Match, as_saved: bool) -> list[Flag]:
-    """Where what is trained differs, in the parts that were asked for.
+    """Return the places whose ``trainable`` flags differ, in the selected parts.
 
     Args:
-        match: What was paired.
-        as_saved: Whether the program is to be as the checkpoint.
+        match: The pairs of objects and nodes.
+        as_saved: Whether the flags of the checkpoint are restored.
     """
     found: list[Flag] = []
     nodes = match.index.nodes

@@ -21,11 +21,11 @@ Root: TypeAlias = "Node | list[Any] | tuple[Any, ...] | dict[Any, Any]"
 
 
 class Place:
-    """An object in the graph: its kind, its shortest path and what hangs below it.
+    """An object in the graph: its kind, its shortest path and its children.
 
-    ``thing`` is the object; for Python state, the Module that has it. ``role`` is that of a weight, else empty, and
-    ``wholes`` are the paths of the expressions that it is a part of. ``module`` is the object itself, if it is a
-    Module, else the one that holds it.
+    ``thing`` is the object; for Python state, the Module that has it. ``role`` is the role of a Variable, else empty.
+    ``wholes`` are the paths of the expressions that it is a part of. ``module`` is the object itself if it is a
+    Module, else the Module that holds it.
     """
 
     __slots__ = ("edges", "kind", "module", "path", "role", "thing", "wholes")
@@ -46,12 +46,12 @@ class Place:
 
     @property
     def spot(self) -> Spot:
-        """What selectors see of it."""
+        """Return what selectors see of the object."""
         return Spot(self.path, self.role, self.thing if self.role else None, self.wholes)
 
     @property
     def type(self) -> str:
-        """The name of the class, for display."""
+        """Return the name of the class, for display."""
         kind = type(self.thing)
         return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
@@ -60,7 +60,7 @@ class Place:
 
 
 class SlotPlace:
-    """A slot of an optimizer; ``variable`` is None if the Variable that it belongs to is not in the graph.
+    """A slot of an optimizer. ``variable`` is None if the Variable of the slot is not in the graph.
 
     ``keeper`` is the class of optimizers that gives the slot its meaning.
     """
@@ -76,14 +76,13 @@ class SlotPlace:
 
 
 class Graph:
-    """Everything below some roots, walked breadth first, each object once.
+    """All objects below some roots, visited breadth-first, each once.
 
     Args:
         roots: Names and objects: Modules, Variables, or lists, tuples and dicts of them.
-        settles: Whether Modules first make what they make when they are asked, see
-            `Module._gx_ensure_state`, and take in what was appended to their lists, with the values that wait for it.
-            Defaults to True.
-        narrow: The part to be looked at, of roots that have nothing to settle. Defaults to None: all.
+        settles: Whether Modules first create their lazy state, see `Module._gx_ensure_state`, and adopt objects that
+            were appended to their lists, with the values that wait for these. Defaults to True.
+        narrow: The part to visit, of roots that have nothing to settle. Defaults to None: everything.
 
     Raises:
         ArgumentTypeError: a root is none of these.
@@ -165,21 +164,21 @@ class Graph:
                 yield SlotPlace(optimizer, record.name, variable, slot)
 
     def path_of(self, module: Module | None) -> str:
-        """The path of a Module; empty if it is not in the graph."""
+        """Return the path of a Module; empty if it is not in the graph."""
         place = self._known.get(id(module))
         return "" if place is None else place.path
 
     def may_hold(self, place: Place, edge: Edge) -> bool:
-        """False if what is under an edge is outside of the part that is looked at."""
+        """Return False if the object under an edge is outside of the visited part."""
         return self.narrow is None or self.narrow.may_hold(place.thing, edge)
 
     @property
     def random(self) -> RandomState:
-        """The global seed, as state of these roots."""
+        """Return the global seed as a place of this graph."""
         return RandomState({name: place.thing for name, place in self.roots.items()})
 
     def parent_of(self, path: str) -> tuple[Place, str] | None:
-        """The innermost object above a path that is not there, and the component below it; None under a leaf."""
+        """Return the innermost existing object above a missing path, and the component below it; None below a leaf."""
         while "/" in path:
             path, _, component = path.rpartition("/")
             place = self.find(path)
@@ -188,7 +187,7 @@ class Graph:
         return None
 
     def find(self, path: str) -> Place | None:
-        """The object at a path, any of its paths; names that Modules were given stand for the edges that lead there."""
+        """Return the object at any of its paths, or None. The given names of Modules may replace the edges to them."""
         first, *rest = path.split("/")
         place = next((p for name, p in self.roots.items() if escaped(name) == first), None)
         for component in rest:
@@ -202,13 +201,13 @@ class Graph:
 
 
 def _called(place: Place, name: str) -> Place | None:
-    """The one Module among those held here that was given this name."""
+    """Return the only Module held here that was given this name, or None."""
     found = [child for child in place.edges.values() if getattr(child.thing, "_gx_name", None) == name]
     return found[0] if len(found) == 1 else None
 
 
 def all_of(place: Place) -> dict[Place, None]:
-    """An object and everything below it, each once."""
+    """Yield an object and everything below it, each once."""
     seen: dict[Place, None] = {}
     waiting = [place]
     while waiting:
@@ -220,12 +219,12 @@ def all_of(place: Place) -> dict[Place, None]:
 
 
 def leaves_of(place: Place) -> list[Place]:
-    """All leaves below an object, each once."""
+    """Yield all leaves below an object, each once."""
     return [here for here in all_of(place) if here.kind.is_leaf]
 
 
 def attributes_of(place: Place, keeper: str = "") -> dict[str, Any]:
-    """What a checkpoint notes of a Variable besides its value; ``keeper`` as in `SlotPlace`."""
+    """Return the attributes of a Variable that a checkpoint saves besides its value; ``keeper`` as in `SlotPlace`."""
     variable = place.thing
     found: dict[str, Any] = {} if (adapter := adapter_of(variable)) is None else {"adapter": adapter}
     found |= {"keeper": keeper} if keeper else {}

@@ -1,6 +1,6 @@
-"""The index of a checkpoint, as records: files, arrays, the object graph; all that is known before data is read.
+"""The records of the index of a checkpoint: files, arrays and the object graph, without the values of arrays.
 
-Records are named tuples, since an index has tens of thousands of them.
+Records are named tuples, which are fast to create: an index has tens of thousands of them.
 """
 
 from collections.abc import Sequence
@@ -18,11 +18,11 @@ FEATURES: frozenset[str] = frozenset()
 """Features of later versions that this reader understands."""
 
 Edge: TypeAlias = "str | int"
-"""An attribute name, a list index, or a dict key."""
+"""An edge of the object graph: an attribute name, a list index, or a dict key."""
 
 
 class Kind(IntEnum):
-    """What a node of the object graph is."""
+    """The kind of a node of the object graph."""
 
     OBJECT = 0
     VARIABLE = 1
@@ -40,7 +40,7 @@ class Kind(IntEnum):
 
 
 class FileRecord(NamedTuple):
-    """A data file: its name, size, where its data begins, and the checksum of all before that.
+    """A data file: its name, size, the offset of its data, and the checksum of the header before that.
 
     ``target`` is the checkpoint beside this one that the file belongs to, if it belongs to another.
     """
@@ -53,19 +53,19 @@ class FileRecord(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Return the name, with that of the other checkpoint."""
+        """Return the name of the file, after that of the other checkpoint if it belongs to one."""
         return self.name if self.target is None else f"{self.target}/{self.name}"
 
 
 class TableRecord(NamedTuple):
-    """A file with chunks, for indexes that would be too large: its name and size."""
+    """A file with a table of chunks, for indexes that would be too large: its name and size."""
 
     name: str
     size: int
 
 
 class Chunk(NamedTuple):
-    """A box of an array and the bytes that hold it; ``offset`` counts from the beginning of the file."""
+    """A box of an array and the bytes that hold it. ``offset`` counts from the beginning of the file."""
 
     file: int
     offset: int
@@ -76,7 +76,7 @@ class Chunk(NamedTuple):
 
 
 class TensorRecord(NamedTuple):
-    """An array; ``name`` is the one that other tools see."""
+    """An array. ``name`` is the name that other tools see."""
 
     dtype: str
     shape: Shape
@@ -87,25 +87,25 @@ class TensorRecord(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """Return bytes on disk; of several chunks, each begins a byte of its own."""
+        """Return the number of bytes on disk. Each of several chunks begins at a full byte."""
         if type(self.chunks) is tuple:
             return sum([chunk.nbytes for chunk in self.chunks])
         return self.bytes_of(self.shape)
 
     def bytes_of(self, extent: Shape) -> int:
-        """Return bytes that a box takes in a file."""
+        """Return the number of bytes of a box in a file."""
         return -(-prod(extent) * DTYPES[self.dtype].bits // 8)
 
 
 class NodeRecord(NamedTuple):
-    """A node; ``type`` is for display and never imported. ``payload`` depends on the kind.
+    """A node. ``type`` is for display and never imported. ``payload`` depends on the kind.
 
     Variable: ``(tensor | None, trainable, role, attributes)``. Value: the value. Key: ``(implementation, tensor)``.
     Bytes: ``(codec, bytes | tensor)``. Object: attributes, or None for none. The others: None.
 
     Attributes of a Variable: ``adapter``, the name of the adapters that it is a part of; ``frozen`` and ``resting``,
-    True if that is why it is not trained; ``keeper``, of a slot: the class of optimizers that gives it its meaning.
-    Of an object: ``frozen``, True if what is made below it is not trained.
+    True if this is the reason why it is not trained; ``keeper``, of a slot: the class of optimizers that defines its
+    meaning. Of an object: ``frozen``, True if Variables created below it are not trained.
     """
 
     kind: Kind
@@ -115,7 +115,7 @@ class NodeRecord(NamedTuple):
 
     @property
     def tensor(self) -> int | None:
-        """Return the array that the node holds, if it does."""
+        """Return the array of the node, or None."""
         if self.kind is Kind.VARIABLE:
             found: int | None = self.payload[0]
             return found
@@ -125,14 +125,14 @@ class NodeRecord(NamedTuple):
 
     @property
     def tensors(self) -> tuple[int, ...]:
-        """Return all arrays that the node holds, those inside of Python state, too."""
+        """Return all arrays of the node, including those inside of Python state."""
         if self.kind is Kind.VALUE:
             return tuple([array.number for array in values.arrays_in(self.payload)])
         return () if self.tensor is None else (self.tensor,)
 
 
 class SlotRecord(NamedTuple):
-    """A slot: nodes of the optimizer, of the variable it belongs to and of the slot itself."""
+    """A slot: the nodes of its optimizer, of its Variable and of the slot itself."""
 
     optimizer: int
     name: str
@@ -141,7 +141,7 @@ class SlotRecord(NamedTuple):
 
 
 class Index(NamedTuple):
-    """All of ``graph.msgpack``; ``random`` is the global seed as `RandomState.get_state` gives it, or None."""
+    """The content of ``graph.msgpack``. ``random`` is the saved state of the global seed, or None."""
 
     save_id: bytes
     created: int
@@ -160,12 +160,12 @@ class Index(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """Return bytes of its own data files."""
+        """Return the number of bytes of its own data files."""
         return sum(file.size for file in self.files if file.target is None)
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """Return the other checkpoints that it refers to."""
+        """Return the names of the other checkpoints that it refers to."""
         return tuple(dict.fromkeys(file.target for file in self.files if file.target is not None))
 
 

@@ -1,9 +1,10 @@
-"""From drafts of several processes to one checkpoint, of which each writes its share; it appears as a whole or not.
+"""Saving one checkpoint by several processes: each writes its share, and the checkpoint appears as a whole or not.
 
-All compare what they are about to save. Process 0 begins, each writes and syncs its data files and tells in a file what
-is in them; once all have, process 0 writes the index of all and publishes it. Whoever fails tells the others before it
-raises, so that all raise, each naming the one that failed. They wait for each other at the service that they were
-started with, with a timeout, and never in a computation of devices: so they may save in threads beside the program.
+First, all processes compare what they are about to save. Process 0 creates the staging directory. Each process writes
+and syncs its data files, and lists their content in a file. When all have done so, process 0 writes the common index
+and publishes it. A process that fails tells the others before it raises, so that all raise and name the one that
+failed. The processes wait for each other, with a timeout, at the coordination service that they were started with,
+never by a computation on devices. So they can save in background threads.
 """
 
 import os
@@ -11,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from graftax.backend.processes import Held
+from graftax.backend.processes import Held, Processes
 from graftax.backend.rendezvous import Rendezvous
 from graftax.checkpoint import values
 from graftax.checkpoint.checksums import digest
@@ -23,14 +24,14 @@ from graftax.checkpoint.local_storage import storage_errors
 from graftax.checkpoint.names import part_name
 from graftax.checkpoint.places import place_of
 from graftax.checkpoint.references import References
-from graftax.checkpoint.shares import boxes_of, planned
+from graftax.checkpoint.shares import boxes_of, planned, value_of_whole
 from graftax.checkpoint.storage import Share, Storage, Writing
 from graftax.checkpoint.uncollected import uncollected
 from graftax.core.errors import ProcessError, SaveError, StorageFailure
 
 _SAME = (
-    "the same model, optimizer, seed, path and arguments in every process; a callback that one alone runs says so with "
-    "main_only = True"
+    "the same model, optimizer, seed, path, assignments and arguments in every process; a callback that one alone runs "
+    "says so with main_only = True"
 )
 
 _SAVING = "saving with other processes"
@@ -44,18 +45,18 @@ def commit_together(
     overwrite: bool = False,
     base: str | os.PathLike[str] | None = None,
 ) -> int:
-    """Write a checkpoint with the other processes, durably; returns the bytes of its data files.
+    """Write a checkpoint durably, together with the other processes; return the number of bytes of its data files.
 
     Args:
-        path: The directory to make, or the URL of one; a place that all processes reach.
-        draft: What to write; the same in all, but for the parts of arrays that each has.
-        meeting: Where they meet.
+        path: The directory to create, or a URL; all processes must have access to it.
+        draft: What to write; equal in all processes, except for the parts of arrays that each has.
+        meeting: The meeting of the processes.
         overwrite: As for `graftax.checkpoint.commit.commit`.
-        base: As there.
+        base: Likewise.
 
     Raises:
-        ProcessError: they would not save the same; names what differs.
-        SaveError: one of them failed, died or did not come; nothing was published.
+        ProcessError: the processes would not save the same; the message names what differs.
+        SaveError: a process failed, died or timed out; nothing was published.
     """
     try:
         return _commit(path, draft, meeting, overwrite, base)
@@ -77,7 +78,7 @@ def _commit(
     storage, final = place_of(path)
     boxes = [boxes_of(item, meeting.processes) for item in draft.items]
     arguments = [("path", final), ("overwrite", str(overwrite)), ("base", str(base))]
-    meeting.agree([*arguments, *_things(draft, boxes)], _SAME)
+    meeting.agree([*arguments, *_things(draft, boxes, meeting.processes)], _SAME)
     meeting.forget()
     plan = draft._replace(items=planned(draft.items, boxes, meeting.processes))
     if meeting.index == 0:
@@ -93,7 +94,7 @@ def _lead(
     overwrite: bool,
     base: str | os.PathLike[str] | None,
 ) -> int:
-    """Do what process 0 does."""
+    """Run the part of process 0."""
     save_id = os.urandom(16)
     with _announced(meeting, "begin") as told:
         references = References(storage, final, base, overwrite)
@@ -116,7 +117,7 @@ def _lead(
 
 
 def _follow(storage: Storage, final: str, plan: Draft, meeting: Rendezvous, base: str | os.PathLike[str] | None) -> int:
-    """Do what every other process does."""
+    """Run the part of every other process."""
     told = _heard(meeting, "begin")
     with _met(meeting):
         share = storage.take_part(final, told["ticket"])
@@ -132,7 +133,7 @@ def _follow(storage: Storage, final: str, plan: Draft, meeting: Rendezvous, base
 def _written(
     writing: Writing | Share, items: Sequence[Item], process: int, save_id: bytes, references: References
 ) -> dict[str, Any]:
-    """Write the items of a process; returns what the index has to say of them."""
+    """Write the items of a process, and return their records for the index."""
     numbers = [number for number, item in enumerate(items) if item.process == process]
     mine = [items[number] for number in numbers]
     kept, waiting = references.divided(mine, by_name=True)
@@ -145,7 +146,7 @@ def _written(
 
 
 def _parts(writing: Writing, count: int) -> Iterator[dict[str, Any]]:
-    """Yield what the other processes have told of their shares."""
+    """Yield the records that the other processes have written for their shares."""
     for process in range(1, count):
         try:
             content = writing.collect(part_name(process))
@@ -167,7 +168,7 @@ def _merged(parts: Sequence[dict[str, Any]]) -> tuple[list[FileRecord], dict[int
         numbers = []
         for fields in part["files"]:
             record = FileRecord(*fields)
-            if record not in files:  # several refer to one file of another checkpoint
+            if record not in files:  # several processes may refer to the same file of another checkpoint
                 files.append(record)
             numbers.append(files.index(record))
         for number, file, offset, nbytes, start, extent, sums in part["chunks"]:
@@ -175,20 +176,22 @@ def _merged(parts: Sequence[dict[str, Any]]) -> tuple[list[FileRecord], dict[int
     return files, chunks
 
 
-# --- what is compared, and told ---------------------------------------------------------------------------------------
+# --- comparison and communication -------------------------------------------------------------------------------------
 
 
-def _things(draft: Draft, boxes: Sequence[Sequence[Held] | None]) -> Iterator[tuple[str, str]]:
-    """Yield by name what must be the same in all processes, values included of what is not spread over them."""
+def _things(draft: Draft, boxes: Sequence[Sequence[Held] | None], processes: Processes) -> Iterator[tuple[str, str]]:
+    """Yield, by name, everything that must be equal in all processes, including values that are not sharded."""
     yield "step", str(draft.step)
     yield "meta", _mark(values.encode(draft.meta, "meta"))
     yield "the global seed and its stream", _mark(values.encode(draft.random, "random"))
     for item, spread in zip(draft.items, boxes, strict=True):
         kind = f"{item.dtype}{list(item.shape)}"
-        yield (
-            item.name,
-            f"{kind} {_mark(spread)}" if spread is not None else f"{kind} with checksum {digest(item.data):016x}",
-        )
+        if spread is None:
+            yield item.name, f"{kind} with checksum {digest(item.data):016x}"
+        elif item.name in draft.assigned:
+            yield item.name, f"{kind} {_mark(spread)}{value_of_whole(item, spread, processes)}"
+        else:
+            yield item.name, f"{kind} {_mark(spread)}"
     states = {number: node for number, node in enumerate(draft.nodes) if node.kind in (Kind.VALUE, Kind.BYTES)}
     for number, node in states.items():
         yield f"the state of {node.type} (node {number})", _mark(wire(node).payload)
@@ -202,7 +205,7 @@ def _mark(value: object) -> str:
 
 @contextmanager
 def _announced(meeting: Rendezvous, topic: str) -> Iterator[dict[str, Any]]:
-    """Let process 0 tell the others what the block puts in there, or how it failed."""
+    """Send the other processes the dict that the block of process 0 fills, or its error."""
     told: dict[str, Any] = {}
     try:
         with storage_errors(_SAVING):
@@ -215,10 +218,10 @@ def _announced(meeting: Rendezvous, topic: str) -> Iterator[dict[str, Any]]:
 
 
 def _heard(meeting: Rendezvous, topic: str) -> dict[str, Any]:
-    """Return what process 0 tells.
+    """Return what process 0 has sent.
 
     Raises:
-        SaveError: it failed.
+        SaveError: process 0 failed.
     """
     told: dict[str, Any] = values.unpack(meeting.heard(topic))
     if "failed" in told:
@@ -228,10 +231,10 @@ def _heard(meeting: Rendezvous, topic: str) -> dict[str, Any]:
 
 @contextmanager
 def _met(meeting: Rendezvous) -> Iterator[None]:
-    """Let all processes come to the end of the block; whoever fails tells the others.
+    """Wait at the end of the block for all processes; a process that fails tells the others.
 
     Raises:
-        SaveError: another one failed.
+        SaveError: another process failed.
     """
     try:
         with storage_errors(_SAVING):

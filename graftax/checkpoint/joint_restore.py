@@ -1,4 +1,4 @@
-"""A restore by several processes: all give their Variables the values of one checkpoint, or none does."""
+"""A restore by several processes: either all assign the values of the checkpoint, or none does."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from graftax.checkpoint.reader import Reader
 
 
 class JointRestore:
-    """The two points at which processes wait for each other: before values are assigned, and after."""
+    """The two points at which the processes wait for each other: before and after values are assigned."""
 
     def __init__(self) -> None:
         processes = several()
         self._meetings = [] if processes is None else [Rendezvous(processes, f"restore, {part}") for part in _PARTS]
 
     def ready(self, reader: Reader, match: Match) -> None:
-        """Wait until all have read what they need; nothing is changed yet.
+        """Wait until all processes have read their values; nothing is changed yet.
 
         Raises:
-            ProcessError: another one could not, or would restore something else.
+            ProcessError: another process failed, or would restore something else.
         """
         if self._meetings:
             pairs = sorted((place.path, match.paths[node]) for place, node in match.pairs.items())
@@ -30,10 +30,10 @@ class JointRestore:
             self._meetings.pop(0).agree(things, "the same checkpoint and arguments in every process")
 
     def done(self) -> None:
-        """Wait until all have assigned.
+        """Wait until all processes have assigned their values.
 
         Raises:
-            ProcessError: another one could not.
+            ProcessError: another process failed.
         """
         if self._meetings:
             meeting = self._meetings.pop(0)
@@ -41,7 +41,7 @@ class JointRestore:
             meeting.forget()
 
     def failed(self, error: BaseException) -> None:
-        """Tell the others that this process gives up."""
+        """Tell the other processes that this one has failed."""
         if self._meetings:
             self._meetings[0].give_up(error)
 

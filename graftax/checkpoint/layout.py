@@ -1,7 +1,7 @@
-"""How arrays lie in data files: valid safetensors, data at a multiple of 4096, so that backends need not copy it.
+"""The layout of data files: valid safetensors, with data at a multiple of 4096 bytes, so that backends need no copy.
 
-Arrays whose size is a multiple of 64 bytes come first, in the order of the graph, each aligned to 64; the rest
-follows by descending item size. Nothing is padded, so another tool sees the saved names and nothing else.
+Arrays whose size is a multiple of 64 bytes come first, in the order of the graph, so each is aligned to 64 bytes. The
+others follow by descending item size. There is no padding between arrays, so other tools see only the saved names.
 """
 
 import json
@@ -21,8 +21,8 @@ MAX_TENSORS = 1 << 16
 class Item(NamedTuple):
     """An array, or a box of one, to be written.
 
-    ``source`` is its bytes, or gives them when it is its turn, so that they need not be on the host before. A box
-    begins at ``start`` in the array, whose shape is ``whole``; ``process`` is the one that writes it.
+    ``source`` is its bytes, or a function that returns them, so that they need not be on the host before they are
+    written. A box begins at ``start`` in the array, whose shape is ``whole``; ``process`` is the one that writes it.
     """
 
     dtype: str
@@ -35,12 +35,12 @@ class Item(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """Return bytes in the file."""
+        """Return the number of bytes in the file."""
         return nbytes(self.dtype, self.shape)
 
     @property
     def data(self) -> memoryview:
-        """Return the bytes themselves."""
+        """Return the bytes."""
         return self.source if isinstance(self.source, memoryview) else self.source()
 
     @property
@@ -50,7 +50,7 @@ class Item(NamedTuple):
 
 
 def arranged(items: Sequence[Item], max_file: int = MAX_FILE, max_tensors: int = MAX_TENSORS) -> list[list[int]]:
-    """Return which items go into which file, in order; each process has files of its own."""
+    """Return the items of each file, in order. Each process has files of its own."""
     sizes = [item.nbytes for item in items]
 
     def rank(i: int) -> tuple[int, int, int]:
@@ -86,12 +86,12 @@ def header(items: Sequence[Item], save_id: bytes) -> bytes:
 
 @lru_cache(maxsize=4096)
 def _described(dtype: str, shape: Shape) -> tuple[int, str]:
-    """Return bytes in the file, and what a header says of all arrays that are alike."""
+    """Return the number of bytes in the file, and the part of the header that is equal for all such arrays."""
     return nbytes(dtype, shape), f'"dtype":"{DTYPES[dtype].stored}","shape":{list(stored_shape(dtype, shape))}'
 
 
 def entry(dtype: str, shape: Shape, offset: int) -> dict[str, Any]:
-    """Return how an array is described in the header."""
+    """Return the header entry of an array."""
     return {
         "dtype": DTYPES[dtype].stored,
         "shape": list(stored_shape(dtype, shape)),
@@ -100,7 +100,7 @@ def entry(dtype: str, shape: Shape, offset: int) -> dict[str, Any]:
 
 
 def header_entries(index: Index, file: int) -> dict[str, Any]:
-    """Return what the header of a file must say, but for its metadata."""
+    """Return the expected header of a file, without its metadata."""
     begin = index.files[file].data_begin
     return {
         chunk_name(t.name, t.shape, chunk): entry(t.dtype, chunk.extent, chunk.offset - begin)
@@ -111,10 +111,10 @@ def header_entries(index: Index, file: int) -> dict[str, Any]:
 
 
 def chunk_name(name: str, shape: Shape, chunk: Chunk) -> str:
-    """Return the name under which other tools see a chunk."""
+    """Return the name of a chunk that other tools see."""
     return box_name(name, shape, chunk.start, chunk.extent)
 
 
 def box_name(name: str, shape: Shape, start: Shape, extent: Shape) -> str:
-    """That of the array if the box is all of it; else where it begins comes after that."""
+    """Return the name of the array, followed by the start of the box unless the box is the whole array."""
     return name if extent == shape else f"{name}#{','.join(map(str, start))}"

@@ -1,4 +1,4 @@
-"""Records of an index that are decoded when somebody asks for them: of thousands, a restore of a part needs a few."""
+"""Records of an index that are decoded at their first access: a partial restore needs few of thousands."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ T = TypeVar("T")
 
 
 class LazyRecords(Sequence[T], Generic[T]):
-    """A sequence of records, each decoded and checked once, when it is first looked at.
+    """A sequence of records, each decoded and checked once, at its first access.
 
     Args:
-        body: The index.
-        places: Where each record begins in there, and where the last one ends.
-        made: From what msgpack gives for a record, and its number, to the checked record.
+        body: The bytes of the index.
+        places: The offset of each record in the body, and the end of the last one.
+        made: A function of the decoded msgpack value of a record and its number that returns the checked record.
     """
 
     def __init__(self, body: bytes | memoryview, places: Sequence[int], made: Callable[[Any, int], T]) -> None:
@@ -47,12 +47,12 @@ class LazyRecords(Sequence[T], Generic[T]):
             yield self._known[i]
 
     def raw(self) -> Iterator[Any]:
-        """Yield what msgpack gives for each record, unchecked."""
+        """Yield the decoded msgpack value of each record, unchecked."""
         return values.unpack_stream(self._body[self._places[0] : self._places[-1]])
 
     def __len__(self) -> int:
         return len(self._places) - 1
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Become a plain tuple where it is copied or pickled."""
+        """Return a reduction to a plain tuple, for copies and pickles."""
         return tuple, (list(self),)

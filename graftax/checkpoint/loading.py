@@ -1,4 +1,4 @@
-"""Reading arrays: exactly the ranges wanted, small neighbours in one go, every block checked before it is used."""
+"""Reading arrays: only the needed ranges, small neighbours in one read, each block checked before it is used."""
 
 from collections.abc import Callable, Iterable
 from math import prod
@@ -15,13 +15,13 @@ from graftax.checkpoint.reader import Reader, located
 from graftax.checkpoint.state import revived
 from graftax.core.typedefs import Shape
 
-_GAP = 4096  # bytes not wanted that are read along rather than starting another read
-_BAND = 64 << 20  # bytes of the rows of one chunk that are on the host at a time while a box is read
-_RUN = 16 << 20  # bytes of one read, and so of the memory that its arrays share
+_GAP = 4096  # bytes of a gap between two ranges that is read rather than starting another read
+_BAND = 64 << 20  # bytes of the rows of a chunk that are on the host at the same time while a box is read
+_RUN = 16 << 20  # bytes of one read; its arrays share this memory, so a larger one would be kept alive by a small array
 
 
 def load(reader: Reader, tensors: Iterable[int]) -> dict[int, HostArray]:
-    """The arrays of these numbers, each at an address that is a multiple of 64 wherever the file allows it.
+    """Return the arrays with these numbers, each at an address that is a multiple of 64 where the file allows it.
 
     Raises:
         CorruptCheckpoint: a file is shorter than it should be, or a block fails its checksum.
@@ -54,7 +54,7 @@ def load(reader: Reader, tensors: Iterable[int]) -> dict[int, HostArray]:
 def rows(
     reader: Reader, record: TensorRecord, chunk: Chunk, low: int, high: int, fetch: Callable[[int, int, int], HostArray]
 ) -> HostArray:
-    """Return rows of a chunk, from ``low`` up to ``high``, checking the blocks that they touch; of what is packed, all.
+    """Return rows ``low`` to ``high`` of a chunk, after checking their blocks; of packed dtypes, all rows.
 
     Args:
         reader: The checkpoint.
@@ -62,7 +62,7 @@ def rows(
         chunk: One of its chunks.
         low: The first row, counted in the chunk.
         high: The one after the last.
-        fetch: Gives bytes of a file from an offset on, so many.
+        fetch: A function ``(file, offset, size)`` that returns bytes of a file.
     """
     count = chunk.extent[0] if chunk.extent else 1
     row = chunk.nbytes // count if count else 0
@@ -82,7 +82,7 @@ def rows(
 
 
 def box(reader: Reader, record: TensorRecord, start: Shape, extent: Shape) -> HostArray:
-    """Return a box of an array, of which only the rows that it meets are read, some at a time.
+    """Return a box of an array. Only the rows that intersect it are read, some at a time.
 
     Raises:
         CorruptCheckpoint: as for `load`.
@@ -114,7 +114,7 @@ def box(reader: Reader, record: TensorRecord, start: Shape, extent: Shape) -> Ho
 
 
 def values_of(reader: Reader, nodes: Iterable[int]) -> dict[int, Any]:
-    """The values of nodes: arrays, bytes, or Python state.
+    """Return the values of nodes: arrays, bytes, or Python state.
 
     Raises:
         CorruptCheckpoint: as for `load`.
@@ -136,7 +136,7 @@ def values_of(reader: Reader, nodes: Iterable[int]) -> dict[int, Any]:
 
 
 def _check_apart(reader: Reader, wanted: list[tuple[Chunk, int]]) -> None:
-    """Raise if two chunks share bytes: of an index that is decoded lazily nobody has looked at all places together."""
+    """Raise if two chunks share bytes: this check needs all records, so decoding lazily has left it out."""
     here = end = -1
     for (file, offset, size, *_), number in wanted:
         if file != here:

@@ -1,4 +1,4 @@
-"""A checkpoint's directory on a local disk, opened for reading; names lead nowhere else, links are not followed."""
+"""A checkpoint's directory on a local disk, opened for reading. Names cannot lead out of it; links are not followed."""
 
 import errno
 import mmap
@@ -9,16 +9,16 @@ from graftax.core.errors import NotACheckpoint, PathViolation, StorageFailure
 
 _FLAGS = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _DIRECTORY = getattr(os, "O_DIRECTORY", 0)
-_AT_ONCE = 1 << 30  # bytes of one read
+_AT_ONCE = 1 << 30  # the most bytes of one read
 
 
 class LocalFolder:
-    """An open directory; files in it are opened once, so that they can be read even after they are deleted.
+    """An open directory. Its files are opened once, so that they can be read even after they are deleted.
 
     Raises:
-        FileNotFoundError: nothing is there.
+        FileNotFoundError: there is nothing at the path.
         PathViolation: the path is a link.
-        NotACheckpoint: it is no directory, or not readable.
+        NotACheckpoint: it is not a directory, or not readable.
     """
 
     def __init__(self, path: str) -> None:
@@ -28,19 +28,19 @@ class LocalFolder:
         self._seen = os.fstat(self._directory)
 
     def names(self) -> list[str]:
-        """Return what it holds, sorted."""
+        """Return the names in the directory, sorted."""
         return sorted(os.listdir(self._directory))
 
     def size(self, name: str) -> int:
-        """Return bytes of a file."""
+        """Return the size of a file in bytes."""
         return os.fstat(self._descriptor(name)).st_size
 
     def allocated(self, name: str) -> int:
-        """Return bytes that the file takes on the device."""
+        """Return the number of bytes that the file occupies on the device."""
         return os.fstat(self._descriptor(name)).st_blocks * 512
 
     def read_into(self, view: memoryview, name: str, offset: int) -> int:
-        """Fill ``view`` from a file; returns how many bytes there were."""
+        """Fill ``view`` from a file, and return the number of bytes that were there."""
         descriptor = self._descriptor(name)
         done = 0
         while done < len(view):
@@ -54,7 +54,7 @@ class LocalFolder:
         return done
 
     def mapped(self, name: str) -> memoryview:
-        """Return a file mapped into memory, which stays there after the directory is closed."""
+        """Return a file mapped into memory. The mapping stays valid after the directory is closed."""
         descriptor = self._descriptor(name)
         try:
             return memoryview(mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ))
@@ -85,7 +85,7 @@ class LocalFolder:
         except FileNotFoundError:
             raise
         except OSError as error:
-            if error.errno in (errno.ELOOP, errno.ENXIO):  # a link, or a socket
+            if error.errno in (errno.ELOOP, errno.ENXIO):  # ELOOP for a link, ENXIO for a socket
                 raise PathViolation(f"{name} is no regular file", "only regular files are read, no links") from error
             raise _failed(f"opening {name}", error) from error
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -109,7 +109,7 @@ def _failed(doing: str, error: OSError) -> StorageFailure:
 
 
 def _opened(path: str) -> int:
-    plain = os.path.abspath(path)  # a slash at the end would follow the link
+    plain = os.path.abspath(path)  # with a slash at the end, a link would be followed
     if os.path.islink(plain):
         raise PathViolation(
             f"{path} is a symbolic link", "a checkpoint is read without following links", os.path.realpath(path)

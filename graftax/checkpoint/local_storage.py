@@ -1,4 +1,4 @@
-"""Checkpoints on a local disk, or on what looks like one."""
+"""Checkpoints on a local disk, or on a mounted file system."""
 
 import os
 import time
@@ -17,18 +17,18 @@ class LocalStorage:
     """The operating system's files.
 
     Args:
-        fs: Its calls; tests give others.
+        fs: The system calls; tests replace them.
     """
 
     def __init__(self, fs: FileSystem | None = None) -> None:
         self.fs = fs or FileSystem()
 
     def absolute(self, path: str) -> str:
-        """Return the path in full."""
+        """Return the absolute path."""
         return os.path.abspath(path)
 
     def split(self, path: str) -> tuple[str, str]:
-        """Return the folder around a path, and its name there."""
+        """Return the parent folder of a path, and its name there."""
         return os.path.split(os.path.abspath(path))
 
     def join(self, folder: str, name: str) -> str:
@@ -36,11 +36,11 @@ class LocalStorage:
         return os.path.join(folder, name)
 
     def names(self, folder: str) -> list[str]:
-        """Return names in a folder."""
+        """Return the names in a folder."""
         return self.fs.listdir(folder)
 
     def is_checkpoint(self, path: str) -> bool:
-        """Return True if there is a directory with an index; the index is not read."""
+        """Return True if there is a directory with an index, which is not read."""
         return self.fs.exists(os.path.join(path, GRAPH)) and self.fs.is_directory(path)
 
     def is_there(self, path: str) -> bool:
@@ -56,7 +56,7 @@ class LocalStorage:
         return LocalFolder(path)
 
     def is_being_replaced(self, path: str) -> bool:
-        """Return True if a living process has put aside what was there, where two directories cannot be exchanged."""
+        """Return True if a running process has moved the old checkpoint away, where directories cannot be swapped."""
         folder, name = self.split(path)
         with suppress(OSError):
             for other in self.names(folder):
@@ -66,25 +66,25 @@ class LocalStorage:
         return False
 
     def begin(self, path: str, overwrite: bool, needed: int) -> LocalWriting:
-        """Begin to write a checkpoint."""
+        """Start writing a checkpoint."""
         with storage_errors(f"saving {path}"):
             return LocalWriting(self.fs, path, overwrite, needed)
 
     def take_part(self, path: str, ticket: str) -> LocalShare:
-        """Write a share of what process 0 has begun to write."""
+        """Write a share of the checkpoint that process 0 has started."""
         return LocalShare(self.fs, ticket)
 
     def remove(self, path: str) -> None:
-        """Delete a checkpoint: it loses its name, which is made durable, and then its files."""
+        """Delete a checkpoint: first it is renamed, durably, then its files are deleted."""
         with storage_errors(f"deleting {path}"):
             check_replaceable(path, self.fs.listdir(path))
             trash = os.path.join(os.path.dirname(path), f".trash-{os.urandom(8).hex()}")
             discard(self.fs, path, trash)
 
     def sweep(self, folder: str) -> list[str]:
-        """Delete what dead processes left in a folder.
+        """Delete the files that killed processes have left in a folder.
 
-        A checkpoint that a killed overwrite had put aside gets its name back where nothing has taken it.
+        A checkpoint that a killed overwrite had moved away gets its name back if nothing else has it.
         """
         try:
             names = self.fs.listdir(folder)
@@ -92,7 +92,7 @@ class LocalStorage:
             return []
         swept = []
         for name in sorted(names):
-            # what is being deleted may be deleted by anybody
+            # a directory that is marked as trash may be deleted by any process
             if (match := STAGING.fullmatch(name)) and (
                 match["trash"] or not self._is_owned(folder, name, match["nonce"])
             ):
@@ -119,11 +119,11 @@ class LocalStorage:
                 self.fs.unlink(os.path.join(folder, name))
 
     def _is_owned(self, folder: str, name: str, nonce: str) -> bool:
-        """Return True if a living process is at work on it, or may be."""
+        """Return True if a running process is using it, or may be."""
         try:
             age = time.time() - self.fs.modified(os.path.join(folder, name))
         except OSError:
-            return True  # gone in this moment
+            return True  # it was deleted just now
         try:
             record = self.fs.read(os.path.join(folder, f".owner-{nonce}"))
         except OSError:
@@ -133,7 +133,7 @@ class LocalStorage:
 
 @contextmanager
 def storage_errors(doing: str) -> Iterator[None]:
-    """Tell a failed call of the system in an error of graftax."""
+    """Translate errors of system calls into errors of graftax."""
     try:
         yield
     except CheckpointError:

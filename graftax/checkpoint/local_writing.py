@@ -1,8 +1,8 @@
-"""The commit protocol on a local disk: whatever stops a save, the target is all new, all old, or nothing.
+"""The commit protocol on a local disk: after an interrupted save, the target is completely new or old, or absent.
 
 Files are written and synced in a hidden staging directory beside the target, the index last; one rename publishes it
-and the parent directory is synced before anybody is told. A call that fails undoes what was done: a write or fsync
-that failed once is never trusted again. A record beside the staging directory says which process is at work on it.
+and the parent directory is synced before the save returns. If a call fails, the whole save is undone: after a failed
+write or fsync, no file is trusted. A record beside the staging directory says which process is using it.
 """
 
 import os
@@ -16,7 +16,7 @@ from graftax.core.errors import ArgumentError, DestinationExists, StorageFull
 
 
 class LocalWriting:
-    """A staging directory until it is published."""
+    """A staging directory, until it is published."""
 
     first_file = 0
 
@@ -45,24 +45,24 @@ class LocalWriting:
             raise
 
     def put(self, name: str, size: int, pieces: Iterable[memoryview]) -> None:
-        """Write a file of the staging directory; what is computed until the next call goes on beside its fsync."""
+        """Write a file of the staging directory. Its fsync runs in a thread until the next call."""
         self._wait()
         self._synced = write_file(self._fs, os.path.join(self._staging, name), pieces, size, syncs=True)
 
     @property
     def ticket(self) -> str:
-        """What other processes need to write into the same staging directory."""
+        """Return what other processes need to write into the same staging directory."""
         return self._staging
 
     def collect(self, name: str) -> bytes:
-        """Return what another process has put, and delete it."""
+        """Return the content of a file that another process has written, and delete the file."""
         path = os.path.join(self._staging, name)
         content = self._fs.read_whole(path)
         self._fs.unlink(path)
         return content
 
     def publish(self, index: bytes) -> None:
-        """Write the index, make all durable, and let the target be this."""
+        """Write the index, make everything durable, and rename the staging directory to the target."""
         fs = self._fs
         self.put(GRAPH, len(index), [memoryview(index)])
         self._wait()
@@ -76,18 +76,18 @@ class LocalWriting:
         self._disown()
 
     def abandon(self) -> None:
-        """Delete the staging directory, and the folders that were made for it."""
+        """Delete the staging directory, and the parent folders that were created for it."""
         with suppress(OSError):
             self._wait()
         with suppress(OSError):
             remove_tree(self._fs, self._staging)
         self._disown()
         for directory in reversed(self._made):
-            with suppress(OSError):  # somebody uses it by now
+            with suppress(OSError):  # another process uses the folder by now
                 self._fs.rmdir(directory)
 
     def _disown(self) -> None:
-        for _ in range(2):  # a call that fails once may do the second time
+        for _ in range(2):  # the call may succeed at the second attempt
             with suppress(OSError):
                 self._fs.unlink(self._owner)
                 return
@@ -112,7 +112,7 @@ class LocalWriting:
             self._fs.fsync_dir(os.path.dirname(directory))
 
     def _replace(self) -> None:
-        """Swap old and new in one step where the system can; else the old one has another name for a moment."""
+        """Swap old and new in one step if the system can; otherwise the old one has another name for a moment."""
         fs, staging, final = self._fs, self._staging, self._final
         if fs.exchange(staging, final):
             try:
@@ -129,12 +129,12 @@ class LocalWriting:
             except BaseException:
                 fs.rename(old, final)
                 raise
-        with suppress(OSError):  # the new one is safe; what cannot be deleted is only in the way
+        with suppress(OSError):  # the new checkpoint is complete; files that cannot be deleted are only garbage
             discard(fs, old, os.path.join(self._parent, f".trash-{self._nonce}"))
 
 
 class LocalShare:
-    """What another process than the first writes into the staging directory."""
+    """The share that a process other than process 0 writes into the staging directory."""
 
     def __init__(self, fs: FileSystem, staging: str) -> None:
         self.first_file = 0
@@ -143,12 +143,12 @@ class LocalShare:
         self._synced: Callable[[], None] | None = None
 
     def put(self, name: str, size: int, pieces: Iterable[memoryview]) -> None:
-        """Write a file; what is computed until the next call goes on beside its fsync."""
+        """Write a file. Its fsync runs in a thread until the next call."""
         self._wait()
         self._synced = write_file(self._fs, os.path.join(self._staging, name), pieces, size, syncs=True)
 
     def finish(self) -> None:
-        """Make all durable."""
+        """Make all files durable."""
         self._wait()
         self._fs.fsync_dir(self._staging)
 
@@ -159,23 +159,23 @@ class LocalShare:
 
 
 def check_target(fs: FileSystem, final: str, overwrite: bool) -> None:
-    """Raise unless a save may put a checkpoint there.
+    """Raise unless a save may write to this path.
 
     Raises:
-        DestinationExists: it would replace what it must not.
+        DestinationExists: it would replace something that it must not.
     """
     if not fs.exists(final):
         return
     if not overwrite:
         raise DestinationExists(
-            f"{final} exists", "a save replaces nothing unless told", "overwrite=True, or a new path"
+            f"{final} exists", "a save replaces nothing by default", "overwrite=True, or a new path"
         )
     names = fs.listdir(final) if fs.is_directory(final) else []
     check_replaceable(final, names)
 
 
 def check_replaceable(final: str, names: list[str]) -> None:
-    """Raise unless these are the files of a checkpoint and nothing else."""
+    """Raise unless a directory has only files of a checkpoint."""
     others = [name for name in names if not is_part(name)]
     if GRAPH not in names or others:
         raise DestinationExists(
@@ -186,17 +186,17 @@ def check_replaceable(final: str, names: list[str]) -> None:
 
 
 def publish(fs: FileSystem, staging: str, final: str) -> None:
-    """Give a directory its name, durably or not at all."""
+    """Rename a directory to its final name, durably or not at all."""
     fs.rename(staging, final)
     try:
         fs.fsync_dir(os.path.dirname(final))
-    except BaseException:  # nobody knows whether it lasts, so it must not look as if it did
+    except BaseException:  # nobody knows whether the rename is durable, so it is undone
         fs.rename(final, staging)
         raise
 
 
 def discard(fs: FileSystem, path: str, trash: str) -> None:
-    """Delete a directory that nobody needs: it loses its name first, so that nobody finds a part of it."""
+    """Delete a directory: it is renamed first, so that no reader finds an incomplete one."""
     fs.rename(path, trash)
     fs.fsync_dir(os.path.dirname(trash))
     remove_tree(fs, trash)

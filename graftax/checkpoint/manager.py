@@ -1,4 +1,4 @@
-"""CheckpointManager: the checkpoints of a run in one folder, numbered, rated, kept and pruned."""
+"""The class CheckpointManager: the checkpoints of a run in one folder, and which of them are kept."""
 
 from __future__ import annotations
 
@@ -37,23 +37,24 @@ _LATEST = "which checkpoint is the latest"
 class CheckpointManager(Awaited):
     """The checkpoints of a run: ``directory/step-100``, ``directory/step-200`` and so on.
 
-    There is no list of them besides the folder itself, so that it can be moved, copied, or cleared by hand. What dead
-    processes left in it is swept when the manager is made. A checkpoint goes only after a newer one is durable, and
-    never if another refers to it. With several processes all make one, and the same calls; process 0 sweeps and prunes.
-    As a ``with`` block it waits at the end for the save beside the program, and raises if that has failed.
+    The folder itself is the only list of checkpoints, so it can be moved, copied, or cleared by hand. Files that killed
+    processes have left are deleted when the manager is created. A checkpoint is deleted only after a newer one is
+    durable, and never if another one refers to it. With several processes, each creates a manager and makes the same
+    calls; process 0 deletes.
+    A ``with`` block waits at its end for an asynchronous save, and raises if it failed.
 
     Args:
-        directory: The folder, or the URL of one; made at the first save.
-        keep: How many of the newest stay. Defaults to all.
-        keep_best: How many of the best stay besides, by ``monitor``.
-        monitor: The metric that says which is best. NaN never competes, and is told by a warning.
-        goal: ``"min"`` if it is to become small, ``"max"`` if large. Defaults to ``"min"``.
-        keep_every: Checkpoints whose step is a multiple of this stay besides.
-        roots: Names and objects, as for `Checkpoint`; without any there is no saving, only looking.
+        directory: The folder, or a URL; created at the first save.
+        keep: How many of the newest checkpoints to keep. Defaults to all.
+        keep_best: How many of the best checkpoints, by ``monitor``, to keep in addition. Defaults to None: none.
+        monitor: The metric that decides which is best. NaN is never best, and gives a warning. Defaults to None.
+        goal: ``"min"`` if smaller values of the metric are better, ``"max"`` if larger ones are. Defaults to ``"min"``.
+        keep_every: Checkpoints whose step is a multiple of this are kept in addition. Defaults to None.
+        roots: Names and objects, as for `Checkpoint`. Without roots, the manager can list checkpoints, but not save.
 
     Raises:
-        ArgumentError: a number is less than one, or given in vain.
-        ArgumentTypeError: a root is nothing that can be saved.
+        ArgumentError: a number is less than one, or would have no effect.
+        ArgumentTypeError: a root cannot be saved.
 
     Example:
         >>> import tempfile
@@ -97,10 +98,10 @@ class CheckpointManager(Awaited):
 
     @property
     def checkpoint(self) -> Checkpoint:
-        """What is saved and restored.
+        """Return the `Checkpoint` of the roots.
 
         Raises:
-            StateError: the manager was made without roots.
+            StateError: the manager was created without roots.
         """
         if self._checkpoint is None:
             raise StateError(
@@ -111,39 +112,39 @@ class CheckpointManager(Awaited):
         return self._checkpoint
 
     def hold(self, **roots: Root) -> None:
-        """Save and restore these from now on, besides the roots that there are; one of the same name gives way."""
+        """Add roots to those that are saved and restored from now on; a root of the same name is replaced."""
         there = {} if self._checkpoint is None else self._checkpoint.roots
         if any(there.get(name) is not root for name, root in roots.items()):
             self._checkpoint = Checkpoint(**{**there, **roots})
             self._preparation = Preparation(self._checkpoint.roots)
 
-    # --- what there is ------------------------------------------------------------------------------------------------
+    # --- listing ------------------------------------------------------------------------------------------------------
 
     def all(self) -> list[Record]:
-        """Return the records of all whole checkpoints, the lowest step first; an empty list where there is none."""
+        """Return the records of all complete checkpoints, the lowest step first; an empty list if there are none."""
         heads = [(step, self._summary(name_of(step))) for step in self._steps()]
         return [Record(step, self._path(step), _metrics(head)) for step, head in heads if head and head.step == step]
 
     def latest(self) -> Record | None:
-        """Return the record of the whole checkpoint with the highest step; None where there is none."""
+        """Return the record of the complete checkpoint with the highest step; None if there are none."""
         for step in reversed(self._steps()):
             if (head := self._summary(name_of(step))) is not None and head.step == step:
                 return Record(step, self._path(step), _metrics(head))
         return None
 
     def best(self) -> Record | None:
-        """Return the record with the best value of ``monitor``; None where there is none.
+        """Return the record with the best value of ``monitor``; None if there are none.
 
-        NaN is no value: there is no best where all have it.
+        Checkpoints with NaN are ignored.
 
         Raises:
-            StateError: the manager was made without ``monitor=``.
+            StateError: the manager was created without ``monitor=``.
         """
         if self.retention.monitor is None:
             raise StateError("best() of a manager without monitor=", "best by which metric?", 'monitor="val_loss"')
         return next(iter(self.retention.best(self.all())), None)
 
-    # --- out ----------------------------------------------------------------------------------------------------------
+    # --- saving -------------------------------------------------------------------------------------------------------
 
     @door
     def save(
@@ -156,27 +157,27 @@ class CheckpointManager(Awaited):
         async_: bool = False,
         competes: bool = True,
     ) -> Record | None:
-        """Save as ``step-<step>``, then delete what is not to stay.
+        """Save as ``step-<step>``, then delete the checkpoints that are not kept.
 
         Args:
-            step: Its number. Defaults to one more than the highest that is there.
-            metrics: Numbers by name; the one that is monitored must be among them. Where that is NaN, a warning tells
-                that this checkpoint is none of the best.
-            meta: Values of your own, as for `Checkpoint.save`.
-            base: A checkpoint in the same folder that arrays may be referred to in, as for `Checkpoint.save`.
-            async_: Return as soon as all values are taken, and write beside the program; see `wait`.
-            competes: Whether it may be one of the best, and so needs the metric that is monitored; False for one
+            step: The training step. Defaults to one more than the highest existing step.
+            metrics: Numbers by name; the monitored one must be among them. If that is NaN, there is a warning, and the
+                checkpoint is not one of the best. Defaults to none.
+            meta: Values of your own, as for `Checkpoint.save`. Defaults to none.
+            base: A checkpoint in the same folder that arrays may refer to, as for `Checkpoint.save`. Defaults to None.
+            async_: Return once all values are captured, and write in a background thread. Defaults to False.
+            competes: Whether the checkpoint may be one of the best, and so needs the monitored metric. False for a save
                 between two validations. Defaults to True.
 
         Returns:
-            The record, or None if the newest checkpoint, made by this manager, has that step already.
+            The record, or None if this manager has already saved a checkpoint with that step as its newest one.
 
         Raises:
-            ArgumentError: the step is below one that is there, or a metric is missing or no number.
-            AsyncSaveFailed: the save before, beside the program, has failed.
-            SaveError: it could not be written; nothing was published, and nothing deleted.
+            ArgumentError: the step is below an existing one, or a metric is missing or not a number.
+            AsyncSaveFailed: the asynchronous save before this one failed.
+            SaveError: the checkpoint could not be written; nothing was published, and nothing was deleted.
         """
-        _ = self.checkpoint  # raises if there is nothing to save
+        _ = self.checkpoint  # raises if there are no roots
         self._background.check()
         highest = max([*self._steps(), -1 if self._saved is None else self._saved], default=-1)
         step = highest + 1 if step is None else step
@@ -204,10 +205,10 @@ class CheckpointManager(Awaited):
         return Record(step, path, rated)
 
     def wait(self) -> SaveReport | None:
-        """Wait for the save beside the program; returns its report, or None if there was none.
+        """Wait for the asynchronous save, and return its report; None if there was none.
 
         Raises:
-            AsyncSaveFailed: it failed. What fails and is never waited for is told when Python ends.
+            AsyncSaveFailed: the save failed. A failure that is never waited for is printed when Python exits.
         """
         return self._background.wait()
 
@@ -244,7 +245,7 @@ class CheckpointManager(Awaited):
             )
         return rated
 
-    # --- in -----------------------------------------------------------------------------------------------------------
+    # --- restoring ----------------------------------------------------------------------------------------------------
 
     @door
     def restore_latest(
@@ -257,7 +258,7 @@ class CheckpointManager(Awaited):
         cast: str = "exact",
         trainable: str | None = None,
     ) -> RestoreReport:
-        """Restore the latest whole checkpoint; where there is none, nothing is restored.
+        """Restore the latest complete checkpoint. If there is none, nothing is restored.
 
         Args:
             only: As for `Checkpoint.restore`.
@@ -268,7 +269,7 @@ class CheckpointManager(Awaited):
             trainable: Likewise.
 
         Returns:
-            The report, which has the step; ``path`` is None where nothing was restored.
+            The report, which has the step. Its ``path`` is None if nothing was restored.
         """
         self.wait()
         path = told_by_first(_LATEST, self._latest_path)
@@ -286,10 +287,10 @@ class CheckpointManager(Awaited):
         cast: str = "exact",
         trainable: str | None = None,
     ) -> RestoreReport:
-        """Restore the latest whole checkpoint, or call a function where there is none.
+        """Restore the latest complete checkpoint, or call a function if there is none.
 
         Args:
-            initialize: What to do for a fresh start.
+            initialize: The function to call for a new run.
             only: As for `Checkpoint.restore`.
             skip: Likewise.
             map: Likewise.
@@ -298,7 +299,7 @@ class CheckpointManager(Awaited):
             trainable: Likewise.
 
         Returns:
-            The report; ``path`` is None where the function was called.
+            The report. Its ``path`` is None if the function was called.
         """
         check_takes("restore_or_initialize", "initialize", initialize, (), "initialize=lambda: make(model)")
         self.wait()
@@ -306,10 +307,10 @@ class CheckpointManager(Awaited):
             initialize()
         return self.restore_latest(only=only, skip=skip, map=map, mode=mode, cast=cast, trainable=trainable)
 
-    # --- and the folder -----------------------------------------------------------------------------------------------
+    # --- the folder ---------------------------------------------------------------------------------------------------
 
     def rewind(self, step: int) -> list[Record]:
-        """Delete all checkpoints after a step, to go on from there; returns their records.
+        """Delete all checkpoints after a step, to continue from there, and return their records.
 
         Raises:
             CheckpointInUse: another checkpoint refers to one of them.
@@ -323,7 +324,7 @@ class CheckpointManager(Awaited):
         return later
 
     def on_preemption(self, signals: Sequence[int] = (SIGTERM,)) -> Preemption:
-        """Return a block that notes when the program is asked to end, for a last save between two steps.
+        """Return a ``with`` block that records signals to terminate, so that the loop can save before it ends.
 
         Example:
             >>> import tempfile
@@ -365,7 +366,7 @@ class CheckpointManager(Awaited):
         return None
 
     def _prune(self) -> None:
-        """Delete what is not to stay; what cannot be read, or is no checkpoint of the manager, stays."""
+        """Delete the checkpoints that are not kept, except unreadable ones and those that no manager saved."""
         if self.retention.keep is None:
             return
         heads = {
@@ -387,7 +388,7 @@ class CheckpointManager(Awaited):
 
 
 def name_of(step: int) -> str:
-    """The name of a checkpoint in its folder."""
+    """Return the name of a checkpoint in its folder."""
     return f"step-{step}"
 
 

@@ -1,6 +1,6 @@
-"""Pairing a program with a checkpoint: both graphs are walked together, edge by edge; names and types never matter.
+"""Matching a program with a checkpoint: both graphs are walked together, edge by edge; names and types do not matter.
 
-The result is a `Match`: which value goes where, and everything that does not fit. Nothing is read or changed here.
+The result is a `Match`: which value goes where, and everything that does not match. No values are read or changed here.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ _STATES = (Kind.VALUE, Kind.BYTES)
 
 
 class Match:
-    """The pairs, and what is left over on either side.
+    """The pairs of objects and nodes, and the leftovers of both sides.
 
     Args:
-        index: The checkpoint.
-        graph: The program.
-        subset: The part that is asked for, in program paths.
+        index: The index of the checkpoint.
+        graph: The graph of the program.
+        subset: The selected part, by program paths.
         renames: Program paths and the checkpoint paths whose values they take.
-        mode: ``exact``: only what is left open on purpose (an unbuilt layer, an attribute that is None) may wait for
-            Variables made later; else everything may.
+        mode: In ``exact``, values may wait only where a Variable is expected later (an unbuilt layer, an attribute that
+            is None); in other modes, everywhere.
         cast: The cast policy.
     """
 
@@ -42,33 +42,33 @@ class Match:
     ) -> None:
         self.index = index
         self.graph = graph
-        self.slots = index.slots  # those that may be meant
+        self.slots = index.slots  # slots that may be selected
         self.mode = mode
         self.subset = subset
         self._cast = cast
-        self.pairs: dict[Place, int] = {}  # leaves, and the node each takes its value from
+        self.pairs: dict[Place, int] = {}  # leaves of the program, each with the node that its value comes from
         self.conflicts: list[Conflict] = []
         self.missing: list[Place] = []
-        self.unused: dict[str, int] = {}  # program paths that the values would have
+        self.unused: dict[str, int] = {}  # leaves that nothing uses, by the program paths that they would have
         self.awaited: dict[str, int] = {}
-        self.fresh: list[Place] = []  # parts of expressions that a plain weight of the checkpoint leaves as they are
+        self.fresh: list[Place] = []  # parts of expressions that keep their values: the checkpoint has a plain weight
         self.objects: dict[int, list[Place]] = {}  # by node
         self.candidates: dict[Place, list[int]] = {}
-        self.absent: dict[int, Spot] = {}  # leaves that the program has no place for, by node
-        self.reasons: dict[str, str] = {}  # why a value has no place, by its program path
-        self.bereft: dict[Place, str] = {}  # what lost its value to another place, and the entry of map= that says so
-        self.asked: set[str] = set()  # roots of which something was asked for
-        self._seen: set[str] = set()  # roots that have something to choose
+        self.absent: dict[int, Spot] = {}  # leaves of the checkpoint without a place in the program, by node
+        self.reasons: dict[str, str] = {}  # the reason why a value has no place, by its program path
+        self.bereft: dict[Place, str] = {}  # places whose value map= gives to another place, with the entry of map=
+        self.asked: set[str] = set()  # roots of which a part is selected
+        self._seen: set[str] = set()  # roots that have anything to select
         if graph.narrow is not None:
             self._seen |= graph.narrow.with_leaves
         self._deliberate: set[Place] = set()
         self._blamed: set[Place] = set()
-        self._receivers: dict[Place, Place] = {}  # parts of expressions, and what takes the value of the whole
-        self._strangers: list[tuple[Place, int]] = []  # nodes that are of another kind than what the program has there
+        self._receivers: dict[Place, Place] = {}  # parts of expressions, and the part that takes the value of the whole
+        self._strangers: list[tuple[Place, int]] = []  # nodes of another kind than the object in the program
         self._leftovers: list[tuple[Place, Edge, int, str]] = []
         self._choice: dict[Place, bool] = {}
         self.paths: Mapping[int, str] = NodePaths(index)
-        """Checkpoint paths of nodes."""
+        """The checkpoint paths of nodes."""
         self.renames = Renames(index, graph, self.paths, renames)
         self.mapped = self.renames.later
         self.conflicts += self.renames.conflicts
@@ -79,7 +79,7 @@ class Match:
         self.unshared = self._unshared()
 
     def wanted(self, spot: Spot) -> bool:
-        """True if it is part of what was asked for."""
+        """Return True if the place or node of this spot is selected."""
         root = spot.path.partition("/")[0]
         self._seen.add(root)
         found = self.subset.is_all or spot in self.subset
@@ -88,7 +88,7 @@ class Match:
         return found
 
     def has(self, place: Place) -> bool:
-        """True if the object is part of what was asked for."""
+        """Return True if the object is selected."""
         known = self._choice.get(place)
         if known is None and self.subset.is_all:
             return True
@@ -96,7 +96,7 @@ class Match:
             known = self._choice[place] = self.wanted(place.spot)
         return known
 
-    # --- the walk ---------------------------------------------------------------------------------------------------
+    # --- the walk -----------------------------------------------------------------------------------------------------
 
     def _walk(self) -> None:
         seen: set[tuple[Place, int]] = set()
@@ -114,7 +114,7 @@ class Match:
             deeper: list[tuple[Place, int | None, bool]] = []
             for place, found, deliberate in level:
                 node = mapped.get(place, found) if mapped else found
-                if node is None or (place, node) in seen:  # what is one here may be several there
+                if node is None or (place, node) in seen:  # one object of the checkpoint may be several in the program
                     continue
                 seen.add((place, node))
                 deliberate = deliberate or place in mapped
@@ -143,7 +143,7 @@ class Match:
             level = deeper
 
     def _lost(self, place: Place, node: int) -> dict[Edge, str]:
-        """What map= gave away below a node: edges, and the entries."""
+        """Return the edges below a node whose values map= gives to other places, with the entries of map=."""
         given = self.renames.given
         edges = {edge: given[node, edge] for edge, _ in self.index.nodes[node].edges if (node, edge) in given}
         return with_names_of_now(type(place.thing), edges)
@@ -154,7 +154,8 @@ class Match:
 
     def _pair_leaf(self, place: Place, node: int, deliberate: bool) -> None:
         record = self.index.nodes[node]
-        if record.kind is Kind.VARIABLE and isinstance(place.thing, Reparam):  # a plain weight for an expression
+        # the checkpoint has a plain weight, the program an expression: that may have a part that takes the value
+        if record.kind is Kind.VARIABLE and isinstance(place.thing, Reparam):
             taker = receiving_place(place)
             self._receivers |= {leaf: taker for leaf in leaves_of(place) if leaf is not taker}
             place = taker
@@ -166,7 +167,7 @@ class Match:
             self.candidates.setdefault(place, []).append(node)
             if deliberate:
                 self._deliberate.add(place)
-        elif not same and not any(self.has(leaf) for leaf in leaves_of(place)):  # nobody asked: nothing is wrong
+        elif not same and not any(self.has(leaf) for leaf in leaves_of(place)):  # not selected, so this is not an error
             self._strangers.append((place, node))
         elif not same:
             self._blamed.update(leaves_of(place))
@@ -175,7 +176,7 @@ class Match:
             reason = f"the checkpoint has {there} at {self.paths[node]}, the program has {here}"
             self.conflicts.append(Conflict(KindMismatch, place.path, reason))
 
-    # --- what goes where --------------------------------------------------------------------------------------------
+    # --- what goes where ----------------------------------------------------------------------------------------------
 
     def _choose(self) -> None:
         for place in self.graph.places:
@@ -186,9 +187,9 @@ class Match:
                 taker = self._receivers.get(place)
                 if taker is not None and self.has(taker):
                     self.fresh += [place] if place not in leaves_of(taker) else []
-                elif place not in self._blamed:  # what has a conflict already is not missing as well
+                elif place not in self._blamed:  # a place with a conflict is not reported as missing as well
                     self.missing.append(place)
-            elif len(nodes) > 1 and not self._agree(nodes):  # equal values may be tied in the program afterwards
+            elif len(nodes) > 1 and not self._agree(nodes):  # a program may tie equal ones
                 sources = ", ".join(self.paths[node] for node in nodes)
                 reason = f"is one object in the program; the checkpoint has different values for it: {sources}"
                 self.conflicts.append(Conflict(AmbiguousSharing, place.path, reason))
@@ -199,7 +200,7 @@ class Match:
         return len({self._content(node) for node in dict.fromkeys(nodes)}) == 1
 
     def _content(self, node: int) -> Any:
-        """Equal for nodes with equal values; nodes of other chunks count as different."""
+        """Return a key that is equal for nodes with equal values. Nodes with other chunks count as different."""
         record = self.index.nodes[node]
         if record.tensor is None:
             return ("value", node)
@@ -207,7 +208,7 @@ class Match:
         return tensor.dtype, tensor.shape, tuple((c.start, c.extent, c.sums) for c in tensor.chunks)
 
     def fits(self, place: Place, node: int) -> bool:
-        """True if the saved array can go there; else the conflict is noted."""
+        """Return True if the saved array can go there; otherwise record the conflict."""
         tensor = self.index.nodes[node].tensor
         expression = isinstance(place.thing, Reparam)
         if tensor is None or not (expression or place.kind is Kind.VARIABLE):
@@ -235,10 +236,10 @@ class Match:
         )
 
     def _check_renames(self) -> None:
-        """Raise for entries of ``map=`` that say nothing: of a part that is left out, or of nothing that will come."""
+        """Raise for entries of ``map=`` without effect: for parts that are not selected, or paths that stay missing."""
         for path, place in self.renames.named.items():
             here = [leaf for leaf in all_of(place) if leaf.kind.is_leaf or leaf in self.candidates]
-            later = self._leaves_below(self.renames.places[place], place.path)  # of a layer that is not built
+            later = self._leaves_below(self.renames.places[place], place.path)  # in a layer that is not built
             spots = (self._spot(leaf, below, self._holder_of(below, place)) for below, leaf in later)
             if not any(self.has(leaf) for leaf in here) and (here or not any(self.wanted(spot) for spot in spots)):
                 raise ArgumentError(
@@ -251,7 +252,7 @@ class Match:
             if above is None or not self._waits(*above):
                 raise no_such_path(path, self.graph)
 
-    # --- what is left of the checkpoint -----------------------------------------------------------------------------
+    # --- leftovers of the checkpoint ----------------------------------------------------------------------------------
 
     def _leave_over(self) -> None:
         used = {node for nodes in self.candidates.values() for node in nodes}
@@ -271,7 +272,7 @@ class Match:
             (self.awaited if can_wait else self.unused)[path] = leaf
 
     def _leaves_left(self, node: int, path: str, used: set[int], owner: Module | None) -> Iterator[tuple[str, int]]:
-        """The leaves below that were asked for and that nothing took; all of them are there to be selected."""
+        """Yield the selected leaves below a node that nothing uses; all leaves are shown to the selectors."""
         for leaf_path, leaf in self._leaves_below(node, path):
             spot = self._spot(leaf, leaf_path, owner)
             self.absent.setdefault(leaf, spot)
@@ -294,7 +295,7 @@ class Match:
         return edge != STATE and str(edge) in vars(thing) and not vars(thing)[str(edge)]
 
     def _leaves_below(self, node: int, path: str) -> Iterable[tuple[str, int]]:
-        """Leaves with the program paths that they would have: every edge once."""
+        """Yield leaves with the program paths that they would have, each edge once."""
         waiting = [(path, self.mapped.get(path, node))]
         seen: set[int] = set()
         given = self.renames.given
@@ -311,7 +312,7 @@ class Match:
                         waiting.append((below, self.mapped.get(below, child)))
 
     def idle_roots(self) -> list[Place]:
-        """Roots that were asked for and of which nothing matched."""
+        """Return the selected roots of which nothing matched."""
         busy = {place.path.partition("/")[0] for place in self.pairs}
         paired = {place for places in self.objects.values() for place in places}
         idle: list[Place] = []
@@ -320,7 +321,7 @@ class Match:
             asked = self.subset.is_all or root.path not in self._seen or root.path in self.asked
             if root.path in busy or not asked:
                 continue
-            if root.path not in self._seen | seen and root in paired:  # it has nothing to restore, and is there
+            if root.path not in self._seen | seen and root in paired:  # a root without values that both sides have
                 continue
             if not any(place in self.pairs for place in all_of(root)):
                 idle.append(root)

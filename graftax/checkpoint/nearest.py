@@ -1,4 +1,4 @@
-"""Which saved path may have been meant, found through what two paths share: thousands cost no more than a few."""
+"""Suggestions for misspelt paths. Candidates are found by common components, so thousands of paths cost little."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from graftax.core.typedefs import Shape
 
 K = TypeVar("K")
 
-_MOST = 20  # candidates of one kind that are compared letter by letter
+_MOST = 20  # the most candidates of one kind that are compared letter by letter
 
 
 class Nearest:
-    """Paths to choose from, with the shapes of the arrays there, if they are some."""
+    """An index of candidate paths, with the shapes of their arrays, if known."""
 
     def __init__(self, paths: Iterable[tuple[str, Shape | None]]) -> None:
         self._shapes = dict(paths)
-        self._holes: dict[tuple[str, ...], list[str]] = {}  # by all components but one
+        self._holes: dict[tuple[str, ...], list[str]] = {}  # paths by all components but one
         self._ends: dict[tuple[str, Shape | None], list[str]] = {}
         self._alike: dict[Shape | None, list[str]] = {}
         for path, shape in self._shapes.items():
@@ -29,7 +29,7 @@ class Nearest:
             _add(self._alike, shape, path)
 
     def to(self, path: str, shape: Shape | None = None) -> str:
-        """Words that name the most similar paths, those of this shape first; empty if none is similar."""
+        """Return a phrase with the most similar paths, those with this shape first; empty if none is similar."""
         parts = path.split("/")
         found = [one for hole in _holes(parts) for one in self._holes.get(hole, ())]
         found += self._ends.get((parts[-1], shape), ())
@@ -39,7 +39,7 @@ class Nearest:
 
 
 def nearest(path: str, paths: Iterable[str]) -> str:
-    """The same for paths that are compared once."""
+    """Return the phrase of `Nearest.to` for a single query."""
     return Nearest((one, None) for one in paths).to(path)
 
 

@@ -1,4 +1,4 @@
-"""What a save does not take along, so that its report can say so: plain attributes, and optimizers beside the roots."""
+"""Finding what a save leaves out, for its report: plain attributes, and optimizers that are not roots."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ _DATA = (int, float, complex, str, bytes, list, tuple, dict, set, frozenset, np.
 
 
 def plain_attributes(graph: Graph) -> tuple[str, ...]:
-    """The paths of plain attributes that hold data, of classes that are not of this package.
+    """Return the paths of plain attributes with data, of classes outside of this package.
 
-    Arguments of the constructor, which the program gives again, do not count, nor what `get_state` may have.
+    Arguments of the constructor, which the program passes again, do not count, nor do attributes that `get_state` may
+    return.
     """
     found: list[str] = []
     for place in graph.places:
@@ -36,7 +37,7 @@ def plain_attributes(graph: Graph) -> tuple[str, ...]:
 
 
 class Beside:
-    """What Modules of a graph train with and do not hold."""
+    """The optimizers that Modules of a graph train with, but do not hold."""
 
     def __init__(self, graph: Graph) -> None:
         self._known = {id(place.thing) for place in graph.places}
@@ -47,7 +48,7 @@ class Beside:
         ]
 
     def told(self) -> tuple[str, ...]:
-        """Those that have something to save: their paths and their classes, for the report."""
+        """Return the paths and classes of those with state to save, for the report."""
         return tuple(
             [
                 f"{joined(path, name)} ({type(part).__name__})"

@@ -1,7 +1,7 @@
-"""What holds what in a program, without a word about the rest: so a restore of a part need not look at the whole.
+"""The outline of a program, only its edges: so a partial restore need not build the whole graph.
 
-The outline of 5,000 Variables costs a tenth of their `Graph`. It knows who holds an object first, on the shortest way
-from the roots, and who else does; so it can say which objects matter for what some selectors may mean.
+The outline of 5,000 Variables costs a tenth of the time of their `Graph`. It records the parent of each object on the
+shortest path from the roots, and all other parents. So it can tell which objects some selectors may mean.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from graftax.variables.graph.module import Module
 from graftax.variables.graph.node import Node, ignored
 
 Heads = Sequence[tuple[str, ...]]
-"""How the paths begin that selectors may mean: their first components."""
+"""The first components of all paths that selectors may mean."""
 
-_PART = 4  # the whole is looked at where the part is more than one of so many
+_PART = 4  # if the part has more than 1 of this many objects, the whole graph is built
 
 
 class _Kinds(dict[type[Any], int]):
-    """What objects of a class are: nothing to look at, a leaf, a Module, or a container."""
+    """The kind of objects by class: ignored, a leaf, a Module, or a container."""
 
     def __missing__(self, kind: type[Any]) -> int:
         if issubclass(kind, Module):
@@ -40,13 +40,13 @@ _OTHER, _LEAF, _MODULE, _CONTAINER = range(4)
 
 
 class Outline:
-    """Everything below some roots, by identity, walked as `Graph` does.
+    """All objects below some roots, by id, in the order of `Graph`.
 
     Args:
         roots: Names and objects.
 
-    ``is_settled`` is False if Modules would make something when they are asked, or take in what nobody owns;
-    ``is_plain`` is False if there are keys that `Graph` may refuse.
+    ``is_settled`` is False if Modules have lazy state to create, or objects without an owner to adopt. ``is_plain`` is
+    False if there are keys that `Graph` may refuse.
     """
 
     def __init__(self, roots: Mapping[str, Any]) -> None:
@@ -94,7 +94,7 @@ class Outline:
             level = deeper
 
     def narrowed(self, heads: Heads) -> Narrow | None:
-        """Return the part that paths with these heads may be in; None if that is no small part, or a special one."""
+        """Return the part that paths with these heads may be in; None if that is not small, or has special cases."""
         if not (self.is_settled and self.is_plain):
             return None
         narrow = Narrow()
@@ -113,17 +113,17 @@ class Outline:
             thing = kept.pop()
             if id(thing) not in narrow.kept:
                 if isinstance(thing, Module) and keeps_slots(thing):
-                    return None  # slots hang together with Variables elsewhere
+                    return None  # slots depend on Variables in other parts of the program
                 narrow.kept.add(id(thing))
                 kept += self.holders.get(id(thing), ())
         for name, thing in self.roots.items():
             if id(thing) not in narrow.kept and name not in self.with_leaves:
-                return None  # `Match` has something to say of it
+                return None  # shared objects, which only `Match` can judge
         narrow.with_leaves = frozenset(map(escaped, self.with_leaves))
         return narrow if len(narrow.kept) <= limit else None
 
     def _followed(self, heads: Heads, ways: dict[int, set[str]]) -> tuple[list[Any], list[Any]]:
-        """Return what lies under paths, by edges or given names, and where they pass; ``ways`` say how they go on."""
+        """Return the objects below paths of edges or given names, and those above; ``ways`` are the next components."""
         inside: list[Any] = []
         above: list[Any] = []
         level: list[tuple[Iterable[tuple[Edge, Any]], list[tuple[str, ...]]]] = [(self.roots.items(), list(heads))]
@@ -150,10 +150,10 @@ class Outline:
 
 
 class Narrow:
-    """A part of a program: identities of its objects.
+    """A part of a program, as ids of objects.
 
-    ``inside`` are those in it, ``ways`` those above, with the components that lead on to it; ``kept`` are all of both
-    and all that hold one of them. ``with_leaves`` are the roots that have something to restore.
+    ``inside`` are the objects in it; ``ways`` are those above it, with the next components on the way to it; ``kept``
+    are all of these and all objects that hold one of them. ``with_leaves`` are the roots that have leaves.
     """
 
     def __init__(self) -> None:
@@ -163,7 +163,7 @@ class Narrow:
         self.with_leaves: frozenset[str] = frozenset()
 
     def may_hold(self, thing: object, edge: Edge) -> bool:
-        """Return False if nothing under that edge can be meant."""
+        """Return False if nothing below that edge can be selected."""
         return id(thing) in self.inside or escaped(edge) in self.ways.get(id(thing), ())
 
 

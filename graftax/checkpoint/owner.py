@@ -1,4 +1,4 @@
-"""Who is at work on a staging directory: a record that tells the living from the dead, also after a reboot."""
+"""The record of the process that uses a staging directory, to tell whether it still runs, also after a reboot."""
 
 import json
 import os
@@ -6,8 +6,8 @@ import socket
 import time
 from typing import Any
 
-_WRITING = 60  # seconds after which a record that cannot be read will never be finished
-_FOREIGN = 24 * 3600  # seconds after which a process that cannot be asked about counts as dead
+_WRITING = 60  # seconds after which an unreadable record counts as abandoned
+_FOREIGN = 24 * 3600  # seconds after which a process on another machine counts as dead
 
 
 def own_record() -> bytes:
@@ -17,14 +17,14 @@ def own_record() -> bytes:
 
 
 def is_alive(record: bytes | None, age: float) -> bool:
-    """Return True if the process of a record may still be at work.
+    """Return True if the process of a record may still run.
 
     Args:
-        record: What was found; None if there is none.
-        age: Seconds since the staging directory last changed; decides where the process cannot be asked about.
+        record: The content of the record; None if there is none.
+        age: Seconds since the staging directory last changed; decides if the process is on another machine.
     """
     found = _decoded(record)
-    if record is not None and found is None:  # killed while it wrote this, or just writing
+    if record is not None and found is None:  # the process was killed while it wrote the record, or is just writing it
         return age < _WRITING
     here = _place()
     if found is None or any(found.get(key) != here[key] for key in ("host", "pids")):
@@ -38,7 +38,7 @@ def is_alive(record: bytes | None, age: float) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except OSError:  # of another user, but there
+    except OSError:  # a process of another user, which exists
         pass
     return found.get("start") == _start(pid)
 
@@ -52,7 +52,7 @@ def _decoded(record: bytes | None) -> dict[str, Any] | None:
 
 
 def _place() -> dict[str, str]:
-    """Return what must agree for a process number to mean the same process: host, boot, namespace of numbers."""
+    """Return host, boot id and PID namespace: only if these are equal, a PID means the same process."""
     try:
         pids = os.readlink("/proc/self/ns/pid")
     except OSError:
@@ -61,7 +61,7 @@ def _place() -> dict[str, str]:
 
 
 def _start(pid: int) -> str:
-    """Return when a process began, as its system counts; empty where that is not told."""
+    """Return the start time of a process in the units of its system; empty if it is not known."""
     fields = _text(f"/proc/{pid}/stat").rpartition(")")[2].split()
     return fields[19] if len(fields) > 19 else ""
 

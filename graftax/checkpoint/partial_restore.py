@@ -1,6 +1,6 @@
-"""A restore of a small part of much: only what it is about is looked at, in the program and in the checkpoint.
+"""A restore of a small part of a large program: only this part of program and checkpoint is examined.
 
-Nothing else differs: where something does not fit, the whole is looked at after all, so that the same is told.
+The result is the same: if anything does not match, the restore is repeated as a whole, with the same messages.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from graftax.checkpoint.outline import Narrow, Outline
 from graftax.checkpoint.subset import Subset
 from graftax.core.errors import GraftaxError
 
-_FEWEST = 512  # nodes of an index that is not decoded as a whole: that takes some milliseconds
-_PART = 4  # how many times as many it has as the program
+_FEWEST = 512  # nodes; smaller indexes are decoded as a whole, in a few milliseconds
+_PART = 4  # an index with this many times the nodes of the program is decoded lazily
 
 
 class NotThatEasy(Exception):
-    """The whole is to be looked at."""
+    """Raised if the restore has to be done as a whole."""
 
 
 def narrowed(roots: Mapping[str, Root], subset: Subset, renames: Mapping[str, str]) -> Narrow | None:
-    """The part of a program that a restore is about; None if that is all, or if values may come from anywhere."""
+    """Return the part of a program that a restore affects; None for all, or if values may come from anywhere."""
     heads = subset.heads
     if heads is None or renames or several() is not None:
         return None
@@ -40,7 +40,7 @@ def narrowed(roots: Mapping[str, Root], subset: Subset, renames: Mapping[str, st
 
 
 def is_small_part(graph: Graph, index: Index, renames: Mapping[str, str]) -> bool:
-    """True if few records of an index will be needed."""
+    """Return True if the restore needs few records of the index."""
     if len(index.nodes) < _FEWEST or len(index.nodes) <= _PART * len(graph.places) or several() is not None:
         return False
     return not renames or not (index.slots or any("*" in str(path) for path in renames.values()))
@@ -48,10 +48,10 @@ def is_small_part(graph: Graph, index: Index, renames: Mapping[str, str]) -> boo
 
 @contextmanager
 def of_part(graph: Graph, is_lazy: bool) -> Iterator[Callable[[Match], None]]:
-    """Plan a restore of a part; what is given looks at the `Match` as soon as there is one.
+    """Plan a partial restore: the function that the block gets checks the `Match` when there is one.
 
     Raises:
-        NotThatEasy: something does not fit, or slots may be meant, which hang together with Variables elsewhere.
+        NotThatEasy: something does not match, or slots may be selected, which depend on Variables elsewhere.
     """
     if graph.narrow is None and not is_lazy:
         yield lambda match: None
@@ -69,7 +69,7 @@ def _check_slots(match: Match) -> None:
 
 
 def _optimizers(index: Index) -> set[int]:
-    """The nodes of the optimizers that have slots; where slots are decoded lazily, nothing else is looked at."""
+    """Return the nodes of the optimizers that have slots, without decoding other records."""
     if not isinstance(index.slots, LazyRecords):
         return {slot.optimizer for slot in index.slots}
     return {raw[0] for raw in index.slots.raw() if type(raw) is list and raw and type(raw[0]) is int}

@@ -1,4 +1,4 @@
-"""Paths: how a node of the object graph is called, in a program, in a checkpoint, on the command line alike."""
+"""Paths of nodes of the object graph, in programs, in checkpoints and on the command line."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -11,7 +11,7 @@ STATE = "get_state()"
 
 
 def escaped(edge: Edge) -> str:
-    """An edge as one component of a path: ``%``, ``/`` and control characters percent-escaped, never empty.
+    """Return an edge as a component of a path: never empty, with ``%``, ``/`` and control characters escaped.
 
     Example:
         >>> escaped("a/b"), escaped(3), escaped("")
@@ -24,7 +24,7 @@ def escaped(edge: Edge) -> str:
 
 
 def unescaped(text: str) -> str:
-    """The edge that a component of a path stands for, as text.
+    """Return the edge that a component of a path stands for, as text.
 
     Example:
         >>> unescaped("a%2Fb"), unescaped("%")
@@ -34,17 +34,17 @@ def unescaped(text: str) -> str:
 
 
 def joined(path: str, edge: Edge) -> str:
-    """The path of a child."""
+    """Return the path of a child."""
     return f"{path}/{escaped(edge)}" if path else escaped(edge)
 
 
 def slot_path(optimizer: str, slot: str, variable: str) -> str:
-    """The path of a slot, which lies under its optimizer: ``optimizer/slots(momentum)/model/kernel``."""
+    """Return the path of a slot, which is below its optimizer: ``optimizer/slots(momentum)/model/kernel``."""
     return f"{optimizer}/slots({escaped(slot)})/{variable}"
 
 
 def node_paths(index: Index) -> dict[int, str]:
-    """The canonical path of every node that can be reached: the shortest, by breadth first; of slots, last."""
+    """Return the canonical path of every node that can be reached: the shortest, found breadth-first; slots last."""
     paths: dict[int, str] = {}
     level = [(escaped(name), node) for name, node in index.roots.items()]
     while level:
@@ -61,7 +61,7 @@ def node_paths(index: Index) -> dict[int, str]:
 
 
 class NodePaths(Mapping[int, str]):
-    """The same, found when somebody asks for the first one: few restores need to know what saved values are called.
+    """The same as `node_paths`, computed at the first access, since most restores do not need these paths.
 
     Args:
         index: The index.
@@ -85,7 +85,7 @@ class NodePaths(Mapping[int, str]):
 
 
 def find_edge(index: Index, path: str) -> tuple[int, tuple[int | None, Edge]] | None:
-    """The node to which a path leads, any of its paths, and the last edge there; None if there is none."""
+    """Return the node at any of its paths, and the last edge of the path; None if there is none."""
     first, *rest = path.split("/")
     parent: int | None = None
     found: tuple[Edge, int] | None

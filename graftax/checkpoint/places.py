@@ -1,4 +1,4 @@
-"""Which storage a path belongs to: a URL with ``scheme://`` to a file system of fsspec, all else to the local disk."""
+"""The storage of a path: a file system of fsspec for URLs with ``scheme://``, the local disk for all others."""
 
 import os
 import re
@@ -13,10 +13,10 @@ LOCAL = LocalStorage()
 
 
 def place_of(path: str | os.PathLike[str]) -> tuple[Storage, str]:
-    """Return the storage that a path belongs to, and the path in full.
+    """Return the storage that a path belongs to, and the absolute path.
 
     Raises:
-        ArgumentTypeError: it is no path.
+        ArgumentTypeError: it is not a path.
         ArgumentError: it is empty, holds a NUL character, or is a URL of a kind that is not known here.
     """
     text = os.fspath(path) if isinstance(path, str | os.PathLike) else path
@@ -30,7 +30,7 @@ def place_of(path: str | os.PathLike[str]) -> tuple[Storage, str]:
         raise ArgumentError(f"the path {text!r:.100}", "no directory has such a name", '"runs/step-100"')
     if _SCHEME.match(text):
         scheme = text.partition(":")[0]
-        if f"{scheme}://" not in text:  # what pathlib makes of a URL
+        if f"{scheme}://" not in text:  # pathlib turns s3://bucket into s3:/bucket
             if os.path.isdir(f"{scheme}:"):
                 return LOCAL, LOCAL.absolute(text)
             raise ArgumentError(

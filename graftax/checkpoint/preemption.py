@@ -1,4 +1,4 @@
-"""A signal that asks the program to end: noted when it comes, obeyed between two steps."""
+"""Signals that ask the program to terminate: recorded when they arrive, handled between two steps."""
 
 import signal
 import threading
@@ -11,18 +11,18 @@ from graftax.core.errors import StateError
 
 
 class Preemption:
-    """Notes that a signal has come. Use it in a ``with`` block, in the main thread.
+    """Records that a signal has arrived. Use it in a ``with`` block, in the main thread.
 
-    Of several processes the one that gets the signal tells the others, and `comes_at` gives all the same answer.
+    With several processes, the one that gets the signal tells the others, and `comes_at` returns the same in all.
 
-    A handler runs anywhere, also while a compiled step has the memory of Variables, where nothing can be saved. So it
-    only notes the signal, and the loop looks between two steps. A second signal does what it would have done.
+    A signal handler can run at any time, also while a compiled step owns the memory of Variables, when nothing can be
+    saved. So it only records the signal, and the loop checks between two steps. A second signal has its normal effect.
 
     Args:
-        signals: Which ones. Defaults to SIGTERM, which clusters send before they take a machine away.
+        signals: The signals. Defaults to SIGTERM, which clusters send before they take a machine away.
 
     Raises:
-        StateError: it is entered in another thread, where Python hears no signals.
+        StateError: it is entered in another thread, where Python receives no signals.
 
     Example:
         >>> with Preemption() as preemption:
@@ -40,10 +40,10 @@ class Preemption:
 
     @property
     def came(self) -> bool:
-        """Return True once a signal has come.
+        """Return True after a signal has arrived.
 
         Raises:
-            StateError: there are several processes, of which one may know before the others.
+            StateError: there are several processes, of which one may know earlier than the others.
         """
         if several() is not None:
             raise StateError(
@@ -54,10 +54,10 @@ class Preemption:
         return self._came.is_set()
 
     def comes_at(self, step: int) -> bool:
-        """Return True at the step, the same in all processes, at which to save and end. Ask once a step.
+        """Return True at the step at which to save and stop, which is the same in all processes. Call it once a step.
 
         Args:
-            step: The number of the step that comes next.
+            step: The number of the next step.
 
         Example:
             >>> with Preemption() as preemption:
@@ -68,7 +68,7 @@ class Preemption:
         return self._came.is_set() if processes is None else processes.preempted(step)
 
     def __enter__(self) -> "Preemption":
-        if several() is not None:  # their service listens, for all
+        if several() is not None:  # with several processes, their coordination service receives the signal for all
             return self
         if threading.current_thread() is not threading.main_thread():
             raise StateError(

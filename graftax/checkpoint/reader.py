@@ -1,4 +1,4 @@
-"""Opening a checkpoint: directory, index, data files, checked in this order; then any range of bytes, checked too.
+"""Opening a checkpoint: directory, index and data files are checked in this order; then checked ranges can be read.
 
 Needs neither NumPy nor a backend.
 """
@@ -27,16 +27,16 @@ from graftax.core.errors import (
     TruncatedFile,
 )
 
-_TRIES = 20  # each time another overwrite must have come in between
-_PATIENCE = 2.0  # seconds to wait for what a living process is replacing
-_AHEAD = 64  # files opened ahead, so that nobody can delete them any more
-_SPARSE = 1 << 30  # bytes from which a file must take some space on its device
+_TRIES = 20  # attempts; each one fails only if another overwrite happens at the same time
+_PATIENCE = 2.0  # seconds to wait for a running process that is replacing the checkpoint
+_AHEAD = 64  # files that are opened in advance, so that they stay readable if they are deleted
+_SPARSE = 1 << 30  # files with at least this many bytes must occupy space on their device
 _SPARSEST = 1024
 
 
 @contextmanager
 def located(path: str) -> Iterator[None]:
-    """Say in every checkpoint error from the block where it happened."""
+    """Add the path of the checkpoint to every checkpoint error from the block."""
     try:
         yield
     except CheckpointError as error:
@@ -45,24 +45,24 @@ def located(path: str) -> Iterator[None]:
 
 
 class Reader:
-    """An open checkpoint; close it, or use it in a ``with`` block.
+    """An open checkpoint. Close it, or use it in a ``with`` block.
 
-    What an overwrite puts in its place meanwhile changes nothing: one reads the checkpoint that was opened.
+    If an overwrite replaces the checkpoint meanwhile, the one that was opened is still read.
 
     Args:
         path: The directory of the checkpoint, or a URL of one.
-        limit: Largest size of its index in bytes.
-        lazily: Decode the records of the index when they are asked for, until `complete` is called. Defaults to False:
-            all at once.
+        limit: The largest accepted size of the index in bytes.
+        lazily: Decode each record of the index at its first access, until `complete` is called. Defaults to False: all
+            at once.
 
     Raises:
-        NotACheckpoint: nothing, or something else, is there.
-        IncompleteCheckpoint: a save that was not finished.
-        CorruptCheckpoint, UnsafeCheckpoint, FormatTooNew, FormatTooOld: its index must not be used.
+        NotACheckpoint: there is nothing at the path, or something else.
+        IncompleteCheckpoint: the save was not finished.
+        CorruptCheckpoint, UnsafeCheckpoint, FormatTooNew, FormatTooOld: the index cannot be used.
     """
 
     def __init__(self, path: str | os.PathLike[str], limit: int = LIMIT, lazily: bool = False) -> None:
-        self._body: memoryview | None = None  # of an index that is decoded lazily
+        self._body: memoryview | None = None  # the body of an index that is decoded lazily
         self._lazily = lazily
         self.storage, where = place_of(path)
         self.path = os.fspath(path)
@@ -79,7 +79,7 @@ class Reader:
             self.close()
 
     def _read(self, limit: int, is_last: bool) -> bool:
-        """Read the index and open the files; False if another checkpoint has come here and it is to be done again."""
+        """Read the index and open the files; return False to try again, if an overwrite has replaced the checkpoint."""
         try:
             with located(self.path):
                 body = opened(self._read_graph(limit))
@@ -93,7 +93,7 @@ class Reader:
         try:
             for file in range(min(len(self.index.files), _AHEAD)):
                 self._size(file)
-        except (CheckpointError, OSError):  # told when somebody asks for its data
+        except (CheckpointError, OSError):  # reported when its data is needed
             return is_last or self._folder.is_current()
         return True
 
@@ -112,14 +112,14 @@ class Reader:
 
     @property
     def is_lazy(self) -> bool:
-        """Return True while the records of the index are decoded when they are asked for."""
+        """Return True while the records of the index are decoded lazily."""
         return self._body is not None
 
     def complete(self) -> None:
         """Decode all of the index, and check it as a whole.
 
         Raises:
-            CorruptCheckpoint, UnsafeCheckpoint: it must not be used.
+            CorruptCheckpoint, UnsafeCheckpoint: the index cannot be used.
         """
         if self._body is not None:
             with located(self.path):
@@ -127,7 +127,7 @@ class Reader:
             self._body = None
 
     def names(self) -> list[str]:
-        """Return what the directory holds."""
+        """Return the names in the directory."""
         return self._folder.names()
 
     def _read_graph(self, limit: int) -> bytes:
@@ -153,7 +153,7 @@ class Reader:
         return bytes(data[: self._folder.read_into(memoryview(data), name, 0)])
 
     def _where(self, record: FileRecord) -> Folder:
-        """Return the directory that holds a data file: this one, or the one that is referred to."""
+        """Return the directory of a data file: this one, or that of another checkpoint."""
         if record.target is None:
             return self._folder
         if record.target not in self._targets:
@@ -170,17 +170,17 @@ class Reader:
         return self._where(record).size(record.name)
 
     def check_files(self) -> None:
-        """Raise unless every data file is there with the size that the index says, and referred ones are the same."""
+        """Raise unless all data files have the size in the index, and those of other checkpoints are unchanged."""
         for file in range(len(self.index.files)):
             self.check_file(file)
 
     def check_file(self, file: int) -> None:
-        """Raise unless this data file is there with the size that the index says.
+        """Raise unless this data file has the size in the index.
 
         Raises:
             TruncatedFile: it is missing, or has another size.
             ForeignFile: it belongs to another checkpoint, which has changed since.
-            LimitExceeded: it claims more bytes than its device could hold for it.
+            LimitExceeded: it has a large size but occupies almost no space on its device.
         """
         if file in self._checked:
             return
@@ -220,7 +220,7 @@ class Reader:
             )
 
     def mapped(self, file: int) -> memoryview | None:
-        """Return a data file mapped into memory; None where files cannot be mapped."""
+        """Return a data file mapped into memory; None if files cannot be mapped."""
         record = self.index.files[file]
         try:
             return self._where(record).mapped(record.name)
@@ -228,7 +228,7 @@ class Reader:
             raise _missing(record) from None
 
     def check_block(self, data: memoryview, chunk: Chunk, block: int, name: str) -> None:
-        """Raise unless ``data`` is block number ``block`` of the chunk as it was written."""
+        """Raise unless ``data`` has the checksum of this block of the chunk."""
         found = self._function(data)
         expected = int.from_bytes(chunk.sums[8 * block : 8 * block + 8], "little")
         if found != expected:
@@ -241,7 +241,7 @@ class Reader:
             )
 
     def check(self, data: memoryview, chunk: Chunk, name: str) -> None:
-        """Raise unless ``data`` is the whole chunk as it was written."""
+        """Raise unless ``data`` has the checksums of the whole chunk."""
         size = self.index.block
         if len(data) <= size:
             if data:
@@ -289,7 +289,7 @@ def _opened(storage: Storage, where: str, path: str) -> Folder:
 
 
 def _not_there(storage: Storage, path: str) -> NotACheckpoint:
-    """Name what does lie there: the copy that an interrupted overwrite left, else the checkpoints beside it."""
+    """Return the error for a missing checkpoint. It names the copy of an interrupted overwrite, or nearby ones."""
     folder, name = storage.split(path)
     try:
         beside = sorted(storage.names(folder))

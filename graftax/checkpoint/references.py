@@ -1,4 +1,4 @@
-"""References: arrays that another checkpoint beside this one has already are named there and not written again."""
+"""References: arrays that another checkpoint in the same folder already has are referred to and not written again."""
 
 import os
 from collections.abc import Sequence
@@ -15,17 +15,17 @@ from graftax.core.errors import ArgumentError, CheckpointInUse
 
 
 class References:
-    """What a save at ``final`` may refer to, and who refers to what it replaces.
+    """The arrays that a save may refer to, and the checkpoints that refer to the one that it replaces.
 
     Args:
-        storage: Where it goes.
-        final: Its path in full.
-        base: The checkpoint that arrays may be referred to in, or None.
-        overwrite: Whether a checkpoint may be replaced.
+        storage: The storage of the save.
+        final: The absolute path of the save.
+        base: The checkpoint that arrays may refer to, or None.
+        overwrite: Whether an existing checkpoint may be replaced.
 
     Raises:
-        ArgumentError: ``base`` does not lie beside it, or is the one to be replaced.
-        CheckpointInUse: others refer to the one to be replaced.
+        ArgumentError: ``base`` is not in the same folder, or is the checkpoint to be replaced.
+        CheckpointInUse: other checkpoints refer to the one to be replaced.
     """
 
     def __init__(self, storage: Storage, final: str, base: str | os.PathLike[str] | None, overwrite: bool) -> None:
@@ -48,15 +48,15 @@ class References:
         self._target = name
 
     def check(self) -> None:
-        """Raise if others refer to the checkpoint that is about to be replaced."""
+        """Raise if other checkpoints refer to the one that is about to be replaced."""
         if self._overwrites and (users := referrers(self._storage, self._folder, self._name)):
             raise in_use(self._storage.join(self._folder, self._name), users)
 
     def divided(self, items: Sequence[Item], by_name: bool = False) -> tuple[dict[int, Chunk], list[Item]]:
-        """Return the chunks of those items that the base has, by position, and the others, which are to be written.
+        """Return the chunks of items that the base has, by position, and the other items, which have to be written.
 
-        Equal are arrays of one dtype and shape all of whose blocks have the same checksums; ``by_name`` only the same
-        box of the same array, so that no other process can refer to those bytes, too.
+        Arrays are equal if they have the same dtype, shape and checksums of all blocks. With ``by_name``, only the same
+        box of the same array counts, so that two processes never refer to the same bytes.
         """
         if self._base is None:
             return {}, list(items)
@@ -76,7 +76,7 @@ class References:
         for i, item in enumerate(items):
             name = (item.name, item.box[0]) if by_name else None
             held = known.get((item.dtype, item.shape, block_sums(item.data), name)) if item.nbytes else None
-            if held is None or (held.file, held.offset) in taken:  # bytes belong to one array
+            if held is None or (held.file, held.offset) in taken:  # bytes of the base may be used for one array only
                 written.append(item)
                 continue
             taken.add((held.file, held.offset))
@@ -89,7 +89,7 @@ class References:
 
 
 def in_use(path: str, users: Sequence[str]) -> CheckpointInUse:
-    """Return the error for a checkpoint that must stay as it is."""
+    """Return the error for a checkpoint that must not be replaced or deleted."""
     shown = ", ".join(users[:5]) + (", ..." if len(users) > 5 else "")
     return CheckpointInUse(
         f"{path} is referred to by {shown}",

@@ -1,7 +1,7 @@
-"""Checkpoints on any file system of fsspec: object stores, which have no rename, and so the index comes last, in place.
+"""Checkpoints on any file system of fsspec. Object stores have no rename, so the index is written last, in place.
 
-An object store puts an object as a whole or not at all. A checkpoint is there as soon as its index is; an overwrite
-writes data files under new names, then puts the new index over the old one, and then deletes the old data files.
+An object store writes an object as a whole or not at all. A checkpoint exists as soon as its index exists. An overwrite
+writes data files with new names, then replaces the index, and then deletes the old data files.
 """
 
 import json
@@ -18,14 +18,14 @@ from graftax.checkpoint.owner import is_alive, own_record
 from graftax.core.errors import ArgumentError, DestinationExists, NotACheckpoint
 
 _OWNER = ".owner"
-_PART = 16 << 20  # bytes handed over at once
+_PART = 16 << 20  # bytes of one write
 
 
 def remote_storage(url: str) -> "RemoteStorage":
     """Return the storage of a URL such as ``s3://bucket/run``.
 
     Raises:
-        ArgumentError: fsspec, or its part for this scheme, is not installed, or knows no such scheme.
+        ArgumentError: fsspec, or its package for this scheme, is not installed, or the scheme is unknown.
     """
     scheme = url.partition("://")[0]
     try:
@@ -49,7 +49,7 @@ class RemoteStorage:
 
     Args:
         fs: The file system.
-        scheme: What its URLs begin with.
+        scheme: The scheme of its URLs.
     """
 
     def __init__(self, fs: Any, scheme: str) -> None:
@@ -61,7 +61,7 @@ class RemoteStorage:
         return path.rstrip("/")
 
     def split(self, path: str) -> tuple[str, str]:
-        """Return the folder around a path, and its name there."""
+        """Return the parent folder of a path, and its name there."""
         folder, _, name = self.absolute(path).rpartition("/")
         return folder, name
 
@@ -70,18 +70,18 @@ class RemoteStorage:
         return f"{folder.rstrip('/')}/{name}"
 
     def names(self, folder: str) -> list[str]:
-        """Return names in a folder."""
+        """Return the names in a folder."""
         self.fs.invalidate_cache()
         found = (str(path).rstrip("/").rpartition("/")[2] for path in self.fs.ls(folder, detail=False))
         return sorted({name for name in found if name})
 
     def is_checkpoint(self, path: str) -> bool:
-        """Return True if there is an index; it is not read."""
+        """Return True if there is an index, which is not read."""
         self.fs.invalidate_cache()
         return bool(self.fs.isfile(self.join(path, GRAPH)))
 
     def is_there(self, path: str) -> bool:
-        """Return True if anything lies under that name."""
+        """Return True if anything exists at the path."""
         self.fs.invalidate_cache()
         return bool(self.fs.exists(path))
 
@@ -91,7 +91,7 @@ class RemoteStorage:
             self.fs.put_file(local, path)
 
     def is_directory(self, path: str) -> bool:
-        """Return True if anything lies under that name."""
+        """Return True if anything exists at the path."""
         self.fs.invalidate_cache()
         return bool(self.fs.isdir(path))
 
@@ -100,16 +100,16 @@ class RemoteStorage:
         return RemoteFolder(self, self.absolute(path))
 
     def is_being_replaced(self, path: str) -> bool:
-        """Never: an overwrite puts one index in place of the other."""
+        """Return False, since an overwrite replaces the index in one step."""
         return False
 
     def begin(self, path: str, overwrite: bool, needed: int) -> "RemoteWriting":
-        """Begin to write a checkpoint; how much space there is, no object store tells."""
+        """Start writing a checkpoint. Object stores do not tell how much space there is."""
         with storage_errors(f"saving {path}"):
             return RemoteWriting(self, self.absolute(path), overwrite)
 
     def take_part(self, path: str, ticket: str) -> "RemoteShare":
-        """Write a share of what process 0 has begun to write."""
+        """Write a share of the checkpoint that process 0 has started."""
         return RemoteShare(self, self.absolute(path), int(ticket))
 
     def remove(self, path: str) -> None:
@@ -122,7 +122,7 @@ class RemoteStorage:
             _remove_directory(self.fs, path)
 
     def sweep(self, folder: str) -> list[str]:
-        """Delete what dead processes left in a folder: directories with data files and without an index."""
+        """Delete the directories that killed processes have left in a folder: those with data files but no index."""
         swept = []
         with suppress(FileNotFoundError, NotADirectoryError):
             for name in self.names(folder):
@@ -145,16 +145,16 @@ class RemoteStorage:
 
 
 def _remove_directory(fs: Any, path: str) -> None:
-    with suppress(OSError, NotImplementedError):  # where directories are real
+    with suppress(OSError, NotImplementedError):  # on file systems with real directories
         fs.rmdir(path)
 
 
 class RemoteFolder:
-    """A checkpoint as an object store has it.
+    """A checkpoint in an object store, opened for reading.
 
     Raises:
-        FileNotFoundError: nothing is there.
-        NotACheckpoint: a file is there.
+        FileNotFoundError: there is nothing at the path.
+        NotACheckpoint: there is a file at the path.
     """
 
     def __init__(self, storage: RemoteStorage, path: str) -> None:
@@ -170,21 +170,21 @@ class RemoteFolder:
         self._index = self._mark()
 
     def names(self) -> list[str]:
-        """Return what it holds, sorted."""
+        """Return the names in the directory, sorted."""
         return self._storage.names(self.path)
 
     def size(self, name: str) -> int:
-        """Return bytes of a file."""
+        """Return the size of a file in bytes."""
         if name not in self._sizes:
             self._sizes[name] = int(self._storage.fs.size(self._storage.join(self.path, name)))
         return self._sizes[name]
 
     def allocated(self, name: str) -> int:
-        """Return bytes that the file takes: its size, as nothing else is known."""
+        """Return the size of the file, since the occupied space is not known."""
         return self.size(name)
 
     def read_into(self, view: memoryview, name: str, offset: int) -> int:
-        """Fill ``view`` from a file; returns how many bytes there were."""
+        """Fill ``view`` from a file, and return the number of bytes that were there."""
         path = self._storage.join(self.path, name)
         end = min(offset + len(view), self.size(name))
         if end <= offset:
@@ -194,17 +194,17 @@ class RemoteFolder:
         return len(data)
 
     def mapped(self, name: str) -> None:
-        """Nothing: what is elsewhere cannot be mapped."""
+        """Return None: remote files cannot be mapped."""
 
     def is_current(self) -> bool:
-        """Return True if the index is still the one that was there."""
+        """Return True if the index is still the one that was opened."""
         return self._mark() == self._index
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no file is kept open."""
 
     def _mark(self) -> bytes:
-        """Return the head of the index, which has its checksum."""
+        """Return the head of the index, which contains its checksum."""
         try:
             return bytes(self._storage.fs.cat_file(self._storage.join(self.path, GRAPH), 0, 32))
         except OSError:
@@ -212,7 +212,7 @@ class RemoteFolder:
 
 
 class RemoteShare:
-    """What another process than the first puts beside it."""
+    """The share that a process other than process 0 writes."""
 
     def __init__(self, storage: RemoteStorage, path: str, first_file: int) -> None:
         self.first_file = first_file
@@ -220,11 +220,11 @@ class RemoteShare:
         self._path = path
 
     def put(self, name: str, size: int, pieces: Iterable[memoryview]) -> None:
-        """Write a file; it is there when the call returns."""
+        """Write a file, which exists when the call returns."""
         _put(self._storage, self._storage.join(self._path, name), pieces)
 
     def finish(self) -> None:
-        """Do nothing: what was put is there."""
+        """Do nothing: all files exist already."""
 
 
 def _put(storage: RemoteStorage, path: str, pieces: Iterable[memoryview]) -> None:
@@ -239,7 +239,7 @@ def _put(storage: RemoteStorage, path: str, pieces: Iterable[memoryview]) -> Non
 
 
 class RemoteWriting:
-    """A checkpoint in its place, invisible as long as it has no index."""
+    """A checkpoint that is written in place, and is invisible as long as it has no index."""
 
     def __init__(self, storage: RemoteStorage, path: str, overwrite: bool) -> None:
         self._storage = storage
@@ -253,7 +253,7 @@ class RemoteWriting:
         if self._old or storage.fs.exists(path):
             if not overwrite:
                 raise DestinationExists(
-                    f"{path} exists", "a save replaces nothing unless told", "overwrite=True, or a new path"
+                    f"{path} exists", "a save replaces nothing by default", "overwrite=True, or a new path"
                 )
             check_replaceable(path, self._old)
         numbers = [int(name.split(".")[0].split("-")[2]) for name in self._old if name != GRAPH]
@@ -263,31 +263,31 @@ class RemoteWriting:
             self._pipe(_OWNER, own_record())
 
     def put(self, name: str, size: int, pieces: Iterable[memoryview]) -> None:
-        """Write a file; it is there when the call returns."""
+        """Write a file, which exists when the call returns."""
         self._put.append(name)
         _put(self._storage, self._storage.join(self._path, name), pieces)
 
     @property
     def ticket(self) -> str:
-        """The lowest number that data files may have."""
+        """Return the lowest number that data files may have."""
         self._is_shared = True
         return str(self.first_file)
 
     def collect(self, name: str) -> bytes:
-        """Return what another process has put, and delete it."""
+        """Return the content of a file that another process has written, and delete the file."""
         path = self._storage.join(self._path, name)
         content = bytes(self._storage.fs.cat_file(path))
         self._storage.fs.rm_file(path)
         return content
 
     def publish(self, index: bytes) -> None:
-        """Put the index, in one step; then delete what only the one before needed."""
+        """Write the index, in one step; then delete the files that only the old index needed."""
         needed, self._put = {GRAPH, *self._put}, [] if self._old else self._put
         path = self._storage.join(self._path, GRAPH)
         try:
             self._storage.fs.pipe_file(path, index)
         except OSError:
-            # It may have arrived all the same: then this is the checkpoint. Where nobody can tell, nothing is deleted.
+            # The index may have arrived despite the error: then the checkpoint is complete. If unknown, keep all.
             if self._storage.fs.cat_file(path, 0, len(index)) != index:
                 self._put = [name for name in needed if name != GRAPH]
                 raise
@@ -297,7 +297,7 @@ class RemoteWriting:
                 self._storage.fs.rm_file(self._storage.join(self._path, name))
 
     def abandon(self) -> None:
-        """Delete what was written; an index that was there stays with its files."""
+        """Delete the written files. An older checkpoint at the path stays as it was."""
         others = []
         if self._is_shared:
             with suppress(OSError):

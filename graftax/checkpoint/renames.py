@@ -1,4 +1,4 @@
-"""What ``map=`` says: which places of a program take values from elsewhere, and what their old places lose by it."""
+"""The argument ``map=``: which places of a program take values from other paths, which these paths then lose."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SlotKey = tuple[Place, str, Place]
 
 
 class _Source(NamedTuple):
-    """A value of the checkpoint: its node, and the edge that leads there, or the slot that it is."""
+    """A value of the checkpoint: its node, and the edge to it, or the slot."""
 
     node: int
     edge: tuple[int | None, Edge] | None = None
@@ -30,14 +30,14 @@ class _Source(NamedTuple):
 
 
 class Renames:
-    """The entries of ``map=``, found in program and checkpoint.
+    """The entries of ``map=``, resolved in program and checkpoint.
 
     Args:
-        index: The checkpoint.
-        graph: The program.
-        paths: Checkpoint paths of nodes.
-        given: Paths of the program and the paths of the checkpoint that they take their values from; globs on both
-            sides with as many stars, of which each stands for the same text.
+        index: The index of the checkpoint.
+        graph: The graph of the program.
+        paths: The checkpoint paths of nodes.
+        given: Paths of the program and the paths of the checkpoint that they take their values from; or globs with
+            equally many stars on both sides, each of which stands for the same text.
     """
 
     def __init__(self, index: Index, graph: Graph, paths: Mapping[int, str], given: Mapping[str, str]) -> None:
@@ -45,10 +45,10 @@ class Renames:
         self._graph = graph
         self._paths = paths
         self.places: dict[Place, int] = {}
-        self.later: dict[str, int] = {}  # paths of the program that are not there yet
+        self.later: dict[str, int] = {}  # paths that the program does not have yet
         self.slots: dict[SlotKey, int] = {}
-        self.named: dict[str, Place] = {}  # entries that were written out, by program path
-        self.given: dict[tuple[int | None, Edge], str] = {}  # edges of the checkpoint, and the path that has them now
+        self.named: dict[str, Place] = {}  # entries without globs, by program path
+        self.given: dict[tuple[int | None, Edge], str] = {}  # edges of the checkpoint, and who takes their value
         self.given_slots: dict[int, str] = {}
         self.conflicts: list[Conflict] = []
         self._sources: dict[Place | SlotKey | str, str] = {}
@@ -152,7 +152,7 @@ class Renames:
 
 
 def no_such_path(path: str, graph: Graph) -> ArgumentError:
-    """The error for an entry whose path the program has not."""
+    """Return the error for an entry with a path that the program does not have."""
     known = [place.path for place in graph.places] + [slot.slot.path for slot in graph.slots]
     return ArgumentError(
         f"map= names {path!r}",
@@ -172,7 +172,7 @@ def _check_entry(path: object, source: object) -> None:
 
 
 def _captures(glob: str) -> re.Pattern[str]:
-    """The glob as a pattern whose groups are what its stars stand for."""
+    """Return the glob as a regular expression with a group for each star."""
     pieces = []
     components = glob.split("/")
     for i, component in enumerate(components):
@@ -185,7 +185,7 @@ def _captures(glob: str) -> re.Pattern[str]:
 
 
 def _filled(glob: str, texts: tuple[str, ...]) -> str:
-    """The glob with its stars replaced."""
+    """Return the glob with its stars replaced by texts."""
 
     def pieces() -> Iterator[str]:
         rest = iter(texts)

@@ -1,4 +1,4 @@
-"""What a restore did, and what stood in its way; the same report either way."""
+"""The report of a restore: what was restored, and what prevented it."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ from graftax.core.typedefs import Shape
 
 
 class Waiting(Protocol):
-    """Values whose Variables do not exist yet."""
+    """Values that wait for Variables that do not exist yet."""
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Return the paths that it is about."""
+        """Return the paths whose values wait."""
         ...
 
     @property
     def arrived(self) -> Sequence[Restored]:
-        """Return what has come since."""
+        """Return the values that were assigned since."""
         ...
 
     @property
     def lacking(self) -> Collection[str]:
-        """Return the paths of Variables that were to come with values, and that none waited for."""
+        """Return the paths of Variables that required a value and did not get one."""
         ...
 
     @property
     def retrained(self) -> Sequence[Trainable]:
-        """Return where what came was trained, or frozen, otherwise than in the program."""
+        """Return the assigned values whose saved ``trainable`` flags differ from those of the program."""
         ...
 
 
 class Restored(NamedTuple):
-    """A value that went from a path of the checkpoint to a path of the program; Python state has no dtype.
+    """A value that was restored from a path of the checkpoint to a path of the program. Python state has no dtype.
 
-    ``note`` tells how an expression took it.
+    ``note`` says how an expression took the value.
     """
 
     path: str
@@ -57,7 +57,7 @@ class Restored(NamedTuple):
 
 
 class Conflict(NamedTuple):
-    """Something that does not fit; ``error`` is the class that says what kind it is."""
+    """Something that does not match. ``error`` is the class of its error."""
 
     error: type[MatchError]
     path: str
@@ -65,7 +65,7 @@ class Conflict(NamedTuple):
 
 
 class Trainable(NamedTuple):
-    """Something that was trained when it was saved, or was not, other than in the program; ``now`` is how it is now."""
+    """An object whose saved ``trainable`` flag differs from the program's; ``now`` is the flag after the restore."""
 
     path: str
     saved: bool
@@ -73,7 +73,7 @@ class Trainable(NamedTuple):
 
 
 class Unshared(NamedTuple):
-    """One Variable of the checkpoint that is several in the program; each of them got the value."""
+    """One Variable of the checkpoint that corresponds to several in the program; each of them got the value."""
 
     source: str
     paths: tuple[str, ...]
@@ -89,17 +89,18 @@ _ORDER = (
     UnusedInCheckpoint,
 )
 SHOWN = 20
-"""Conflicts that a message names; the report has all."""
+"""The most conflicts that a message shows; the report has all."""
 
 
 class RestoreReport:
     """What a restore did.
 
-    ``restored``, ``missing`` (in the checkpoint), ``unused`` (of the checkpoint), ``conflicts``, ``unshared``,
-    ``fresh`` (slots that the checkpoint does not have and that stay as they were), and ``trainable`` (what was trained
-    or frozen otherwise when it was saved) are tuples; ``deferred`` lists the paths whose values wait for Variables that
-    are made later; as they come, they are in ``restored`` and ``trainable`` instead. ``random`` is True if the global
-    seed and its stream came back, False if they stayed as they are, None if the checkpoint has none.
+    These attributes are tuples: ``restored``, ``missing`` (paths without a saved value), ``unused`` (saved values
+    without a place), ``conflicts``, ``unshared``, ``fresh`` (slots that the checkpoint does not have and that keep
+    their values), and ``trainable`` (saved ``trainable`` flags that differ from those of the program). ``deferred``
+    lists the paths whose values wait for Variables that are created later; once assigned, they are in ``restored`` and
+    ``trainable`` instead. ``random`` is True if the global seed and its stream were restored, False if they keep their
+    state, None if the checkpoint has none.
     """
 
     def __init__(self, path: str | None, mode: str = "exact") -> None:
@@ -120,37 +121,37 @@ class RestoreReport:
 
     @property
     def restored(self) -> tuple[Restored, ...]:
-        """Values that the program has now; those that waited are there from when they came."""
+        """Return the restored values, including those that were assigned later."""
         if self._restored is None:
             self._restored, self._told = self._told(), tuple
         return (*self._restored, *(self._waiting.arrived if self._waiting is not None else ()))
 
     @property
     def trainable(self) -> tuple[Trainable, ...]:
-        """What was trained or frozen otherwise when it was saved."""
+        """Return the objects whose saved ``trainable`` flags differ from those of the program."""
         return (*self._trainable, *(self._waiting.retrained if self._waiting is not None else ()))
 
     def tell(self, restored: Callable[[], tuple[Restored, ...]], trainable: Sequence[Trainable]) -> None:
-        """Note what was restored at once: what gives it, when somebody asks, and what was trained otherwise."""
+        """Record what was restored: a function that returns it when needed, and the differing ``trainable`` flags."""
         self._told, self._trainable = restored, tuple(trainable)
 
     @property
     def deferred(self) -> tuple[str, ...]:
-        """Program paths whose values still wait for their Variables."""
+        """Return the program paths whose values still wait for their Variables."""
         return self._waiting.paths if self._waiting is not None else ()
 
     def wait_for(self, waiting: Waiting) -> None:
-        """Let ``deferred`` be what is still waiting there."""
+        """Let ``deferred`` list the values that still wait there."""
         self._waiting = waiting
 
     def assert_consumed(self) -> RestoreReport:
-        """Return the report if every value of the parts asked for has arrived.
+        """Return the report if every value of the selected parts was assigned; raise otherwise.
 
         Raises:
-            UnusedInCheckpoint: values are unused, or still wait for Variables that were not made.
-            MissingInCheckpoint: a layer that was to be restored could not be built: a weight of it has no saved value.
-            AmbiguousSharing: in mode ``exact``: one Variable of the checkpoint is several in the program.
-            StateError: nothing was restored, since the path was None.
+            UnusedInCheckpoint: values are unused, or still wait for Variables that were not created.
+            MissingInCheckpoint: a layer could not be built, since one of its weights has no saved value.
+            AmbiguousSharing: in mode ``"exact"``, one Variable of the checkpoint corresponds to several in the program.
+            StateError: nothing was restored, because the path was None.
         """
         if self.path is None:
             raise StateError("restore(None)", "nothing is being restored", "give the path of a checkpoint")
@@ -182,7 +183,7 @@ class RestoreReport:
         effect: str = "; nothing was changed",
         instead: str = "",
     ) -> MatchError:
-        """The error that tells all conflicts at once and carries this report."""
+        """Return the error that lists all conflicts and has this report."""
         kinds = {conflict.error for conflict in conflicts}
         chosen = next(kind for kind in _ORDER if kind in kinds)
         lines = [f"{c.path}: {c.reason}" for c in sorted(conflicts, key=lambda c: _ORDER.index(c.error))]
@@ -196,7 +197,7 @@ class RestoreReport:
         return error
 
     def as_dict(self) -> dict[str, Any]:
-        """The report in plain values, for JSON."""
+        """Return the report as plain values, for JSON."""
         return {
             "path": self.path,
             "mode": self.mode,
@@ -251,7 +252,7 @@ _WHY: dict[type[MatchError], str] = {
     RenameConflict: "an object takes its value from one place",
     KindMismatch: "a value on one side is an object with parts on the other, as when a weight is factorised",
     ShapeMismatch: "a saved array goes only into a Variable of its shape",
-    DTypeMismatch: "nothing is cast unless told",
+    DTypeMismatch: "dtypes are not converted by default",
     AmbiguousSharing: "one object on one side is several on the other",
     MissingInCheckpoint: "every Variable asked for must get a value",
     UnusedInCheckpoint: "every saved value of the parts asked for must be used",

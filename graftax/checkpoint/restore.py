@@ -1,4 +1,4 @@
-"""From a checkpoint to objects of a program: plan, check all, read all, and only then change all at once."""
+"""Restoring objects of a program: plan, check and read everything, and only then change all objects at once."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ FROM = ("saved", "program")
 
 
 def check_choices(mode: str, cast: str, trainable: str | None, renames: Mapping[str, str] | None) -> None:
-    """Raise if an argument of a restore is none of those that there are."""
+    """Raise if an argument of a restore has an unknown value."""
     for name, value, known in (("mode", mode, MODES), ("cast", cast, CASTS), ("trainable", trainable, FROM)):
         if value not in known and not (name == "trainable" and value is None):
             raise ArgumentError(f"{name}={value!r}", "there is no such choice", " or ".join(map(repr, known)))
@@ -69,7 +69,7 @@ def restore(
     cast: str,
     trainable: str | None = None,
 ) -> RestoreReport:
-    """Give the chosen part of some roots its saved values; see `graftax.checkpoint.checkpoint.Checkpoint.restore`."""
+    """Restore the selected part of some roots; see `graftax.checkpoint.checkpoint.Checkpoint.restore`."""
     if storage.frames.top is not None:
         raise StateError(
             "restore() inside a function that is being compiled or differentiated",
@@ -78,7 +78,7 @@ def restore(
         )
     joint = JointRestore()
     try:
-        with uncollected():  # until all that is needed only here is gone again
+        with uncollected():  # no garbage collection until the temporary objects of the restore are freed
             graph = Graph(roots, narrow=narrowed(roots, subset, renames))
             with Reader(path, lazily=True) as reader:
                 reader.check_files()
@@ -87,7 +87,7 @@ def restore(
                 if graph.narrow is not None or reader.is_lazy:
                     try:
                         return _restore(reader, graph, subset, renames, mode, cast, trainable, joint)
-                    except NotThatEasy:  # what is told of it is told by who knows the whole
+                    except NotThatEasy:  # the restore as a whole raises the error, with complete messages
                         reader.complete()
                         graph, subset = Graph(roots) if graph.narrow is not None else graph, subset.again()
                 return _restore(reader, graph, subset, renames, mode, cast, trainable, joint)
@@ -136,7 +136,7 @@ def _restore(
             joint.done()
         report.tell(_restored(match, notes), [flag.told for flag in known])
         if not reader.is_lazy:
-            _ = report.restored  # else it would keep the index of the whole
+            _ = report.restored  # the function would otherwise keep the whole index alive
         report.random = None if reader.index.random is None else random is not None
         if session is not None:
             report.wait_for(session)
@@ -144,21 +144,21 @@ def _restore(
 
 
 def _random(match: Match) -> Any:
-    """The saved global seed, if it is to come back: with a whole program, or where it is asked for."""
+    """Return the saved global seed if it has to be restored: for a whole program, or if it is selected."""
     saved = revived(match.index.random, {})
     wanted = saved is not None and match.wanted(RANDOM_SPOT)
     return saved if wanted and (match.mode == "exact" or match.subset.is_narrow) else None
 
 
 def _whose(trainable: str | None, mode: str, subset: Subset) -> bool:
-    """Whether what is trained is as it was saved, rather than as it is in the program."""
+    """Return whether ``trainable`` flags are restored, rather than kept as in the program."""
     if trainable is None:
         return mode == "exact" and not subset.is_narrow
     return trainable == "saved"
 
 
 def _warn_of_thawing(known: list[Flag]) -> None:
-    """Tell that what the program has frozen will be trained: elsewhere, loading weights leaves that alone."""
+    """Warn that frozen Variables of the program will be trained: other libraries keep such flags at a load."""
     thawed = [flag.path for flag in known if flag.is_applied and flag.saved]
     if thawed:
         some = ", ".join(thawed[:3]) + (", …" if len(thawed) > 3 else "")
@@ -196,7 +196,7 @@ def _judge(match: Match, report: RestoreReport) -> None:
 
 
 def _told(root: Place, match: Match) -> bool:
-    """True if what the checkpoint has under that root, or what is wrong there, is told one by one."""
+    """Return True if the conflicts or unused values of a root are listed one by one."""
     inside = f"{root.path}/"
     told = [*match.awaited, *(place.path for place in match.bereft), *(conflict.path for conflict in match.conflicts)]
     told += match.unused if match.mode == "exact" else ()
@@ -204,7 +204,7 @@ def _told(root: Place, match: Match) -> bool:
 
 
 def _missing(match: Match) -> list[Conflict]:
-    """What has no value; for those that are shown, with what may have been meant."""
+    """Return the conflicts of missing values; those that a message shows have suggestions."""
     if not match.missing:
         return []
     taken = {*match.pairs.values(), *(node for nodes in match.candidates.values() for node in nodes)}
@@ -235,7 +235,7 @@ def _no_place(match: Match, path: str, node: int) -> str:
 
 
 def _graft_first(match: Match) -> str:
-    """What to do where saved adapters have no place."""
+    """Return the advice for saved adapters that have no place in the program."""
     adapters = {saved_spot(match.index, node, "").item for node in match.unused.values()}
     names = sorted({saved.adapter for saved in adapters if saved is not None and saved.adapter})
     if not names:
@@ -247,7 +247,7 @@ def _graft_first(match: Match) -> str:
 
 
 def _on_devices(match: Match, values: Mapping[int, Any], spread: SpreadValues) -> list[tuple[Any, Any]]:
-    """Storages and their new values, put on the devices all at once."""
+    """Return storages and their new values, which are moved to the devices in one call."""
     takers: dict[int, list[tuple[Any, Any]]] = {}
     ready: list[tuple[Any, Any]] = []
     nodes, tensors = match.index.nodes, match.index.tensors
@@ -267,7 +267,7 @@ def _on_devices(match: Match, values: Mapping[int, Any], spread: SpreadValues) -
 
 
 def _apply_python(match: Match, changes: Transaction, values: Mapping[int, Any]) -> dict[Place, str]:
-    """What code of others has a part in, and so may fail; returns notes for the report."""
+    """Apply the changes that run code of users, and so may fail; return notes for the report."""
     notes: dict[Place, str] = {}
     for place, node in match.pairs.items():
         if isinstance(place.thing, Reparam) and place.kind is Kind.OBJECT:
@@ -314,7 +314,7 @@ def _is_unbuilt(place: Place) -> bool:
 
 
 def _check_tied(match: Match, report: RestoreReport, notes: Iterable[Place], values: Mapping[int, Any]) -> None:
-    """Raise if an expression has lost the value that it took, since what it is made of has another one to take."""
+    """Raise if an expression no longer has the value that it took, since its tied parts took another one."""
     takers = Counter(leaf for place in notes for leaf in leaves_of(place))
     for place in notes:
         shared = [leaf for leaf in leaves_of(place) if leaf in match.pairs or takers[leaf] > 1]

@@ -1,4 +1,4 @@
-"""Which checkpoints of a folder stay: the newest, the best, each so many steps, and those that others refer to."""
+"""Which checkpoints of a folder are kept: the newest, the best, one every so many steps, and those in use."""
 
 import math
 import os
@@ -11,7 +11,7 @@ GOALS = ("min", "max")
 
 
 class Record(NamedTuple):
-    """A checkpoint of a manager: its step, its path, and the metrics that it was saved with."""
+    """A checkpoint of a manager: its step, its path, and its metrics."""
 
     step: int
     path: str
@@ -22,7 +22,7 @@ class Record(NamedTuple):
 
 
 class Retention(NamedTuple):
-    """What stays. ``keep``: how many of the newest; ``keep_best``: of the best; ``keep_every``: steps that stay."""
+    """The rules: keep so many of the newest, ``keep_best`` of the best, and all multiples of ``keep_every`` steps."""
 
     keep: int | None = None
     keep_best: int | None = None
@@ -31,10 +31,10 @@ class Retention(NamedTuple):
     keep_every: int | None = None
 
     def check(self) -> None:
-        """Raise unless the numbers mean something, and none is given in vain.
+        """Raise unless all numbers are valid and have an effect.
 
         Raises:
-            ArgumentError: one does not.
+            ArgumentError: a number is invalid or has no effect.
         """
         for name in ("keep", "keep_best", "keep_every"):
             given = getattr(self, name)
@@ -52,7 +52,7 @@ class Retention(NamedTuple):
             )
 
     def best(self, records: Iterable[Record]) -> list[Record]:
-        """Return those with a value of the monitored metric, the best first; of equal ones the later is better."""
+        """Return the records with a value of the monitored metric, the best first; of equal ones the later."""
         if self.monitor is None:
             return []
         sign = 1 if self.goal == "min" else -1
@@ -60,11 +60,11 @@ class Retention(NamedTuple):
         return sorted(rated, key=lambda r: (sign * r.metrics[self.monitor or ""], -r.step))
 
     def doomed(self, records: Sequence[Record], targets: Mapping[str, Sequence[str]]) -> list[Record]:
-        """Return those that go, in an order in which they may be deleted: who refers goes before what it refers to.
+        """Return the checkpoints to delete, in an order in which none is deleted before those that refer to it.
 
         Args:
-            records: All there are, in any order.
-            targets: By the name of each checkpoint in the folder, whatever it is, those that it refers to.
+            records: All records, in any order.
+            targets: The names that each checkpoint in the folder refers to, by its name.
         """
         if self.keep is None:
             return []
@@ -75,7 +75,7 @@ class Retention(NamedTuple):
         if self.keep_every is not None:
             stay |= {r.step for r in ordered if r.step % self.keep_every == 0}
         going = {os.path.basename(r.path): r for r in ordered if r.step not in stay}
-        while True:  # who stays keeps what it refers to
+        while True:  # a kept checkpoint also keeps those that it refers to
             needed = {name for other, held in targets.items() if other not in going for name in held} & set(going)
             if not needed:
                 return _referring_first(going, targets)
@@ -88,6 +88,7 @@ def _referring_first(going: dict[str, Record], targets: Mapping[str, Sequence[st
     left = dict(going)
     while left:
         needed = {name for other in left for name in targets.get(other, ())}
-        free = [name for name in left if name not in needed] or list(left)  # a circle cannot be made by saving
+        # references in a circle exist only in forged files: then the order does not matter
+        free = [name for name in left if name not in needed] or list(left)
         order += sorted(left.pop(name) for name in free)
     return order

@@ -1,4 +1,4 @@
-"""From objects of a program to a checkpoint on disk."""
+"""Saving objects of a program as a checkpoint."""
 
 import os
 from collections.abc import Mapping
@@ -23,12 +23,12 @@ from graftax.variables.variable import Variable
 
 
 class SaveReport(NamedTuple):
-    """What a save wrote, and which slots it had to leave out because their Variable was not part of it.
+    """What a save wrote, and which slots it left out because their Variable was not part of the save.
 
-    ``waiting`` are the paths of restored values that still wait for layers that are not built: the new checkpoint has
-    them as the one has that they come from. ``plain`` are attributes of classes of yours that hold numbers, text or
-    other data, and are no Variables: they are not saved. ``beside`` names optimizers of compiled models that are no
-    root, and so not saved either.
+    ``waiting`` are the paths of restored values that still wait for layers to be built: the new checkpoint contains
+    them unchanged. ``plain`` are attributes of your own classes that hold numbers, text or other data and are not
+    Variables: they are not saved. ``beside`` names optimizers of compiled models that are not roots, and so are not
+    saved either.
     """
 
     path: str
@@ -53,7 +53,7 @@ class SaveReport(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """A save of which nothing can change any more: arrays are references, Python state is a copy."""
+    """A save whose values are captured: references to arrays, and copies of Python state."""
 
     draft: Draft
     left_out: tuple[str, ...]
@@ -63,7 +63,7 @@ class Prepared(NamedTuple):
     meeting: Rendezvous | None = None
 
     def report(self, path: str, nbytes: int | None = None) -> SaveReport:
-        """Return what is told of it; without the size of its files, that of its arrays."""
+        """Return the report. Without the size of the files, it gives that of the arrays."""
         items = self.draft.items
         size = sum(item.nbytes for item in items) if nbytes is None else nbytes
         return SaveReport(path, self.draft.step, len(items), size, *self[1:5])
@@ -77,7 +77,7 @@ def write(
     base: str | os.PathLike[str] | None = None,
     fs: FileSystem | None = None,
 ) -> SaveReport:
-    """Write what was prepared; see `graftax.checkpoint.checkpoint.Checkpoint.save`."""
+    """Write a prepared save; see `graftax.checkpoint.checkpoint.Checkpoint.save`."""
     if prepared.meeting is not None:
         nbytes = commit_together(path, prepared.draft, prepared.meeting, overwrite=overwrite, base=base)
         return prepared.report(os.fspath(path), nbytes)
@@ -86,7 +86,7 @@ def write(
 
 
 class Preparation:
-    """Takes a program as it is, again and again; see `prepare`."""
+    """Captures a program for repeated saves; see `prepare`."""
 
     def __init__(self, roots: Mapping[str, Root]) -> None:
         self.roots = roots
@@ -101,9 +101,9 @@ class Preparation:
         step: int | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> Prepared:
-        """Take the chosen part of the program as it is now, for a save by all processes where there are several.
+        """Capture the selected part of the program as it is now, together with other processes if there are any.
 
-        What it raises in one of them, the others hear at once.
+        If it raises in one process, the others raise, too.
         """
         processes = several()
         meeting = None if processes is None else Rendezvous(processes, "save")
@@ -136,7 +136,7 @@ class Preparation:
         return Prepared(draft, sketch.left_out, sketch.waiting, sketch.plain, beside, meeting)
 
     def _drawn(self, path: str | os.PathLike[str], subset: Subset) -> Sketch:
-        """Return the sketch of the last time, if nothing has changed since, or a new one."""
+        """Return the last sketch if the structure has not changed since, else a new one."""
         if subset.is_all and self._sketch is not None and self._seen is not None and self._seen.is_still(self.roots):
             return self._sketch
         graph = Graph(dict(self.roots))

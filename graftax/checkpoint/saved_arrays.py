@@ -1,4 +1,4 @@
-"""The arrays of a checkpoint by path, without any program: each is read when it is asked for, as a whole or in part."""
+"""The arrays of a checkpoint by path, without a program: each is read at its first access, as a whole or in part."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from graftax.core.errors import ArgumentError, MissingArray, StateError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Shape
 
-_FEW = 512  # nodes of an index that is decoded at once
+_FEW = 512  # nodes; smaller indexes are decoded at once
 
 
 class SavedArrays(Mapping[str, HostArray]):
-    """A checkpoint as a mapping of paths, slots of optimizers included, to NumPy arrays; read when asked for.
+    """A checkpoint as a mapping of paths, including slots of optimizers, to NumPy arrays, which are read on access.
 
-    Made by `graftax.checkpoint.read`. Every array that is read is checked against its checksums. What an overwrite puts
-    in the place of the checkpoint meanwhile changes nothing. Close it, or use it in a ``with`` block.
+    Created by `graftax.checkpoint.read`. Every array that is read is checked against its checksums. If an overwrite
+    replaces the checkpoint meanwhile, the one that was opened is still read. Close it, or use it in a ``with`` block.
     """
 
     @uncollected()
@@ -52,7 +52,7 @@ class SavedArrays(Mapping[str, HostArray]):
 
     @cached_property
     def _nodes(self) -> dict[str, int]:
-        """The nodes of all arrays, by their paths."""
+        """Return the nodes of all arrays, by their paths."""
         with uncollected():
             self._reader.complete()
             index = self._reader.index
@@ -60,23 +60,23 @@ class SavedArrays(Mapping[str, HostArray]):
 
     @property
     def path(self) -> str:
-        """Where the checkpoint lies."""
+        """The path of the checkpoint."""
         return self._reader.path
 
     @property
     def step(self) -> int | None:
-        """The number under which it was saved; None if it has none."""
+        """The training step that was saved; None if there is none."""
         return self._reader.index.step
 
     @property
     def meta(self) -> dict[str, Any]:
-        """The caller's own values."""
+        """The user's own values, see `Checkpoint.save`."""
         found: dict[str, Any] = revived(self._reader.index.meta, {})
         return found
 
     @property
     def state(self) -> dict[str, Any]:
-        """Python state by path, as `get_state` of the objects gave it."""
+        """The Python state by path, as `get_state` of the objects returned it."""
         self._open().complete()
         index = self._reader.index
         paths = {
@@ -93,10 +93,10 @@ class SavedArrays(Mapping[str, HostArray]):
         return load(self._open(), [tensor])[tensor]
 
     def get_slice(self, path: str) -> SavedArray:
-        """One array of which nothing is read until it is indexed; then only what the index meets.
+        """Return an array that is read only when it is indexed, and only the selected part of it.
 
         Args:
-            path: Its path.
+            path: The path of the array.
 
         Raises:
             MissingArray: there is no such array.
@@ -119,7 +119,7 @@ class SavedArrays(Mapping[str, HostArray]):
         self.close()
 
     def close(self) -> None:
-        """Close its files; arrays that were read stay, also those of ``mmap=True``."""
+        """Close the files. Arrays that were read stay valid, also with ``mmap=True``."""
         if self._is_open:
             self._is_open = False
             self._reader.close()
@@ -175,12 +175,12 @@ def _maps(reader: Reader) -> dict[int, HostArray]:
 
 
 class SavedArray:
-    """One array of a checkpoint: what it is like is known, its values are read as far as they are asked for.
+    """One array of a checkpoint: its shape and dtype are known, and indexing reads only the selected values.
 
     Args:
-        arrays: The checkpoint.
+        arrays: The open checkpoint.
         path: The path of the array.
-        record: What its index says of it.
+        record: Its record in the index.
     """
 
     def __init__(self, arrays: SavedArrays, path: str, record: TensorRecord) -> None:
@@ -190,22 +190,22 @@ class SavedArray:
 
     @property
     def shape(self) -> Shape:
-        """Its shape."""
+        """The shape of the array."""
         return self._record.shape
 
     @property
     def ndim(self) -> int:
-        """How many axes it has."""
+        """The number of axes."""
         return len(self._record.shape)
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Its dtype."""
+        """The dtype of the array."""
         return host_dtype(self._record.dtype)
 
     @property
     def nbytes(self) -> int:
-        """Bytes on disk."""
+        """The number of bytes on disk."""
         return self._record.nbytes
 
     def __len__(self) -> int:
@@ -214,7 +214,7 @@ class SavedArray:
         return self.shape[0]
 
     def __getitem__(self, index: object) -> Any:
-        """The part of it, as NumPy's arrays have it; only the rows between the first and the last of them are read."""
+        """Return a part, with the indices of NumPy; only the rows from the first to the last selected one are read."""
         box = bounds(index, self.shape)
         low, high = (box[0].start, box[0].stop) if box else (0, 1)
         parts = []
@@ -245,16 +245,16 @@ class SavedArray:
 def read(path: str | os.PathLike[str], *, mmap: bool = False) -> SavedArrays:
     """Open a checkpoint as a mapping of paths to NumPy arrays, without the program that saved it.
 
-    Paths are those that ``graftax ckpt show`` prints. Nothing but the index is read before an array is asked for, and
-    ``get_slice`` reads a part of one. Needs NumPy, and no other backend.
+    Paths are those that ``graftax ckpt show`` prints. Only the index is read at first; each array is read when it is
+    accessed, and ``get_slice`` reads a part of one. Needs only NumPy, and no other backend.
 
     Args:
-        path: The checkpoint, or a URL of one.
-        mmap: Map the files into memory rather than copy from them: arrays are read-only, cost memory only where they
-            are looked at, and must not be used once somebody has changed the files. Defaults to False.
+        path: The checkpoint, or a URL.
+        mmap: Map the files into memory instead of copying from them: arrays are read-only, only accessed parts use
+            memory, and they must not be used after the files have changed. Defaults to False.
 
     Raises:
-        NotACheckpoint, IncompleteCheckpoint: there is none.
+        NotACheckpoint, IncompleteCheckpoint: there is no complete checkpoint at the path.
         CorruptCheckpoint, UnsafeCheckpoint: it is damaged, or must not be read.
         ArgumentError: ``mmap`` for a checkpoint that is not on a local disk.
 

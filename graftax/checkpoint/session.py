@@ -1,4 +1,4 @@
-"""Session: the values of one restore that wait for Variables, where each is awaited, and how it is delivered."""
+"""The class Session: the values of one restore that wait for Variables, and their assignment."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from graftax.variables.variable import Variable
 
 
 class WaitingSlot(NamedTuple):
-    """A saved slot whose Variable waits: the optimizer that makes it, its name, its path there and its node."""
+    """A saved slot whose Variable waits: the optimizer that creates it, its name, its path and its node."""
 
     optimizer: Copied
     name: str
@@ -30,7 +30,7 @@ class WaitingSlot(NamedTuple):
 
 
 class CarriedSlot(NamedTuple):
-    """The same on the way to a copy: nodes of the Variable and of the slot, and its value."""
+    """A `WaitingSlot` in the form for a copy: the nodes of the Variable and of the slot, and its value."""
 
     variable: int
     name: str
@@ -40,16 +40,16 @@ class CarriedSlot(NamedTuple):
 
 
 class Session:
-    """One restore, as far as it is not done: values by node, and where each is awaited.
+    """The unfinished part of a restore: values by node, and the paths that wait for them.
 
     Args:
         index: The index of the checkpoint.
-        paths: Checkpoint paths of nodes, for messages.
-        mapped: Program paths that take their values from another node than their edge leads to.
-        given_away: Edges, each after the node that it begins at, whose values ``mapped`` and its like have.
+        paths: The checkpoint paths of nodes, for messages.
+        mapped: Program paths that take their values from a node other than that of their edge.
+        given_away: Pairs of a node and an edge whose values ``map=`` gives to other paths.
         cast: The cast policy.
-        as_saved: Whether what comes is to be trained or frozen as it was saved.
-        subset: The part that was asked for; None in what was pickled with a selector that cannot be.
+        as_saved: Whether Variables get the saved ``trainable`` flags.
+        subset: The selected part; None after unpickling, if a selector could not be pickled.
     """
 
     def __init__(
@@ -77,66 +77,66 @@ class Session:
         self._slots: dict[int, list[WaitingSlot]] = {}
         self._given: dict[int, weakref.ref[Variable | Reparam]] = {}
         self._taken: set[str] = set()
-        self._restored: list[tuple[weakref.ref[Variable], int]] = []  # what needed not wait
+        self._restored: list[tuple[weakref.ref[Variable], int]] = []  # values that were assigned at once
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Program paths that still wait; slots among them."""
+        """Return the program paths that still wait, including slots."""
         return tuple([path for path, node in self._awaited.items() if node not in self._given])
 
     def begin(self, values: dict[int, HostArray], awaited: dict[str, int], slots: dict[int, list[WaitingSlot]]) -> None:
-        """Let these values wait under these program paths, and slots for the nodes of their Variables."""
+        """Let these values wait at these program paths, and slots for the nodes of their Variables."""
         self._values, self._awaited, self._slots = values, dict(awaited), slots
         for waiting in slots.values():
             self._awaited |= {slot.path: slot.node for slot in waiting}
 
     def note_restored(self, pairs: Iterable[tuple[Variable, int]]) -> None:
-        """Know which Variables had values at once, and of which nodes."""
+        """Record which Variables got values at once, and from which nodes."""
         self._restored = [(weakref.ref(variable), node) for variable, node in pairs]
 
     def leave_alone(self, paths: Iterable[str]) -> None:
-        """Deliver nothing under these paths: what exists there was restored or left out."""
+        """Assign nothing below these paths: the existing objects there were restored or left out."""
         self._taken |= {path for path in paths if path not in self._awaited}
 
     def gave_away(self, node: int, edge: Edge) -> bool:
-        """True if what is under this edge goes to another place."""
+        """Return True if ``map=`` gives the value under this edge to another path."""
         return (node, edge) in self._given_away
 
     def is_about(self, spot: Spot) -> bool:
-        """True if that is part of what was asked for."""
+        """Return True if the object of this spot is selected."""
         return self._subset is not None and (self._subset.is_all or spot in self._subset)
 
     def has_given(self, path: str) -> bool:
-        """True if the Variable under this path has its value, or was left alone."""
+        """Return True if the Variable at this path has its value, or was left out."""
         return path in self._taken
 
     def point_of_return(self) -> Callable[[], None]:
-        """Return what lets all that arrives from now on wait again, for a layer whose build is undone."""
+        """Return a function that lets all values assigned from now on wait again, for a layer whose build fails."""
         names = ("_values", "_awaited", "_slots", "_given", "_taken", "arrived", "retrained")
         before = {name: copy.copy(getattr(self, name)) for name in names}
         return lambda: self.__dict__.update(before)
 
     def awaits(self, node: int, path: str) -> bool:
-        """True if the value of this node still waits under this path."""
+        """Return True if the value of this node still waits at this path."""
         return path not in self._taken and self._awaited.get(path) == node
 
     def value_of(self, node: int) -> HostArray:
-        """The value of a node that waits."""
+        """Return the value of a waiting node."""
         return self._values[node]
 
     def slots_for(self, node: int) -> list[tuple[WaitingSlot, HostArray]]:
-        """The slots, and their values, that wait for the Variable of a node."""
+        """Return the slots, and their values, that wait for the Variable of a node."""
         return [(slot, self._values[slot.node]) for slot in self._slots.get(node, ())]
 
     def given(self, node: int) -> Variable | Reparam | None:
-        """The Variable that has taken the value of a node."""
+        """Return the Variable that has taken the value of a node, or None."""
         found = self._given.get(node)
         return found() if found is not None else None
 
-    # --- copies -----------------------------------------------------------------------------------------------------
+    # --- copies -------------------------------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but the slots, which go with the copies of their optimizers: see `Carried`."""
+        """Return the state without the slots, which are copied with their optimizers: see `Carried`."""
         slots = {slot.path: slot.node for waiting in self._slots.values() for slot in waiting}
         awaited = {path: node for path, node in self._awaited.items() if path not in slots}
         nodes = set(awaited.values())
@@ -163,7 +163,7 @@ class Session:
         return new
 
     def carried_slots(self, optimizer: Copied) -> list[CarriedSlot]:
-        """What waits in an optimizer."""
+        """Return the slots that wait in an optimizer."""
         return [
             CarriedSlot(variable, slot.name, slot.path, slot.node, self._values[slot.node])
             for variable, waiting in self._slots.items()
@@ -172,19 +172,19 @@ class Session:
         ]
 
     def add_slots(self, optimizer: Copied, slots: Sequence[CarriedSlot]) -> None:
-        """Let these wait in the copy of an optimizer."""
+        """Let these slots wait in the copy of an optimizer."""
         for slot in slots:
             waiting = WaitingSlot(optimizer, slot.name, slot.path, slot.node)
             self._slots.setdefault(slot.variable, []).append(waiting)
             self._awaited[slot.path] = slot.node
             self._values[slot.node] = slot.value
 
-    # --- arrivals ---------------------------------------------------------------------------------------------------
+    # --- assignment ---------------------------------------------------------------------------------------------------
 
     def deliver(self, node: int, path: str, appeared: Variable | Reparam, was_below_frozen: bool = False) -> bool:
-        """Give a Variable its value, and its slots theirs; False if no value is meant for this path.
+        """Assign the values of a Variable and of its slots; return False if no value waits for this path.
 
-        Of an expression, its base takes the value of a plain weight, else the whole does; see `expressions`.
+        In an expression, its base takes the value of a plain weight, or else the expression itself; see `expressions`.
         """
         if path in self._taken:
             return True
@@ -206,7 +206,7 @@ class Session:
         given = self._given.get(node)
         if (
             given is None or given() is not variable
-        ):  # shared: a second path to the same Variable must not undo training
+        ):  # a shared Variable: when it appears at a second path, its value may be trained already
             reason = misfit(variable, value.dtype.name, value.shape, self._cast)
             if reason is not None:
                 kind, text = reason
@@ -228,7 +228,7 @@ class Session:
             del self._values[node]
 
     def _check_tied(self, node: int, path: str, taker: Reparam, before: list[tuple[Any, Any]]) -> None:
-        """Raise if an expression has taken its value from a Variable that had another saved value already."""
+        """Raise if an expression has changed a Variable that already had another saved value."""
         known = {id(found): other for ref, other in self._restored if (found := ref()) is not None}
         known |= {id(given): other for other in self._given if (given := self.given(other)) is not None}
         earlier = [(v, value) for v, value in before if id(v) in known]
@@ -245,7 +245,7 @@ class Session:
 
     @staticmethod
     def _moved(taker: Reparam, before: list[tuple[Any, Any]]) -> float:
-        """Return how far the value of an expression was from the one that it has taken."""
+        """Return the relative difference between the value of an expression before and now."""
         taken = taker.value
         after = [(v, v.value) for v, _ in before]
         undo(before)
@@ -254,7 +254,7 @@ class Session:
         return error
 
     def _freeze(self, node: int, path: str, variable: Variable, was_below_frozen: bool) -> None:
-        """Let it be trained as it was saved, if that is asked for; what the program froze meanwhile stays so."""
+        """Restore the ``trainable`` flag, if requested. A Variable that the program froze meanwhile stays frozen."""
         record, now = self.index.nodes[node], variable.trainability
         if variable.role == "slot" or not differs(record, now):
             return
@@ -268,7 +268,7 @@ class Session:
 def misfit(
     variable: Variable | Reparam, dtype: str, shape: tuple[int, ...], cast: str
 ) -> tuple[type[MatchError], str] | None:
-    """Why a saved array cannot go into a Variable: the error class and the words; None if it can."""
+    """Return why a saved array does not fit a Variable, as an error class and a message; None if it fits."""
     if tuple(variable.shape) != tuple(shape):
         return ShapeMismatch, f"shape {tuple(shape)} saved, shape {tuple(variable.shape)} in the program"
     if not castable(dtype, variable.dtype, cast):
@@ -277,5 +277,5 @@ def misfit(
 
 
 def cast_to(variable: Variable | Reparam, value: HostArray) -> HostArray:
-    """The value in the dtype of the Variable."""
+    """Return the value in the dtype of the Variable."""
     return value if value.dtype.name == variable.dtype else value.astype(host_dtype(variable.dtype))

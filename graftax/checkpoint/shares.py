@@ -1,6 +1,6 @@
-"""Who writes what, where several processes save together: every box once, and each process about as much.
+"""The shares of several processes in a common save: every box is written once, and each process writes about as much.
 
-The plan follows from the arrays alone, so each process makes the same one and nobody has to send it.
+The plan depends only on the arrays, so all processes compute the same one, without communication.
 """
 
 from collections.abc import Callable, Sequence
@@ -8,25 +8,34 @@ from math import prod
 
 from graftax.backend.processes import Held, Processes
 from graftax.checkpoint.arrays import to_bytes
+from graftax.checkpoint.checksums import digest
 from graftax.checkpoint.dtypes import DTYPES
 from graftax.checkpoint.layout import Item
 from graftax.checkpoint.snapshot import Taken
 from graftax.core.typedefs import Shape
 
 CUT = 1 << 20
-"""Bytes from which a box that several processes have is written by all of them, each a slice of it."""
+"""A replicated box with at least this many bytes is written by all processes that have it, one slice each."""
 
 
 def boxes_of(item: Item, processes: Processes) -> Sequence[Held] | None:
-    """Return the boxes of an array that is spread over processes; None for one that is whole in each of them."""
+    """Return the boxes of an array that is sharded over processes; None for one that each of them has as a whole."""
     return processes.boxes(item.source.array) if isinstance(item.source, Taken) else None
 
 
-def planned(items: Sequence[Item], boxes: Sequence[Sequence[Held] | None], processes: Processes) -> list[Item]:
-    """Return the boxes of all items, each with the process that writes it, and for those of this one the bytes.
+def value_of_whole(item: Item, boxes: Sequence[Held], processes: Processes) -> str:
+    """Return what tells the value of an array that each process has the whole of, unless it is large."""
+    if len(boxes) > 1 or item.nbytes > CUT or not isinstance(item.source, Taken):
+        return ", assigned"
+    part = processes.part(item.source.array, *boxes[0][:2])
+    return f", value {digest(to_bytes(part, item.name)):016x}"
 
-    A box that several have is cut along its first axis among them if it is large, else the one writes it that has the
-    least to write so far.
+
+def planned(items: Sequence[Item], boxes: Sequence[Sequence[Held] | None], processes: Processes) -> list[Item]:
+    """Return the boxes of all items, each with the process that writes it, and with the bytes for those of this one.
+
+    A box that several processes have is split among them along its first axis if it is large; otherwise the process
+    with the smallest share so far writes it.
     """
     load = [0] * processes.count()
     everyone = tuple(range(processes.count()))
@@ -57,7 +66,7 @@ def _dealt(item: Item, box: Held, load: Sequence[int]) -> list[tuple[int, Shape,
 
 
 def _bytes_of(item: Item, start: Shape, extent: Shape, processes: Processes) -> Callable[[], memoryview]:
-    """Return what gives the bytes of a box when it is its turn."""
+    """Return a function that returns the bytes of a box when it is written."""
     source = item.source
     if isinstance(source, Taken) and processes.boxes(source.array) is not None:
         array, path = source.array, source.path
@@ -69,5 +78,5 @@ def _bytes_of(item: Item, start: Shape, extent: Shape, processes: Processes) -> 
 
 
 def _elsewhere() -> memoryview:
-    """Stand for bytes that another process writes."""
+    """Return no bytes, in place of those that another process writes."""
     return memoryview(b"")

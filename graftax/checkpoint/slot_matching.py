@@ -1,4 +1,4 @@
-"""Pairing slots: each goes to the slot of the same name, of the same optimizer, for the same Variable."""
+"""Matching slots: by the name of the slot, the optimizer and the Variable."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from graftax.variables.graph.module import Module
 
 
 class SlotMatch:
-    """The slots of a `Match`, whose pairs and leftovers they join; those that optimizers have not made yet are made.
+    """The slots of a `Match`, to whose pairs and leftovers they are added. Slots that do not exist yet are created.
 
-    ``waiting`` are those whose Variables wait, by the node of the Variable.
+    ``waiting`` are the slots whose Variables wait, by the node of the Variable.
     """
 
     def __init__(self, match: Match) -> None:
@@ -45,7 +45,7 @@ class SlotMatch:
             place = variable.spot if variable is not None else self._absent(record)
             path = slot_path(optimizer.path, record.name, place.path)
             wanted = match.wanted(saved_spot(match.index, record.slot, path, optimizer.module, optimizer.path))
-            if not wanted or match.subset.skips(place):  # a slot goes with its Variable
+            if not wanted or match.subset.skips(place):  # a slot is restored only together with its Variable
                 continue
             has_place = variable is not None or record.variable in self._awaited
             if not has_place or not self._is_same_class(record, optimizer.thing, path):
@@ -59,7 +59,7 @@ class SlotMatch:
                 self.waiting.setdefault(record.variable, []).append(waiting)
 
     def _absent(self, record: SlotRecord) -> Spot:
-        """A Variable that the program has not: what selectors see of it."""
+        """Return what selectors see of a slot whose Variable the program does not have."""
         match = self._match
         path = self._awaited.get(record.variable)
         known = match.absent.get(record.variable)
@@ -73,7 +73,7 @@ class SlotMatch:
         nodes = self._match.index.nodes
         saved = nodes[record.slot].payload[3].get("keeper")
         now = optimizer._gx_slot_class(record.name)
-        if type(saved) is not str:  # files that do not say it
+        if type(saved) is not str:  # older files do not record the class
             saved, now = nodes[record.optimizer].type.rpartition(".")[2], type(optimizer).__name__
         if is_class(saved, type(optimizer), now):
             return True

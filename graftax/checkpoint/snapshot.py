@@ -1,7 +1,7 @@
-"""All Variables as they are between two steps: references to arrays, which the steps of other threads leave alone.
+"""A consistent snapshot of Variables between two steps: references to arrays, which other threads do not change.
 
-While references are taken no compiled step gives buffers away, see `graftax.variables.state.donation`. Whoever then
-runs a step sees that somebody else holds an array, and copies it rather than give it to the step.
+While references are taken, no compiled step donates buffers, see `graftax.variables.state.donation`. A later step sees
+that an array has another reference, and copies it instead of donating it.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from graftax.variables.variable import Variable
 
 
 class Taken:
-    """The array of a Variable, as it was; its bytes come to the host when they are asked for."""
+    """The array of a Variable at the time of the snapshot. Its bytes are copied to the host when it is called."""
 
     __slots__ = ("array", "backend", "path")
 
@@ -31,15 +31,15 @@ class Taken:
 
 
 def take(variables: Sequence[tuple[Variable, str]]) -> list[Taken]:
-    """Return the arrays of Variables with these paths, all from the same moment.
+    """Return the arrays of the Variables with these paths, all from the same point in time.
 
     Raises:
-        StateError: one is being traced, so that there is no value now.
+        StateError: a Variable is being traced, so it has no value now.
     """
     storages = [variable._storage for variable, _ in variables]
     with at_rest(storages):
         if storage.frames.top is None and storages:
-            storages[0].read()  # raises where a function of the library is being traced
+            storages[0].read()  # raises if a function is being traced by the library of the backend itself
             found = [one.buffer for one in storages]
         else:
             found = [one.read() for one in storages]

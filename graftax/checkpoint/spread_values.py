@@ -1,6 +1,6 @@
-"""Saved values on their way to arrays that lie on several devices: box by box, each only where it is needed.
+"""Restoring sharded arrays box by box: each process and device reads only the boxes that it needs.
 
-No host holds the whole of a large one, whatever it was saved from.
+No host holds a large array as a whole, however it was sharded when it was saved.
 """
 
 from collections.abc import Mapping
@@ -15,14 +15,14 @@ from graftax.checkpoint.reader import Reader
 from graftax.checkpoint.session import cast_to
 from graftax.core.typedefs import Array, Shape
 
-_LARGE = 1 << 20  # bytes from which an array is read box by box; smaller ones come with their neighbours in the file
+_LARGE = 1 << 20  # bytes; smaller arrays are read as a whole, together with their neighbours in the file
 
 
 class SpreadValues:
-    """The Variables of a restore whose arrays lie on several devices.
+    """The Variables of a restore whose arrays are sharded or replicated over several devices.
 
     Args:
-        match: What is restored.
+        match: The pairs to restore.
         reader: The checkpoint.
     """
 
@@ -37,7 +37,7 @@ class SpreadValues:
                     self._buffers[place] = buffer
         wanted = {node for place, node in match.pairs.items() if not self._is_large(place, node)}
         self.nodes = {*match.pairs.values()} - wanted
-        """Those that are not to be read as a whole."""
+        """The places whose arrays are not read as a whole."""
 
     def __contains__(self, place: Place) -> bool:
         return place in self._buffers
@@ -46,10 +46,10 @@ class SpreadValues:
         return place in self._buffers and self._tensors[self._nodes[node].payload[0]].nbytes >= _LARGE
 
     def made(self, place: Place, node: int, values: Mapping[int, Any]) -> Array:
-        """Return the saved value of a Variable, lying as its array does now.
+        """Return the saved value of a Variable, with the sharding of its present array.
 
         Raises:
-            CorruptCheckpoint: what was read is not what was written.
+            CorruptCheckpoint: a block has a wrong checksum.
         """
         record = self._tensors[self._nodes[node].payload[0]]
 

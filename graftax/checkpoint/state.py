@@ -1,7 +1,7 @@
-"""Python state of Modules, between what `get_state` gives and what an index holds: arrays, enums, named tuples.
+"""Converting the Python state of Modules (`get_state`) to and from the index: arrays, enums, named tuples.
 
-An array is saved as arrays of Variables are. No class that a file names is ever looked up: named tuples and members of
-enums become again what the present state of the Module has in the same place.
+Arrays are saved like those of Variables. No class that a file names is ever looked up: named tuples and enum members
+get the classes that the present state of the Module has in the same place.
 """
 
 from collections import namedtuple
@@ -28,15 +28,15 @@ AddArray = Callable[[HostArray, str], int]
 
 
 def frozen(value: object, path: str, add: AddArray) -> Any:
-    """Return a copy of Python state that nobody changes any more, in terms of the index.
+    """Return an immutable copy of Python state, in the form of the index.
 
     Args:
-        value: What `get_state` returned.
-        path: Where it hangs; for errors and for the names of arrays.
-        add: Takes a copy of an array and its path, returns its number.
+        value: The result of `get_state`.
+        path: Its path, for errors and for the names of arrays.
+        add: A function of a copy of an array and its path that returns the number of the array.
 
     Raises:
-        UnsupportedValue: it holds what no checkpoint does.
+        UnsupportedValue: it has a value that the format does not support.
     """
     kept = _frozen(value, path, add, 0)
     encode(kept, path)
@@ -47,12 +47,12 @@ def _frozen(value: Any, path: str, add: AddArray, depth: int) -> Any:
     kind = type(value)
     if isinstance(value, Enum):
         return SavedEnum(_name(kind), value.name, _frozen(value.value, path, add, depth + 1))
-    if isinstance(value, SavedEnum):  # of a class that nobody knew when it was restored
+    if isinstance(value, SavedEnum):  # its class was unknown when it was restored
         return SavedEnum(value.type, value.name, _frozen(value.value, path, add, depth + 1))
     if isinstance(value, np.ndarray):
         return SavedArray(add(np.array(value, order="C", subok=False), path))
     if depth > MAX_DEPTH or (isinstance(value, list | tuple | dict) and len(value) > MAX_LENGTH):
-        return value  # what reads it next says why not
+        return value  # the code after this raises the error
     fields: tuple[str, ...] | None = getattr(value, "_fields", None) if isinstance(value, tuple) else None
     if fields is not None:
         items = [_frozen(item, f"{path}/{name}", add, depth + 1) for name, item in zip(fields, value, strict=True)]
@@ -90,8 +90,8 @@ def revived(value: Any, arrays: Mapping[int, HostArray]) -> Any:
     and a value; see `resembling`.
 
     Args:
-        value: What the index holds.
-        arrays: The arrays that it names, by their numbers.
+        value: The value in the index.
+        arrays: The arrays that it refers to, by their numbers.
     """
     kind = type(value)
     if kind is NumpyScalar:
@@ -111,11 +111,11 @@ def revived(value: Any, arrays: Mapping[int, HostArray]) -> Any:
 
 
 def resembling(value: Any, live: Any) -> Any:
-    """Python state as the object that takes it writes it: its own classes of named tuples and enums.
+    """Return Python state with the classes of named tuples and enums that the receiving object uses.
 
     Args:
-        value: What `revived` gave.
-        live: The present state of the object, by whose example it goes.
+        value: The result of `revived`.
+        live: The present state of the object, which has the classes.
     """
     if isinstance(value, SavedEnum):
         known = type(live).__members__.get(value.name) if isinstance(live, Enum) else None
@@ -137,7 +137,7 @@ def resembling(value: Any, live: Any) -> Any:
 
 
 def renumbered(value: Any, numbers: Mapping[int, int]) -> Any:
-    """Return a value as an index holds it, with other numbers for its arrays."""
+    """Return a value of an index with other numbers for its arrays."""
     kind = type(value)
     if kind is SavedArray:
         return SavedArray(numbers[value.number])

@@ -1,7 +1,7 @@
-"""What a checkpoint needs of the place where it lies: list, read ranges, write so that it appears as a whole.
+"""The interface of storages of checkpoints: listing, reading ranges, and writing a checkpoint as a whole or not.
 
-`LocalStorage` has it from the operating system, `RemoteStorage` from any file system of fsspec. Savers, readers,
-folders and exports know nothing else.
+`LocalStorage` implements it with the operating system, `RemoteStorage` with any file system of fsspec. All other
+modules use only this interface.
 """
 
 from collections.abc import Iterable
@@ -9,100 +9,100 @@ from typing import Protocol
 
 
 class Folder(Protocol):
-    """A checkpoint's directory that was opened once, and stays the same whatever is renamed meanwhile."""
+    """An open directory of a checkpoint, which stays the same if the path is renamed or replaced meanwhile."""
 
     path: str
 
     def names(self) -> list[str]:
-        """Return what it holds, sorted."""
+        """Return the names in the directory, sorted."""
         ...
 
     def size(self, name: str) -> int:
-        """Return bytes of a file.
+        """Return the size of a file in bytes.
 
         Raises:
             FileNotFoundError: there is no such file.
-            PathViolation: it is no regular file.
+            PathViolation: it is not a regular file.
         """
         ...
 
     def allocated(self, name: str) -> int:
-        """Return bytes that the file takes on the device; its size where that is not known."""
+        """Return the number of bytes that the file occupies on the device; its size if that is not known."""
         ...
 
     def read_into(self, view: memoryview, name: str, offset: int) -> int:
-        """Fill ``view`` from a file; returns how many bytes there were."""
+        """Fill ``view`` from a file, and return the number of bytes that were there."""
         ...
 
     def mapped(self, name: str) -> memoryview | None:
-        """Return a file mapped into memory, to be read only; None where files cannot be mapped."""
+        """Return a file mapped into memory, read-only; None if files cannot be mapped."""
         ...
 
     def is_current(self) -> bool:
-        """Return True if the path still leads here; False once another checkpoint has taken its place."""
+        """Return True if the path still leads to this directory; False after another checkpoint has replaced it."""
         ...
 
     def close(self) -> None:
-        """Give back what the operating system lent."""
+        """Close the directory and its files."""
         ...
 
 
 class Writing(Protocol):
-    """A checkpoint that is being written. No reader takes it for one before `publish`."""
+    """A checkpoint that is being written. Readers do not find it before `publish`."""
 
     first_file: int
-    """The lowest number that its data files may have."""
+    """The lowest number that data files may have."""
 
     def put(self, name: str, size: int, pieces: Iterable[memoryview]) -> None:
-        """Write a file; it need not be durable when the call returns."""
+        """Write a file. It may not be durable yet when the call returns."""
         ...
 
     @property
     def ticket(self) -> str:
-        """What other processes need to write their shares."""
+        """Return what other processes need to write their shares."""
         ...
 
     def collect(self, name: str) -> bytes:
-        """Return what another process has put, and delete it.
+        """Return the content of a file that another process has written, and delete the file.
 
         Raises:
-            FileNotFoundError: it is not here.
+            FileNotFoundError: there is no such file.
         """
         ...
 
     def publish(self, index: bytes) -> None:
-        """Make all durable and let readers find it, in one step."""
+        """Make everything durable, and publish the checkpoint in one step."""
         ...
 
     def abandon(self) -> None:
-        """Leave nothing behind."""
+        """Delete everything that was written."""
         ...
 
 
 class Share(Protocol):
-    """What another process than the first writes of a checkpoint."""
+    """The share of a checkpoint that a process other than process 0 writes."""
 
     first_file: int
-    """The lowest number that its data files may have."""
+    """The lowest number that data files may have."""
 
     def put(self, name: str, size: int, pieces: Iterable[memoryview]) -> None:
-        """Write a file; it need not be durable when the call returns."""
+        """Write a file. It may not be durable yet when the call returns."""
         ...
 
     def finish(self) -> None:
-        """Make all durable."""
+        """Make all files durable."""
         ...
 
 
 class Storage(Protocol):
-    """A place for checkpoints; paths are text, as `absolute` gives it."""
+    """A storage of checkpoints. Paths are text, as returned by `absolute`."""
 
     def absolute(self, path: str) -> str:
-        """Return the path in full."""
+        """Return the absolute path."""
         ...
 
     def split(self, path: str) -> tuple[str, str]:
-        """Return the folder around a path, and its name there."""
+        """Return the parent folder of a path, and its name there."""
         ...
 
     def join(self, folder: str, name: str) -> str:
@@ -110,11 +110,11 @@ class Storage(Protocol):
         ...
 
     def names(self, folder: str) -> list[str]:
-        """Return names in a folder; raises OSError where there is none."""
+        """Return the names in a folder; raise OSError if there is no folder."""
         ...
 
     def is_checkpoint(self, path: str) -> bool:
-        """Return True if there is a directory with an index; the index is not read."""
+        """Return True if there is a directory with an index, which is not read."""
         ...
 
     def is_there(self, path: str) -> bool:
@@ -129,32 +129,32 @@ class Storage(Protocol):
         """Open a directory for reading.
 
         Raises:
-            FileNotFoundError: nothing is there.
-            NotACheckpoint, PathViolation: something is there that is no directory, or a link.
+            FileNotFoundError: there is nothing at the path.
+            NotACheckpoint, PathViolation: there is something that is not a directory, or a link.
         """
         ...
 
     def is_being_replaced(self, path: str) -> bool:
-        """Return True if nothing is at the path because a living process is just replacing what was there."""
+        """Return True if there is nothing at the path because a running process is just replacing the checkpoint."""
         ...
 
     def begin(self, path: str, overwrite: bool, needed: int) -> Writing:
-        """Begin to write a checkpoint of ``needed`` bytes.
+        """Start writing a checkpoint of ``needed`` bytes.
 
         Raises:
-            DestinationExists: something is there, and ``overwrite`` is off or it is no checkpoint.
-            StorageFull: there is not that much space.
+            DestinationExists: something exists at the path, and ``overwrite`` is False or it is not a checkpoint.
+            StorageFull: there is not enough space.
         """
         ...
 
     def take_part(self, path: str, ticket: str) -> Share:
-        """Write a share of a checkpoint that process 0 has begun, as the ticket says."""
+        """Write a share of the checkpoint that process 0 has started; ``ticket`` says where."""
         ...
 
     def remove(self, path: str) -> None:
-        """Delete a checkpoint: at no moment is it there in part."""
+        """Delete a checkpoint. No reader finds an incomplete one meanwhile."""
         ...
 
     def sweep(self, folder: str) -> list[str]:
-        """Delete what dead processes left in a folder; returns the names."""
+        """Delete the files that killed processes have left in a folder, and return their names."""
         ...

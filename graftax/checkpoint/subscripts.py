@@ -1,4 +1,4 @@
-"""Which box of an array an index meets, and what the index is within that box."""
+"""Indices of arrays: the box that an index selects from, and the index within that box."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from graftax.core.typedefs import Shape
 
 
 def bounds(index: object, shape: Shape) -> list[range]:
-    """The smallest box that holds all that an index selects, by axis; all of the array for other than basic indices.
+    """Return the smallest box that contains all elements of an index; the whole array for advanced indices.
 
     Raises:
-        IndexRangeError: a number is out of range, or there are more of them than axes.
+        IndexRangeError: a number is out of range, or there are more indices than axes.
     """
     parts = _parts(index, shape)
     if parts is None:
@@ -22,13 +22,13 @@ def bounds(index: object, shape: Shape) -> list[range]:
 
 
 def within(index: object, shape: Shape, low: int, rows: int) -> Any:
-    """The index that selects the same of the rows from ``low`` on.
+    """Return the index that selects the same elements from the rows starting at ``low``.
 
     Args:
-        index: As for the whole array.
-        shape: That of the whole array.
-        low: The number of the first row that is there.
-        rows: How many are there.
+        index: The index of the whole array.
+        shape: The shape of the whole array.
+        low: The number of the first row.
+        rows: The number of rows.
     """
     parts = _parts(index, shape)
     if not parts:
@@ -44,12 +44,12 @@ def within(index: object, shape: Shape, low: int, rows: int) -> Any:
 
 
 def meets(start: Shape, extent: Shape, box: list[range]) -> bool:
-    """True if a chunk has something of a box."""
+    """Return True if a chunk intersects a box."""
     return all(s < axis.stop and s + e > axis.start for s, e, axis in zip(start, extent, box, strict=True))
 
 
 def _parts(index: Any, shape: Shape) -> list[int | slice] | None:
-    """An integer or a slice for each axis; None for indices of other kinds."""
+    """Return an integer or a slice for each axis; None for advanced indices."""
     given = list(index) if isinstance(index, tuple) else [index]
     given = [int(part) if isinstance(part, Integral) and not isinstance(part, bool) else part for part in given]
     if not all(type(part) is int or isinstance(part, slice) or part is Ellipsis for part in given):

@@ -1,4 +1,4 @@
-"""Which part of a graph is meant: ``only`` and ``skip``, selectors, of which each part must match."""
+"""Selecting a part of a graph by ``only`` and ``skip``: selectors of which each part must match something."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from graftax.variables.graph.module import Module
 
 
 class Saved(NamedTuple):
-    """A Variable of a checkpoint, as classes and predicates see it; ``owner`` is what would hold it in the program.
+    """A Variable of a checkpoint, for selectors by class or function. ``owner`` would hold it in the program.
 
-    ``owner_path`` is the path of that, of the kind that ``path`` is.
+    ``owner_path`` is the path of the owner; both paths are either of the program or of the checkpoint.
     """
 
     path: str
@@ -29,14 +29,14 @@ class Saved(NamedTuple):
     owner_path: str = ""
 
     def _gx_way(self) -> tuple[int | str, ...]:
-        """The edges from the outermost owner, as Variables have them."""
+        """Return the edges from the outermost owner, as for a Variable."""
         if self.owner is None or not self.path.startswith(f"{self.owner_path}/"):
             return ()
         return (*self.owner._gx_way(), *self.path[len(self.owner_path) + 1 :].split("/"))
 
 
 class Spot(NamedTuple):
-    """What selectors see: a path and a role, what is there, and the paths of the expressions that it is a part of."""
+    """What selectors see of an object: its path and role, the object, and the paths of the expressions around it."""
 
     path: str
     role: str
@@ -45,18 +45,18 @@ class Spot(NamedTuple):
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """All paths by which it is selected."""
+        """Return all paths by which it can be selected."""
         return (self.path, *self.wholes)
 
 
 RANDOM = "gx.random"
-"""The path by which selectors know the global seed and its stream; no root has this name."""
+"""The path of the global seed and its stream for selectors. No root has this name."""
 
 RANDOM_SPOT = Spot(RANDOM, "seed")
 
 
 def saved_spot(index: Index, node: int, path: str, owner: Module | None = None, owner_path: str = "") -> Spot:
-    """The spot of a leaf of a checkpoint; the rest as in `Saved`."""
+    """Return the spot of a leaf of a checkpoint; other arguments are as for `Saved`."""
     record = index.nodes[node]
     if record.kind is not Kind.VARIABLE:
         return Spot(path, "")
@@ -69,13 +69,13 @@ def saved_spot(index: Index, node: int, path: str, owner: Module | None = None, 
 
 
 class Subset:
-    """A test of spots; notes on the way which parts of the selectors matched.
+    """The test whether spots are selected, which also records the parts of the selectors that matched.
 
-    Paths written out are looked up, so that choosing costs one look at each spot, however many paths are given.
+    Paths without globs are looked up in a table, so the cost does not depend on how many paths are given.
 
     Args:
-        only: What is meant; everything, unless told.
-        skip: What is left out of that.
+        only: The selected part. Defaults to None: everything.
+        skip: What is left out of it. Defaults to None: nothing.
     """
 
     def __init__(self, only: SelectorLike | None = None, skip: SelectorLike | None = None) -> None:
@@ -84,14 +84,14 @@ class Subset:
         self._skip = None if skip is None or skip == () or skip == [] else _Part("skip=", skip)
 
     def again(self) -> Subset:
-        """The same, of which nothing has been tested."""
+        """Return a new Subset with the same selectors, without recorded matches."""
         return Subset(*self._given)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Subset, self._given
 
     def can_be_pickled(self) -> bool:
-        """False if a selector is a function without a name, or the like."""
+        """Return False if a selector cannot be pickled, such as a lambda function."""
         try:
             pickle.dumps(self._given)
         except Exception:  # noqa: BLE001 - of many kinds, as the things that cannot be
@@ -100,17 +100,17 @@ class Subset:
 
     @property
     def is_all(self) -> bool:
-        """True if nothing is left out."""
+        """Return True if nothing is left out."""
         return self._only is None and self._skip is None
 
     @property
     def is_narrow(self) -> bool:
-        """True if only a part is meant that was chosen."""
+        """Return True if ``only`` selects a part."""
         return self._only is not None
 
     @property
     def heads(self) -> list[tuple[str, ...]] | None:
-        """How the paths begin that can be meant, in components; None if any path can."""
+        """Return the first components of all paths that can be selected; None if any path can."""
         return None if self._only is None else self._only.heads
 
     def __contains__(self, spot: Spot) -> bool:
@@ -119,14 +119,14 @@ class Subset:
         return chosen and not skipped
 
     def skips(self, spot: Spot) -> bool:
-        """True if it is left out by ``skip``."""
+        """Return True if ``skip`` leaves the object out."""
         return self._skip is not None and self._skip.sees(spot)
 
     def check(self, spots: Iterable[Spot] = ()) -> None:
-        """Raise if a selector, or a part of one, matches none of these, nor one that was tested before.
+        """Raise if a selector, or a part of one, matches none of these spots and none that was tested before.
 
         Raises:
-            SelectorError: it does not, so it was given in vain.
+            SelectorError: a selector matches nothing, so it has no effect.
         """
         if self.is_all:
             return
@@ -138,7 +138,7 @@ class Subset:
 
 
 class _Part:
-    """One selector at work: its paths in a table, its globs as patterns; anything else sees whole spots."""
+    """One selector: its paths in a table, its globs as patterns; other kinds are tested on spots."""
 
     def __init__(self, what: str, given: SelectorLike) -> None:
         self._what = what
@@ -174,26 +174,26 @@ class _Part:
         if self._tally is None:
             if len(self._hit) == len(self._literals or ()) + len(self._globs):
                 return
-            self._tally = Tally(self._selector)  # says which part, and what may have been meant
+            self._tally = Tally(self._selector)  # raises an error that names the part, with suggestions
             for spot in self._spots.values():
                 self._tally.see(spot.paths, spot.role, spot.item)
         self._tally.check(self._what)
 
 
 def _globs(selector: Selector) -> list[Selector] | None:
-    """The globs of which one must match; None if the selector is no such thing."""
+    """Return the globs of which one must match; None if the selector has other parts."""
     parts = selector.parts if selector.kind == "any" else (selector,)
     return list(parts) if all(part.kind == "glob" for part in parts) else None
 
 
 def _heads(selector: Selector) -> list[tuple[str, ...]] | None:
-    """How the paths begin that a selector can match; None if any path can, or slots or the global seed can."""
+    """Return the first components of the paths that a selector can match; None if any path, slots or the seed can."""
     if selector.kind == "glob":
         head = tuple(takewhile(lambda component: "*" not in component, selector.test.text.split("/")))
         is_special = head[:1] == (RANDOM,) or any(component.startswith("slots(") for component in head)
         return [head] if head and not is_special else None
     below = [_heads(part) for part in selector.parts]
-    if selector.kind == "all":  # one of them says enough
+    if selector.kind == "all":  # both must match, so the restriction of one is sufficient
         return next((found for found in below if found is not None), None)
     if selector.kind != "any" or None in below:
         return None

@@ -1,4 +1,4 @@
-"""Whether a Variable that takes a saved value is trained as it was when that was saved, and what makes it so."""
+"""Restoring ``trainable`` flags with the saved values of Variables."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from graftax.variables.variable import Variable
 
 
 def differs(record: NodeRecord, trainability: Trainability) -> bool:
-    """Return whether what was saved is trained otherwise in the program, and no expression is the reason."""
+    """Return whether the saved ``trainable`` flag differs from the program's, and not because of an expression."""
     saved: bool = record.payload[1]
     return saved != trainability.trained and not _rests(record, trainability)
 
 
 def _rests(record: NodeRecord, trainability: Trainability) -> bool:
-    """Whether an expression keeps it as it is, on either side: that is not what was saved, nor what changes."""
+    """Return whether an expression freezes it, on either side: that is not part of the flag, and is not changed."""
     attributes = record.payload[3]
     return bool(trainability.resting or (attributes.get("resting") and not attributes.get("frozen")))
 
 
 def as_saved(before: Trainability, trained: bool) -> Trainability:
-    """Return what a Variable is to be that was trained, or was not."""
+    """Return the new trainability of a Variable that was, or was not, trained when it was saved."""
     return Trainability(before.made or trained, not trained, before.resting)
 
 
 def set_trainability(variable: Variable, trainability: Trainability) -> None:
-    """Let a Variable be trained or not; what was compiled before notices."""
+    """Set the trainability of a Variable. Compiled functions notice the change."""
     storage.changing(variable, "trainable")
     variable.trainability = trainability
     structure.bump()
 
 
 def set_frozen(module: Module, frozen: bool) -> None:
-    """Let what is made below a Module later be frozen or not."""
+    """Set whether Variables that are created below a Module later are frozen."""
     storage.changing(module, "_gx_frozen")
     structure.bump()
     object.__setattr__(module, "_gx_frozen", frozen)

@@ -1,4 +1,4 @@
-"""Transaction: what a restore changes, all of it or nothing, whatever stops it on the way."""
+"""The class Transaction: the changes of a restore are applied completely or not at all."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from graftax.variables.variable import Variable
 
 
 class Transaction:
-    """Takes back, when its block ends with an exception, what was changed through it, and the slots made meanwhile."""
+    """Undoes its changes, and the creation of slots, when its block ends with an exception."""
 
     def __init__(self, graph: Graph) -> None:
         modules = [place.thing for place in graph.places if isinstance(place.thing, Module)]
@@ -52,32 +52,32 @@ class Transaction:
     # --- changes ------------------------------------------------------------------------------------------------------
 
     def take(self, expression: Any, value: Any, path: str) -> str:
-        """Give an expression a value; returns how near it came."""
+        """Assign a value to an expression, and return the note for the report."""
         note, before = take(expression, value, path)
         self._undo.append(lambda: undo(before))
         return note
 
     def set_state(self, module: Module, state: Any) -> None:
-        """Give a Module its Python state; None for one that has none is nothing new."""
+        """Set the Python state of a Module. None for a Module without state changes nothing."""
         before = module.get_state()
         if before is None and state is None:
             return
-        before = copy.deepcopy(before)  # it may be the very dict that the Module goes on to change
+        before = copy.deepcopy(before)  # a copy, since the Module may go on to change the dict that it returned
         self._undo.append(lambda: module.set_state(before))
         module.set_state(resembling(state, before))
 
     def set_random(self, random: RandomState, state: object) -> None:
-        """Let the global seed and its stream be as they were saved."""
+        """Restore the state of the global seed and its stream."""
         self._undo.append(random.point_of_return())
         random.set_state(state)
 
     def write(self, place: Storage, value: Any) -> None:
-        """Give a Variable a value of its backend, shape and dtype."""
+        """Assign a value, which has the backend, shape and dtype of the Variable."""
         self._written.append((place, place.buffer))
         place.write(value)
 
     def set_trainable(self, thing: Variable | Module, trainable: bool) -> None:
-        """Freeze or unfreeze a Variable, or what is made below a Module later."""
+        """Freeze or unfreeze a Variable, or the Variables that are created below a Module later."""
         if isinstance(thing, Variable):
             before = thing.trainability
             self._undo.append(lambda: set_trainability(thing, before))
@@ -88,7 +88,7 @@ class Transaction:
             set_frozen(thing, not trainable)
 
     def hang(self, module: Module, pending: object) -> None:
-        """Let values wait below a Module."""
+        """Attach waiting values to a Module."""
         before = module._gx_pending
         self._undo.append(lambda: object.__setattr__(module, "_gx_pending", before))
         object.__setattr__(module, "_gx_pending", pending)
@@ -96,10 +96,10 @@ class Transaction:
 
 @contextmanager
 def uninterrupted() -> Iterator[Callable[[], None]]:
-    """Hold a Ctrl-C back until the block is done; what is given raises it earlier, where that does no harm."""
+    """Delay Ctrl-C until the end of the block. The block gets a function that raises it earlier, at a safe point."""
     came: list[Any] = []
     usual = signal.getsignal(signal.SIGINT) if threading.current_thread() is threading.main_thread() else None
-    if not callable(usual):  # nobody is told, or somebody outside of Python
+    if not callable(usual):  # the signal is ignored, or its handler is not a Python function
         yield lambda: None
         return
 

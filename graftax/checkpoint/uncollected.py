@@ -1,6 +1,6 @@
-"""Make tens of thousands of records without the garbage collector.
+"""Creating tens of thousands of records without runs of the garbage collector.
 
-It would look through all of them again and again, and through the whole program, though nothing there can be garbage.
+It would repeatedly traverse all records and the whole program, although nothing there can be garbage.
 """
 
 import gc
@@ -23,7 +23,7 @@ _switched_off = False
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Inside, no collection begins; several threads may be inside."""
+    """Disable garbage collection inside of the block, which several threads may enter."""
     global _switched_off
     token = _Token()
     try:

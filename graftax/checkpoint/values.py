@@ -1,8 +1,8 @@
-"""Python values in msgpack, told apart exactly: tuples, big integers, complex, NumPy scalars, maps with any keys.
+"""Python values in msgpack, with exact types: tuples, big integers, complex, NumPy scalars, maps with any keys.
 
-Decoding trusts nothing: unknown extensions, timestamps, duplicate keys and deep nesting are errors, and no type named
-in a file is ever looked up. NumPy is not imported here, so its scalars come back as `NumpyScalar`, and arrays, enums
-and named tuples as what `graftax.checkpoint.state` makes them again from.
+Decoding accepts untrusted input: unknown extensions, timestamps, duplicate keys and deep nesting are errors, and no
+type named in a file is ever looked up. NumPy is not imported here, so scalars are decoded as `NumpyScalar`, and arrays,
+enums and named tuples as records that `graftax.checkpoint.state` converts.
 """
 
 import struct
@@ -38,13 +38,13 @@ class NumpyScalar(NamedTuple):
 
 
 class SavedArray(NamedTuple):
-    """An array inside of Python state: the number under which the index lists it."""
+    """An array inside of Python state: its number in the index."""
 
     number: int
 
 
 class SavedEnum(NamedTuple):
-    """A member of an enum: the name of the class, for display, and those of the member and its value."""
+    """A member of an enum: the name of its class, for display, its name and its value."""
 
     type: str
     name: str
@@ -52,7 +52,7 @@ class SavedEnum(NamedTuple):
 
 
 class SavedNamedTuple(NamedTuple):
-    """A named tuple: the name of the class, for display, its fields and what they hold."""
+    """A named tuple: the name of its class, for display, its fields and its items."""
 
     type: str
     fields: tuple[str, ...]
@@ -60,16 +60,16 @@ class SavedNamedTuple(NamedTuple):
 
 
 def encode(value: Any, path: str, depth: int = 0) -> Any:
-    """Return a value in the terms that `pack` takes.
+    """Return a value in the form that `pack` accepts.
 
     Args:
-        value: None, bool, int, float, complex, str, bytes, a NumPy scalar, or list, tuple, dict of these; and what
-            stands for arrays, enums and named tuples.
-        path: Where the value hangs; for the error.
-        depth: How deep it is nested already.
+        value: None, bool, int, float, complex, str, bytes, a NumPy scalar, or list, tuple, dict of these; and the
+            records of arrays, enums and named tuples.
+        path: The path of the value, for the error.
+        depth: The present depth of nesting.
 
     Raises:
-        UnsupportedValue: it is, or holds, something else.
+        UnsupportedValue: it is, or contains, something else.
     """
     kind = type(value)
     if kind is str:
@@ -133,47 +133,47 @@ def _text(text: str, path: str) -> str:
 
 
 def pack(encoded: object) -> bytes:
-    """Return the msgpack bytes of what `encode` gave."""
+    """Return the msgpack bytes of a result of `encode`."""
     return cast(bytes, msgpack.packb(encoded, use_bin_type=True))
 
 
 def unpack(data: bytes | memoryview) -> Any:
-    """Decode msgpack that may come from anywhere.
+    """Decode untrusted msgpack bytes.
 
     Raises:
-        CorruptMetadata: it is not what `pack` writes.
+        CorruptMetadata: `pack` does not write such bytes.
         LimitExceeded: it is nested too deep.
     """
     return _Decoder().unpack(data)
 
 
 def unpack_some(data: bytes | memoryview, keys: Collection[str], counted: str) -> dict[str, Any]:
-    """Decode some entries of a map, and how many elements another one has; the rest is passed over, which is quick.
+    """Decode some entries of a map, and the length of another one; all others are skipped quickly.
 
     Args:
         data: The map.
-        keys: Those to decode.
-        counted: One with a list, of which the length is returned.
+        keys: The keys of the entries to decode.
+        counted: The key of a list whose length is returned.
 
     Raises:
-        CorruptMetadata: it is not what `pack` writes, as far as it is decoded.
+        CorruptMetadata: `pack` does not write such bytes; only decoded parts are checked.
         LimitExceeded: it is nested too deep.
     """
     return _Decoder().unpack_some(data, keys, counted)
 
 
 def unpack_lazily(data: bytes | memoryview, lists: Collection[str]) -> tuple[dict[str, Any], dict[str, Sequence[int]]]:
-    """Decode a map but for some entries that are lists, of which only the places of the elements are found.
+    """Decode a map, except for some lists, of which only the offsets of their elements are found.
 
     Args:
         data: The map.
         lists: The keys of these entries.
 
     Returns:
-        The other entries; and by key, where each element of a list begins, and where the last one ends.
+        The other entries; and, by key, the offset of each element of a list and the end of the last one.
 
     Raises:
-        CorruptMetadata: it is not what `pack` writes, as far as it is decoded.
+        CorruptMetadata: `pack` does not write such bytes; only decoded parts are checked.
         LimitExceeded: it is nested too deep.
     """
     return _Decoder().unpack_lazily(data, lists)
@@ -183,7 +183,7 @@ def unpack_stream(data: bytes | memoryview) -> Iterator[Any]:
     """Decode msgpack values that follow one another.
 
     Raises:
-        CorruptMetadata: they are not what `pack` writes.
+        CorruptMetadata: `pack` does not write such bytes.
         LimitExceeded: they are nested too deep.
     """
     decoder = _Decoder()
@@ -198,7 +198,7 @@ def unpack_stream(data: bytes | memoryview) -> Iterator[Any]:
 
 
 class _Decoder:
-    """One decoding; counts how deep extensions lie in one another, since each level takes its own C stack."""
+    """The state of one decoding, which limits the nesting of extensions, since each level uses the C stack."""
 
     def __init__(self) -> None:
         self.depth = 0
@@ -212,7 +212,7 @@ class _Decoder:
             raise _no_msgpack(error) from error
 
     def options(self) -> dict[str, Any]:
-        """Return what may be in it."""
+        """Return the options of msgpack."""
         return {
             "strict_map_key": True,
             "timestamp": 0,
@@ -331,7 +331,7 @@ def check(value: Any, what: str, arrays: int = 0) -> None:
     Args:
         value: The value.
         what: What it is called in the error.
-        arrays: How many arrays there are that it may name.
+        arrays: The number of arrays that it may refer to.
     """
     level = [value]
     for _ in range(MAX_DEPTH + 1):
@@ -363,7 +363,7 @@ def _inside(item: Any, what: str) -> Iterable[Any]:
 
 
 def arrays_in(value: object) -> Iterator[SavedArray]:
-    """Yield the arrays that a checked value names."""
+    """Yield the arrays that a checked value refers to."""
     waiting = [value]
     while waiting:
         item = waiting.pop()

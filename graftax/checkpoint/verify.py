@@ -14,11 +14,11 @@ from graftax.core.errors import CheckpointError, CorruptMetadata, ForeignFile, L
 
 MAX_HEADER = 100_000_000
 """Bytes of a JSON header that the reference reader of safetensors accepts."""
-_MOST = 1000  # problems that are told
+_MOST = 1000  # the most problems that are listed
 
 
 class Verified(NamedTuple):
-    """What `verify` found: counts, everything that is wrong, and files that do not belong there."""
+    """The result of `verify`: counts, all problems, and unexpected files."""
 
     contents: Index
     blocks: int
@@ -28,10 +28,10 @@ class Verified(NamedTuple):
 
 
 def verify(path: str | os.PathLike[str]) -> Verified:
-    """Check every byte of a checkpoint, those that it refers to included; go on after the first thing wrong.
+    """Check every byte of a checkpoint, including those that it refers to, and continue after a problem.
 
     Raises:
-        CheckpointError: the index itself cannot be used, so there is nothing to check against.
+        CheckpointError: the index cannot be used, so data files cannot be checked.
     """
     problems: list[CheckpointError] = []
     with Reader(path) as reader:
@@ -46,7 +46,8 @@ def verify(path: str | os.PathLike[str]) -> Verified:
             try:
                 reader.check_file(file)
                 usable.add(file)
-                if index.files[file].target is None:  # else it was compared as a whole, and lists other arrays, too
+                # files of other checkpoints list more arrays, so their headers are only compared by checksum
+                if index.files[file].target is None:
                     _check_header(reader, file)
             except CheckpointError as error:
                 problems.append(error)

@@ -1,4 +1,4 @@
-"""Values that still wait for their Variables, as parts of the graph that is saved: a save passes them on."""
+"""Values that still wait for their Variables, as part of the graph to save: a save writes them again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from graftax.variables.graph.module import Module
 
 
 class WaitingPlace(Place):
-    """Where a restored value waits, or a container of such places; ``record`` is its node in the checkpoint."""
+    """A place where a restored value waits, or a container of such places. ``record`` is its node in the checkpoint."""
 
     __slots__ = ("_spot", "record", "value")
 
@@ -34,17 +34,17 @@ class WaitingPlace(Place):
 
     @property
     def spot(self) -> Spot:
-        """What selectors see of it."""
+        """Return what selectors see of the object."""
         return self._spot
 
     @property
     def type(self) -> str:
-        """The name of the class that was saved."""
+        """Return the name of the saved class."""
         return self.record.type
 
 
 def add_waiting(graph: Graph) -> None:
-    """Add what waits below the Modules of a graph, and the slots that wait with it."""
+    """Add the values that wait below the Modules of a graph, and the slots that wait with them."""
     found = _Found(graph)
     for place in list(graph.places):
         if isinstance(place.thing, Module) and isinstance(place.thing._gx_pending, Deferred):
@@ -53,7 +53,7 @@ def add_waiting(graph: Graph) -> None:
 
 
 class _Found:
-    """The places as they are found."""
+    """The waiting places that were found."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
@@ -61,12 +61,12 @@ class _Found:
         self._leaves: dict[tuple[Session, int], WaitingPlace] = {}
 
     def below(self, place: Place, deferred: Deferred) -> None:
-        """Add what waits below a Module or a container."""
+        """Add the values that wait below a Module or a container."""
         for edge in deferred.edges():
             path, there = joined(place.path, edge), place.edges.get(edge)
             deeper = deferred.child(edge)
             if there is not None:
-                # a leaf has its value, and a Module keeps what waits below it itself
+                # a leaf has its value already, and a Module is visited by itself
                 if deeper is not None and not there.kind.is_leaf and not isinstance(there.thing, Module):
                     self.below(there, deeper)
             elif (source := deferred.leaf(edge)) is not None:
@@ -80,7 +80,7 @@ class _Found:
 
     def _leaf(self, session: Session, node: int, path: str, parent: Place) -> Place:
         live = self._live.get(id(session.given(node)))
-        if live is not None:  # one object under two edges, of which the other has arrived
+        if live is not None:  # one object under two edges, which was assigned by the other edge
             return live
         known = self._leaves.get((session, node))
         if known is None:

@@ -1,4 +1,4 @@
-"""Who wrote a checkpoint: versions, machine, process; shown to people, never interpreted."""
+"""The record of the program that wrote a checkpoint: versions, machine, process. It is for display only."""
 
 import os
 import platform
@@ -10,7 +10,7 @@ from graftax.backend import registry
 
 
 def writer_record(processes: int = 1) -> dict[str, str]:
-    """Return the record of this process, as one of several."""
+    """Return the record of this process."""
     package = sys.modules["graftax"]
     record = {
         "graftax": str(package.__version__),

@@ -7,8 +7,8 @@ import numpy as np
 
 from graftax.cli.output import print_json, table
 from graftax.core.errors import ArgumentError, ExportError
-from graftax.export import run as loader
 from graftax.export.loading import load
+from graftax.export.manifest import ArtefactError
 from graftax.export.output import leaf_names
 
 
@@ -34,7 +34,7 @@ def run(options: Namespace) -> int:
         )
     try:
         results = function(**inputs)
-    except loader.ArtefactError as error:
+    except ArtefactError as error:
         raise ArgumentError(*error.args) from error
     arrays: dict[str, Any] = {}
     for path, value in zip(leaf_names(function.about["output"]), _leaves(results), strict=True):

@@ -1,6 +1,5 @@
 """``graftax export show ART``: what a manifest says, read without an array library."""
 
-import json
 import os
 from argparse import Namespace
 from importlib import import_module
@@ -8,18 +7,16 @@ from typing import Any
 
 from graftax.cli.output import print_json, printable, size, table
 from graftax.core.errors import ExportError
+from graftax.export.manifest import ArtefactError, manifest_from
 
 
 def run(options: Namespace) -> int:
     """Print programs, inputs and outputs, values."""
     manifest = manifest_of(options.artefact)
-    try:
-        if options.json:
-            print_json(manifest)
-        else:
-            _print(options.artefact, manifest)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise _unreadable(options.artefact, f"its manifest lacks something: {error!r:.100}") from error
+    if options.json:
+        print_json(manifest)
+    else:
+        _print(options.artefact, manifest)
     return 0
 
 
@@ -35,18 +32,15 @@ def manifest_of(path: str) -> dict[str, Any]:
         else:
             with open(os.path.join(path, "manifest.json"), "rb") as file:
                 text = file.read()
-        manifest = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise _unreadable(path, "its manifest is no JSON") from error
+        return manifest_from(path, text)
+    except ArtefactError as error:
+        raise ExportError(*error.args) from error
     except Exception as error:  # what is wrong with a zip has a class of zipfile, which may not be imported
-        raise _unreadable(path, "there is no artefact: no manifest.json in a folder or a zip of that name") from error
-    if not isinstance(manifest, dict) or not isinstance(manifest.get("signatures"), dict):
-        raise _unreadable(path, "its manifest has no signatures")
-    return manifest
-
-
-def _unreadable(path: str, why: str) -> ExportError:
-    return ExportError(f"the artefact {path!r}", why, "the path that graftax export save was given")
+        raise ExportError(
+            f"the artefact {path!r}",
+            "there is no artefact: no manifest.json in a folder or a zip of that name",
+            "the path that graftax export save was given",
+        ) from error
 
 
 def _print(path: str, manifest: dict[str, Any]) -> None:
@@ -54,7 +48,8 @@ def _print(path: str, manifest: dict[str, Any]) -> None:
     count = sum(_bytes(one) for one in values.values())
     written = ", ".join(f"{name} {manifest[name]}" for name in ("graftax", "jax") if name in manifest)
     print(f"{path}: {len(manifest['signatures'])} programs, {len(values)} values, {size(count)}")
-    print(f"written {manifest['created']} by {written}, for {', '.join(manifest['platforms'])}")
+    platforms = ", ".join(manifest["platforms"])
+    print(printable(f"written {manifest['created']} by {written}, for {platforms}"))
     for name, one in manifest["signatures"].items():
         arguments = ", ".join(argument["name"] for argument in one["arguments"])
         moves = f", assigns {len(one['writes'])}" if one["assigns"] else ""

@@ -18,11 +18,9 @@ def told(error: Exception) -> str:
     """Return the message, with options in place of arguments, and Python in the function of TARGET.
 
     Example:
-        >>> print(
-        ...     told(GraftaxError("b exists", "a save replaces nothing unless told", "overwrite=True, or a new path"))
-        ... )
+        >>> print(told(GraftaxError("b exists", "a save replaces nothing by default", "overwrite=True, or a new path")))
         b exists
-          why: a save replaces nothing unless told
+          why: a save replaces nothing by default
           instead: --overwrite, or a new path
     """
     lines = [_with_options(line) for line in str(error).splitlines()]

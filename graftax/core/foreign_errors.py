@@ -99,6 +99,17 @@ def sizes_in_text(shape: str) -> list[int | str]:
 _BROADCAST = re.compile(rf"^operands could not be (broadcast) together with shapes {SHAPE} {SHAPE}")
 
 
+_INDICES = re.compile(r"^too many indices[^:]*: array is (\d+)-dimensional, but (\d+) were indexed", re.IGNORECASE)
+
+
 def _of_numpy(text: str) -> GraftaxError | None:
-    found = _BROADCAST.match(text)
-    return None if found is None else broadcast(*found.groups())
+    if (found := _BROADCAST.match(text)) is not None:
+        return broadcast(*found.groups())
+    if (found := _INDICES.match(text)) is not None:  # in the words of JAX, too
+        axes, given = found.groups()
+        return ShapeError(
+            f"an index of {given} places into an array of {axes} ax{'i' if axes == '1' else 'e'}s",
+            "there is one place for each axis",
+            f"x[{', '.join([':'] * int(axes)) or '()'}], or an axis more first: x[..., None]",
+        )
+    return None

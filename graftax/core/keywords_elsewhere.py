@@ -175,6 +175,10 @@ WORDS: dict[str, tuple[str, str]] = {
     "pos_weight": ("from_logits", "sample_weight= of the loss when it is called"),
     "size_average": ("reduction", 'reduction="sum_over_batch_size"'),
     "reduce": ("reduction", 'reduction="none"'),
+    "distance_metric": (
+        "margin",
+        "leave it out: distances are squared; divide vectors by ops.norm(x, axis=-1, keepdims=True) for angles",
+    ),
     "target_modules": ("rank", 'graftax.graft(model, creator, where="**/kernel")'),
     "lora_dropout": ("rank", "without it; layers.Dropout before the layer"),
     "use_dora": ("rank", "graftax.reparam.DoRA(rank)"),
@@ -189,4 +193,30 @@ WORDS: dict[str, tuple[str, str]] = {
     "weight_decouple": ("weight_decay", "weight_decay=0.01; l2=0.01 for a decay in the gradient"),
     "jit_compile": ("learning_rate", "leave it out; graftax.jit(step)"),
     "amsgrad": ("beta_2", "graftax.optimizers.Adam(amsgrad=True)"),
+}
+
+_SCORES = (
+    'q, k = (ops.rearrange(part(x), "b t (h d) -> b h t d", h=heads) for part in (attention.query, attention.key)); '
+    "ops.softmax(q @ k.mT / key_dim**0.5); graftax.layers.Attention gives its scores when asked"
+)
+_PADDING = "value_mask=, which says True where a step counts"
+
+CALLS: dict[str, tuple[str, str]] = {
+    # of calls of layers: the parameter that the call must have, and what to write
+    **dict.fromkeys(("return_attention_scores", "need_weights", "average_attn_weights"), ("use_causal_mask", _SCORES)),
+    "attn_mask": ("attention_mask", "attention_mask=, True where a query may look"),
+    "key_padding_mask": ("value_mask", _PADDING),
+    "is_causal": ("use_causal_mask", "use_causal_mask="),
+    "padding_mask": ("mask", "mask=, which says True where a step counts"),
+    "src_key_padding_mask": ("mask", "mask=, which says True where a step counts"),
+    "decoder_padding_mask": ("mask", "mask=, which says True where a step counts"),
+    "encoder_padding_mask": ("context_mask", "context_mask=, which says True where a step counts"),
+    "decoder_sequence": ("context", "the sequence first: block(x, context)"),
+    "encoder_sequence": ("context", "context="),
+    "memory": ("context", "context="),
+    "deterministic": ("", "training=, which says the contrary"),
+    "train": ("", "training="),
+    "is_training": ("", "training="),
+    "rngs": ("", "leave it out: layers that draw have streams of their own, which seed= fixes"),
+    "hx": ("initial_state", "initial_state="),
 }

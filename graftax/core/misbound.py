@@ -24,6 +24,22 @@ _FUNCTIONS: dict[str, Mapping[str, str]] = {
     },
     "grad": {"argnums": "graftax.gradients_function(fn, params=[0, 1]); wrt= for Variables"},
     "value_and_grad": {"argnums": "graftax.value_and_gradients_function(fn, params=[0, 1]); wrt= for Variables"},
+    "load_model": {
+        "custom_objects": "custom=",
+        "compile": "leave it out: model.compile(...) afterwards replaces what the file says",
+        "safe_mode": "leave it out: no code of a file is run",
+    },
+    "load_weights": {
+        "by_name": 'graftax.Checkpoint(model=model).restore(path, mode="overlap"), which takes what has the same path',
+        "skip_mismatch": 'graftax.Checkpoint(model=model).restore(path, skip="model/head/**"), with what does not fit',
+        "objects_to_skip": 'graftax.Checkpoint(model=model).restore(path, skip="model/head/**")',
+    },
+    "save_weights": {"save_format": "leave it out: there is one format", "options": "leave it out"},
+    "save": {
+        "save_format": "leave it out: there is one format",
+        "include_optimizer": "leave it out, or model.save_weights(path) for the weights alone",
+        "zipped": "leave it out: a directory is written",
+    },
     "jacobian": {"argnums": "wrt= for Variables; lambda x: fn(other, x) for one of several arguments"},
     "hessian": {"argnums": "wrt= for Variables; lambda x: fn(other, x) for one of several arguments"},
     "scan": {"unroll": _UNROLL, "f": "fn=", "elems": "xs=", "initializer": "init=", "initial": "init="},
@@ -145,7 +161,7 @@ def as_written(title: str, parameters: Iterable[inspect.Parameter], everything: 
 
 
 def _meant(title: str, name: str, known: list[str]) -> str:
-    there = _FUNCTIONS.get(title, {}).get(name)
+    there = _FUNCTIONS.get(title.rpartition(".")[2], {}).get(name)
     if there is None:
         near = next((one for one in ELSEWHERE.get(name.lower(), ()) if one in known), None) or closest(name, known)
         there = f"{near}=" if near else f"leave {name}= out"

@@ -25,6 +25,10 @@ NAMES: dict[str, str] = {
     # packages
     "nn": "graftax.layers, graftax.activations and graftax.ops",
     "keras": "graftax.layers, graftax.Model and graftax.Sequential",
+    "utils": "graftax.ops.one_hot(labels, classes) for to_categorical, graftax.data.bucket for pad_sequences, "
+    "graftax.set_random_seed, graftax.plot_model, graftax.data.images_from_directory by themselves",
+    "to_categorical": "graftax.ops.one_hot(labels, classes)",
+    "pad_sequences": "graftax.data.bucket(rows, targets, sizes=[...]), which pads to a few lengths",
     "models": "graftax.Model and graftax.Sequential",
     "optim": "graftax.optimizers",
     "clone_model": "copy.deepcopy(model), which has the settings and weights of its own",

@@ -1,8 +1,8 @@
 """Programs over several devices and processes: the same model code, the same numbers.
 
-A `Distribution` says where Variables lie over a `mesh` of devices. What is made in its ``scope()`` has its place for
-good, ``fit`` spreads batches by itself, and own loops call ``distribution.shard(batch)``. `initialize` makes the
-processes of one program find each other.
+A `Distribution` says how Variables are sharded over a `mesh` of devices. Variables created in its ``scope()`` keep
+their placement. ``fit`` shards batches automatically; your own loops call ``distribution.shard(batch)``. `initialize`
+connects the processes of one program.
 
 Example:
     >>> import graftax as gx
@@ -13,6 +13,7 @@ Example:
 import typing as _typing
 
 from graftax.core.namespaces import answering as _answering
+from graftax.distribution.comparison import compare as compare
 from graftax.distribution.constrain import constrain as constrain
 from graftax.distribution.data_parallel import DataParallel as DataParallel
 from graftax.distribution.distribution import Distribution as Distribution
@@ -32,7 +33,7 @@ from graftax.distribution.rows import LocalRows as LocalRows
 from graftax.distribution.rules import OptionalRule as OptionalRule
 from graftax.distribution.tensor_parallel import tensor_parallel as tensor_parallel
 
-if not _typing.TYPE_CHECKING:  # a checker should see which names there are
+if not _typing.TYPE_CHECKING:  # so that type checkers see the names
     __getattr__ = _answering("distribution")
 __all__ = [
     "DataParallel",
@@ -45,6 +46,7 @@ __all__ = [
     "PlacementReport",
     "PlacementRow",
     "barrier",
+    "compare",
     "constrain",
     "initialize",
     "is_main",

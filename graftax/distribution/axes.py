@@ -1,4 +1,4 @@
-"""Which axes of a mesh split which dimension of an array: what users write, checked."""
+"""The axes of a mesh that split each dimension of an array: parsing and checking what users write."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ def names_in(axes: Sequence[Any]) -> Iterator[str]:
 
 
 def size_of(mesh: Mesh, entry: str | tuple[str, ...] | None) -> int:
-    """Return into how many parts the axes of one dimension split it."""
+    """Return the number of parts into which one dimension is split."""
     return math.prod(mesh.shape[name] for name in names_in((entry,)))
 
 
 def parts(mesh: Mesh, axes: Axes) -> int:
-    """Return into how many parts an array is split."""
+    """Return the number of parts into which an array is split."""
     return math.prod(size_of(mesh, entry) for entry in axes)
 
 
 def checked_axes(axes: object, mesh: Mesh, what: str) -> Axes:
-    """Return the axes of each dimension, if the mesh has them, and each comes once.
+    """Return the axes of each dimension, after a check that the mesh has them and that none occurs twice.
 
     Raises:
-        ArgumentTypeError: they are no tuple of names, tuples of names, and None.
-        ArgumentError: the mesh has no axis of that name, or one is there twice.
+        ArgumentTypeError: it is not a tuple of names, tuples of names, and None.
+        ArgumentError: the mesh has no axis of that name, or an axis occurs twice.
     """
     if not isinstance(axes, tuple | list) or not all(map(_is_entry, axes)):
         raise ArgumentTypeError(
@@ -70,7 +70,7 @@ def _is_entry(entry: object) -> bool:
 
 
 def misfit(axes: Axes, shape: Shape, mesh: Mesh) -> tuple[str, str] | None:
-    """Return why axes do not fit a shape, and what to write instead; None where they do."""
+    """Return why axes do not fit a shape, and what to write instead; None if they fit."""
     if len(axes) != len(shape):
         right = (*axes[: len(shape)], *(None,) * (len(shape) - len(axes)))
         return f"{len(axes)} entries for {len(shape)} dimensions: there is one for each", f"{right}"

@@ -1,11 +1,12 @@
-"""What several processes compare before a program runs for the first time: what differs would go wrong in silence.
+"""Comparing a program between processes before its first run, since differences would give wrong results silently.
 
-A program over the devices of several processes takes it that each runs the same one, on the same values where these
-are whole in each process. Nothing below asks: weights would drift apart, or all would wait for ever.
+A program on the devices of several processes requires that all processes run the same program, with equal values of
+replicated arrays. The libraries below do not check this: weights would diverge, or all processes would hang.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import blake2b
 from math import prod
@@ -16,34 +17,39 @@ import numpy as np
 from graftax.backend.processes import Processes
 from graftax.backend.rendezvous import Rendezvous, several
 from graftax.core import tree
+from graftax.core.short_traceback import door
+from graftax.distribution.moving import beside, variables_below
 from graftax.distribution.placing import Placing
 from graftax.variables import keys
+from graftax.variables.graph.module import Module
 from graftax.variables.state.assigned import Assigned
 from graftax.variables.state.home import Housed
 from graftax.variables.variable import Variable
 
 _WHOLE = 1 << 20
-"""Bytes up to which the value of a Variable is compared that is whole in each process."""
+"""The largest size in bytes of a replicated Variable whose value is compared."""
 
 _SAME = (
     "the same seed, model, batch size and rules in every process; graftax.distribution.initialize() before the model "
     "is made gives all one seed"
 )
 
+_ASSIGN = "variable.assign(value) in every process, with one value; not below `if is_main():`"
+
 
 def compare_programs(
     distribution: Placing, cells: Sequence[Housed], arguments: Sequence[Any], text: Callable[[], str]
 ) -> None:
-    """Compare a program, and what it is given, with the other processes, if there are any.
+    """Compare a program and its inputs with the other processes, if there are any.
 
     Args:
-        distribution: Over whose mesh it runs.
-        cells: What it reads and assigns.
-        arguments: What it is called with.
-        text: Gives the program itself.
+        distribution: The distribution of the program.
+        cells: The Variables that it reads and assigns.
+        arguments: The arguments of the call.
+        text: Returns the text of the program.
 
     Raises:
-        ProcessError: something differs; names the process and the thing.
+        ProcessError: something differs; the message names the process and the difference.
     """
     processes = several()
     if processes is None:
@@ -60,10 +66,10 @@ def compare_programs(
 
 
 def compare_assigned(variables: Iterable[Variable]) -> None:
-    """Compare what eager code has assigned of some Variables since the last time that they were found to be alike.
+    """Compare the eager assignments of Variables since the last comparison.
 
     Raises:
-        ProcessError: one has assigned what another has not, or another value; names the process and the variable.
+        ProcessError: the processes have assigned different Variables or values; the message names process and Variable.
     """
     processes = several()
     if processes is None:
@@ -74,17 +80,61 @@ def compare_assigned(variables: Iterable[Variable]) -> None:
     meeting = Rendezvous(processes, "what was assigned")
     meeting.agree(
         list(_numbered("the variable", cells)),
-        "variable.assign(value) in every process, with one value; not below `if is_main():`",
+        _ASSIGN,
     )
     meeting.forget()
     Assigned.forget(counts)
 
 
-def compare_rows(batch: object, steps: int | None) -> None:
-    """Compare the first batch of a loop, which is to be the same in all processes, and how many there are.
+@door
+def compare(*modules: Module) -> None:
+    """Compare the Variables of some Modules with those of the other processes; alone, do nothing. All call it.
+
+    Compiled functions keep processes alike that began alike, so this is for what a program does beside them: values
+    that one process alone has assigned, or read from a file of its own. Of each Variable, path, shape, dtype and place
+    are compared; the value, too, where each process has the whole of it; of others, how often eager code has assigned
+    them. ``fit`` and a save compare by themselves what was assigned; a loop of one's own calls this now and then,
+    such as once an epoch, since every value comes to the host.
+
+    Args:
+        *modules: Models, layers, optimizers; with a compiled model its optimizer.
 
     Raises:
-        ProcessError: a part of it differs; names the process and the part.
+        ProcessError: something differs; names the process and the Variable, and is raised by all.
+        ArgumentError: nothing was given.
+        ArgumentTypeError: something is no Module.
+
+    Example:
+        >>> import graftax as gx
+        >>> model = gx.Sequential([gx.layers.Dense(2)])
+        >>> model.build((None, 3))
+        >>> compare(model)
+    """
+    given = [*modules, *(one for module in modules for one in beside(module))]
+    found = [v for v in variables_below(given)[0].values() if v.role != "metric"]  # those begin anew
+    processes = several()
+    if processes is None:
+        return
+    counts = Assigned.among(v._storage for v in found)
+    cells = []
+    for variable in found:
+        name, text = _cell(variable._storage, processes, sys.maxsize)
+        if variable._storage.home is None:
+            text += f", value {_value(variable.numpy())}"
+        elif ", value " not in text:
+            text += f", assigned {counts.get(variable._storage, 0)} times"
+        cells.append((name, text))
+    meeting = Rendezvous(processes, "compare")
+    meeting.agree(list(_numbered("the variable", cells)), _ASSIGN)
+    meeting.forget()
+    Assigned.forget(counts)
+
+
+def compare_rows(batch: object, steps: int | None) -> None:
+    """Compare the first batch of a loop, and the number of batches, which must be equal in all processes.
+
+    Raises:
+        ProcessError: a part of the batch differs; the message names the process and the part.
     """
     processes = several()
     if processes is not None:
@@ -98,7 +148,7 @@ def compare_rows(batch: object, steps: int | None) -> None:
 
 
 def _numbered(what: str, named: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Yield things under labels of their own."""
+    """Yield things with unique labels."""
     seen: set[str] = set()
     for i, (name, text) in enumerate(named):
         label = f"{what} {name}"
@@ -106,11 +156,11 @@ def _numbered(what: str, named: Sequence[tuple[str, str]]) -> Iterator[tuple[str
         seen.add(label)
 
 
-def _cell(cell: Housed, processes: Processes) -> tuple[str, str]:
+def _cell(cell: Housed, processes: Processes, most: int = _WHOLE) -> tuple[str, str]:
     home: Any = cell.home
     axes = "" if home is None else f", split by {home.axes}"
     buffer: Any = cell.buffer  # type: ignore[attr-defined]
-    return (cell.path or "(a variable without a path)"), f"{_kind(buffer)}{axes}{_whole(buffer, processes)}"
+    return (cell.path or "(a variable without a path)"), f"{_kind(buffer)}{axes}{_whole(buffer, processes, most)}"
 
 
 def _argument(one: Any, processes: Processes) -> str:
@@ -123,10 +173,10 @@ def _kind(array: Any) -> str:
     return f"{array.dtype}{list(array.shape)}"
 
 
-def _whole(array: Any, processes: Processes) -> str:
-    """Return the value of an array that is whole in each process, and not too large; else nothing."""
+def _whole(array: Any, processes: Processes, most: int = _WHOLE) -> str:
+    """Return the value of a replicated array that is not too large; otherwise nothing."""
     held = processes.boxes(array)
-    if held is None or len(held) != 1 or prod(array.shape) * array.dtype.itemsize > _WHOLE:
+    if held is None or len(held) != 1 or prod(array.shape) * array.dtype.itemsize > most:
         return ""
     return f", value {_digest(np.ascontiguousarray(processes.part(array, *held[0][:2])).tobytes())}"
 

@@ -1,4 +1,4 @@
-"""constrain: where an activation is to lie, said inside of a layer."""
+"""The function constrain: sets the sharding of an activation inside of a layer."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from graftax.variables.state.storage import frames
 
 @door
 def constrain(x: ArrayLike, axes: Axes) -> Array:
-    """Return the same values, split over the mesh as the axes say; unchanged where nothing is distributed.
+    """Return the same values, sharded over the mesh by the given axes; unchanged if there is no distribution.
 
-    The mesh is that of the scope around, else that of the Variables and arguments of the compiled function around, else
-    that of the array. A dimension that its axes do not divide, such as the rows of a last batch, is left as it is.
-    Outside of these, as in a call of a layer without Variables with an array of the host, there is no mesh, and nothing
-    is done.
+    The mesh is that of the enclosing scope, else that of the Variables and arguments of the enclosing compiled
+    function, else that of the array. If there is none, for example in a call of a layer without Variables on an array
+    of the host, the call has no effect. A dimension that its axes do not divide, such as the rows of a last batch, is
+    not sharded.
 
     Args:
         x: An activation.
         axes: One entry for each dimension: the name of an axis of the mesh, a tuple of names, or None.
 
     Raises:
-        ArgumentError: there is not one entry for each dimension, or the mesh has no axis of a name.
+        ArgumentError: the number of entries differs from that of dimensions, or the mesh has no axis of a name.
 
     Example:
         >>> import numpy as np, graftax as gx

@@ -1,4 +1,4 @@
-"""DataParallel: every device has all weights, and computes its share of the rows."""
+"""DataParallel: weights are replicated on all devices, and each device computes a part of the rows."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from graftax.distribution.distribution import Distribution
 
 
 class DataParallel(Distribution):
-    """Every device has all weights, and computes its share of the rows; gradients are those of the whole batch.
+    """Data parallelism: weights are replicated, each device computes a part of the rows, and gradients are summed.
 
-    For models that fit on one device. Weights that rules name are split all the same.
+    For models that fit on one device. Weights that rules select are sharded nevertheless.
 
     Args:
-        mesh: From `mesh`. Defaults to None, all devices on one axis ``"data"``.
+        mesh: A result of `mesh`. Defaults to None: all devices on one axis ``"data"``.
         rules: Pairs ``(selector, axes)``; see `Distribution`. Defaults to none.
-        data: The axis, or axes, over which the rows of a batch are spread. Defaults to ``"data"``.
-        tolerance: The share of bytes that may stay whole although they were to be split. Defaults to 0.02.
+        data: The axis, or axes, over which the rows of a batch are sharded. Defaults to ``"data"``.
+        tolerance: The fraction of bytes, from 0 to 1, that may stay replicated although they should be sharded.
+            Defaults to 0.02.
 
     Example:
         >>> import numpy as np, graftax as gx

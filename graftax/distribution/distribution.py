@@ -1,4 +1,4 @@
-"""Distribution: the base of what says where Variables lie over a mesh."""
+"""Distribution: the base class of all placements of Variables over a mesh."""
 
 from __future__ import annotations
 
@@ -34,24 +34,24 @@ from graftax.variables.state.home import Described, Housed
 
 
 class Distribution:
-    """Where Variables lie over several devices: the base, which keeps a copy of all on each device, but for rules.
+    """The placement of Variables over several devices. The base class replicates all that no rule selects.
 
-    What is made in its `scope`, or moved by `place`, has a home over the mesh for good: assignments, compiled functions
-    and checkpoints leave it there. Layers and optimizers compute the same numbers as on one device, over batches that
-    `shard` spreads, as ``fit`` does by itself. Subclasses say more by `axes`.
+    Variables created in its `scope`, or moved by `place`, keep their placement over the mesh in assignments, compiled
+    functions and checkpoints. Layers and optimizers compute the same numbers as on one device, on batches that `shard`
+    has sharded; ``fit`` does this automatically. Subclasses override `axes`.
 
     Args:
-        mesh: From `mesh`. Defaults to None, all devices on one axis ``"data"``.
+        mesh: A result of `mesh`. Defaults to None: all devices on one axis ``"data"``.
         rules: Pairs ``(selector, axes)`` for weights and states, with an entry for each dimension: the name of the axis
-            that splits it, a tuple of names, or None. The first that selects a weight counts; each must select
-            something. Defaults to none.
-        data: The axis, or axes, over which the rows of a batch are spread. Defaults to ``"data"``.
-        tolerance: The share of bytes that may stay whole on each device although they were to be split. Defaults to
-            0.02.
+            that splits it, a tuple of names, or None. The first rule that selects a weight is used; each rule must
+            select something. Defaults to none.
+        data: The axis, or axes, over which the rows of a batch are sharded. Defaults to ``"data"``.
+        tolerance: The fraction of bytes, from 0 to 1, that may stay replicated although they should be sharded.
+            Defaults to 0.02.
 
     Raises:
-        ArgumentTypeError: a rule is no pair, or ``mesh`` no mesh.
-        ArgumentError: the mesh has no axis of a name, or has axes of another type than Auto.
+        ArgumentTypeError: a rule is not a pair, or ``mesh`` is not a mesh.
+        ArgumentError: the mesh has no axis of a name, or has axes of a type other than Auto.
 
     Example:
         >>> import numpy as np, graftax as gx
@@ -63,7 +63,7 @@ class Distribution:
     """
 
     any_made = False
-    """Whether there is one at all; without, nothing looks for it."""
+    """Whether any distribution exists; otherwise no code searches for one."""
 
     @door
     def __init__(
@@ -94,33 +94,33 @@ class Distribution:
         self._homes: dict[tuple[Axes, Axes | None], DistributionHome] = {}
         self._beside: DistributionHome | None = None
 
-    # --- what subclasses say ------------------------------------------------------------------------------------------
+    # --- for subclasses -----------------------------------------------------------------------------------------------
 
     def axes(self, spec: Described, ruled: Axes) -> Axes:
-        """Return where a weight or state is stored; here, as the rules say.
+        """Return the axes of a stored weight or state; in the base class, those of the rules.
 
         Args:
-            spec: Its path, shape, dtype and role.
-            ruled: What the rules say: None for each dimension that none speaks of.
+            spec: The path, shape, dtype and role of the Variable.
+            ruled: The axes by the rules, with None for each dimension without one.
         """
         return ruled
 
     def _gx_why(self, spec: Described, ruled: Axes, axes: Axes) -> str:
-        """Return why `axes` gives another place than the rules; empty where it has nothing to say."""
+        """Return the reason why `axes` differs from the rules; empty if it does not."""
         return "" if axes == ruled else f"{type(self).__name__}.axes"
 
     def _gx_unsplit(self, spec: Described, decision: Decision) -> str | None:
-        """Return why a weight stays whole that was to be split; None if it was not, or is."""
+        """Return why a weight that should be sharded stays whole; None for other weights."""
         return None
 
     # --- homes --------------------------------------------------------------------------------------------------------
 
     def decide(self, spec: Described, tallies: RuleTallies | None = None) -> Decision:
-        """Return where a Variable is to lie, and why.
+        """Return the placement of a Variable, with its reason.
 
         Args:
             spec: The Variable, or its spec.
-            tallies: The rules, counting what they select. Defaults to None, not to count.
+            tallies: Counts what the rules select. Defaults to None: not counted.
         """
         if spec.role not in SPLIT_ROLES:
             whole: Axes = (None,) * len(spec.shape)
@@ -137,18 +137,18 @@ class Distribution:
         return Decision(axes, ruled, "; ".join(reason for reason in reasons if reason))
 
     def home(self, spec: Described) -> DistributionHome:
-        """Return where the Variable of a spec is to lie."""
+        """Return the home of the Variable of a spec."""
         return self.home_for(spec, None)
 
     def home_for(self, spec: Described, tallies: RuleTallies | None) -> DistributionHome:
-        """Return the same, with the rules counting what they select."""
+        """Return the home of the Variable of a spec, and count what the rules select."""
         if spec.role not in SPLIT_ROLES:
             return self.home_beside
         decision = self.decide(spec, tallies)
         return self.home_of_axes(decision.axes, decision.ruled)
 
     def home_of_axes(self, axes: Axes, computed: Axes | None = None) -> DistributionHome:
-        """Return a home by its axes; one object for equal ones."""
+        """Return the home with these axes: the same object for equal axes."""
         key = axes, None if computed is None or computed == axes else computed
         if key not in self._homes:
             self._homes[key] = DistributionHome(self, *key)
@@ -156,22 +156,22 @@ class Distribution:
 
     @property
     def home_beside(self) -> DistributionHome:
-        """Return the home of what is in a program with others that were placed, and was not placed itself."""
+        """Return the home of Variables that were not placed but are used in a program with placed ones."""
         if self._beside is None:
             self._beside = DistributionHome(self, (), fixed=False)
         return self._beside
 
-    # --- what users do ------------------------------------------------------------------------------------------------
+    # --- for users ----------------------------------------------------------------------------------------------------
 
     @contextmanager
     def scope(self) -> Iterator[Distribution]:
-        """Let all Variables that are made in the block, or by layers that are constructed in it, lie over the mesh.
+        """Place all Variables that are created in the block, or by layers constructed in it, over the mesh.
 
         Raises:
-            SelectorError: at the end of the block, or once all that was constructed in it is built: a rule selects
-                nothing.
-            ArgumentError: at the creation of a Variable: a rule does not fit its shape.
-            StateError: inside of a block of ``graftax.device``.
+            SelectorError: at the end of the block, or when all layers constructed in it are built, if a rule has
+                selected nothing.
+            ArgumentError: at the creation of a Variable, if a rule does not fit its shape.
+            StateError: the call is inside of a block of ``graftax.device``.
         """
         scope = DistributionScope(self)
         try:
@@ -183,36 +183,36 @@ class Distribution:
 
     @door
     def place(self, *modules: Module) -> PlacementReport:
-        """Move what is there already to where it would have been made, and return what lies where.
+        """Move existing Variables to the placement that they would have got in `scope`, and return a report.
 
-        Slots follow their variables: those of the optimizer that a model was compiled with, and of optimizers among the
-        modules. Compiled functions trace anew.
+        Slots are moved with their Variables: those of the optimizer of a compiled model, and of optimizers among the
+        modules. Compiled functions are traced again.
 
         Args:
             *modules: Models, layers, optimizers.
 
         Raises:
-            SelectorError: a rule selects nothing; then nothing has moved.
-            ArgumentError: a rule does not fit a shape, or there is no Variable yet; then nothing has moved.
+            SelectorError: a rule selects nothing; nothing has been moved.
+            ArgumentError: a rule does not fit a shape, or there are no Variables yet; nothing has been moved.
         """
         place(self, modules)
         return self.report(*modules)
 
     @door
     def shard(self, batch: Any, *, rows: str = "global") -> Any:
-        """Return a batch whose rows are spread over the data axes, each device with its share.
+        """Return a batch whose rows are sharded over the data axes.
 
-        Where the rows cannot be shared equally, as in a last batch, each device gets all of them: the numbers are the
-        same, and that step takes longer. What is on the mesh already stays as it is; so does all on one device.
+        If the number of rows is not divisible, as in a last batch, each device gets all rows: the numbers are the same,
+        but the step takes longer. Arrays that are on the mesh already, or for a mesh of one device, are unchanged.
 
         Args:
             batch: Arrays in any structure; None stays None.
-            rows: With several processes: ``"global"`` where each gives all rows, the same ones, or ``"local"`` where
-                each gives its own, equally many. Defaults to ``"global"``.
+            rows: With several processes: ``"global"`` if each passes the same rows, all of them; ``"local"`` if each
+                passes its own rows, equally many. Defaults to ``"global"``.
 
         Raises:
-            ArgumentError: there is no such choice.
-            DataError: the devices of a process cannot share its own rows equally.
+            ArgumentError: ``rows`` is neither.
+            DataError: the number of local rows is not divisible by the devices of the process.
 
         Example:
             >>> import numpy as np, graftax as gx
@@ -225,7 +225,7 @@ class Distribution:
         return self._gx_shard(batch, local=rows == "local")
 
     def _gx_shard(self, batch: Any, steps: bool = False, local: bool = False) -> Any:
-        """Return a batch spread over the data axes; its first axis may count steps, its rows be those of a process."""
+        """Return a sharded batch; its first axis may be that of steps, and its rows may be local ones."""
         if self.count == 1:
             return batch
         local = local and several() is not None
@@ -250,7 +250,7 @@ class Distribution:
 
     @door
     def gather(self, values: Any) -> Any:
-        """Return arrays and Variables as whole NumPy arrays, on every process; all processes call it.
+        """Return arrays and Variables as whole NumPy arrays in every process. All processes must call it.
 
         Args:
             values: Arrays and Variables in any structure.
@@ -259,7 +259,7 @@ class Distribution:
 
     @door
     def report(self, *modules: Module) -> PlacementReport:
-        """Return what lies where, as a table to be printed, with ``rows``.
+        """Return the placement of all Variables, as a table to print, with ``rows``.
 
         Args:
             *modules: Models, layers, optimizers.

@@ -1,4 +1,4 @@
-"""What is looked at before a program runs for the first time: weights that stay whole, batches that are not spread."""
+"""Checks before the first run of a program: weights that stay whole, and batches that are not sharded."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _SHOWN = 5
 
 
 def weights_of(cells: Sequence[Housed]) -> list[Variable]:
-    """Return the Variables among what a program reads and assigns that are weights, each once."""
+    """Return the weights that a program reads or assigns, each once."""
     users = (cell.user for cell in cells)
     return list({id(v): v for v in users if isinstance(v, Variable) and v.role == "weight"}.values())
 
 
 def require_split(distribution: Placing, cells: Sequence[Housed]) -> None:
-    """Raise if more stays whole on each device than the distribution tolerates.
+    """Raise if more bytes stay replicated than the distribution tolerates.
 
     Raises:
-        StateError: names the largest weights, and why each is whole.
+        StateError: the message names the largest weights, and why each is whole.
     """
     large, whole = 0, []
     for variable in weights_of(cells):
@@ -57,7 +57,7 @@ def require_split(distribution: Placing, cells: Sequence[Housed]) -> None:
 
 
 def warn_of_whole_batches(distribution: Placing, cells: Sequence[Housed], arguments: Sequence[Any]) -> None:
-    """Warn if a program that changes weights gets batches that were not spread: each device would compute all rows."""
+    """Warn if a program that changes weights gets batches that are not sharded: each device would compute all rows."""
     count = size_of(distribution.mesh, distribution.data)
     batches = [one for one in arguments if getattr(one, "shape", ())]
     if count == 1 or not batches:

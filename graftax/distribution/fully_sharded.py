@@ -1,4 +1,4 @@
-"""FullyShardedDataParallel: every device keeps a part of each weight and slot, and gathers weights to use them."""
+"""FullyShardedDataParallel: weights and slots are sharded over all devices, and gathered for use."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from graftax.variables.state.home import Described
 
 
 class FullyShardedDataParallel(Distribution):
-    """Every device keeps a part of each weight and of its slots, and computes its share of the rows.
+    """Fully sharded data parallelism: each device stores a part of each weight and slot, and computes some rows.
 
-    A weight is gathered where it is used, and its gradient is reduced to the parts: the memory of weights and slots
-    goes down with the number of devices, and the numbers stay those of one device. Each weight is split along the
-    largest dimension that the devices divide and that no rule splits. Also known as FSDP, and as ZeRO stage 3
-    (Rajbhandari et al., arXiv:1910.02054).
+    A weight is gathered before its use, and its gradient is reduced and scattered to the parts. So the memory of
+    weights and slots is divided by the number of devices; the numbers are the same as on one device. Each weight is
+    split along its largest dimension that no rule splits and that is divisible by the number of devices. Also known
+    as FSDP, and as ZeRO stage 3 (Rajbhandari et al., arXiv:1910.02054).
 
     Args:
-        mesh: From `mesh`. Defaults to None, all devices on one axis ``"data"``.
+        mesh: A result of `mesh`. Defaults to None: all devices on one axis ``"data"``.
         rules: Pairs ``(selector, axes)``, such as those of `tensor_parallel`; see `Distribution`. Defaults to none.
-        data: The axis, or axes, over which the rows of a batch are spread. Defaults to ``"data"``.
-        over: The axis, or axes, over which weights are split; ``data=("replica", "data"), over="data"`` keeps one copy
-            of all in each group of devices that talk to each other fast. Defaults to None, those of ``data``.
-        min_size: Weights of fewer elements stay whole: to gather them takes longer than to keep them. Defaults to
-            16384.
-        tolerance: The share of bytes, among weights of at least ``min_size``, that may stay whole because nothing
-            divides them; a first step with more raises. Defaults to 0.02.
+        data: The axis, or axes, over which the rows of a batch are sharded. Defaults to ``"data"``.
+        over: The axis, or axes, over which weights are split. ``data=("replica", "data"), over="data"`` keeps one copy
+            of all weights in each group of devices with a fast connection. Defaults to None: those of ``data``.
+        min_size: Weights with fewer elements are replicated, since gathering them would cost more than storing them.
+            Defaults to 16384.
+        tolerance: The fraction of bytes, from 0 to 1, of weights with at least ``min_size`` elements that may stay
+            replicated because no dimension is divisible; more raises at the first step. Defaults to 0.02.
 
     Raises:
         ArgumentError: the mesh has no axis of a name.
-        StateError: at the first step: too much stays whole.
+        StateError: at the first step, if too many bytes stay replicated.
 
     Example:
         >>> import graftax as gx
@@ -68,7 +68,7 @@ class FullyShardedDataParallel(Distribution):
         self.min_size = min_size
 
     def axes(self, spec: Described, ruled: Axes) -> Axes:
-        """Return the axes of rules, and ``over`` for the largest dimension that is free and that it divides."""
+        """Return the axes of rules, and ``over`` for the largest remaining dimension that is divisible."""
         if math.prod(spec.shape) < self.min_size or set(names_in(ruled)) & set(self.over):
             return ruled
         count = size_of(self.mesh, self.over)

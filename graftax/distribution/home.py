@@ -1,4 +1,4 @@
-"""The homes that a distribution gives: where a Variable is stored over the mesh, and how it is computed with."""
+"""Homes: how a Variable is sharded over the mesh when it is stored, and when it is used in computations."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from graftax.variables.state.home import Described, Housed, Placement
 
 
 class DistributionHome:
-    """Where an array lies.
+    """The placement of an array.
 
     Args:
-        distribution: Whose home it is.
-        axes: For each dimension, the axes that split it.
-        computed: The same for the computation, where that is another; None for as it is stored.
-        fixed: Whether it was given, or is where the others of a program are. Defaults to True.
+        distribution: The distribution that it belongs to.
+        axes: The axes that split each dimension.
+        computed: The axes during computations, if they differ; None for those of the stored array.
+        fixed: Whether the Variable was placed explicitly, rather than with others of a program. Defaults to True.
     """
 
     def __init__(self, distribution: Placing, axes: Axes, computed: Axes | None = None, fixed: bool = True) -> None:
@@ -34,43 +34,43 @@ class DistributionHome:
 
     @property
     def placement(self) -> Placement | None:
-        """Return the distribution: parts of a weight are placed by the rules that placed it."""
+        """Return the distribution: the parts of a weight are placed by the same rules."""
         return self.distribution if self.fixed else None
 
     def for_slot(self, shape: Shape) -> Placement:
-        """Return what places the slots of a variable that has this home."""
+        """Return the placement of the slots of a Variable with this home."""
         return SlotPlacement(self, shape)
 
     def beside(self) -> PlacedHome:
-        """Return the home of what has none, in a program of what has this one: a copy on each device."""
+        """Return the home of Variables without one in a program with this one: replicated."""
         return self.distribution.home_beside
 
     def before_first_run(
         self, cells: Sequence[Housed], arguments: Sequence[Any], writes: bool, text: Callable[[], str]
     ) -> None:
-        """Look at a program of Variables with such homes before its first run."""
+        """Check a program with placed Variables before its first run."""
         self.distribution._gx_before_first_run(cells, arguments, writes, text)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> DistributionHome:
-        return self  # a copy of a Variable lies where the Variable does
+        return self  # a copy of a Variable shares its home
 
     def __repr__(self) -> str:
         return f"{type(self.distribution).__name__} over {dict(self.mesh.shape)}: {self.axes}"
 
 
 class SlotPlacement:
-    """Slots lie as their variable does: those of its shape alike, others by the dimensions that they share with it.
+    """Placement of slots: those with the shape of their Variable like it, others by the dimensions that they share.
 
     Args:
-        home: That of the variable.
-        shape: That of the variable.
+        home: The home of the Variable.
+        shape: The shape of the Variable.
     """
 
     def __init__(self, home: DistributionHome, shape: Shape) -> None:
         self._home, self._shape = home, shape
 
     def home(self, spec: Described) -> PlacedHome:
-        """Return where a slot is to lie."""
+        """Return the home of a slot."""
         distribution = self._home.distribution
         if not self._home.fixed:
             return distribution.home_beside
@@ -78,7 +78,7 @@ class SlotPlacement:
 
 
 def shared_axes(shape: Shape, whole: Shape, axes: Axes) -> Axes:
-    """Return the axes of an array some of whose dimensions are those of another one, from the left.
+    """Return the axes of an array that has some dimensions of another one, matched from the left.
 
     Example:
         >>> shared_axes((4,), (4, 6), ("data", "model")), shared_axes((6,), (4, 6), ("data", "model"))

@@ -1,4 +1,4 @@
-"""Rows that each process has for itself, as one array over the devices of all."""
+"""Local rows of all processes as one array over all devices."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ def spread_local(distribution: Placing, rows: np.ndarray[Any, Any], before: int)
     """Return the array of the rows of all processes.
 
     Args:
-        distribution: Over whose data axes they go.
-        rows: Those of this process.
-        before: How many axes come before that of the rows.
+        distribution: The distribution with the data axes.
+        rows: The rows of this process.
+        before: The number of axes before that of the rows.
 
     Raises:
-        DataError: the devices of this process cannot share them equally.
+        DataError: the number of rows is not divisible by the devices of this process.
     """
     meshes = distribution.backend.meshes
     axes: Axes = (*(None,) * before, distribution.data)

@@ -1,4 +1,4 @@
-"""mesh: devices in a grid with named axes."""
+"""The function mesh: arranges devices in a grid with named axes."""
 
 from __future__ import annotations
 
@@ -11,26 +11,28 @@ from graftax.backend.meshes import Mesh
 from graftax.backend.rendezvous import several
 from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.short_traceback import door
+from graftax.distribution.launched import warn_of_copies
 
 
 @door
 def mesh(*, devices: Sequence[Any] | None = None, **axes: int) -> Mesh:
-    """Return devices in a grid, for a `Distribution`: ``mesh(data=4, model=2)`` has four rows of two devices.
+    """Return devices in a grid, for a `Distribution`: ``mesh(data=4, model=2)`` has four groups of two devices.
 
-    Devices that are next to each other in the last axis talk to each other most: put the axis of split kernels there.
+    Neighbors along the last axis should have the fastest connection: make it the axis that splits kernels.
 
     Args:
-        devices: Those to take, in order. Defaults to None, all there are, of all processes; with fewer places than
-            devices, the first ones, and the others are idle.
-        **axes: Size of each axis, by name; one may be -1, for all devices that are left. Defaults to ``data=-1``.
+        devices: The devices, in order. Defaults to None: all devices of all processes. If the mesh has fewer places,
+            the first devices of each process, equally many of each; the others are idle.
+        **axes: The size of each axis, by name; one may be -1 for all remaining devices. Defaults to ``data=-1``.
 
     Returns:
-        A ``jax.sharding.Mesh``, whose axes are all of the type Auto.
+        A ``jax.sharding.Mesh`` whose axes have the type Auto.
 
     Raises:
-        ArgumentTypeError: a size is no integer.
-        ArgumentError: there are too few devices, or the sizes do not divide their number.
-        BackendCapabilityError: the backend knows one device only.
+        ArgumentTypeError: a size is not an integer.
+        ArgumentError: there are too few devices, or the sizes do not divide their number; or several processes cannot
+            have equal shares of the places.
+        BackendCapabilityError: the backend supports only one device.
 
     Example:
         >>> import graftax as gx
@@ -55,14 +57,47 @@ def mesh(*, devices: Sequence[Any] | None = None, **axes: int) -> Mesh:
             shown, f"{reason}, and there are {len(given)}" if not left else reason, _fewer(sizes, given)
         )
     sizes = {name: left if size == -1 else size for name, size in sizes.items()}
-    return meshes.mesh(sizes, given[: math.prod(sizes.values())])
+    places = math.prod(sizes.values())
+    if devices is None:
+        warn_of_copies()
+        return meshes.mesh(sizes, _shared_out(given, places, shown))
+    return meshes.mesh(sizes, given[:places])
+
+
+def _shared_out(given: list[Any], places: int, shown: str) -> list[Any]:
+    """Return the first devices, as many of each process, in their order.
+
+    Raises:
+        ArgumentError: the processes cannot have equal shares.
+    """
+    processes = several()
+    if processes is None or places == len(given):
+        return given[:places]
+    share, over = divmod(places, processes.count())
+    rank = {device: i for mine in _by_process(given).values() for i, device in enumerate(mine)}
+    chosen = [device for device in given if rank[device] < share]
+    if over or len(chosen) != places:
+        raise ArgumentError(
+            f"{shown} in {processes.count()} processes",
+            f"they cannot have equal shares of {places} {'places' if places > 1 else 'place'}, and each computes on "
+            "devices of its own",
+            "mesh(data=-1) for all devices; for a reference of one device, start the program alone",
+        )
+    return chosen
+
+
+def _by_process(devices: list[Any]) -> dict[int, list[Any]]:
+    found: dict[int, list[Any]] = {}
+    for device in devices:
+        found.setdefault(getattr(device, "process_index", 0), []).append(device)
+    return found
 
 
 def require_everyone(mesh: Mesh) -> None:
-    """Raise for a mesh that has no device of some process, which could then run no program over it.
+    """Raise for a mesh without devices of some process, which then could not run programs on it.
 
     Raises:
-        ArgumentError: names the processes.
+        ArgumentError: there is such a process; the message names it.
     """
     processes = several()
     if processes is None:

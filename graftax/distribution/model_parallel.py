@@ -1,4 +1,4 @@
-"""ModelParallel: weights are split as rules say."""
+"""ModelParallel: weights are sharded by rules."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from graftax.distribution.rules import Rule
 
 
 class ModelParallel(Distribution):
-    """Weights, and their slots, are split as rules say; all that no rule selects is whole on each device.
+    """Model parallelism: rules say how weights and their slots are sharded; all others are replicated.
 
-    Each device computes with its part of a split weight, so that layers compute side by side what none could alone.
-    Rows of batches are spread over the data axes besides.
+    Each device computes with its part of a weight, so that layers can be larger than the memory of one device.
+    In addition, the rows of batches are sharded over the data axes.
 
     Args:
-        mesh: From `mesh`, such as ``mesh(data=4, model=2)``.
+        mesh: A result of `mesh`, such as ``mesh(data=4, model=2)``.
         rules: Pairs ``(selector, axes)``, at least one; see `Distribution` and `tensor_parallel`.
-        data: The axis, or axes, over which the rows of a batch are spread. Defaults to ``"data"``.
-        tolerance: The share of bytes that may stay whole although they were to be split. Defaults to 0.02.
+        data: The axis, or axes, over which the rows of a batch are sharded. Defaults to ``"data"``.
+        tolerance: The fraction of bytes, from 0 to 1, that may stay replicated although they should be sharded.
+            Defaults to 0.02.
 
     Raises:
-        ArgumentError: there is no rule.
+        ArgumentError: there are no rules.
 
     Example:
         >>> import graftax as gx

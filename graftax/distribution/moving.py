@@ -1,4 +1,4 @@
-"""Moving what is there already: Variables, and the slots that follow them."""
+"""Moving existing Variables, with their slots."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from graftax.variables.variable import Variable
 
 
 def variables_below(modules: Sequence[Module]) -> tuple[dict[str, Variable], dict[int, Variable]]:
-    """Return the Variables of some Modules by path, slots among them; and of each slot, by id, whose slot it is.
+    """Return the Variables of Modules by path, including slots, and the Variable of each slot, by id.
 
     Raises:
-        ArgumentError: there is no Module.
-        ArgumentTypeError: something is none.
+        ArgumentError: no Module is given.
+        ArgumentTypeError: an argument is not a Module.
     """
     if not modules:
         raise ArgumentError(
@@ -42,7 +42,7 @@ def variables_below(modules: Sequence[Module]) -> tuple[dict[str, Variable], dic
                 found.setdefault(id(record[1]), (f"slots/{record[0].path}/{record[2]}", record[1]))
     by_path: dict[str, Variable] = {}
     for path, variable in found.values():
-        while path in by_path:  # of two modules
+        while path in by_path:  # two modules may share Variables
             path += "'"
         by_path[path] = variable
     return by_path, slots
@@ -55,17 +55,17 @@ def _slots_of(node: Node) -> list[tuple[Variable, Variable, str]]:
 
 
 def beside(module: Any) -> list[Module]:
-    """Return what belongs to a model without hanging in it: its optimizer, once it is compiled."""
+    """Return the optimizer of a compiled model, which is not part of its object graph; None for others."""
     found = getattr(type(module), "_gx_beside", None)
     return [] if found is None else [one for one in found(module).values() if isinstance(one, Module)]
 
 
 def place(distribution: Placing, modules: Sequence[Module]) -> None:
-    """Move the Variables of some Modules to where a distribution says; all of them, or none.
+    """Move the Variables of Modules to their placement by a distribution: all of them, or none.
 
     Raises:
         SelectorError: a rule selects nothing.
-        ArgumentError: a rule does not fit a shape; there is no Variable.
+        ArgumentError: a rule does not fit a shape, or there are no Variables.
     """
     given = list(modules)
     for module in modules:

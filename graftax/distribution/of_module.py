@@ -1,4 +1,4 @@
-"""Which distribution a Module, or a value, belongs to."""
+"""The distribution of a Module."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from graftax.variables.graph.module import Module, walk
 
 
 def distribution_of(module: Module) -> Distribution | None:
-    """Return the distribution of the Variables of a Module; before there are any, that of the scopes around it.
+    """Return the distribution of the Variables of a Module; before it has any, that of the enclosing scopes.
 
     Example:
         >>> import graftax as gx
@@ -30,7 +30,7 @@ def distribution_of(module: Module) -> Distribution | None:
 
 
 def active(remembered: tuple[creation.CreatorScope, ...] = ()) -> Distribution | None:
-    """Return the distribution of the innermost scope, else of the remembered ones; None where there is none."""
+    """Return the distribution of the innermost scope, else of the remembered ones; None if there is none."""
     for scope in (*reversed(creation.scopes.items), *reversed(remembered)):
         if isinstance(scope, DistributionScope) and isinstance(scope.distribution, Distribution):
             return scope.distribution

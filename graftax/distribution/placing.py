@@ -1,4 +1,4 @@
-"""What the parts of a distribution ask of it: where a Variable is to lie, and why."""
+"""The interface of distributions for their parts: the placement of a Variable, with its reason."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from graftax.distribution.rules import CheckedRule, RuleTallies
 from graftax.variables.state.home import Described, Home
 
 SPLIT_ROLES = ("weight", "state")
-"""Roles of Variables that rules see. A slot lies as its variable does; each device has a copy of all others."""
+"""The roles of Variables that rules apply to. Slots are placed like their Variable; all others are replicated."""
 
 
 class Decision(NamedTuple):
-    """Where a Variable is to lie, and why."""
+    """The placement of a Variable, with its reason."""
 
     axes: Axes
-    """Those that split it as it is stored, for each dimension."""
+    """The axes of each dimension of the stored array."""
     ruled: Axes
-    """Those that rules give, with which it is computed."""
+    """The axes by the rules, which are used in computations."""
     why: str
 
 
 class PlacedHome(Home, Protocol):
-    """A home with the axes that it was made of."""
+    """A home with its axes."""
 
     axes: Axes
 
 
 class Placing(Protocol):
-    """A distribution, as its parts see it."""
+    """The interface of a distribution."""
 
     backend: Backend
     mesh: Mesh
@@ -39,7 +39,7 @@ class Placing(Protocol):
     tolerance: float
 
     def decide(self, spec: Described, tallies: RuleTallies | None = None) -> Decision:
-        """Return where a Variable is to lie, and why."""
+        """Return the placement of a Variable, with its reason."""
         ...
 
     def home(self, spec: Described) -> PlacedHome:
@@ -47,16 +47,16 @@ class Placing(Protocol):
         ...
 
     def home_for(self, spec: Described, tallies: RuleTallies | None) -> PlacedHome:
-        """Return the home of a Variable, with the rules counting what they select."""
+        """Return the home of a Variable, and count what the rules select."""
         ...
 
     def home_of_axes(self, axes: Axes, computed: Axes | None = None) -> PlacedHome:
-        """Return a home by its axes."""
+        """Return the home with these axes."""
         ...
 
     @property
     def home_beside(self) -> PlacedHome:
-        """Return the home of what is in a program with others that were placed."""
+        """Return the home of Variables that were not placed but are used in a program with placed ones."""
         ...
 
     def _gx_before_first_run(self, cells: Any, arguments: Any, writes: bool, text: Any) -> None: ...

@@ -1,4 +1,4 @@
-"""Several processes that run one program: how they find each other, which one this is, where all wait for all."""
+"""Several processes that run one program: connecting them, their numbers, and barriers."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from graftax.backend.rendezvous import Rendezvous, several
 from graftax.core.errors import ArgumentError, ArgumentTypeError, StateError
 from graftax.core.hyperparameters import is_number, whole
 from graftax.core.short_traceback import door
+from graftax.distribution.launched import warn_of_copies
 from graftax.variables import keys, streams
 
 
@@ -28,26 +29,28 @@ def initialize(
     timeout: float = 300,
     seed: int | None = None,
 ) -> None:
-    """Join the other processes that were started for this program; alone, do nothing.
+    """Connect to the other processes of this program; with a single process, do nothing.
 
-    Call it first: before any array, Variable or model. Under Slurm (``srun``), Open MPI (``mpirun``), Kubernetes jobs,
-    torchrun and on Cloud TPUs nothing has to be told. All processes get the global seed of process 0, so that they
-    draw the same weights.
+    Call it first: before any array, Variable or model is created. Under Slurm (``srun``), Open MPI (``mpirun``),
+    Kubernetes jobs, torchrun and on Cloud TPUs no arguments are needed. Elsewhere, set the variables of torchrun:
+    ``MASTER_ADDR``, ``MASTER_PORT``, ``RANK`` and ``WORLD_SIZE``. All processes get the global seed of process 0, so
+    that they draw the same weights. Without this call, each of several processes runs the whole program by itself.
 
     Args:
-        coordinator: Where process 0 listens for the others, ``"host:port"``. Defaults to what the environment says.
-        num_processes: How many there are. Defaults to what the environment says.
-        process_id: The number of this one. Defaults to what the environment says.
-        local_devices: Which of the devices of this machine belong to this process. Defaults to what the environment
-            says, else all.
-        heartbeat: Seconds without a sign of life after which a process counts as dead, which ends all. Defaults to 20.
-        timeout: Seconds for which one process waits for others: here, at barriers, in a save. Defaults to 300.
+        coordinator: The address ``"host:port"`` of process 0. Defaults to None: from the environment.
+        num_processes: The number of processes. Defaults to None: from the environment.
+        process_id: The number of this process, from 0. Defaults to None: from the environment.
+        local_devices: The numbers of the devices of this machine that belong to this process. Defaults to None: from
+            the environment, or else all.
+        heartbeat: Seconds without a heartbeat after which a process counts as dead, which ends all others. Defaults to
+            20.
+        timeout: Seconds that a process waits for others: here, at barriers, in a save. Defaults to 300.
         seed: The global seed. Defaults to that of process 0.
 
     Raises:
-        ProcessError: the others cannot be reached; devices are in use already; it was called before; or two processes
-            were given different seeds.
-        BackendCapabilityError: the backend runs in one process only.
+        ProcessError: the others cannot be reached; a launcher has started several, and nothing says where process 0
+            is; devices are in use already; it was called before; or two processes were given different seeds.
+        BackendCapabilityError: the backend supports only one process.
         ArgumentError: a number is out of range, or only a part of the first three is given.
 
     Example:
@@ -81,7 +84,7 @@ def initialize(
 
 @door
 def process_index() -> int:
-    """Return the number of this process, from 0; 0 for one that is alone.
+    """Return the number of this process, from 0; 0 for a single process.
 
     Example:
         >>> process_index()
@@ -93,7 +96,7 @@ def process_index() -> int:
 
 @door
 def process_count() -> int:
-    """Return how many processes run this program; 1 for one that is alone.
+    """Return the number of processes of this program; 1 for a single process.
 
     Example:
         >>> process_count()
@@ -105,10 +108,10 @@ def process_count() -> int:
 
 @door
 def is_main() -> bool:
-    """Return True in process 0, and in one that is alone: for what is to be printed or written once.
+    """Return True in process 0, and in a single process: for output that is printed or written once.
 
-    Nothing that all processes take part in belongs below ``if is_main():``, neither steps, saves nor reads of arrays
-    that are spread over them: the others would be waited for in vain.
+    Do not put collective work below ``if is_main():``, such as steps, saves, or reads of arrays that are sharded over
+    processes: process 0 would wait for the others forever.
 
     Example:
         >>> if is_main():
@@ -120,16 +123,16 @@ def is_main() -> bool:
 
 @door
 def barrier(name: str, timeout: float | None = None) -> None:
-    """Wait until all processes have come here; alone, do nothing.
+    """Wait until all processes have reached this point; with a single process, do nothing.
 
-    They wait on the host, so that who does not come is named, and the program may go on.
+    The wait is on the host, so the error can name a missing process, and the program can continue after it.
 
     Args:
-        name: What is waited for; the same in all processes. It may be used again.
-        timeout: Seconds to wait for the last after the first. Defaults to that of `initialize`.
+        name: The name of the barrier; the same in all processes. It may be used again.
+        timeout: Seconds from the first to the last process. Defaults to that of `initialize`.
 
     Raises:
-        ProcessError: some did not come in time, or are dead; names them.
+        ProcessError: some processes timed out or are dead; the message names them.
 
     Example:
         >>> barrier("data is there")
@@ -140,22 +143,24 @@ def barrier(name: str, timeout: float | None = None) -> None:
         )
     seconds = None if timeout is None else _seconds("timeout", timeout)
     found = several()
-    if found is not None:
+    if found is None:
+        warn_of_copies()
+    else:
         Rendezvous(found, f"barrier {name}", seconds).meet()
 
 
 @door
 def preempted(step: int) -> bool:
-    """Return True at the step at which all processes are to save and end, since one was asked to end (SIGTERM).
+    """Return True at the step at which all processes must save and stop, after one has received SIGTERM.
 
-    All processes get the same answer at the same step, however far apart they are when the signal comes. Ask once a
-    step, with steps that count up. For one that is alone: at the next step after the signal.
+    All processes get the same answer at the same step, even if they are at different steps when the signal arrives.
+    Call it once a step, with increasing numbers. For a single process, it is the next step after the signal.
 
     Args:
-        step: The number of the step that comes next.
+        step: The number of the next step.
 
     Raises:
-        StateError: the first call is not in the main thread, where Python hears signals.
+        StateError: the first call is not in the main thread, where Python receives signals.
 
     Example:
         >>> preempted(1)
@@ -170,14 +175,14 @@ def preempted(step: int) -> bool:
 
 
 class _Signal:
-    """Notes that the system has asked this process to end, from the first time that somebody asks for it."""
+    """Records the arrival of SIGTERM, from the first call on."""
 
     def __init__(self) -> None:
         self.came = False
         self._listens = False
 
     def listen(self) -> None:
-        """Hear of it from now on; a second signal does what the first would have done."""
+        """Install the signal handler. A second signal has its normal effect."""
         if self._listens:
             return
         if threading.current_thread() is not threading.main_thread():

@@ -1,4 +1,4 @@
-"""PlacementReport: what lies where, in bytes of each device."""
+"""PlacementReport: the placement of Variables, and the bytes on each device."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from graftax.variables.variable import Variable
 
 
 class PlacementRow(NamedTuple):
-    """Where one Variable lies."""
+    """The placement of one Variable."""
 
     path: str
     shape: Shape
     dtype: str
     axes: Axes
-    """Those that split it, for each dimension."""
+    """The axes that split each dimension."""
     bytes: int
     bytes_per_device: int
     why: str
 
 
 class PlacementReport:
-    """What lies where: print it, or compare ``rows`` in a test.
+    """The placement of Variables: print it, or compare ``rows`` in a test.
 
     Args:
         title: The first line.
-        rows: One for each Variable.
+        rows: One row for each Variable.
 
     Example:
         >>> row = PlacementRow("kernel", (4, 2), "float32", ("data", None), 32, 8, "the largest dimension")
@@ -57,7 +57,7 @@ class PlacementReport:
 
     @property
     def bytes_per_device(self) -> int:
-        """Return the bytes that each device keeps."""
+        """Return the bytes on each device."""
         return sum(row.bytes_per_device for row in self.rows)
 
     def __str__(self) -> str:
@@ -81,7 +81,7 @@ class PlacementReport:
 
 
 def shown_axes(axes: Axes) -> str:
-    """Return axes as a table shows them.
+    """Return the text of axes for a table.
 
     Example:
         >>> shown_axes((None, ("data", "model"))), shown_axes((None, None))
@@ -94,7 +94,7 @@ def shown_axes(axes: Axes) -> str:
 
 
 def shown_bytes(count: int) -> str:
-    """Return a number of bytes to be read.
+    """Return the text of a number of bytes.
 
     Example:
         >>> shown_bytes(12), shown_bytes(5_400_000)
@@ -107,7 +107,7 @@ def shown_bytes(count: int) -> str:
 
 
 def report(distribution: Placing, modules: Sequence[Module]) -> PlacementReport:
-    """Return where the Variables of some Modules lie."""
+    """Return the placement of the Variables of Modules."""
     variables, slots = variables_below(modules)
     rows = [_row(distribution, path, variable, slots.get(id(variable))) for path, variable in variables.items()]
     sizes = ", ".join(f"{name}={size}" for name, size in distribution.mesh.shape.items())

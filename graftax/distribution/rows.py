@@ -1,4 +1,4 @@
-"""Whose rows the batches of an iterable are, where each of several processes has one of its own."""
+"""LocalRows and GlobalRows: which rows the iterable of each process yields."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from graftax.core.short_traceback import door
 
 
 class Rows:
-    """An iterable of batches, with a word on whose rows they are; `LocalRows` or `GlobalRows`."""
+    """The base of `LocalRows` and `GlobalRows`: an iterable of batches."""
 
     are_local: ClassVar[bool]
 
@@ -30,15 +30,16 @@ class Rows:
 
 
 class LocalRows(Rows):
-    """Batches of which each process yields its own rows; together they are the rows of the step.
+    """An iterable of batches with different rows in each process; together they are the rows of a step.
 
-    All processes yield equally many, for which the devices of each have equal shares. Alone it is the iterable itself.
+    All processes must yield equally many rows, divisible by their number of devices. With a single process, this has no
+    effect.
 
     Args:
-        batches: Such as a loader with a sampler for this process: ``process_index()`` of ``process_count()``.
+        batches: For example a loader with a sampler for part ``process_index()`` of ``process_count()``.
 
     Raises:
-        ArgumentTypeError: it is no iterable of batches.
+        ArgumentTypeError: it is not an iterable of batches.
 
     Example:
         >>> import numpy as np, graftax as gx
@@ -52,15 +53,15 @@ class LocalRows(Rows):
 
 
 class GlobalRows(Rows):
-    """Batches of which each process yields all rows, the same ones in the same order; each takes its share.
+    """An iterable of batches with the same rows, in the same order, in all processes; each uses a part of them.
 
-    Alone it is the iterable itself.
+    With a single process, this has no effect.
 
     Args:
-        batches: Such as a loader that follows from one seed.
+        batches: For example a loader with a fixed seed.
 
     Raises:
-        ArgumentTypeError: it is no iterable of batches.
+        ArgumentTypeError: it is not an iterable of batches.
 
     Example:
         >>> import numpy as np, graftax as gx

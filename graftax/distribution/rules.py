@@ -1,4 +1,4 @@
-"""Rules: selectors of weights, each with the axes that split what it selects; the first that selects one counts."""
+"""Rules: selectors of weights, each with the axes for these weights. The first rule that selects a weight is used."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from graftax.variables.state.home import Described
 
 
 class OptionalRule(NamedTuple):
-    """A rule that need not select anything, such as one for biases that a model may do without.
+    """A rule that need not select anything, such as one for biases that a model may not have.
 
     Example:
         >>> OptionalRule("**/up/bias", ("model",))
@@ -29,7 +29,7 @@ Rule: TypeAlias = "tuple[SelectorLike, Axes] | OptionalRule"
 
 
 class CheckedRule(NamedTuple):
-    """A rule as it was understood."""
+    """A checked rule."""
 
     where: Selector
     axes: Axes
@@ -37,17 +37,17 @@ class CheckedRule(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Return how it is called in messages."""
+        """Return the text of the rule for messages."""
         return f"the rule ({self.where.text}, {self.axes})"
 
 
 def checked_rules(rules: Sequence[Rule], mesh: Mesh) -> tuple[CheckedRule, ...]:
-    """Return rules as they are to be understood.
+    """Return the rules after checks.
 
     Raises:
-        ArgumentTypeError: one is no pair of a selector and axes.
-        ArgumentError: the mesh has no axis of a name, or a rule has one twice.
-        SelectorError: what selects is no selector.
+        ArgumentTypeError: a rule is not a pair of a selector and axes.
+        ArgumentError: the mesh has no axis of a name, or a rule has an axis twice.
+        SelectorError: a selector is invalid.
     """
     if isinstance(rules, dict):
         raise ArgumentTypeError(
@@ -66,13 +66,13 @@ def checked_rules(rules: Sequence[Rule], mesh: Mesh) -> tuple[CheckedRule, ...]:
 
 
 class RuleTallies:
-    """Rules at work: what they say of one Variable after another, and in the end whether each said something."""
+    """The application of rules to Variables, which also counts what each rule selects."""
 
     def __init__(self, rules: Iterable[CheckedRule]) -> None:
         self._rules = [(rule, Tally(rule.where)) for rule in rules]
 
     def axes(self, spec: Described, mesh: Mesh) -> tuple[Axes, str]:
-        """Return the axes that rules give a Variable, and why.
+        """Return the axes of a Variable by the rules, with their reason.
 
         Raises:
             ArgumentError: they do not fit its shape.
@@ -82,7 +82,7 @@ class RuleTallies:
         found, why = nothing, "no rule selects it" if self._rules else ""
         settled = False
         for rule, tally in self._rules:
-            if not tally.see((own, *above), spec.role, spec) or settled:  # each sees all, to know whether it is in vain
+            if not tally.see((own, *above), spec.role, spec) or settled:  # each counts what it selects
                 continue
             problem = misfit(rule.axes, spec.shape, mesh)
             if problem is None:
@@ -94,10 +94,10 @@ class RuleTallies:
         return found, why
 
     def check(self) -> None:
-        """Raise if a rule has selected nothing of what there was.
+        """Raise if a rule has selected nothing.
 
         Raises:
-            SelectorError: names it, and the nearest candidates.
+            SelectorError: the message names the rule, and the nearest candidates.
         """
         for rule, tally in self._rules:
             if rule.needed and tally.paths:
@@ -105,10 +105,11 @@ class RuleTallies:
 
 
 def _wholes(spec: Any) -> tuple[str, ...]:
-    """Return the paths of the expressions that something is a part of, the innermost first."""
+    """Return the paths of the expressions that contain a Variable, the innermost first."""
     found = dict.fromkeys(wholes(spec))
     owner = getattr(spec, "owner", None)
-    if owner is not None and not found:  # the expression is being made: below a layer, a weight has one name
+    # the expression is still being created: below a layer, a weight has a single name
+    if owner is not None and not found:
         prefix = owner._gx_path
         below = spec.path.removeprefix(f"{prefix}/" if prefix else "").split("/")
         for count in range(len(below) - 1, 0, -1):

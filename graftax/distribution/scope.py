@@ -1,4 +1,4 @@
-"""The scope of a distribution: a creator scope that tells each Variable by whom it is placed."""
+"""The scope of a distribution: a creator scope that sets the placement of each Variable."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from graftax.variables.state.home import Described
 
 
 class DistributionScope(CreatorScope):
-    """One entered scope; counts what the rules select of what is made under it.
+    """One entered scope, which counts what the rules select among the Variables created in it.
 
     Args:
-        distribution: What places.
+        distribution: The distribution.
     """
 
     distributes = True
@@ -28,22 +28,22 @@ class DistributionScope(CreatorScope):
 
     @property
     def name(self) -> str:
-        """Return how it is called in messages."""
+        """Return the name of the scope for messages."""
         return f"{type(self.distribution).__name__}.scope()"
 
     def _create(self, next_creator: NextCreator, spec: VariableSpec) -> VariableLike:
-        # the innermost distribution counts, and a slot lies where its variable does
+        # the innermost distribution is used, and slots are placed like their Variable
         return next_creator(spec if spec.placement is not None else replace(spec, placement=self))
 
     def home(self, spec: Described) -> PlacedHome:
-        """Return where a Variable made under it is to lie."""
+        """Return the home of a Variable created in the scope."""
         return self.distribution.home_for(spec, self._tallies)
 
     def check(self) -> None:
-        """Raise if the scope is over, everything made under it is built, and a rule has selected nothing.
+        """Raise if the scope has ended, all layers constructed in it are built, and a rule has selected nothing.
 
         Raises:
-            SelectorError: names the rule, and the nearest candidates.
+            SelectorError: the message names the rule, and the nearest candidates.
         """
         if self.closed and not self.waiting:
             self._tallies.check()

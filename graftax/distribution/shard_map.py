@@ -1,4 +1,4 @@
-"""shard_map: a function of one's own that each device runs on its share, with collectives written by hand."""
+"""shard_map: runs a function on the shards of each device, with explicit collectives."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from graftax.variables.state.storage import Storage
 
 
 class ShardFrame(PartFrame):
-    """State inside of a function that runs on each device: whole values to read, nothing to assign."""
+    """The state inside of the mapped function: whole values can be read, and nothing can be assigned."""
 
     def __init__(self, around: Around, mesh: Mesh, name: str) -> None:
         super().__init__(around)
@@ -31,19 +31,19 @@ class ShardFrame(PartFrame):
         return tuple(self._mesh.shape)
 
     def mesh(self) -> None:
-        """Return None: inside, each device is alone."""
+        """Return None, since inside each device runs on its own."""
 
     def read(self, storage: Storage) -> Array:
-        """Return the whole value, gathered outside."""
+        """Return the whole value, which was gathered outside."""
         if storage not in self._now:
             self._now[storage] = storage.backend.meshes.varying(self._around.gathered(storage), self.shards())
         return self._now[storage]
 
     def write(self, storage: Storage, value: Array) -> None:
-        """Refuse an assignment: each device would have another value.
+        """Refuse an assignment, since each device would assign another value.
 
         Raises:
-            StateError: names the Variable.
+            StateError: always; the message names the Variable.
         """
         raise StateError(
             f"the variable {storage.path!r} is assigned in {self._name}, which shard_map runs on each device",
@@ -59,22 +59,22 @@ def shard_map(
     in_axes: Sequence[Axes],
     out_axes: Axes | list[Axes],
 ) -> Callable[..., Any]:
-    """Return a function of whole arrays that runs ``fn`` on each device of a mesh, on its shares of them.
+    """Return a function of whole arrays that runs ``fn`` on each device of a mesh, on its shards.
 
-    Inside, shapes are those of the shares, and devices speak through collectives of the backend, such as
-    ``jax.lax.psum(x, "data")``. Variables may be read, as a whole; assignments are refused, since each device would
-    have a value of its own. Call it from a compiled function, and differentiate through it as through any other.
+    Inside, shapes are those of the shards, and devices communicate by collectives of the backend, such as
+    ``jax.lax.psum(x, "data")``. Variables can be read, as a whole; assignments raise, since each device would assign
+    another value. The result can be called from compiled functions, and differentiated.
 
     Args:
-        fn: Takes arrays, or structures of them, and returns any structure of arrays.
-        mesh: From `mesh`, or a distribution, for its mesh.
-        in_axes: For each argument the axes that split its arrays: an entry for each dimension, the name of an axis, a
-            tuple of names, or None.
-        out_axes: The same for all arrays that ``fn`` returns; a list has axes for each of them. What no axis splits
-            must be equal on all devices.
+        fn: A function of arrays, or structures of arrays, that returns any structure of arrays.
+        mesh: A result of `mesh`, or a distribution, whose mesh is used.
+        in_axes: The axes that split the arrays of each argument, with an entry for each dimension: the name of an axis,
+            a tuple of names, or None.
+        out_axes: The axes for all arrays that ``fn`` returns, or a list with axes for each. Along axes that are not
+            named, results must be equal on all devices.
 
     Raises:
-        ArgumentError: an axis does not exist or does not divide a size, or there are not axes for each argument.
+        ArgumentError: an axis does not exist or does not divide a size, or an argument has no axes.
         StateError: ``fn`` assigns a Variable.
 
     Example:

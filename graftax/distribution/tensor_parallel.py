@@ -1,4 +1,4 @@
-"""tensor_parallel: the rules that split attention and pairs of Dense layers the way of Megatron-LM."""
+"""tensor_parallel: rules that split attention and pairs of Dense layers as in Megatron-LM."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ def tensor_parallel(
     The kernels of the first of a pair are split by columns, those of the second by rows, so that each pair needs one
     sum over the devices (Shoeybi et al., arXiv:1909.08053); biases of the first are split, too. ``query``, ``key`` and
     ``value`` of `MultiHeadAttention` are followed by its ``output``; `TransformerEncoder` and `TransformerDecoder` have
-    a pair of Dense layers. Both are known by their classes, whatever they are called.
+    a pair of Dense layers. Both are found by their classes, not by names.
 
     Args:
         axis: The axis of the mesh. Defaults to ``"model"``.
-        where: Which part of the model. Defaults to ``"**"``, all of it.
+        where: The part of the model, as a glob of paths. Defaults to ``"**"``: all of it.
         pairs: Other pairs of Dense layers, each as selectors of the weights of the first and of the second; each must
-            select something. Defaults to None, ``("**/up/**", "**/down/**")`` where there are such.
+            select something. Defaults to None: ``("**/up/**", "**/down/**")`` if the model has such layers.
 
     Raises:
-        ArgumentTypeError: ``pairs`` has something else than pairs.
-        SelectorError: what selects is no selector.
+        ArgumentTypeError: ``pairs`` has an element that is not a pair.
+        SelectorError: a selector is invalid.
 
     Example:
         >>> [axes for _, axes in tensor_parallel()]
@@ -58,7 +58,7 @@ def tensor_parallel(
 
 def _rules(axis: str, part: Selector | None, first: SelectorLike, second: SelectorLike) -> list[Rule]:
     def weights(name: str, chosen: SelectorLike) -> Selector:
-        # the path ends in the name: parts of a weight that is an expression are not meant by themselves
+        # the path ends in the name, so parts of an expression are not selected by themselves
         found = compile_selector(re.compile(rf"(^|/){name}$")) & compile_selector(chosen)
         return found if part is None else found & part
 
@@ -70,11 +70,11 @@ def _rules(axis: str, part: Selector | None, first: SelectorLike, second: Select
 
 
 class _Held:
-    """Tells whether a weight is in a layer that the class of the layer above names as a part to be split.
+    """A selector of weights in a layer that is an attribute, with one of the given names, of a layer of a class.
 
     Args:
-        attribute: That of the class, with the names of attributes that hold such parts.
-        also: A glob of what else counts; None for nothing else.
+        attribute: The class attribute that has the names of attributes for such layers.
+        also: A glob of further weights; None for none.
     """
 
     def __init__(self, attribute: str, also: str | None) -> None:

@@ -12,11 +12,11 @@ TYPE_CHECKING = False  # type checkers go by the name
 
 if TYPE_CHECKING:
     from graftax.export.loading import load as load
+    from graftax.export.manifest import ArtefactError as ArtefactError
     from graftax.export.replaying import CheckReport as CheckReport
     from graftax.export.replaying import check as check
     from graftax.export.report import ExportReport as ExportReport
     from graftax.export.run import Artefact as Artefact
-    from graftax.export.run import ArtefactError as ArtefactError
     from graftax.export.run import Function as Function
     from graftax.export.saving import save as save
     from graftax.export.signature import Signature as Signature
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Artefact": "graftax.export.run",
-    "ArtefactError": "graftax.export.run",
+    "ArtefactError": "graftax.export.manifest",
     "CheckReport": "graftax.export.replaying",
     "ExportReport": "graftax.export.report",
     "Function": "graftax.export.run",
@@ -42,7 +42,7 @@ _HOMES = {
     "save": "graftax.export.saving",
     "take_back": "graftax.export.taking_back",
 }
-"""Whoever looks at an artefact only, such as ``graftax export show``, imports no array library."""
+"""So a program that only inspects artefacts, such as ``graftax export show``, imports no array library."""
 
 __all__ = [
     "Artefact",

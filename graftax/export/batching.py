@@ -1,4 +1,4 @@
-"""Batching: requests that wait together run together, padded to few sizes, so that few programs are compiled."""
+"""Batching: waiting requests run together, padded to a few sizes, so that few programs are compiled."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from graftax.export import run
 
 
 class Request:
-    """One call that waits for its turn.
+    """One waiting call.
 
     Args:
         leaves: Its inputs, checked.
@@ -27,12 +27,12 @@ class Request:
 
     @property
     def rows(self) -> int:
-        """Return how many rows it has."""
+        """Return the number of rows."""
         return len(self.leaves[0])
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """Return what requests that run together have in common."""
+        """Return the key that is equal for requests that can run together."""
         return tuple(one.shape[1:] for one in self.leaves)
 
 
@@ -42,14 +42,14 @@ class Batcher:
     Args:
         function: The program.
         values: What it reads.
-        most: How many rows run together at most.
+        most: The largest number of rows that run together.
     """
 
     def __init__(self, function: run.Function, values: dict[str, Any], most: int) -> None:
         self.function, self.most = function, most
         self.joins = bool(function.about["rows"])
         self.runs = 0
-        """How often the program has run."""
+        """The number of runs of the program."""
         self._values = values
         self._waiting: list[Request] = []
         self._change = threading.Condition()
@@ -58,12 +58,12 @@ class Batcher:
         self._thread.start()
 
     def call(self, leaves: Sequence[Any], timeout: float) -> list[Any]:
-        """Return the results for some inputs, once they are there.
+        """Run the program on inputs, and wait for the results.
 
         Raises:
-            ExportError: there are more rows than run together.
+            ExportError: the request has more rows than ``most``.
             TimeoutError: it took too long.
-            StateError: the server stops.
+            StateError: the server is stopping.
         """
         request = Request(leaves)
         if self.joins and request.rows > self.most:
@@ -87,7 +87,7 @@ class Batcher:
         return request.results
 
     def stop(self) -> None:
-        """Finish what waits, and end."""
+        """Finish all waiting requests, and stop the thread."""
         with self._change:
             self._stopped = True
             self._change.notify()
@@ -104,7 +104,7 @@ class Batcher:
                 one.done.set()
 
     def _next(self) -> list[Request] | None:
-        """Return requests to run together, the one that has waited longest among them; None at the end."""
+        """Return requests to run together, including the oldest one; None at the end."""
         with self._change:
             while not self._waiting:
                 if self._stopped:
@@ -146,7 +146,7 @@ def power_of_two(rows: int) -> int:
 
 
 def padded(array: np.ndarray[Any, Any], rows: int) -> np.ndarray[Any, Any]:
-    """Return an array with its last row repeated until it has so many.
+    """Return an array with its last row repeated up to ``rows`` rows.
 
     Example:
         >>> padded(np.array([[1, 2], [3, 4]]), 4).tolist()

@@ -13,6 +13,7 @@ from graftax.backend import registry
 from graftax.core import tree
 from graftax.core.errors import ExportError, ExportMismatch
 from graftax.export import run
+from graftax.export.manifest import ArtefactError, sizes_in
 from graftax.export.report import Checked
 from graftax.export.signature import Signature
 from graftax.export.spec import Spec
@@ -58,14 +59,14 @@ def compare(
     ]
     first = trials[0][0]
     if (example := signature.example) is not None:
-        given = run.sizes_in(function.about["inputs"], [one.shape for one in example], signature.constraints)
+        given = sizes_in(function.about["inputs"], [one.shape for one in example], signature.constraints)
         trials.insert(0, (example, given))
     worst, results = 0.0, {}
     for inputs, sizes in trials:
         leaves = [registry.current().arrays.asarray(one) for one in inputs]
         try:
             out, new = function.flat(values, leaves)
-        except ValueError as error:  # of what was assumed of sizes, and does not hold for these
+        except ArtefactError as error:  # of what was assumed of sizes, and does not hold for these
             if "refin" not in str(error):
                 raise
             raise _not_for_all(name, sizes, error) from error
@@ -83,7 +84,8 @@ def compare(
 
 def _not_for_all(name: str, sizes: Mapping[str, int], error: Exception) -> ExportError:
     """Return the error for a program that does not compile for some sizes, as where halves of odd ones are taken."""
-    why = re.search(r"error: ([^\n]*)", str(error.__cause__ or error))
+    wrong = error.__cause__ or error
+    why = re.search(r"error: ([^\n]*)", str(wrong.__cause__ or wrong))
     return ExportError(
         f"{name} at {', '.join(f'{one} = {size}' for one, size in sizes.items())}",
         f"no program can be compiled for these sizes: {why[1] if why else str(error).partition(chr(10))[0]}",
@@ -112,9 +114,9 @@ def difference(what: str, expected: np.ndarray[Any, Any], got: np.ndarray[Any, A
     if expected.dtype == got.dtype and expected.tobytes() == got.tobytes():
         return 0.0
     kind = np.complex128 if expected.dtype.kind == "c" else np.float64
-    a, b = expected.astype(kind), got.astype(kind)
-    same = (a == b) | (np.isnan(a) & np.isnan(b))
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore"):  # of signalling nans, and of infinities
+        a, b = expected.astype(kind), got.astype(kind)
+        same = (a == b) | (np.isnan(a) & np.isnan(b))
         away = np.where(same, 0.0, np.abs(a - b))
     largest = max(1.0, float(np.max(np.abs(a), where=np.isfinite(a), initial=1.0)))
     half = expected.dtype.itemsize <= 2 and expected.dtype.kind not in "iub"

@@ -1,4 +1,4 @@
-"""What a Module takes, as it is known: from the first call, or from the inputs of its graph of layers."""
+"""The inputs of a Module, from its first call or from its graph of layers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def signature_of(
     assigns: bool = False,
     fold: bool | SelectorLike = True,
 ) -> Signature:
-    """Return the signature of one function; a Module without inputs takes what it took in its first call."""
+    """Return the signature of one function; a Module without given inputs gets those of its first call."""
     given: tuple[Any, ...] = inputs
     if isinstance(function, Module) and not inputs:
         given = specs_of_first_call(function)
@@ -32,11 +32,11 @@ def signature_of(
 
 
 def specs_of_first_call(module: Module) -> tuple[Any, ...]:
-    """Return Specs like the arguments of the first call of a Module, the first axis of each array free.
+    """Return Specs like the arguments of the first call of a Module, with the first axis of each array free.
 
     Raises:
-        NotBuiltError: nothing is known.
-        ExportError: the first call had what a program would not get: a mask, or an array by keyword.
+        NotBuiltError: the inputs are not known.
+        ExportError: the first call had an input that a program cannot have: a mask, or an array by keyword.
     """
     if isinstance(module, Layer) and (begun := _begun(module)) is not None:
         if carries_mask(begun):
@@ -73,7 +73,7 @@ def specs_of_first_call(module: Module) -> tuple[Any, ...]:
 
 
 def _begun(layer: Layer) -> Any:
-    """Return what stands for the input in a graph of layers; None where there is none."""
+    """Return the symbolic input of a graph of layers; None if there is none."""
     try:
         return layer.input
     except MissingAttributeError:

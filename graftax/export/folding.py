@@ -1,4 +1,4 @@
-"""Folding: expressions behind weights are computed once, at the export; the program gets their values as weights."""
+"""Constant folding of expressions: they are computed once, at the export, and the program gets plain weights."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from graftax.variables.state.storage import Storage, autocast, frames, stand_ins
 
 
 class Folding:
-    """Says, while a function is traced, where the value of an expression lies: it is computed when first read.
+    """Replaces expressions by plain values while a function is traced. Each is computed at its first read.
 
-    An expression stays live where it stores integers, itself or below, where computing it moves a Variable, and where
-    what it is computed from has another value at that point of the function than its buffer.
+    An expression is not folded if it, or a part of it, stores integers; if computing it assigns a Variable; or if one
+    of its Variables has another value at that point of the function than in its buffer.
 
     Args:
-        chosen: True for all that can be folded, or a selector of what is folded, integers included.
-        moving: What other programs of the artefact assign: an expression of these stays live, too.
-        integers: Whether one that is integers itself is folded, since its value will be stored as these. Defaults to
-            False.
+        chosen: True for all that can be folded, or a selector of expressions, including those with integers.
+        moving: The Variables that other programs of the artefact assign; expressions of these are not folded.
+        integers: Whether expressions that store integers themselves are folded, since their values will be stored as
+            integers. Defaults to False.
     """
 
     def __init__(
@@ -42,16 +42,16 @@ class Folding:
         """The values that stand for expressions."""
 
     def __call__(self, node: Node) -> Storage | None:
-        """Return where the value of an expression lies; None if it is to be computed."""
+        """Return the storage with the value of an expression; None if it is not folded."""
         if not isinstance(node, Reparam):
             return None
         self._met[id(node)] = node
         if not self._folds(node):
             return None
-        # the training flag may be another one at the next read, which the memo sees
+        # the training flag may differ at the next read, which the memo checks
         found: tuple[Storage, Computation] = self._values.value((node, autocast.top), lambda: _computed(node))
         value, computation = found
-        if self._places.setdefault(node, value) is not value:  # read in another dtype: a path has one value
+        if self._places.setdefault(node, value) is not value:  # it is read in another dtype, but a path has one value
             return None
         frame = frames.top
         if (
@@ -74,14 +74,14 @@ class Folding:
         """Raise if the selector matches no expression that was read.
 
         Raises:
-            SelectorError: it does not.
+            SelectorError: the selector matches nothing.
         """
         if self._selector is not None:
             self._selector.pick((((one._gx_path,), one) for one in self._met.values()), "the expressions that are read")
 
 
 def _computed(node: Reparam) -> tuple[Storage, Computation]:
-    """Return the value of an expression in a place of its own, and what it is computed from."""
+    """Return a new storage with the value of an expression, and the storages that it is computed from."""
     seen = Computation()
     alone = Substitution(None, (), None)
     with (

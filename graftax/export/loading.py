@@ -1,14 +1,16 @@
-"""load: an artefact in this process, by the very loader that lies in it."""
+"""The function load: loads an artefact with the same loader that lies in it."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Literal
 
 from graftax.core.errors import ExportError
 from graftax.core.short_traceback import door
 from graftax.export import run
+from graftax.export.manifest import ArtefactError
 
 
 @door
@@ -18,22 +20,23 @@ def load(
     cache: str | None = None,
     integers: Literal["numbers", "keep"] = "numbers",
 ) -> run.Artefact:
-    """Return the artefact at a path: its programs are attributes, their values are in ``values``.
+    """Load the artefact at a path: its programs are attributes, their values are in ``values``.
 
-    A program is called like the function that it was; what it assigns is in the values afterwards.
-    ``program.pure(values, ...)`` changes nothing and may be transformed by JAX. Nothing of an artefact is executed
-    but its programs, and these may call no functions of the host but those that JAX keeps stable.
+    A program is called like the exported function; its assignments update the values. ``program.pure(values, ...)``
+    changes nothing, and JAX can transform it. Only the programs of an artefact are executed, and they can only call
+    those functions of the host that JAX keeps stable.
 
     Args:
         path: A folder or a zip.
-        only: Names of programs, or patterns such as ``"predict*"``; others are not read, nor are their values.
-            Defaults to None, all.
-        cache: A folder in which compiled programs are kept for later processes. Defaults to None, none.
-        integers: Of weights that are stored as integers, numbers are made at once, so that calls are as fast as
-            others; or, with ``"keep"``, in each call, so that memory is small. Defaults to ``"numbers"``.
+        only: Names of programs, or patterns such as ``"predict*"``; others, and their values, are not read. Defaults to
+            None: all.
+        cache: A folder for compiled programs, for later processes. Defaults to None: no cache.
+        integers: When weights that are stored as integers are converted to numbers: ``"numbers"`` at the load, for fast
+            calls, or ``"keep"`` in each call, to save memory. Defaults to ``"numbers"``.
 
     Raises:
-        ExportError: it is damaged, or calls what it may not; or another version wrote it, which this one cannot read.
+        ExportError: the artefact is damaged, calls a function that is not allowed, or was written by a version that
+            this one cannot read.
 
     Example:
         >>> import tempfile, numpy as np, graftax as gx
@@ -43,7 +46,14 @@ def load(
         >>> artefact.predict(np.array([1.0, 2.0], "float32")).tolist()
         [2.0, 4.0]
     """
-    try:
+    with reading():
         return run.load(path, only, cache, integers)
-    except run.ArtefactError as error:
+
+
+@contextmanager
+def reading() -> Iterator[None]:
+    """Raise what the loader raises as an error of this library."""
+    try:
+        yield
+    except ArtefactError as error:
         raise ExportError(*error.args) from error

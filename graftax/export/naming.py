@@ -1,4 +1,4 @@
-"""What values are called in an artefact: the name of a root, and the path from it."""
+"""The names of values in an artefact: the name of a root, and the path from it."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from graftax.variables.state.storage import Storage
 from graftax.variables.variable import Variable
 
 DEFAULT = "model"
-"""The name of a root that is given without one."""
+"""The name of a root without a given name."""
 
 
 def checked_roots(roots: object, instead: str) -> dict[str, Module]:
     """Return roots by name.
 
     Args:
-        roots: A Module, or some by name.
-        instead: The line to write instead.
+        roots: A Module, or Modules by name.
+        instead: The line to write instead, for the message.
 
     Raises:
         ArgumentTypeError: it is something else.
-        ArgumentError: a name is no word.
+        ArgumentError: a name is not an identifier.
     """
     if isinstance(roots, Module):
         return {DEFAULT: roots}
@@ -39,7 +39,7 @@ def checked_roots(roots: object, instead: str) -> dict[str, Module]:
 
 
 def placed(roots: Mapping[str, Module]) -> dict[str, Variable | Reparam]:
-    """Return all Variables and expressions below roots by path, slots of optimizers included, as in a checkpoint."""
+    """Return all Variables and expressions below roots by path, including slots of optimizers, as in a checkpoint."""
     found: dict[str, Variable | Reparam] = {}
     paths: dict[int, str] = {}
     keepers: list[tuple[str, Module]] = []
@@ -60,7 +60,7 @@ def placed(roots: Mapping[str, Module]) -> dict[str, Variable | Reparam]:
 
 
 class Names:
-    """The names of values: ``root/path`` below a root, else the path of what holds them.
+    """The names of values: ``root/path`` below a root, else the path from their own owner.
 
     Args:
         roots: The roots by name.
@@ -76,7 +76,7 @@ class Names:
         """Return the name of a value.
 
         Raises:
-            ArgumentError: another one has it.
+            ArgumentError: another value has the same name.
         """
         node: Any = storage.user
         name = self._paths.get(id(node)) or node._gx_path or getattr(node, "name", None) or "unnamed"
@@ -89,10 +89,10 @@ class Names:
         return name
 
     def check_used(self, read: Iterable[Storage]) -> None:
-        """Raise if nothing below a root is read.
+        """Raise if no Variable below a root is read.
 
         Raises:
-            ArgumentError: nothing is.
+            ArgumentError: there is such a root.
         """
         found = {self._paths[id(one.user)].partition("/")[0] for one in read if id(one.user) in self._paths}
         for name in {path.partition("/")[0]: None for path in self._places}:
@@ -104,7 +104,7 @@ class Names:
                 )
 
     def unread(self, read: Iterable[str]) -> list[str]:
-        """Return the paths of Variables below the roots that no program reads, nor any expression that was folded."""
+        """Return the paths of Variables below the roots that no program and no folded expression reads."""
         known = set(read)
         found = []
         for path, node in self._places.items():

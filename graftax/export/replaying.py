@@ -13,7 +13,8 @@ from graftax.core.errors import ExportError
 from graftax.core.short_traceback import door
 from graftax.export import run
 from graftax.export.comparison import difference
-from graftax.export.loading import load
+from graftax.export.loading import load, reading
+from graftax.export.manifest import damaged
 
 
 class CheckReport(NamedTuple):
@@ -55,26 +56,34 @@ def check(path: str | os.PathLike[str]) -> CheckReport:
     """
     artefact = load(path)
     files = artefact.manifest["files"]
-    try:
+    with reading():
         for name, sha256 in files.items():
             run.checked(artefact.path, name, run.raw(artefact.path, name), sha256)
         stored = run.tensors(artefact.path, "examples.safetensors") if "examples.safetensors" in files else {}
         errors = {
-            name: _replayed(name, function, artefact.values, stored)
+            name: _replayed(artefact.path, name, function, artefact.values, stored)
             for name, function in artefact.signatures.items()
             if any(key.startswith(f"{name}/outputs/") for key in stored)
         }
-    except run.ArtefactError as error:
-        raise ExportError(*error.args) from error
     if not errors:
         raise ExportError(f"the artefact {artefact.path!r}", "it was written without trials", "check=True in save")
     return CheckReport(errors, tuple(name for name in artefact.signatures if name not in errors))
 
 
 def _replayed(
-    name: str, function: run.Function, values: Mapping[str, Any], stored: Mapping[str, np.ndarray[Any, Any]]
+    path: str,
+    name: str,
+    function: run.Function,
+    values: Mapping[str, Any],
+    stored: Mapping[str, np.ndarray[Any, Any]],
 ) -> float:
-    inputs = [np.array(stored[f"{name}/inputs/{i}"]) for i in range(len(function.about["inputs"]))]
+    parts = {"inputs": len(function.about["inputs"]), "outputs": len(function.about["outputs"])}
+    lacking = [
+        key for part, count in parts.items() for i in range(count) if (key := f"{name}/{part}/{i}") not in stored
+    ]
+    if lacking:
+        raise damaged(path, f"examples.safetensors has no {', '.join(lacking)}")
+    inputs = [np.array(stored[f"{name}/inputs/{i}"]) for i in range(parts["inputs"])]
     out, _ = function.flat(values, [*map(registry.current().arrays.asarray, inputs)])
     outputs = function.about["outputs"]
     return max(

@@ -1,4 +1,4 @@
-"""What an export tells: what was written, what was left out, what was compared."""
+"""The report of an export: what was written, left out and compared."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ class Checked(NamedTuple):
     """A program compared with its function."""
 
     sizes: tuple[Mapping[str, int], ...]
-    """The numbers that free sizes had."""
+    """The values of the free sizes."""
     error: float
     """The largest difference, as a part of the largest number of its array; 0 for equal bits."""
 
@@ -21,15 +21,15 @@ class SignatureReport(NamedTuple):
     bytes: int
     """The size of the program."""
     checked: Checked | None
-    """How it was compared; None if that was not asked for."""
+    """The comparison; None if ``check`` was False."""
     folded: tuple[str, ...]
-    """Weights that are expressions and were computed at the export."""
+    """Weights that are expressions and were folded."""
     left_out: tuple[str, ...]
-    """Checks that the program does without."""
+    """Checks of the function that the program does not have."""
     constants: tuple[str, ...]
     """Arrays of more than 1 MB that became constants of the program: their shapes and dtypes."""
     rows: bool
-    """Whether each row is computed for itself, so that rows of several requests may run together."""
+    """Whether each row is computed independently, so that rows of several requests can run together."""
 
 
 class ExportReport(NamedTuple):
@@ -42,12 +42,12 @@ class ExportReport(NamedTuple):
 
     path: str
     bytes: int
-    """All files together."""
+    """The size of all files."""
     signatures: Mapping[str, SignatureReport]
     values: int
-    """How many values there are."""
+    """The number of values."""
     unread: tuple[str, ...]
-    """Paths of Variables that no program reads, and which are left out."""
+    """Paths of Variables that no program reads, and that are left out."""
     integers: tuple[str, ...] = ()
     """Paths of values that are stored as integers."""
 
@@ -74,7 +74,7 @@ def _compared(checked: Checked | None) -> str:
 
 
 def only_one_value(sizes: Sequence[Mapping[str, int]]) -> str:
-    """Return what to say of free sizes that had one value in all trials, if there are such."""
+    """Return a note on free sizes that had only one value in all trials, if there are any."""
     alone = [name for name in (sizes[0] if sizes else ()) if len({one[name] for one in sizes if name in one}) == 1]
     return f" (no second value was found for {', '.join(alone)})" if alone else ""
 

@@ -7,7 +7,6 @@ In a shell:   python run.py . predict x=x.npy out.npz
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import json
 import math
@@ -24,6 +23,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import core, export
 
+from graftax.export.manifest import ArtefactError, damaged, is_count, manifest_from, misfit, sizes_in
+
 _TYPES = {f"{kind[0].upper()}{n}": f"{kind}{n}" for kind in ("float", "int", "uint") for n in (8, 16, 32, 64)}
 _TYPES |= {"BF16": "bfloat16", "BOOL": "bool", "C64": "complex64", "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2"}
 _STABLE = re.compile(  # functions of the host that a program may call
@@ -35,13 +36,6 @@ _CALLED = re.compile(r'custom_call @(?:"([^"]*)"|([\w.$]+))|call_target_name\s*=
 _LACKING, _TALKS = object(), re.compile(r"\bstablehlo\.(infeed|outfeed|send|recv)\b")
 Path = str | os.PathLike[str]
 Names = str | Sequence[str] | None
-
-
-class ArtefactError(RuntimeError):
-    """An artefact that cannot be read, or a call of it that does not fit: what came, why not, what instead."""
-
-    def __str__(self) -> str:
-        return "{}\n  why: {}\n  instead: {}".format(*self.args)
 
 
 class ArtefactTypeError(ArtefactError, TypeError):
@@ -56,7 +50,7 @@ def raw(path: str, name: str) -> np.ndarray[Any, Any]:
             with zipfile.ZipFile(path) as archive, open(path, "rb") as whole:
                 one = archive.getinfo(name)
                 if one.compress_type != zipfile.ZIP_STORED or one.file_size != one.compress_size:
-                    raise _damaged(path, f"{name} is compressed")
+                    raise damaged(path, f"{name} is compressed")
                 whole.seek(one.header_offset + 26)
                 file, size = path, one.file_size
                 start = one.header_offset + 30 + sum(int.from_bytes(whole.read(2), "little") for _ in range(2))
@@ -64,7 +58,7 @@ def raw(path: str, name: str) -> np.ndarray[Any, Any]:
             size = os.path.getsize(file)
         return np.memmap(file, "uint8", "r", start, (size,)) if size else np.zeros(0, "uint8")
     except (zipfile.BadZipFile, KeyError, OSError, ValueError) as error:
-        raise _damaged(path, f"the file {name} is missing or cannot be read") from error
+        raise damaged(path, f"the file {name} is missing or cannot be read") from error
 
 
 def tensors(path: str, name: str) -> dict[str, np.ndarray[Any, Any]]:
@@ -72,24 +66,31 @@ def tensors(path: str, name: str) -> dict[str, np.ndarray[Any, Any]]:
     data, found = raw(path, name), {}
     size = int.from_bytes(bytes(data[:8]), "little")
     if len(data) < 8 or size > min(len(data) - 8, 100_000_000):
-        raise _damaged(path, f"the header of {name} ends beyond it")
+        raise damaged(path, f"the header of {name} ends beyond it")
     try:
-        for key, about in json.loads(bytes(data[8 : 8 + size])).items():
-            if key != "__metadata__":
-                dtype, shape, (first, last) = jnp.dtype(_TYPES[about["dtype"]]), about["shape"], about["data_offsets"]
-                fits = all(type(one) is int and one >= 0 for one in (*shape, first, last)) and first <= last
-                if not fits or 8 + size + last > len(data) or last - first != math.prod(shape) * dtype.itemsize:
-                    raise _damaged(path, f"{name} says that {key!r} lies outside of it")
-                found[key] = data[8 + size + first : 8 + size + last].view(dtype).reshape(shape)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise _damaged(path, f"the header of {name} cannot be read") from error
+        head = json.loads(bytes(data[8 : 8 + size]))
+        head.pop("__metadata__", None)
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise damaged(path, f"the header of {name} cannot be read") from error
+    if wrong := misfit(head, {str: {"dtype": _TYPES.__contains__, "shape": [is_count], "data_offsets": _are_offsets}}):
+        raise damaged(path, f"the header of {name} cannot be read: {wrong}")
+    for key, about in head.items():
+        dtype, (first, last) = jnp.dtype(_TYPES[about["dtype"]]), about["data_offsets"]
+        if 8 + size + last > len(data) or last - first != math.prod(about["shape"]) * dtype.itemsize:
+            raise damaged(path, f"{name} says that {key!r} lies outside of it")
+        found[key] = data[8 + size + first : 8 + size + last].view(dtype).reshape(about["shape"])
     return found
+
+
+def _are_offsets(pair: Any) -> bool:
+    first, last = pair
+    return is_count(first) and is_count(last) and first <= last
 
 
 def checked(path: str, name: str, data: np.ndarray[Any, Any], sha256: object) -> np.ndarray[Any, Any]:
     """Return bytes or an array that have this hash; raise for others."""
     if hashlib.sha256(np.ascontiguousarray(data).reshape(-1).view("uint8").data).hexdigest() != sha256:
-        raise _damaged(path, f"{name} is not what was written")
+        raise damaged(path, f"{name} is not what was written")
     return data
 
 
@@ -101,72 +102,19 @@ def numbers(about: Mapping[str, Any], codes: Any, scale: Any, zero: Any = 0) -> 
     return ((codes.reshape(about["shape"]).astype(scale.dtype) - zero) * scale).astype(about["dtype"])
 
 
-def _damaged(path: str, what: str) -> ArtefactError:
-    return ArtefactError(f"the artefact {path!r}", what, "another copy of it, or graftax export save anew")
-
-
-def size_of(size: int | str | ast.AST, values: Mapping[str, int]) -> int:
-    """Return the number that a size is, or whether a constraint holds, where names have these values."""
-    if isinstance(size, int):
-        return size
-    node = size if isinstance(size, ast.AST) else ast.parse(str(size).strip(), mode="eval").body
-    if isinstance(node, ast.Name):
-        return values[node.id]
-    if isinstance(node, ast.Constant) and type(node.value) is int:
-        return node.value
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        return -size_of(node.operand, values)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        a, b = (size_of(one, values) for one in node.args)
-        return {"max": max(a, b), "min": min(a, b), "floordiv": a // (b or 1), "mod": a % (b or 1)}[node.func.id]
-    if not isinstance(node, ast.BinOp | ast.Compare):
-        raise KeyError("no expression of sizes")
-    a, b = (size_of(one, values) for one in ast.iter_child_nodes(node) if isinstance(one, ast.expr))
-    made = {ast.Add: a + b, ast.Sub: a - b, ast.Mult: a * b, ast.GtE: a >= b, ast.LtE: a <= b, ast.Eq: a == b}
-    return made[type(node.op if isinstance(node, ast.BinOp) else node.ops[0])]
-
-
-def sizes_in(inputs: Sequence[Any], shapes: Sequence[tuple[int, ...]], constraints: Sequence[str]) -> dict[str, int]:
-    """Return the sizes that shapes give to names; raise where an input has another shape than the manifest says."""
-    values, where, places = dict[str, int](), dict[str, str](), []
-    for about, shape in zip(inputs, shapes, strict=True):
-        if len(shape) != len(about["shape"]):
-            raise _misfit(about, shape, f"it has {len(about['shape'])} axes")
-        places += [(about, shape, axis, size) for axis, size in enumerate(about["shape"])]
-    for about, shape, axis, size in sorted(places, key=lambda place: not str(place[3]).isidentifier()):
-        have = shape[axis]
-        if isinstance(size, str):
-            unknown = [one for one in re.findall(r"[A-Za-z_]\w*(?!\w*\()", size) if one not in values]
-            for one in unknown[:1]:  # of a line through the values at 0 and 1
-                at = [size_of(size, {**dict.fromkeys(unknown, 1), **values, one: n}) for n in (0, 1)]
-                values[one] = (have - at[0]) // ((at[1] - at[0]) or 1)
-                where[one] = f", as in {about['name']!r}, axis {axis}"
-        wanted = size_of(size, values)
-        if wanted != have:
-            raise _misfit(about, shape, f"axis {axis} is {have}, and {size} is {wanted}{where.get(str(size), '')}")
-        if have < 1 and isinstance(size, str):
-            raise _misfit(about, shape, f"axis {axis} is empty, and {size} is at least 1")
-    for one in constraints:
-        if not size_of(one, values):
-            raise ArtefactError(f"inputs of sizes {values}", f"the program was written for {one}", f"inputs with {one}")
-    return values
-
-
-def _misfit(about: Mapping[str, Any], shape: Sequence[int], what: str) -> ArtefactError:
-    wanted = " ".join(map(str, about["shape"]))
-    return ArtefactError(f"the input {about['name']!r} of shape {list(shape)}", what, f"an array of shape [{wanted}]")
-
-
 class Function:
     """A program of an artefact: call it like the function that was exported; what it assigns is then in the values."""
 
     def __init__(self, artefact: Artefact, name: str, exported: Any) -> None:
         self.name, self.about, self.exported = name, artefact.manifest["signatures"][name], exported
         self._values, self._stored = artefact.values, artefact.manifest["values"]
+        self._moved, self._read, self._writes = (self.about[key] for key in ("writes_read", "reads", "writes"))
+        forms, inputs = [one["form"] for one in self.about["arguments"]], self.about["inputs"]
+        self._plain = forms == [*range(len(inputs))] and all(one["bounds"] is None for one in inputs)
         self._fitting: set[Any] = set()
 
         def run(donated: list[Any], kept: list[Any], leaves: list[Any]) -> Any:
-            pairs = zip(self.about["reads"], kept, strict=True)
+            pairs = zip(self._read, kept, strict=True)
             kept = [numbers(self._stored[path], *one) if isinstance(one, tuple) else one for path, one in pairs]
             return exported.call(donated, kept, leaves)
 
@@ -174,21 +122,36 @@ class Function:
 
     def __call__(self, /, *args: Any, **named: Any) -> Any:
         """Run it on the artefact's values, and update these if it assigns; if it raises, nothing is changed."""
-        out, new = self._run(*self._lists(self._values), self.leaves(*args, **named))
-        self._values.update(zip(self.about["writes"], new, strict=True))
+        out, new = self._ran(self._run, self._values, self.leaves(*args, **named))
+        if new:
+            self._values.update(zip(self._writes, new, strict=True))
         return _built(self.about["output"], out)
 
     def pure(self, values: Mapping[str, Any], /, *args: Any, **named: Any) -> tuple[Any, dict[str, Any]]:
         """Return the results and all values after the call; nothing is changed, so JAX may transform it."""
         out, new = self.flat(values, self.leaves(*args, **named))
-        return _built(self.about["output"], out), {**values, **dict(zip(self.about["writes"], new, strict=True))}
+        return _built(self.about["output"], out), {**values, **dict(zip(self._writes, new, strict=True))}
 
     def flat(self, values: Mapping[str, Any], leaves: list[Any]) -> tuple[list[Any], list[Any]]:
         """Return results and new values as lists, for inputs as `leaves` gives them."""
-        return tuple(self._pure(*self._lists(values), leaves))
+        return self._ran(self._pure, values, leaves)
+
+    def _ran(self, program: Any, values: Mapping[str, Any], leaves: list[Any]) -> tuple[list[Any], list[Any]]:
+        try:
+            moved, read = [values[path] for path in self._moved], [values[path] for path in self._read]
+        except KeyError:  # of a value that is there as integers, or is not there
+            moved, read = ([self._kept(values, path) for path in part] for part in (self._moved, self._read))
+        try:
+            return tuple(program(moved, read, leaves))
+        except (ValueError, TypeError) as error:  # of values that the caller has changed, or sizes that cannot be
+            came = f"{self.name} with {', '.join(f'{one.dtype}{list(one.shape)}' for one in leaves) or 'no inputs'}"
+            why = f"the program refuses these shapes, or a value that it reads: {error!s:.300}"
+            raise ArtefactError(came, why, "other sizes, or values as they were loaded") from error
 
     def leaves(self, /, *args: Any, **named: Any) -> list[Any]:
         """Return the inputs as the program takes them; raise for what does not fit."""
+        if self._plain and not named and _kinds(args) in self._fitting:
+            return [*args]
         here, known = jax.default_backend().replace("gpu", "cuda"), self.exported.platforms
         if here not in known:
             raise ArtefactError(f"{self.name} on {here}", f"it was written for {', '.join(known)}", "an export for it")
@@ -208,24 +171,25 @@ class Function:
             got = f"without {lacking}" if lacking else f"with {list(named)}"
             raise ArtefactTypeError(f"{self.name} {got}", f"it takes {names}", usage)
         arrays = [_array(one, value) for one, value in zip(inputs, found, strict=True)]
-        if (shapes := tuple(tuple(one.shape) for one in arrays)) not in self._fitting:
-            sizes_in(inputs, shapes, self.about["constraints"])
-            self._fitting.add(shapes)
+        if (kinds := _kinds(arrays)) not in self._fitting:
+            sizes_in(inputs, [tuple(one.shape) for one in arrays], self.about["constraints"])
+            self._fitting.add(kinds)
         return arrays
 
-    def _lists(self, values: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
-        try:
-            read = [values[path] if path in values else self._kept(values, path) for path in self.about["reads"]]
-            return [values[path] for path in self.about["writes_read"]], read
-        except KeyError as error:
-            raise ArtefactError(f"{self.name} without the value {error}", "it reads it", "artefact.values") from error
-
     def _kept(self, values: Mapping[str, Any], path: str) -> tuple[Any, ...]:
-        return tuple(values[f"{path}/{part}"] for part in self._stored[path].get("integers", {"": path}))
+        parts = [f"{path}/{part}" for part in self._stored[path].get("integers", ())]
+        if path not in values and not (parts and {*parts} <= {*values}):
+            raise ArtefactError(f"{self.name} without the value {path!r}", "it reads it", "artefact.values")
+        return values[path] if path in values else tuple(values[part] for part in parts)
 
     def __repr__(self) -> str:
         shown = (f"{one['name']}: {one['dtype']}[{' '.join(map(str, one['shape']))}]" for one in self.about["inputs"])
         return f"<{self.name}({', '.join(shown)})>"
+
+
+def _kinds(arrays: Sequence[Any]) -> Any:
+    """Return what decides whether arrays fit, as far as they are arrays of JAX or NumPy."""
+    return tuple([(one.shape, one.dtype) if isinstance(one, jax.Array | np.ndarray) else None for one in arrays])
 
 
 def _spread(form: Any, value: Any, found: list[Any], name: str) -> None:
@@ -280,6 +244,25 @@ def _kind(dtype: Any) -> str | None:
     return next((name for name, kind in kinds.items() if jnp.issubdtype(dtype, kind)), None)
 
 
+def _agree(exported: Any, about: Mapping[str, Any], *lists: Sequence[Sequence[Mapping[str, Any]]]) -> bool:
+    """Tell whether the arrays of a program are in number, dtypes and shapes what a manifest says."""
+    scope = export.SymbolicScope(tuple(about["constraints"]))  # by which a size may be a number
+
+    def shape_of(sizes: Sequence[Any]) -> tuple[Any, ...]:
+        return tuple(export.symbolic_shape(f"({', '.join(map(str, sizes))},)" if sizes else "", scope=scope))
+
+    (taken, _), given = (
+        jax.tree.unflatten(tree, avals)
+        for tree, avals in ((exported.in_tree, exported.in_avals), (exported.out_tree, exported.out_avals))
+    )
+    pairs = [pair for side in zip(lists, (taken, given), strict=True) for pair in zip(*side, strict=True)]
+    return all(
+        one["dtype"] == aval.dtype.name and shape_of(one["shape"]) == shape_of(aval.shape)
+        for wanted, avals in pairs
+        for one, aval in zip(wanted, avals, strict=True)
+    )
+
+
 def strange_calls(text: str) -> list[str]:
     """Return what a program calls on the host and may not."""
     called = {next(filter(None, groups), "") for groups in _CALLED.findall(text)}
@@ -299,40 +282,43 @@ class Artefact:
         self.path = os.fspath(path)
         if integers not in ("numbers", "keep"):
             raise ArtefactError(f"integers={integers!r}", "they become numbers once, or are kept", 'integers="keep"')
-        try:
-            self.manifest: dict[str, Any] = json.loads(bytes(raw(self.path, "manifest.json")))
-            format_, signatures, hashes = (self.manifest[key] for key in ("format", "signatures", "values"))
-            if format_ != 1:
-                raise ArtefactError(f"the artefact {self.path!r}", f"its format is {format_}, not 1", "a newer run.py")
-            wanted = ["*"] if only is None else [only] if isinstance(only, str) else list(only)
-            vain = [one for one in wanted if not any(fnmatchcase(name, one) for name in signatures)]
-            if vain:
-                raise ArtefactError(f"only={vain}", "no program is called so", f"names of {', '.join(signatures)}")
-            chosen = [name for name in signatures if any(fnmatchcase(name, one) for one in wanted)]
-            read = {p: 0 for name in chosen for part in ("reads", "writes_read") for p in signatures[name][part]}
-            arrays = tensors(self.path, "weights.safetensors") if read else {}
-            self.values: dict[str, jax.Array] = {}
-            self.integers: dict[str, list[np.ndarray[Any, Any]]] = {}
-            for one in read:
-                self._read(one, hashes[one], arrays, integers == "keep")
-            self.signatures = {name: self._function(name) for name in chosen}
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise _damaged(self.path, f"its manifest cannot be followed: {error!r:.200}") from error
+        self.manifest = manifest_from(self.path, bytes(raw(self.path, "manifest.json")))
+        signatures, values = self.manifest["signatures"], self.manifest["values"]
+        wanted = ["*"] if only is None else [only] if isinstance(only, str) else list(only)
+        vain = [one for one in wanted if not any(fnmatchcase(name, one) for name in signatures)]
+        if vain:
+            raise ArtefactError(f"only={vain}", "no program is called so", f"names of {', '.join(signatures)}")
+        chosen = [name for name in signatures if any(fnmatchcase(name, one) for one in wanted)]
+        read = {p: 0 for name in chosen for part in ("reads", "writes_read") for p in signatures[name][part]}
+        arrays = tensors(self.path, "weights.safetensors") if read else {}
+        self.values: dict[str, jax.Array] = {}
+        self.integers: dict[str, list[np.ndarray[Any, Any]]] = {}
+        for one in read:
+            self._read(one, values[one], arrays, integers == "keep")
+        self.signatures = {name: self._function(name) for name in chosen}
 
     def _read(self, path: str, about: Mapping[str, Any], arrays: Mapping[str, Any], keep: bool) -> None:
         """Read a value; of one that is stored as integers these are kept, or numbers are made of them now."""
         parts = {f"{path}/{part}": one for part, one in about.get("integers", {}).items()} or {path: about}
-        found = {name: checked(self.path, name, arrays[name], one["sha256"]) for name, one in parts.items()}
+        found = {}
+        for name, one in parts.items():
+            if name not in arrays or [arrays[name].dtype.name, [*arrays[name].shape]] != [one["dtype"], one["shape"]]:
+                raise damaged(self.path, f"weights.safetensors has no {name!r} of {one['dtype']}{one['shape']}")
+            found[name] = checked(self.path, name, arrays[name], one["sha256"])
         if "integers" in about:
             self.integers[path] = list(found.values())
-            found = found if keep else {path: numbers(about, *found.values())}
+            try:
+                made = numbers(about, *found.values())
+            except (ValueError, TypeError) as error:
+                raise damaged(self.path, f"no numbers can be made of the integers of {path!r}") from error
+            if made.shape != tuple(about["shape"]):
+                raise damaged(self.path, f"the integers of {path!r} stand for numbers of shape {list(made.shape)}")
+            found = found if keep else {path: made}
         self.values.update((name, jnp.array(one)) for name, one in found.items())
 
     def _function(self, name: str) -> Function:
-        if not re.fullmatch(r"[A-Za-z]\w*", name):
-            raise _damaged(self.path, f"a program is called {name!r}")
-        file = f"functions/{name}.jax"
-        code = bytearray(checked(self.path, file, raw(self.path, file), self.manifest["files"][file]))
+        file, about = f"functions/{name}.jax", self.manifest["signatures"][name]
+        code = bytearray(checked(self.path, file, raw(self.path, file), self.manifest["files"].get(file)))
         try:
             exported = export.deserialize(code)
             text = exported.mlir_module()
@@ -346,6 +332,14 @@ class Artefact:
             raise ArtefactError(f"the artefact {self.path!r}", why, ways) from error
         if strange := strange_calls(text):
             raise ArtefactError(f"{name} of {self.path!r}", f"it calls {strange} on the host", "only what you trust")
+        values = self.manifest["values"]
+        moved, kept, new = ([values[path] for path in about[part]] for part in ("writes_read", "reads", "writes"))
+        try:
+            agree = _agree(exported, about, [moved, kept, about["inputs"]], [about["outputs"], new])
+        except (ValueError, TypeError, AttributeError, ArithmeticError, RecursionError):  # of numbers of arrays
+            agree = False
+        if not agree:
+            raise damaged(self.path, f"its manifest describes another program than that of {name}")
         return Function(self, name, exported)
 
     def __repr__(self) -> str:

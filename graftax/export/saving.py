@@ -1,4 +1,4 @@
-"""save: functions with their weights as an artefact, which runs without graftax."""
+"""The function save: exports functions with their weights as an artefact, which runs without graftax."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from graftax.core.short_traceback import door
 from graftax.export import run
 from graftax.export.comparison import Trial, compare, computes_rows
 from graftax.export.first_call import signature_of
+from graftax.export.loader_source import loader_source
+from graftax.export.manifest import FORMAT, digest_of
 from graftax.export.naming import DEFAULT, Names, checked_roots
 from graftax.export.output import form_of
 from graftax.export.report import Checked, ExportReport, SignatureReport
@@ -29,7 +31,6 @@ from graftax.export.writing import check_place, published, size_of_files
 from graftax.variables.graph.module import Module
 from graftax.variables.state.storage import Storage
 
-FORMAT = 1
 PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
 _RESERVED = ("values", "signatures", "manifest", "path", "save_values")
 _LARGE = 1_000_000
@@ -49,34 +50,34 @@ def save(
     check: bool = True,
     overwrite: bool = False,
 ) -> ExportReport:
-    """Write functions with their weights as an artefact: a folder, or a zip, that runs with JAX alone.
+    """Export functions with their weights as an artefact: a folder, or a zip, that needs only JAX to run.
 
     Each function becomes a program. Variables that it reads become inputs of the program, and those that it assigns
-    outputs, too: a whole training step can be exported. Their values are stored once for all programs. What was written
-    is loaded again and compared with the function; where it differs, nothing is left of it.
+    become outputs, too, so a whole training step can be exported. The values are stored once for all programs. The
+    artefact is loaded again and compared with the functions; if it differs, it is deleted.
 
     Args:
         path: A folder, or a file that ends in ``.zip``.
         functions: A Module or a function, which is then called ``predict``; a `Signature`; or several by name.
-        *inputs: For a Module or a function: what it takes, as for `Signature`. A Module that was called needs none.
-        roots: Modules from which the paths of values begin, as in a `Checkpoint`; one Module alone is called ``model``.
-            Defaults to None: the Module that is exported, or no root.
-        platforms: Where the programs run. Defaults to ``("cpu", "cuda", "tpu")``.
-        vjp_order: How often they can be differentiated with respect to values and inputs. Defaults to 0.
+        *inputs: The inputs of a Module or function, as for `Signature`. A Module that was called needs none.
+        roots: Modules at which the paths of values begin, as in a `Checkpoint`; a single Module is called ``model``.
+            Defaults to None: the exported Module, or no root.
+        platforms: The platforms that the programs can run on. Defaults to ``("cpu", "cuda", "tpu")``.
+        vjp_order: How many times they can be differentiated with respect to values and inputs. Defaults to 0.
         weights: ``"apart"``, or ``"inside"`` of the programs, for speed at small batches. Defaults to ``"apart"``.
-        check: Whether to compare. Defaults to True.
-        overwrite: Whether an artefact that is there is replaced. Defaults to False.
+        check: Whether to compare the artefact with the functions. Defaults to True.
+        overwrite: Whether an existing artefact is replaced. Defaults to False.
 
     Returns:
-        What was written, compared and left out.
+        A report of what was written, compared and left out.
 
     Raises:
-        ExportError: a function decides by a free size, calls Python, or assigns and does not say so.
-        ExportMismatch: what was written computes something else.
-        DestinationExists: something is there.
+        ExportError: a function branches on a free size, calls Python, or assigns Variables without ``assigns=True``.
+        ExportMismatch: the artefact computes other values than a function.
+        DestinationExists: something exists at the path already.
         NotBuiltError: a Module without inputs has not been called.
-        ArgumentError: a name or a platform cannot be; a root of which nothing is read.
-        BackendCapabilityError: the backend does not export.
+        ArgumentError: a name or a platform is invalid, or nothing of a root is read.
+        BackendCapabilityError: the backend cannot export.
 
     Example:
         >>> import tempfile, numpy as np, graftax as gx
@@ -94,7 +95,7 @@ def save(
     found = checked_roots({} if roots is None else roots, f"graftax.export.save({path!r}, ..., roots=model)")
     options = Options(_platforms(platforms), _order(vjp_order), _inside(weights, signatures))
     check_place(path, overwrite)
-    # what one program assigns stays live in the others, so these come last
+    # programs that only read come last: expressions of Variables that others assign are not folded in them
     order = sorted(signatures, key=lambda name: not signatures[name].assigns)
     traced: dict[str, Traced] = {}
     moving: frozenset[Storage] = frozenset()
@@ -109,7 +110,7 @@ def save(
 
 
 class Options(NamedTuple):
-    """How programs are written."""
+    """The settings for writing programs."""
 
     platforms: tuple[str, ...]
     vjp_order: int
@@ -156,7 +157,7 @@ class _Artefact:
             program = self.programs[name] = exporting.export(one.program, one.leaves, len(one.results), *self.options)
             put(f"functions/{name}.jax", [program.program])
             put(f"functions/{name}.stablehlo", [program.portable])
-        put("run.py", [Path(run.__file__).read_bytes()])
+        put("run.py", [loader_source()])
         values = {name: arrays.to_numpy(storage.buffer) for name, storage in self.storages.items()}
         folded = {storage: node for one in self.traced.values() for storage, node in one.folded.items()}
         for name, storage in self.storages.items():
@@ -204,7 +205,7 @@ class _Artefact:
         }
 
     def compare(self, folder: str) -> dict[str, Checked]:
-        """Load what was written, compare it, and write trials down that can be replayed."""
+        """Load the written artefact, compare it, and store the trials, which `check` can replay."""
         artefact = run.load(folder)
         found: dict[str, Checked] = {}
         examples: dict[str, Any] = {}
@@ -220,7 +221,7 @@ class _Artefact:
         return found
 
     def report(self, path: str, checked: Mapping[str, Checked]) -> ExportReport:
-        """Return what was done."""
+        """Return the report."""
         signatures = {}
         for name, one in self.traced.items():
             about = self.manifest["signatures"][name]
@@ -243,14 +244,15 @@ def examples_of(name: str, trial: Trial) -> dict[str, Any]:
 
 
 def write_examples(folder: str, manifest: dict[str, Any], examples: Mapping[str, Any]) -> None:
-    """Write trials that can be replayed; the manifest gets their hash."""
+    """Write the trials for `check`, and add their hash to the manifest."""
     data = b"".join(run.encoded(examples))
     Path(folder, "examples.safetensors").write_bytes(data)
     manifest["files"]["examples.safetensors"] = hashlib.sha256(data).hexdigest()
 
 
-def write_manifest(folder: str, manifest: Mapping[str, Any]) -> None:
-    """Write the manifest."""
+def write_manifest(folder: str, manifest: dict[str, Any]) -> None:
+    """Write the manifest, which holds its own hash."""
+    manifest["sha256"] = digest_of(manifest)
     Path(folder, "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""Serving: an artefact over HTTP, for demos and colleagues, with the standard library alone."""
+"""Serving an artefact over HTTP, for demos and colleagues, with only the standard library."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ import numpy as np
 from graftax.core.errors import ExportError, GraftaxError, StateError
 from graftax.export import run
 from graftax.export.batching import Batcher, power_of_two
-from graftax.export.loading import load
+from graftax.export.loading import load, reading
+from graftax.export.manifest import ArtefactError, size_of
 from graftax.export.output import built
 from graftax.export.page import PAGE
 
@@ -29,13 +30,13 @@ _JSON, _NPY, _HTML = "application/json", "application/x-npy", "text/html; charse
 
 
 class Server(ThreadingHTTPServer):
-    """Answers ``POST /<program>`` and shows a page at ``/``; ``serve_forever`` until ``close``.
+    """An HTTP server: answers ``POST /<program>`` and shows a page at ``/``; ``serve_forever`` runs until ``close``.
 
     Args:
         path: The artefact.
-        host: Where it listens. Defaults to ``"127.0.0.1"``, this machine alone.
-        port: On which port; 0 for any that is free. Defaults to 8000.
-        most: How many rows run together at most. Defaults to 64.
+        host: The address to listen on. Defaults to ``"127.0.0.1"``: only this machine.
+        port: The port; 0 for any free one. Defaults to 8000.
+        most: The largest number of rows that run together. Defaults to 64.
         warm: Numbers of rows whose programs are compiled before the first request. Defaults to none.
 
     Raises:
@@ -44,7 +45,7 @@ class Server(ThreadingHTTPServer):
     """
 
     daemon_threads = True
-    request_queue_size = 256  # else connections are reset when many come at once
+    request_queue_size = 256  # otherwise connections are reset when many arrive at the same time
     allow_reuse_address = True
 
     def __init__(
@@ -72,33 +73,34 @@ class Server(ThreadingHTTPServer):
             self._warm(self.batchers[name], warm)
 
     def _warm(self, batcher: Batcher, sizes: Sequence[int]) -> None:
-        """Compile for some numbers of rows; other free sizes are as they were tried at the export."""
+        """Compile for some numbers of rows; other free sizes have their values from the trials of the export."""
         about = batcher.function.about
         tried = dict(next(iter(about.get("checked", {}).get("sizes", [])), {}))
         for rows in sorted({power_of_two(rows) for rows in sizes}) if batcher.joins and tried else ():
             values = {**tried, about["inputs"][0]["shape"][0]: rows}
-            shapes = [[run.size_of(size, values) for size in one["shape"]] for one in about["inputs"]]
+            shapes = [[size_of(size, values) for size in one["shape"]] for one in about["inputs"]]
             zeros = [np.zeros(shape, one["dtype"]) for shape, one in zip(shapes, about["inputs"], strict=True)]
-            batcher.function.flat(batcher._values, zeros)
+            with reading():
+                batcher.function.flat(batcher._values, zeros)
 
     def close(self) -> None:
-        """Stop taking requests, answer those that are under way, and end."""
+        """Stop accepting requests, answer the running ones, and close the server."""
         self.shutdown()
         for one in self.batchers.values():
             one.stop()
         self.server_close()
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Pass over a client that went away."""
+        """Ignore clients that have disconnected."""
 
 
 class Handler(BaseHTTPRequestHandler):
     """One connection."""
 
     protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True  # else an answer waits 40 ms for the client's kernel
+    disable_nagle_algorithm = True  # otherwise an answer waits 40 ms for an acknowledgment
     wbufsize = -1  # head and body in one packet
-    timeout = 30  # of a client that sends nothing
+    timeout = 30  # seconds until a client that sends nothing is disconnected
     server: Server  # pyright: ignore[reportIncompatibleVariableOverride]  # no other one makes it
 
     def do_GET(self) -> None:
@@ -137,18 +139,18 @@ class Handler(BaseHTTPRequestHandler):
                 self._answer(HTTPStatus.OK, file.getvalue(), _NPY)
             else:
                 self._answer(HTTPStatus.OK, _encoded(built(about["output"], [_plain(one) for one in results])), _JSON)
-        except (run.ArtefactError, GraftaxError, ValueError, TypeError) as error:
+        except (ArtefactError, GraftaxError, ValueError, TypeError) as error:
             busy = isinstance(error, StateError)
             self._refuse(HTTPStatus.SERVICE_UNAVAILABLE if busy else HTTPStatus.BAD_REQUEST, str(error))
         except TimeoutError as error:
             self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
         except OSError:
-            raise  # the client went away
+            raise  # the client has disconnected
         except Exception as error:  # noqa: BLE001 - of the run, such as too little memory: who asked is told
             self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, f"{name} has failed: {type(error).__name__}: {error}")
 
     def _is_allowed(self) -> bool:
-        """Refuse a page of somebody else that has made its name that of this machine."""
+        """Refuse a Host header of another machine, by which a foreign page could reach this one (DNS rebinding)."""
         host = self.headers.get("Host", "").rpartition(":")[0] or self.headers.get("Host", "")
         if self.server.local and (host not in _LOCAL or len(self.headers.get_all("Host", [])) > 1):
             self._refuse(HTTPStatus.FORBIDDEN, f"the host {host!r} is not this machine")
@@ -173,11 +175,11 @@ class Handler(BaseHTTPRequestHandler):
         return body
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Tell what is wrong with a request that is no HTTP, or asks for something else than GET and POST."""
+        """Answer a request that is not valid HTTP, or has a method other than GET and POST, with an error."""
         self._refuse(HTTPStatus(code), message or HTTPStatus(code).phrase)
 
     def _refuse(self, status: HTTPStatus, why: str) -> None:
-        self.close_connection = True  # what follows may be the rest of a body that nobody has read
+        self.close_connection = True  # the rest of an unread body may follow, so the connection cannot be reused
         self._answer(status, _encoded({"error": why}), _JSON)
 
     def _answer(self, status: HTTPStatus, body: bytes, kind: str) -> None:
@@ -192,7 +194,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.flush()
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing of each request."""
+        """Do not log requests."""
 
 
 def _inputs(kind: str, body: bytes, about: Mapping[str, Any]) -> dict[str, Any]:
@@ -250,8 +252,8 @@ def _leaves(function: run.Function, given: dict[str, Any]) -> list[Any]:
     """Return the inputs as a program takes them.
 
     Raises:
-        ArtefactError: they do not fit it.
-        ValueError: lists make no array.
+        ArtefactError: the inputs do not fit the program.
+        ValueError: the lists are not rectangular arrays.
     """
     try:
         leaves = function.leaves(**given)
@@ -267,7 +269,7 @@ def _leaves(function: run.Function, given: dict[str, Any]) -> list[Any]:
 
 
 def _part(given: Any, path: str) -> Any:
-    """Return what was given at a path, as in ``{"pair": {"a": 1}}`` or ``{"pair/a": 1}``."""
+    """Return the value at a path, as in ``{"pair": {"a": 1}}`` or ``{"pair/a": 1}``."""
     if path in given:
         return given[path]
     for key in path.split("/"):
@@ -287,7 +289,7 @@ def _encoded(value: object) -> bytes:
 
 
 def _plain(array: np.ndarray[Any, Any]) -> Any:
-    """Return numbers for JSON, which has no nan and no infinity: these are texts."""
+    """Return numbers for JSON, with nan and infinity as texts."""
     if array.dtype.kind == "c":
         raise ValueError("complex results: ask for them as .npy, with Accept: application/x-npy")
     if array.dtype.kind not in "biu":

@@ -1,4 +1,4 @@
-"""Signature: one function of an artefact, and what it takes."""
+"""Signature: one function of an artefact, with its inputs."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ from graftax.variables import masks
 from graftax.variables.graph.module import Module
 
 InputLike: TypeAlias = "Spec | ArrayLike | dict[str, Any] | list[Any] | tuple[Any, ...] | None"
-"""What describes one argument: a Spec, an example, or a structure of these."""
+"""The description of one argument: a Spec, an example, or a structure of these."""
 
 
 class Signature:
-    """A function to export, and what it takes.
+    """A function to export, with its inputs.
 
     Args:
         fn: The function; a Module stands for its call with ``training=False``.
         *inputs: For each argument a `Spec`, or an example, whose first axis is then free and called ``batch``; or
-            dicts, lists and tuples of these. An example is compared on, too.
-        constraints: What holds between sizes, such as ``"time >= 2"``. Defaults to none.
+            dicts, lists and tuples of these. Examples are also used for the comparison.
+        constraints: Constraints on sizes, such as ``"time >= 2"``. Defaults to none.
         assigns: Whether the function may assign Variables, as a training step does; the artefact then has their new
             values after each call. Defaults to False.
         fold: Whether weights that are expressions are computed at the export, so that the program has plain weights;
-            or a selector of those for which it is so. Integers stay integers, and so does what moves when it is
-            computed; a signature that assigns has all expressions live. Defaults to True.
+            or a selector of such weights. Expressions that store integers, or that assign Variables when they are
+            computed, are not folded, and none is if the signature assigns. Defaults to True.
 
     Raises:
         ArgumentError: a constraint cannot be read, or ``fold`` is given to a signature that assigns.
-        ArgumentTypeError: the function is none, or an input is neither a Spec nor an array.
+        ArgumentTypeError: ``fn`` is not a function, or an input is neither a Spec nor an array.
         ExportError: an example carries a mask.
 
     Example:
@@ -87,23 +87,23 @@ class Signature:
 
     @property
     def specs(self) -> list[Spec]:
-        """Return the Specs of all inputs, those in structures one by one."""
+        """Return the Specs of all inputs, as a flat list."""
         return [leaf for leaf in tree.flatten(self.structure) if leaf is not None]
 
     @property
     def names(self) -> list[str]:
-        """Return the names of all inputs, those in structures as ``batch/tokens``."""
+        """Return the names of all inputs; those in structures have names such as ``batch/tokens``."""
         named = dict(zip(self.arguments, self.structure, strict=True))
         return [path for path, leaf in tree.flatten_with_paths(named) if leaf is not None]
 
     @property
     def free(self) -> list[str]:
-        """Return the names of the sizes that are free."""
+        """Return the names of the free sizes."""
         return list(dict.fromkeys(name for spec in self.specs for name in spec.names))
 
     @property
     def example(self) -> list[Any] | None:
-        """Return arrays to compare on, one for each Spec; None unless all inputs were given as examples."""
+        """Return example arrays, one for each Spec; None unless all inputs were given as examples."""
         leaves = [leaf for leaf in tree.flatten(self.examples) if leaf is not None]
         return None if any(isinstance(leaf, Spec) for leaf in leaves) else leaves
 
@@ -116,14 +116,14 @@ Signature.__init__ = door(Signature.__init__)  # type: ignore[method-assign]
 
 
 def function_of(fn: Any) -> Callable[..., Any]:
-    """Return what a signature runs: a Module as it is after training."""
+    """Return the function of a signature; for a Module, its call with ``training=False``."""
     if isinstance(fn, Layer):
         return lambda *args: fn(*args, training=False)
     return fn  # type: ignore[no-any-return]
 
 
 def masked_input(what: str) -> ExportError:
-    """Return the error for an input with a mask, which nothing in a program would stand for."""
+    """Return the error for an input with a mask, which a program cannot have."""
     return ExportError(
         f"{what} carries a mask",
         "a program takes arrays alone, and would compute as if nothing were masked",
@@ -181,7 +181,7 @@ def _array(value: Any, fn: object) -> np.ndarray[Any, Any]:
 
 
 def _argument_names(fn: Any, count: int) -> list[str]:
-    """Return what the first arguments of a function are called; ``x``, ``x1``, ... where it does not say."""
+    """Return the names of the first arguments of a function; ``x``, ``x1``, ... if they are not known."""
     called = fn.call if isinstance(fn, Layer) else fn
     try:
         parameters = [

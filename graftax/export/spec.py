@@ -13,18 +13,18 @@ from graftax.export.sizes import names_in, parsed
 
 
 class Spec:
-    """The shape and dtype of an input. A name stands for a size that is free; one name is one size in a signature.
+    """The shape and dtype of an input. A name is a free size; the same name is the same size in a signature.
 
     Args:
-        shape: Sizes, in one string with blanks in between or one by one. A number is fixed, a name is free, an
-            expression such as ``2*batch`` follows from names; ``""`` is a single number.
+        shape: The sizes, in one string separated by blanks, or as a sequence. A number is a fixed size, a name a free
+            one; an expression such as ``2*batch`` is computed from names; ``""`` is a single number.
         dtype: Its dtype. Defaults to ``"float32"``.
-        bounds: The least and the greatest value that an element may have, looked at before each run: indices beyond a
-            table give wrong numbers without an error otherwise. Defaults to None, any value.
+        bounds: The least and the greatest valid value of an element, which are checked before each run. Without them,
+            indices beyond a table give wrong numbers without an error. Defaults to None: any value.
 
     Raises:
-        ArgumentError: a size cannot be read; the bounds are in the wrong order, or the dtype has none.
-        ArgumentTypeError: the shape is none.
+        ArgumentError: a size cannot be parsed; the bounds are in the wrong order, or the dtype has no order.
+        ArgumentTypeError: it is not a shape.
 
     Example:
         >>> Spec("batch 8").shape, Spec(("batch", "2*time"), "int32", bounds=(0, 49))

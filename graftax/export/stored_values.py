@@ -12,11 +12,26 @@ from graftax.backend import registry
 from graftax.export import run
 from graftax.reparam.base import Reparam
 from graftax.reparam.fake_quant import FakeQuantizedWeight
+from graftax.reparam.grid import Per
 from graftax.reparam.quantized import QuantizedWeight
 from graftax.variables.graph.node import Node
 from graftax.variables.graph.walking import walk
+from graftax.variables.initializers import Zeros
+from graftax.variables.spec import VariableSpec
+from graftax.variables.variable import Variable
 
 Numbers = np.ndarray[Any, Any]
+
+
+class GridKind(NamedTuple):
+    """How the grid of a weight follows from its numbers, as `FakeQuant` is told."""
+
+    bits: int
+    """How many numbers the grid has, as a power of 2."""
+    per: Per
+    """What has a scale of its own."""
+    symmetric: bool
+    """Whether the grid is the same on both sides of 0."""
 
 
 class Codes(NamedTuple):
@@ -28,11 +43,14 @@ class Codes(NamedTuple):
     """What a step is: one number, or one for each index of the last axis."""
     zero: Numbers | None
     """The code of 0; None for 0."""
+    kind: GridKind | None = None
+    """How the grid follows from other weights; None where it does not follow from the weight alone."""
 
     @property
     def parts(self) -> dict[str, Numbers]:
         """Return the arrays by name."""
-        return {name: one for name, one in self._asdict().items() if one is not None}
+        parts = {"codes": self.codes, "scale": self.scale, "zero": self.zero}
+        return {name: one for name, one in parts.items() if one is not None}
 
     @property
     def bytes(self) -> int:
@@ -59,8 +77,23 @@ def codes_of(node: Node | None, value: Numbers) -> Codes | None:
         if isinstance(part, FakeQuantizedWeight | QuantizedWeight):
             found = _on_grid(part, value)
             if found is not None:
-                return found
+                symmetric = isinstance(part, QuantizedWeight) or part.symmetric
+                return found._replace(kind=GridKind(part.bits, part.per, symmetric) if part is node else None)
     return None
+
+
+def rounded(value: Numbers, kind: GridKind) -> tuple[Numbers, Codes | None]:
+    """Return a weight as `FakeQuant` would round it, and its codes; None where these would not give every bit.
+
+    Example:
+        >>> value, codes = rounded(np.array([[1.0, 0.3]], "float32"), GridKind(8, "tensor", True))
+        >>> codes.codes.tolist(), value.round(3).tolist()
+        ([[127, 38]], [[1.0, 0.299]])
+    """
+    spec = VariableSpec(shape=value.shape, dtype=value.dtype.name, initializer=Zeros())
+    weight = FakeQuantizedWeight(lambda spec: Variable(value), spec, *kind)
+    found: Numbers = registry.current().arrays.to_numpy(weight.value)
+    return found, codes_of(weight, found)
 
 
 def described(value: Numbers, codes: Codes | None = None) -> dict[str, Any]:
@@ -68,7 +101,8 @@ def described(value: Numbers, codes: Codes | None = None) -> dict[str, Any]:
     about = {"dtype": value.dtype.name, "shape": list(value.shape)}
     if codes is None:
         return {**about, "sha256": hashlib.sha256(value.tobytes()).hexdigest()}
-    return {**about, "integers": {name: described(one) for name, one in codes.parts.items()}}
+    grid = {} if codes.kind is None else {"grid": codes.kind._asdict()}
+    return {**about, "integers": {name: described(one) for name, one in codes.parts.items()}, **grid}
 
 
 def arrays_of(values: Mapping[str, Numbers], integers: Mapping[str, Codes]) -> dict[str, Numbers]:

@@ -1,4 +1,4 @@
-"""take_back: what was trained in an artefact comes back into the Modules that it was made of."""
+"""The function take_back: assigns the values of an artefact, after training there, to the original Modules."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ class TakeReport(NamedTuple):
 def take_back(artefact: run.Artefact, **roots: Module) -> TakeReport:
     """Assign the values of an artefact to the Variables of Modules, by path.
 
-    It is strict: every value finds its place, and every Variable below the roots that the artefact knows gets its
-    value, or nothing is assigned. A weight that was computed at the export is assigned as a whole.
+    Either every value has a place, and every Variable below the roots that the artefact includes gets a value, or
+    nothing is assigned. A weight that was folded at the export is assigned as a whole.
 
     Args:
-        artefact: What `load` returned.
-        **roots: The Modules, by the names of the roots at the export.
+        artefact: A result of `load`.
+        **roots: The Modules, by the names of their roots at the export.
 
     Raises:
-        MatchError: a value has no place, or another shape or dtype than there; a Variable has no value.
-        ArgumentTypeError: it is no artefact, or a root is no Module.
-        ArgumentError: no roots.
+        MatchError: a value has no place, or has another shape or dtype than the Variable; or a Variable has no value.
+        ArgumentTypeError: it is not an artefact, or a root is not a Module.
+        ArgumentError: no roots are given.
 
     Example:
         >>> import tempfile, graftax as gx
@@ -81,7 +81,7 @@ def take_back(artefact: run.Artefact, **roots: Module) -> TakeReport:
             f"take_back(artefact, {', '.join(f'{one}={one}' for one in _roots(artefact))})",
         )
     arrays = registry.current().arrays
-    # copies, since the next call of a program gives the buffers of its values away
+    # copies, since the next call of a program donates the buffers of its values
     assigned = tuple(path for path in values if isinstance(places[path], Variable))
     inverse = tuple(path for path in values if not isinstance(places[path], Variable))
     for path in (*inverse, *assigned):
@@ -95,7 +95,7 @@ def take_back(artefact: run.Artefact, **roots: Module) -> TakeReport:
 
 
 def _numbers(artefact: run.Artefact) -> dict[str, Any]:
-    """Return the values; numbers where an artefact has kept integers."""
+    """Return the values, with integers that the artefact has kept converted to numbers."""
     values: dict[str, Any] = dict(artefact.values)
     known = artefact.manifest["values"]
     for path in artefact.integers:
@@ -108,12 +108,12 @@ def _numbers(artefact: run.Artefact) -> dict[str, Any]:
 
 
 def _gives(place: Reparam, value: object) -> bool:
-    """Tell whether an expression gives these bits already; then its parts stay, such as what `FakeQuant` rounds."""
+    """Tell whether an expression already has this exact value, so that its parts need no change."""
     return np.asarray(place.value).tobytes() == np.asarray(value).tobytes()
 
 
 def _as_stored(artefact: run.Artefact, path: str, value: object, place: Reparam) -> bool:
-    """Give integers back as they were stored, if the value is that of these: rounding again might move its steps."""
+    """Assign stored integers directly, if the value equals theirs, since rounding again might change the scales."""
     parts = artefact.integers.get(path)
     if not isinstance(place, QuantizedWeight) or parts is None:
         return False

@@ -1,4 +1,4 @@
-"""Tracing a signature: the function becomes a program whose sizes are free; Variables come in and go out."""
+"""Tracing a signature: the function becomes a program with free sizes, with Variables as inputs and outputs."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from graftax.core.errors import ArgumentError, ExportError, StateError
 from graftax.core.free_sizes import is_free
 from graftax.core.typedefs import unwrap
 from graftax.export.folding import Folding
+from graftax.export.manifest import size_of
 from graftax.export.output import Form, form_of, leaf_names
-from graftax.export.run import size_of
 from graftax.export.signature import Signature, function_of
 from graftax.layers.building import unbuilt_below
 from graftax.layers.layer import Layer
@@ -27,7 +27,7 @@ from graftax.variables.state.storage import Storage, frames, stand_ins
 
 
 class Input(NamedTuple):
-    """One array that comes in."""
+    """One array input."""
 
     name: str
     shape: tuple[Size, ...]
@@ -36,17 +36,17 @@ class Input(NamedTuple):
 
 
 class Traced:
-    """A signature as a program.
+    """A traced signature.
 
     Args:
-        signature: What was traced.
-        inputs: The arrays that come in.
-        leaves: The stand-ins for them, for which it was traced.
-        program: The program. It takes the values of ``program.read`` and the inputs, and gives the results and the
-            values of ``program.written``.
+        signature: The signature.
+        inputs: The input arrays.
+        leaves: The abstract inputs of the trace.
+        program: The program: a function of the values of ``program.read`` and the inputs that returns the results and
+            the values of ``program.written``.
         output: The structure of the results.
-        folded: The values that stand for expressions, among ``program.read``.
-        left_out: What the checks say that the program does without.
+        folded: The values of folded expressions, which are part of ``program.read``.
+        left_out: The checks that the program does not have.
     """
 
     def __init__(
@@ -74,33 +74,34 @@ class Traced:
 
     @property
     def donated(self) -> list[Storage]:
-        """Return what is read and assigned."""
+        """Return the Variables that are read and assigned."""
         return cast("list[Storage]", list(self.program.donated))
 
     @property
     def kept(self) -> list[Storage]:
-        """Return what is only read."""
+        """Return the Variables that are only read."""
         return cast("list[Storage]", list(self.program.kept))
 
     @property
     def written(self) -> list[Storage]:
-        """Return what is assigned."""
+        """Return the Variables that are assigned."""
         return cast("list[Storage]", list(self.program.written))
 
 
 def trace(signature: Signature, moving: frozenset[Storage] = frozenset(), integers: bool = False) -> Traced:
-    """Trace the function of a signature, its weights as inputs of the program; nothing is computed but what is folded.
+    """Trace the function of a signature, with weights as inputs; only folded expressions are computed.
 
     Args:
-        signature: The function, and what it takes.
-        moving: What other programs of the artefact assign; an expression of these stays live. Defaults to nothing.
-        integers: Whether weights that are integers are folded, too. Defaults to False.
+        signature: The function, with its inputs.
+        moving: The Variables that other programs of the artefact assign; expressions of these are not folded. Defaults
+            to none.
+        integers: Whether expressions that store integers are folded, too. Defaults to False.
 
     Raises:
-        ExportError: the function decides by a free size; it assigns Variables and the signature does not say so; it
-            calls Python.
-        StateError: it makes a Variable that nobody keeps.
-        BackendCapabilityError: the backend does not export.
+        ExportError: the function branches on a free size, calls Python, or assigns Variables without
+            ``assigns=True``.
+        StateError: it creates a Variable that no object holds.
+        BackendCapabilityError: the backend cannot export.
     """
     backend = registry.current()
     exporting, fn = backend.exporting, function_of(signature.fn)
@@ -132,16 +133,16 @@ def trace(signature: Signature, moving: frozenset[Storage] = frozenset(), intege
             results: list[Any] = []
             found.update(output=form_of(out, results), frame=frame)
             results = [_result(one) for one in results]
-        # what goes with the run that makes it, such as terms of a loss that nobody asked for, is no result
+        # outputs of the run other than results, such as added losses that are not used, are dropped
         written = [(one, value) for one, value in frame.written() if not one.passing or one in lift.cells]
         return results, cast("list[tuple[Any, Any]]", written)
 
     program = backend.compiling.trace(run, leaves)
     output: Form = found["output"]
     makes: bool = found["frame"].seen.makes
-    found.clear()  # with the frame goes what only it has kept: layers and Variables that nobody else does
+    found.clear()  # the frame may hold the last references to layers and Variables, which are freed with it
     if makes:
-        gc.collect()  # an error that was caught may have kept them in a circle
+        gc.collect()  # a caught exception may hold them in a reference cycle
     folding.check()
     _check_owned(program)
     if program.written and not signature.assigns:
@@ -160,7 +161,7 @@ def _dtype(dtype: str) -> str:
 
 
 def _build(exporting: Exporting, signature: Signature, fn: Callable[..., Any]) -> None:
-    """Make the weights of layers that have none, for size 2 of each free axis."""
+    """Build layers without weights, with size 2 for each free axis."""
     modules, _ = reached((signature.fn,))
     if not any(unbuilt_below(module) for module in modules):  # type: ignore[arg-type]
         return

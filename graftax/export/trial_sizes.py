@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from graftax.core.errors import ExportError
-from graftax.export.run import size_of
+from graftax.export.manifest import size_of
 from graftax.export.signature import Signature
 
 _MOST = 20_000
@@ -81,7 +81,7 @@ def _flips(first: dict[str, int], then: dict[str, int], name: str) -> bool:
 
 
 def _gain(first: dict[str, int], then: dict[str, int]) -> tuple[int, int]:
-    """How many sizes differ, and how many of them are odd here and even there, or 1."""
+    """Return the number of sizes that differ, and of those that change between odd and even, or are 1."""
     others = [name for name in first if first[name] != then[name]]
     return len(others), sum(then[name] == 1 or _flips(first, then, name) for name in others)
 

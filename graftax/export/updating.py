@@ -1,8 +1,7 @@
-"""update: new values for an artefact, from a checkpoint; its programs stay as they are."""
+"""The function update: replaces the values of an artefact by those of a checkpoint, and keeps its programs."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,9 +13,9 @@ from graftax.backend import registry
 from graftax.checkpoint.saved_arrays import read
 from graftax.core.errors import ExportError, MatchError
 from graftax.export import run
-from graftax.export.loading import load
+from graftax.export.loading import load, reading
 from graftax.export.saving import write_examples, write_manifest
-from graftax.export.stored_values import Codes, arrays_of, described
+from graftax.export.stored_values import Codes, GridKind, arrays_of, described, rounded
 from graftax.export.writing import published
 
 
@@ -30,23 +29,27 @@ class UpdateReport(NamedTuple):
 
     path: str
     values: int
+    rounded: tuple[str, ...] = ()
+    """Paths of weights that the checkpoint has as they were before rounding, and the artefact as integers."""
 
     def __str__(self) -> str:
-        return f"{self.path}: {self.values} values updated"
+        rounded = f", {len(self.rounded)} of them rounded to their grid" if self.rounded else ""
+        return f"{self.path}: {self.values} values updated{rounded}"
 
 
 def update(path: str | os.PathLike[str], checkpoint: str | os.PathLike[str]) -> UpdateReport:
-    """Give an artefact the values of a checkpoint, found by path; the stored trials are computed anew.
+    """Replace the values of an artefact by those of a checkpoint, by path, and compute the stored trials again.
 
-    A weight that is stored as integers takes the integers of `Int8` or `Int4` again, or an array, and is then one.
+    A weight that is stored as integers stays so: it takes the integers of `Int8` or `Int4` again; or an array, that
+    which `FakeQuant` rounds included, which is rounded to the grid that follows from it.
 
     Args:
-        path: The artefact; it is replaced as a whole.
-        checkpoint: A checkpoint that has an array for each value, of its shape and dtype.
+        path: The artefact, which is replaced as a whole.
+        checkpoint: A checkpoint that has an array of the same shape and dtype for each value.
 
     Raises:
-        MatchError: it lacks one, or one differs; nothing is changed.
-        ExportError: the artefact is damaged, or has its weights inside of the programs.
+        MatchError: an array is missing or differs in shape or dtype; nothing is changed.
+        ExportError: the artefact is damaged, or its weights are inside of the programs.
     """
     path = os.fspath(path)
     artefact = load(path)
@@ -59,35 +62,52 @@ def update(path: str | os.PathLike[str], checkpoint: str | os.PathLike[str]) -> 
     with read(checkpoint) as arrays:
         integers = {name: found for name in artefact.integers if (found := _integers(artefact, name, arrays))}
         given = {name: value for name, value in artefact.values.items() if name not in integers}
-        wrong = [text for name, value in given.items() if (text := _misfit(name, value, arrays)) is not None]
+        sources = {name: _source(artefact, name, arrays) for name in given}
+        wrong = [
+            text
+            for name, value in given.items()
+            if (text := _misfit(artefact, name, sources[name], value, arrays)) is not None
+        ]
         if wrong:
             raise MatchError(
                 f"{len(wrong)} of {len(artefact.values)} values:\n    " + "\n    ".join(wrong[:20]),
                 f"the programs of {path} take values of these paths, shapes and dtypes",
                 "a checkpoint of the same roots; or graftax export save anew, where the program has changed",
             )
-        new = {name: np.array(arrays[name]) for name in given}
-    manifest = artefact.manifest
-    new |= {name: run.numbers(manifest["values"][name], *codes.parts.values()) for name, codes in integers.items()}
+        new = {name: np.array(arrays[sources[name]]) for name in given}
+    kinds = {name: kind for name in given if name in artefact.integers and (kind := _kind(artefact, name)) is not None}
+    onto_grid = {name: rounded(new[name], kind) for name, kind in kinds.items()}
+    if lost := [name for name, (_, codes) in onto_grid.items() if codes is None]:
+        raise MatchError(
+            f"{', '.join(lost)} of the checkpoint",
+            f"the artefact {path!r} has integers there, and of these numbers none can be made that give every bit",
+            "graftax export save anew",
+        )
+    for name, (value, codes) in onto_grid.items():
+        new[name] = value
+        integers |= {name: codes} if codes is not None else {}
+    manifest, files = artefact.manifest, artefact.manifest["files"]
+    for name, codes in integers.items():
+        new.setdefault(name, run.numbers(manifest["values"][name], *codes.parts.values()))
     manifest["values"] = {name: described(new[name], integers.get(name)) for name in artefact.values}
-    files = [name for name in manifest["files"] if name != "examples.safetensors"]
-    stored = run.tensors(path, "examples.safetensors") if "examples.safetensors" in manifest["files"] else {}
-    examples = {name: np.array(one) for name, one in stored.items()}
-    contents = {name: bytes(run.raw(path, name)) for name in files}
     values = {name: registry.current().arrays.asarray(value) for name, value in new.items()}
-    for name, function in artefact.signatures.items():
-        examples |= _trial_again(name, function, values, examples)
+    with reading():
+        contents = {name: bytes(run.checked(path, name, run.raw(path, name), digest)) for name, digest in files.items()}
+        stored = run.tensors(path, "examples.safetensors") if "examples.safetensors" in files else {}
+        contents.pop("examples.safetensors", None)
+        examples = {name: np.array(one) for name, one in stored.items()}
+        for name, function in artefact.signatures.items():
+            examples |= _trial_again(name, function, values, examples)
     with published(path, overwrite=True) as folder:
         for name, data in contents.items():
             file = Path(folder, *name.split("/"))
             file.parent.mkdir(exist_ok=True)
             file.write_bytes(data)
-            manifest["files"][name] = hashlib.sha256(data).hexdigest()
         Path(folder, "weights.safetensors").write_bytes(b"".join(run.encoded(arrays_of(new, integers))))
         if examples:
             write_examples(folder, manifest, examples)
         write_manifest(folder, manifest)
-    return UpdateReport(path, len(new))
+    return UpdateReport(path, len(new), tuple(onto_grid))
 
 
 def _integers(artefact: run.Artefact, name: str, arrays: Mapping[str, Any]) -> Codes | None:
@@ -97,16 +117,32 @@ def _integers(artefact: run.Artefact, name: str, arrays: Mapping[str, Any]) -> C
     for part, one in zip(parts, found, strict=False):
         if one is None or (tuple(one.shape), one.dtype) != (part.shape, part.dtype):
             return None
-    return Codes(np.array(found[0]), np.array(found[1]), None) if len(parts) == len(found) else None
+    codes = Codes(np.array(found[0]), np.array(found[1]), None, _kind(artefact, name))
+    return codes if len(parts) == len(found) else None
 
 
-def _misfit(name: str, value: Any, arrays: Mapping[str, Any]) -> str | None:
-    if name not in arrays:
+def _kind(artefact: run.Artefact, name: str) -> GridKind | None:
+    """Return how the grid of a value follows from other weights; None where the artefact does not say."""
+    grid = artefact.manifest["values"][name].get("grid")
+    return None if grid is None else GridKind(**{key: grid[key] for key in GridKind._fields})
+
+
+def _source(artefact: run.Artefact, name: str, arrays: Mapping[str, Any]) -> str:
+    """Return the path of what becomes a value; of an expression that rounds this is its base."""
+    base = f"{name}/base"
+    is_rounded = name in artefact.integers and name not in arrays and _kind(artefact, name) is not None
+    return base if is_rounded and base in arrays else name
+
+
+def _misfit(artefact: run.Artefact, name: str, source: str, value: Any, arrays: Mapping[str, Any]) -> str | None:
+    if name in artefact.integers and source in arrays and _kind(artefact, name) is None:
+        return f"{name}: the artefact has integers there, and does not say of which grid; the checkpoint has an array"
+    if source not in arrays:
         parts = [path for path in arrays if path.startswith(f"{name}/")]
         if parts:
             return f"{name}: the checkpoint has its parts {', '.join(parts[:3])}, and it was computed at the export"
         return f"{name}: the checkpoint has no such array"
-    found = arrays[name]
+    found = arrays[source]
     if (tuple(found.shape), found.dtype.name) != (tuple(value.shape), value.dtype.name):
         return (
             f"{name}: {found.dtype.name}{list(found.shape)}, and {value.dtype.name}{list(value.shape)} in the artefact"

@@ -1,4 +1,4 @@
-"""Writing an artefact: beside its place, then renamed, so that it is there as a whole or not at all."""
+"""Writing an artefact to a temporary folder, which is then renamed, so that it appears as a whole or not at all."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from graftax.core.errors import ArgumentError, DestinationExists
 
 @contextmanager
 def published(path: str, overwrite: bool) -> Iterator[str]:
-    """Yield a new folder; at the end of the block it is what lies at ``path``, as a zip if that ends in ``.zip``.
+    """Yield a new folder, which is moved to ``path`` at the end of the block, as a zip if that ends in ``.zip``.
 
     Raises:
-        DestinationExists: something is there, and ``overwrite`` is not said, or it is no artefact.
-        ArgumentError: the path names no file.
+        DestinationExists: something exists at the path, and ``overwrite`` is False or it is not an artefact.
+        ArgumentError: the path is not that of a file.
     """
     final = os.path.abspath(path)
     parent, name = os.path.split(final)
@@ -42,7 +42,7 @@ def published(path: str, overwrite: bool) -> Iterator[str]:
 
 
 def check_place(path: str, overwrite: bool) -> None:
-    """Raise if something lies at a path that may not be replaced."""
+    """Raise if something at a path must not be replaced."""
     if not os.path.lexists(path):
         return
     if not overwrite:

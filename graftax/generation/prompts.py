@@ -10,6 +10,7 @@ from graftax import ops
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
 from graftax.core.typedefs import Array, unwrap
+from graftax.layers.masking import as_bool
 from graftax.variables import masks
 
 _INSTEAD = "[[4, 2, 7], [1, 5]], or an array of integers of shape (batch, steps)"
@@ -42,8 +43,8 @@ def as_arrays(prompt: Any, mask: Any, pad_token: int) -> tuple[Array, Array | No
     Raises:
         ArgumentTypeError: the prompt is neither an array nor a list of lists.
         ShapeError: it has other than two axes, no steps, or a mask of another shape.
-        DTypeError: tokens are no integers.
-        ArgumentError: a prompt is empty.
+        DTypeError: tokens are no integers, or a mask holds neither truth values nor integers.
+        ArgumentError: a prompt is empty, or a mask holds other numbers than 0 and 1.
     """
     rows = _rows(prompt)
     if rows is not None:
@@ -67,7 +68,7 @@ def as_arrays(prompt: Any, mask: Any, pad_token: int) -> tuple[Array, Array | No
     array = ops.cast(array, "int32")
     if mask is None:
         return array, None
-    shown: Any = ops.cast(ops.asarray(unwrap(mask)), "bool")
+    shown: Any = as_bool(mask, "prompt_mask")
     if tuple(shown.shape) != tuple(array.shape):
         raise ShapeError(
             f"prompt_mask of shape {tuple(shown.shape)} for a prompt of shape {tuple(array.shape)}",

@@ -14,6 +14,8 @@ from graftax.core.typedefs import Array
 from graftax.core.undefined import undefined
 from graftax.layers.arguments import array_shape, for_each_axis, narrow, single_shape, wide
 from graftax.layers.layer import Layer
+from graftax.layers.masked_space import cleared, lowered, over_space
+from graftax.layers.masking import hide
 from graftax.layers.policy import DTypePolicy
 
 
@@ -32,7 +34,7 @@ class AdaptivePooling(Layer):
         super().__init__(name, dtype=dtype)
         self.output_size = for_each_axis("output_size", output_size, self.space)
 
-    def call(self, x: Array) -> Array:
+    def call(self, x: Array, mask: Array | None = None) -> Array:
         sizes = single_shape(array_shape(x), self.space + 2, self.space + 2)[1:-1]
         if not all(sizes):
             raise ShapeError(
@@ -40,7 +42,6 @@ class AdaptivePooling(Layer):
                 "there is nothing to pool on an axis",
                 "at least one value on each",
             )
-        given, x = x, self.widened(x)
         for axis, (n, m) in enumerate(zip(sizes, self.output_size, strict=True), 1):
             if is_free(n % m):
                 raise ExportError(
@@ -48,16 +49,30 @@ class AdaptivePooling(Layer):
                     f"which windows there are depends on {n}, which is known only when the exported program runs",
                     f'a number for that size, or a multiple: Spec("batch {m}*{n} ...")',
                 )
+        return narrow(self.pooled(x) if mask is None else self.pooled_where(x, over_space(mask, x)), x)
+
+    def compute_mask(self, inputs: Array, mask: Array | None) -> Array | None:
+        """Return True for the windows in which something is seen."""
+        return None if mask is None else (self.shares(over_space(mask, inputs)) > 0)[..., 0]
+
+    def pooled(self, x: Array) -> Array:
+        """Return an array with all axes of space pooled."""
+        for axis, m in enumerate(self.output_size, 1):
+            n = x.shape[axis]
             if n % m:
                 x = self.pooled_unevenly(x, axis, m)
             elif n != m:
                 shape = (*x.shape[:axis], m, n // m, *x.shape[axis + 1 :])
                 x = self.reduced(ops.reshape(x, shape), axis + 1)
-        return narrow(x, given)
-
-    def widened(self, x: Array) -> Array:
-        """Return what is computed with."""
         return x
+
+    def shares(self, seen: Array) -> Array:
+        """Return above 0, in float32, for the windows in which something is seen."""
+        return self.pooled(ops.cast(seen, "float32"))
+
+    def pooled_where(self, x: Array, seen: Array) -> Array:
+        """Return what is seen with all axes of space pooled, 0 where that is nothing; subclasses must define it."""
+        raise undefined(self, "pooled_where(x, seen)")
 
     def reduced(self, x: Array, axis: int) -> Array:
         """Return one axis pooled whole; subclasses must define it."""
@@ -77,6 +92,9 @@ def bounds(n: int, m: int) -> tuple[Any, Any]:
 class AdaptiveMaxPooling(AdaptivePooling):
     """The largest value of each window."""
 
+    def pooled_where(self, x: Array, seen: Array) -> Array:
+        return cleared(self.pooled(lowered(x, seen)), self.shares(seen) > 0)
+
     def reduced(self, x: Array, axis: int) -> Array:
         return ops.max(x, axis=axis)
 
@@ -89,8 +107,12 @@ class AdaptiveMaxPooling(AdaptivePooling):
 class AdaptiveAveragePooling(AdaptivePooling):
     """The mean of each window."""
 
-    def widened(self, x: Array) -> Array:
-        return wide(x)
+    def pooled(self, x: Array) -> Array:
+        return super().pooled(wide(x))
+
+    def pooled_where(self, x: Array, seen: Array) -> Array:
+        share, mean = self.shares(seen), self.pooled(hide(x, seen))  # windows are products of those of each axis
+        return mean / ops.cast(ops.where(share > 0, share, 1), mean.dtype)
 
     def reduced(self, x: Array, axis: int) -> Array:
         return ops.mean(x, axis=axis)
@@ -129,6 +151,8 @@ class AdaptiveAveragePooling2D(AdaptiveAveragePooling):
         dtype: As for `Layer`.
 
     Window ``i`` of ``m`` over ``n`` values goes from ``floor(i * n / m)`` to ``ceil((i + 1) * n / m)``.
+
+    What a mask hides is left out; the output has a mask of the windows in which something counts.
 
     Shape:
         ``(batch, height, width, channels) -> (batch, *output_size, channels)``
@@ -189,6 +213,8 @@ class AdaptiveMaxPooling2D(AdaptiveMaxPooling):
         dtype: As for `Layer`.
 
     Window ``i`` of ``m`` over ``n`` values goes from ``floor(i * n / m)`` to ``ceil((i + 1) * n / m)``.
+
+    What a mask hides is left out; the output has a mask of the windows in which something counts.
 
     Shape:
         ``(batch, height, width, channels) -> (batch, *output_size, channels)``

@@ -10,9 +10,12 @@ from typing import Any
 from graftax.core import foreign_errors, tree, user_line
 from graftax.core.dtypes import is_complex
 from graftax.core.errors import ArgumentTypeError, DTypeError, GraftaxError, MissingAttributeError
+from graftax.core.keywords_elsewhere import CALLS
+from graftax.core.known_names import closest
 from graftax.layers.description import describe_call
 from graftax.variables.graph.module import Module
 
+_KEYWORD = re.compile(r"unexpected keyword argument '(\w+)'")
 _BINDING = re.compile(r"call\(\) (missing|takes|got)")
 
 
@@ -28,9 +31,7 @@ def explained_call(
         parameters = ", ".join(
             str(p.replace(annotation=p.empty)) for p in inspect.signature(layer.call).parameters.values()
         )
-        better = ArgumentTypeError(
-            f"{error}", f"the call of this layer takes ({parameters})", "layer(...) with what its call takes"
-        )
+        better = ArgumentTypeError(f"{error}", f"the call of this layer takes ({parameters})", _instead(layer, error))
     elif isinstance(error, DTypeError) and not error.context and (given := _complex_among(args, kwargs)):
         better = _real_weights(layer, title, given)
     if better is None:
@@ -66,6 +67,18 @@ def _real_weights(layer: Any, title: str, given: str) -> GraftaxError | None:
         f"it computes with {layer._gx_dtypes.compute_dtype}, and nothing is cast silently",
         "ops.concatenate([ops.real(x), ops.imag(x)], axis=-1) for both parts, ops.abs(x) for the size",
     )
+
+
+def _instead(layer: Any, error: TypeError) -> str:
+    """Return the line to write in place of a keyword that a call does not take."""
+    known = list(inspect.signature(layer.call).parameters)
+    found = _KEYWORD.search(str(error))
+    name = "" if found is None else found[1]
+    needed, line = CALLS.get(name, ("", ""))
+    if line and (not needed or needed in known):
+        return line if not line.endswith("=") else f"{line} in place of {name}="
+    near = closest(name, known) if name else None
+    return f"{near}= in place of {name}=" if near else "layer(...) with what its call takes"
 
 
 def _missing(module: Module, name: str) -> MissingAttributeError:

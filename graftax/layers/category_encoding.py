@@ -59,7 +59,9 @@ class CategoryEncoding(Layer):
         indices = ops.asarray(inputs)
         if indices.dtype.kind not in "iu":
             raise DTypeError(
-                f"an input of dtype {indices.dtype.name}", "categories are counted", 'ops.cast(x, "int32")'
+                f"an input of dtype {indices.dtype.name}",
+                "categories are counted",
+                'ops.cast(x, "int32") of whole numbers; Discretization for numbers with fractions',
             )
         if count_weights is not None and self.output_mode != "count":
             raise ArgumentError(
@@ -69,7 +71,15 @@ class CategoryEncoding(Layer):
 
 
 def encoded(indices: Array, size: int, mode: str, dtype: str, weights: ArrayLike | None = None) -> Array:
-    """Return indices as vectors with a place for each of ``size``."""
+    """Return indices as vectors with a place for each of ``size``.
+
+    Args:
+        indices: The integers.
+        size: How many places there are.
+        mode: One of `MODES`.
+        dtype: That of the result.
+        weights: What each integer counts. Defaults to None, 1.
+    """
     if mode == "one_hot":
         flat = indices[..., 0] if indices.ndim > 1 and indices.shape[-1] == 1 else indices
         return ops.one_hot(flat, size, dtype=dtype)
@@ -84,7 +94,7 @@ def encoded(indices: Array, size: int, mode: str, dtype: str, weights: ArrayLike
                 "each integer has a weight",
                 "weights of the shape of the input",
             )
-        hot = hot * (given if given.ndim > 1 else given[:, None])[..., None]
+        hot = ops.where(hot > 0, (given if given.ndim > 1 else given[:, None])[..., None], 0)  # 0 * inf is nan
     return ops.cast(ops.sum(hot, axis=-2), dtype)
 
 

@@ -106,7 +106,7 @@ class Conv1D(Conv):
             or a pair for before and after. Defaults to ``"valid"``.
         dilation_rate: Distance of the inputs that a window sees.
         groups: Number of groups of channels that are convolved apart.
-        activation: A name or function of `graftax.activations`; none unless told.
+        activation: A name or function of `graftax.activations`. Defaults to none.
         use_bias: Whether there is a bias.
         kernel_initializer: What the kernel, of shape ``(window, in / groups, filters)``, starts as.
         bias_initializer: What the bias starts as.
@@ -149,7 +149,7 @@ class Conv2D(Conv):
             Defaults to ``"valid"``.
         dilation_rate: Distance of the inputs that a window sees.
         groups: Number of groups of channels that are convolved apart.
-        activation: A name or function of `graftax.activations`; none unless told.
+        activation: A name or function of `graftax.activations`. Defaults to none.
         use_bias: Whether there is a bias.
         kernel_initializer: What the kernel, of shape ``(height, width, in / groups, filters)``, starts as.
         bias_initializer: What the bias starts as.

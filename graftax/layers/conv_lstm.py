@@ -65,7 +65,7 @@ class ConvLSTM2D(Stateful, KernelLayer):
         trainable: As for `Layer`.
         dtype: As for `Layer`.
 
-    A call takes ``initial_state=``, ``[h, c]`` as ``return_state`` gives them, zeros unless told.
+    A call takes ``initial_state=``, ``[h, c]`` as ``return_state`` gives them, by default zeros.
     Where a mask is False, state and output stay as they were.
 
     Shape:
@@ -73,7 +73,8 @@ class ConvLSTM2D(Stateful, KernelLayer):
         ``(batch, steps, new_height, new_width, filters)``
 
     Raises:
-        ArgumentError: a setting is out of range or a name unknown.
+        ArgumentError: a setting is out of range or a name unknown, or ``bias_initializer`` is an array of which
+            ``unit_forget_bias`` would replace a part.
         ShapeError: an input with other axes or channels than the first one, or a state of another shape.
 
     Example:

@@ -8,20 +8,27 @@ from typing import Any
 import numpy as np
 
 from graftax import ops
+from graftax.backend import registry, traced_checks
+from graftax.core.dtypes import is_floating
 from graftax.core.errors import ArgumentError, StateError
 from graftax.core.short_traceback import door
-from graftax.core.typedefs import Array, ArrayLike
+from graftax.core.typedefs import Array, ArrayLike, unwrap
 from graftax.layers.arguments import array_shape, positive, wide
 from graftax.layers.category_encoding import checked_modes, encoded
 from graftax.layers.layer import Layer
 from graftax.layers.normalization import batches_of
 from graftax.layers.policy import DTypePolicy
+from graftax.ops.checks import subscript
 
 
 class Discretization(Layer):
     """Numbers as the bins that they lie in: bin ``i`` has the numbers from boundary ``i - 1`` to below boundary ``i``.
 
     The boundaries are given, or `adapt` takes those that share out a data set evenly. They are part of checkpoints.
+
+    A nan lies in no bin, where NumPy and Keras say the last one: eager code, ``fit`` and functions compiled with
+    ``checked=True`` refuse it; other compiled code gives the least integer, or a vector without a bin. Infinities lie
+    in the first and the last one.
 
     Args:
         bin_boundaries: The boundaries, in order. Defaults to None, for `adapt`.
@@ -35,7 +42,7 @@ class Discretization(Layer):
         ``(...) -> (...)``; for other modes as for `CategoryEncoding`
 
     Raises:
-        ArgumentError: both or neither are given, or the boundaries are not in order.
+        ArgumentError: both or neither are given, the boundaries are not in order, or there is a nan among the numbers.
         StateError: it is called before `adapt`.
 
     Example:
@@ -68,8 +75,9 @@ class Discretization(Layer):
         if self.bin_boundaries is None:
             raise StateError(f"{self._gx_title()} has no boundaries", "adapt() was not called", "layer.adapt(x_train)")
         given = wide(x)
+        _check_numbers(x)
         bins = ops.searchsorted(ops.asarray(self.bin_boundaries, str(given.dtype)), given, side="right")
-        bins = ops.cast(bins, "int32")
+        bins = ops.where(ops.isnan(given), np.iinfo("int32").min, ops.cast(bins, "int32"))
         if self.output_mode == "int":
             return bins
         size = self.num_bins or len(self.bin_boundaries) + 1  # data of few values fill fewer bins
@@ -108,6 +116,33 @@ class Discretization(Layer):
         """Take back what `get_state` gave."""
         found = state["bin_boundaries"]
         self.bin_boundaries = None if found is None else tuple(found)
+
+
+def _check_numbers(x: Array) -> None:
+    """Raise if there is a nan, now or, of a value that is not there yet, where somebody looks."""
+    arrays = registry.current().arrays
+    given: Any = unwrap(x)
+    if not is_floating(str(given.dtype)):
+        return
+    if not arrays.is_array(given) or arrays.is_concrete(given):
+        if (error := _missing(arrays.to_numpy(arrays.asarray(given)))) is not None:
+            raise error
+        return
+    traced_checks.tell(_missing, np.isnan, given)
+    if traced_checks.wanted():
+        traced_checks.emit(_missing, ops.any(ops.isnan(given)), given)
+
+
+def _missing(numbers: np.ndarray[Any, Any]) -> ArgumentError | None:
+    missing = np.isnan(numbers)
+    if not missing.any():
+        return None
+    place = tuple(np.argwhere(missing)[0])
+    return ArgumentError(
+        f"{subscript('x', place)} is nan",
+        "it lies in no bin",
+        "np.nan_to_num(x, nan=0.0), or another number for what is missing; np.isnan(x) beside it as a feature",
+    )
 
 
 def _in_order(boundaries: Sequence[float]) -> tuple[float, ...]:

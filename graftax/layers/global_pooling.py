@@ -10,12 +10,13 @@ from graftax.core.typedefs import Array, Shape
 from graftax.core.undefined import undefined
 from graftax.layers.arguments import array_shape, flag, narrow, single_shape, wide
 from graftax.layers.layer import Layer
-from graftax.layers.masking import checked, hide
+from graftax.layers.masked_space import cleared, lowered, over_space
+from graftax.layers.masking import hide
 from graftax.layers.policy import DTypePolicy
 
 
 class GlobalPooling(Layer):
-    """The base of poolings over all of space, which describe the arguments."""
+    """The base of poolings over all of space, which describe the arguments. What a mask hides is left out."""
 
     compiles_call = True
     space: ClassVar[int]
@@ -25,13 +26,21 @@ class GlobalPooling(Layer):
         self.keepdims = flag("keepdims", keepdims)
         self.axes = tuple(range(1, self.space + 1))
 
-    def call(self, x: Array) -> Array:
+    def call(self, x: Array, mask: Array | None = None) -> Array:
         single_shape(array_shape(x), self.space + 2, self.space + 2)
-        return self.pooled(x)
+        return self.pooled(x, None if mask is None else over_space(mask, x))
 
-    def pooled(self, x: Array) -> Array:
-        """Return what is left of the axes of space; subclasses must define it."""
-        raise undefined(self, "pooled(x)")
+    def pooled(self, x: Array, seen: Array | None) -> Array:
+        """Return what is left of the axes of space; subclasses must define it.
+
+        Args:
+            x: ``(batch, *space, channels)``.
+            seen: What counts, as `over_space` gives it; None for all.
+        """
+        raise undefined(self, "pooled(x, seen)")
+
+    def compute_mask(self, inputs: Array, mask: Array | None) -> None:
+        """Return None: it is used up here."""
 
 
 def mean(x: Array, axes: Shape, keepdims: bool) -> Array:
@@ -41,7 +50,7 @@ def mean(x: Array, axes: Shape, keepdims: bool) -> Array:
 
 
 class GlobalMaxPooling1D(GlobalPooling):
-    """The largest value over the steps.
+    """The largest value over the steps; where there is a mask, of those that it lets through, 0 where there is none.
 
     Args: as for `GlobalAveragePooling2D`.
 
@@ -50,18 +59,22 @@ class GlobalMaxPooling1D(GlobalPooling):
 
     Example:
         >>> import numpy as np
-        >>> GlobalMaxPooling1D()(np.float32([[[1], [3]]])).tolist()
-        [[3.0]]
+        >>> x = np.float32([[[1], [3]]])
+        >>> GlobalMaxPooling1D()(x).tolist(), GlobalMaxPooling1D()(x, mask=np.array([[True, False]])).tolist()
+        ([[3.0]], [[1.0]])
     """
 
     space = 1
 
-    def pooled(self, x: Array) -> Array:
-        return ops.max(x, axis=self.axes, keepdims=self.keepdims)
+    def pooled(self, x: Array, seen: Array | None) -> Array:
+        if seen is None:
+            return ops.max(x, axis=self.axes, keepdims=self.keepdims)
+        largest = ops.max(lowered(x, seen), axis=self.axes, keepdims=self.keepdims)
+        return cleared(largest, ops.any(seen, axis=self.axes, keepdims=self.keepdims))
 
 
 class GlobalMaxPooling2D(GlobalMaxPooling1D):
-    """The largest value over height and width.
+    """The largest value over height and width, of what a mask lets through; 0 where there is nothing.
 
     Args: as for `GlobalAveragePooling2D`.
 
@@ -95,7 +108,7 @@ class GlobalMaxPooling3D(GlobalMaxPooling1D):
 
 
 class GlobalAveragePooling1D(GlobalPooling):
-    """The mean over the steps; where there is a mask, over the steps that it lets through, 0 where there is none.
+    """The mean over the steps; where there is a mask, over those that it lets through, 0 where there is none.
 
     Args: as for `GlobalAveragePooling2D`.
 
@@ -111,24 +124,19 @@ class GlobalAveragePooling1D(GlobalPooling):
 
     space = 1
 
-    def call(self, x: Array, mask: Array | None = None) -> Array:
-        single_shape(array_shape(x), 3, 3)
-        if mask is None:
+    def pooled(self, x: Array, seen: Array | None) -> Array:
+        if seen is None:
             return mean(x, self.axes, self.keepdims)
-        mask = checked(mask, tuple(x.shape), axes=2)
-        total = ops.sum(wide(hide(x, mask)), axis=1, keepdims=self.keepdims)
-        count = ops.sum(ops.cast(ops.expand_dims(mask, -1), total.dtype), axis=1, keepdims=self.keepdims)
-        return narrow(total / ops.maximum(count, 1), x)
-
-    def compute_mask(self, inputs: Array, mask: Array | None) -> None:
-        """Return None: it is used up here."""
+        total = ops.sum(wide(hide(x, seen)), axis=self.axes, keepdims=self.keepdims)
+        count = ops.sum(ops.cast(seen, "float32"), axis=self.axes, keepdims=self.keepdims)
+        return narrow(total / ops.cast(ops.maximum(count, 1), total.dtype), x)
 
 
-class GlobalAveragePooling2D(GlobalPooling):
-    """The mean over height and width.
+class GlobalAveragePooling2D(GlobalAveragePooling1D):
+    """The mean over height and width, of what a mask lets through; 0 where there is nothing.
 
     Args:
-        keepdims: Whether the axes stay, with size 1.
+        keepdims: Whether the axes stay, with size 1. Defaults to False.
         name: As for `Layer`.
         dtype: As for `Layer`.
 
@@ -146,11 +154,8 @@ class GlobalAveragePooling2D(GlobalPooling):
 
     space = 2
 
-    def pooled(self, x: Array) -> Array:
-        return mean(x, self.axes, self.keepdims)
 
-
-class GlobalAveragePooling3D(GlobalAveragePooling2D):
+class GlobalAveragePooling3D(GlobalAveragePooling1D):
     """The mean over depth, height and width.
 
     Args: as for `GlobalAveragePooling2D`.

@@ -177,7 +177,7 @@ class GRUCell(GRUStep, RecurrentCell):
     Args: as for `GRU`, without those of the way through the steps. A call alone drops anew; `RNN` drops the
     same at all steps of a sequence.
 
-    A call takes an input and the state ``[h]``, zeros unless told, and gives ``h`` and the next state.
+    A call takes an input and the state ``[h]``, by default zeros, and gives ``h`` and the next state.
 
     Shape:
         ``(batch, in), [(batch, units)] -> (batch, units), [(batch, units)]``

@@ -23,16 +23,50 @@ def host_array(value: object, kinds: str, title: str) -> np.ndarray[Any, Any]:
     late = arrays.is_array(given) and not arrays.is_concrete(given)  # a value of compiled code
     try:
         array = np.asarray(None if late else given)
-    except (TypeError, ValueError, StateError):  # the last by what is not there yet, in a graph of layers
+    except StateError:  # by what is not there yet, in a graph of layers
+        late, array = True, np.asarray(None)
+    except (TypeError, ValueError):
         array = np.asarray(None)
     if array.dtype.kind == "O" and array.size and all(isinstance(token, str) for token in array.ravel().tolist()):
         array = array.astype(str)
     if array.dtype.kind == "S":
-        array = np.char.decode(array, "utf-8")
-    if array.dtype.kind not in kinds and array.size:
+        array = _decoded(array, title)
+    mixed = array.dtype.kind == "U" and isinstance(given, list | tuple) and not _all_text(given)
+    if (array.dtype.kind not in kinds or mixed) and array.size:
+        instead = "layer(data) before the data goes to the model" if late else _instead(array, mixed, kinds)
         raise ArgumentTypeError(
-            f"{title} got {given!r:.60}",
-            f"it takes {_WORDS[kinds]}, on the host, in eager code",
-            "layer(data) before the data goes to the model",
+            f"{title} got {given!r:.60}", f"it takes {_WORDS[kinds]}, on the host, in eager code", instead
         )
     return array
+
+
+def _all_text(given: Any) -> bool:
+    """Tell whether nested lists hold nothing but text: NumPy makes words of numbers beside it, and "nan" of a nan."""
+    if isinstance(given, list | tuple):
+        return all(map(_all_text, given))
+    return isinstance(given, str | bytes) or (isinstance(given, np.ndarray) and given.dtype.kind in "US")
+
+
+def _decoded(array: np.ndarray[Any, Any], title: str) -> np.ndarray[Any, Any]:
+    try:
+        return np.char.decode(array, "utf-8")
+    except UnicodeDecodeError as error:
+        raise ArgumentTypeError(
+            f"{title} got {error.object[:40]!r}", "text in bytes is UTF-8", 'np.char.decode(data, "latin-1")'
+        ) from None
+
+
+def _instead(array: np.ndarray[Any, Any], mixed: bool, kinds: str) -> str:
+    """Return the line to write instead of tokens of another kind."""
+    told = [] if mixed else array.ravel().tolist()[:1000]
+    if mixed or (array.dtype.kind == "O" and any(isinstance(token, str | int) for token in told)):
+        least = '"" for what is missing' if "U" in kinds else "-1 for what is missing"
+        return f"tokens of one kind, such as {least}: [{'str(t)' if 'U' in kinds else 'int(t)'} for t in tokens]"
+    if array.dtype.kind == "f" and "i" in kinds:
+        whole = 'x.astype("int64") of whole numbers, another number for nan first'
+        return f"{whole}; Discretization for numbers with fractions"
+    if array.dtype.kind == "b" and "i" in kinds:
+        return 'x.astype("int64")'
+    if array.dtype.kind in "iufb":
+        return "x.astype(str), or IntegerLookup for integers"
+    return "an array or nested lists of one length of " + _WORDS[kinds]

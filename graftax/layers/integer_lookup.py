@@ -18,7 +18,8 @@ class IntegerLookup(Lookup):
             number.
         num_oov_indices: How many places there are for unknown integers, shared out by hash; 0 refuses them. Defaults
             to 1.
-        mask_token: An integer whose place is 0, where ``output_mode`` is ``"int"``. Defaults to None, none.
+        mask_token: An integer whose place is 0, where ``output_mode`` is ``"int"``; in the others it counts nowhere.
+            Defaults to None, none.
         oov_token: The integer that stands for unknown ones when ``invert`` is True. Defaults to -1.
         vocabulary: The integers, in order. Defaults to None, for `adapt`.
         idf_weights: What each counts in ``"tf_idf"``. Defaults to None, for `adapt`.

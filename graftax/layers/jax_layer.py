@@ -31,14 +31,16 @@ class JaxLayer(Layer):
 
     - ``call_fn(params, inputs)`` gives the output; with ``state`` among its parameters ``(output, state)``. It may have
       ``rng``, a key for random draws, and ``training``, too; all in the order params, state, rng, inputs, training.
-    - ``init_fn(rng, inputs)`` gives the parameters, or ``(params, state)``; it may have ``training``, too.
+    - ``init_fn(rng, inputs)`` gives the parameters; where ``call_fn`` has ``state``, always the pair ``(params,
+      state)``. It may have ``training``, too.
 
     Args:
         call_fn: Computes the output.
-        init_fn: Makes the parameters at the first call. Defaults to None, for ``params``.
-        params: The parameters: nested lists, tuples and dicts of arrays. Defaults to None, for ``init_fn``.
+        init_fn: Makes parameters and state at the first call. Defaults to None, for ``params``.
+        params: The parameters: nested lists, tuples and dicts of arrays, in place of those of ``init_fn``. Defaults to
+            None, for ``init_fn``.
         state: What ``call_fn`` changes itself, such as moving statistics, in place of ``init_fn``'s. Defaults to None.
-        seed: Fixes the parameters and the draws. Defaults to None: streams of the layer's own.
+        seed: Fixes what ``init_fn`` makes and what ``call_fn`` draws. Defaults to None: streams of the layer's own.
         name: As for `Layer`.
         trainable: As for `Layer`.
         dtype: As for `Layer`.
@@ -48,7 +50,8 @@ class JaxLayer(Layer):
 
     Raises:
         ArgumentTypeError: a function cannot be called, or has other parameters.
-        ArgumentError: there are neither ``params`` nor ``init_fn``, or a state that nothing would use.
+        ArgumentError: there are neither ``params`` nor ``init_fn``; or an ``init_fn``, a state or a seed that nothing
+            would use.
 
     Example:
         >>> import numpy as np, jax.numpy as jnp
@@ -80,6 +83,17 @@ class JaxLayer(Layer):
             raise ArgumentError(
                 f"state=..., call_fn{self.call_names}", "nothing would use it", "def call_fn(params, state, inputs)"
             )
+        if init_fn is not None and params is not None and (state is not None or "state" not in self.call_names):
+            given = "params=..." if state is None else "params=..., state=..."
+            raise ArgumentError(
+                f"init_fn, {given}", "init_fn would have nothing to make", f"init_fn alone, or {given} alone"
+            )
+        if seed is not None and init_fn is None and "rng" not in self.call_names:
+            raise ArgumentError(
+                f"seed={seed!r:.40}, call_fn{self.call_names} without an init_fn",
+                "nothing is drawn that it would fix",
+                "def call_fn(params, rng, inputs), which gets keys; or no seed",
+            )
         self.seed = None if seed is None else keys.checked_seed(seed)
         self.seed_generator = SeedGenerator(seed) if "rng" in self.call_names else None
         self.start = params, state
@@ -105,8 +119,9 @@ class JaxLayer(Layer):
     def _make(self, inputs: object) -> None:
         """Make the Variables, from what was given or what ``init_fn`` gives for zeros of the shapes of the input."""
         params, state = self.start
-        if params is None:
-            params, state = self._initial(inputs, state)
+        if self.init_fn is not None:
+            made, next_state = self._initial(inputs)
+            params, state = made if params is None else params, next_state if state is None else state
         self.params = as_weights(self, params, "params", trainable=True)
         if "state" in self.call_names:
             if state is None:
@@ -115,22 +130,25 @@ class JaxLayer(Layer):
                 )
             self.state = as_weights(self, state, "state", trainable=False)
 
-    def _initial(self, inputs: object, state: object) -> tuple[Any, Any]:
-        wanted = "state" in self.call_names and state is None
+    def _initial(self, inputs: object) -> tuple[Any, Any]:
+        """Return parameters and state as ``init_fn`` makes them; None for the state where ``call_fn`` has none."""
         examples = tree.map_structure(_described, inputs)
         with storage.concretely():
             zeros = tree.map_structure(lambda leaf: ops.zeros(*leaf.sizes), examples)
             key = registry.current().arrays.asarray(np.asarray(keys.variable_key(self, self._gx_path, self.seed)))
             given = {"rng": key, "inputs": zeros, "training": True}
             made = self.init_fn(*(given[name] for name in self.init_names))  # type: ignore[misc]
-            made = tree.map_structure(np.asarray, as_plain(made))
-        if not wanted:
-            return made, state
-        if not isinstance(made, tuple) or len(made) != 2:
+        if "state" not in self.call_names:
+            return tree.map_structure(np.asarray, as_plain(made)), None
+        if not isinstance(made, tuple) or hasattr(made, "_fields") or len(made) != 2:
             raise ArgumentTypeError(
-                "init_fn gave no pair", "call_fn has a state, which it is to make, too", "return params, state"
+                f"init_fn gave no pair, but a {type(made).__name__}"
+                + (f" of {len(made)}" if isinstance(made, list | tuple) else ""),
+                "call_fn has a state, so init_fn gives the pair of parameters and state, whichever of them is given",
+                "return params, state",
             )
-        return made
+        params, state = (tree.map_structure(np.asarray, as_plain(part)) for part in made)
+        return params, state
 
 
 def as_plain(structure: Any) -> Any:

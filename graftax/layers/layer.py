@@ -10,7 +10,7 @@ from graftax.backend import registry
 from graftax.core import tree, user_line
 from graftax.core.errors import DTypeError, StateError
 from graftax.core.fallback import Fallback
-from graftax.core.short_traceback import door, shorten
+from graftax.core.short_traceback import chained, door, shorten
 from graftax.core.typedefs import Array, ArrayLike, Calls, Initializer, Shape
 from graftax.layers import added_losses, building, masking, shapes, symbolic_call
 from graftax.layers.added_losses import AddsLosses, keep_penalty
@@ -386,5 +386,5 @@ class Layer(AddsLosses):
             yield
         except Exception as error:
             if (better := explained_call(self, self._gx_title(), error, args, kwargs)) is not None:
-                raise better from error
+                raise better from chained(better, error)
             raise

@@ -21,6 +21,9 @@ from graftax.layers.host_array import host_array
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 
+NOWHERE = -1
+"""The place of what is masked, where places are counted or shown as vectors."""
+
 
 class Lookup(Layer):
     """The base of `IntegerLookup`, `StringLookup` and `TextVectorization`, which describe the arguments."""
@@ -53,6 +56,12 @@ class Lookup(Layer):
                 "integers are turned into tokens, with one for all that are unknown",
                 'num_oov_indices=1, output_mode="int"',
             )
+        if self.max_tokens is not None and self._specials() > self.max_tokens:
+            raise ArgumentError(
+                f"max_tokens={max_tokens}, num_oov_indices={num_oov_indices}, mask_token={mask_token!r:.40}",
+                "the places for what is masked and unknown alone are more",
+                f"max_tokens={self._specials() + 1} or more",
+            )
         self.vocabulary: tuple[Any, ...] | None = None
         self.idf_weights: tuple[float, ...] | None = None
         self.given = vocabulary is not None
@@ -80,7 +89,8 @@ class Lookup(Layer):
             return found
         size = self.vocabulary_size()
         mode = "count" if self.output_mode == "tf_idf" else self.output_mode
-        return self.weighed(encoded(found, size, mode, self.compute_dtype))
+        made = encoded(found + 1, size + 1, mode, self.compute_dtype)  # what is masked has the first place, and goes
+        return self.weighed(made[..., 1:])
 
     def counted(self, counts: np.ndarray[Any, Any]) -> Array:
         """Return counts of the places in the form of ``output_mode``."""
@@ -98,7 +108,7 @@ class Lookup(Layer):
         weights[:start] = known.mean() if known.size else 0
         return counts * ops.asarray(weights, str(counts.dtype))
 
-    # --- the vocabulary ---------------------------------------------------------------------------------------------
+    # --- the vocabulary -----------------------------------------------------------------------------------------------
 
     @door
     def adapt(self, data: Any) -> None:
@@ -168,11 +178,17 @@ class Lookup(Layer):
                 if bad
                 else f"max_tokens={len(tokens) + self._specials()}",
             )
-        if self.output_mode == "tf_idf" and (idf_weights is None or len(idf_weights) != len(tokens)):
+        if idf_weights is not None and self.output_mode != "tf_idf":
+            raise ArgumentError(
+                f"idf_weights with output_mode={self.output_mode!r}", "nothing is weighed", 'output_mode="tf_idf"'
+            )
+        if self.output_mode == "tf_idf" and (
+            idf_weights is None or len(idf_weights) != len(tokens) or not np.isfinite(idf_weights).all()
+        ):
             raise ArgumentError(
                 f"idf_weights={idf_weights!r:.40} for {len(tokens)} tokens",
                 'output_mode="tf_idf" weighs each token',
-                "one weight for each token, or adapt() in place of a vocabulary",
+                "one finite weight for each token, or adapt() in place of a vocabulary",
             )
         self.vocabulary = tuple(tokens)
         self.idf_weights = None if idf_weights is None else tuple(float(weight) for weight in idf_weights)
@@ -225,10 +241,10 @@ class Lookup(Layer):
         self.vocabulary = None if words is None else tuple(words)
         self.idf_weights = None if weights is None else tuple(weights)
 
-    # --- inside -----------------------------------------------------------------------------------------------------
+    # --- inside -------------------------------------------------------------------------------------------------------
 
     def _before(self) -> dict[str, Any]:
-        """What decides which places come before those of the vocabulary."""
+        """Return the settings that determine the indices before those of the vocabulary."""
         found: dict[str, Any] = {"num_oov_indices": self.num_oov_indices}
         if self.output_mode == "int":  # else no place is masked
             token: Any = self.mask_token
@@ -256,8 +272,8 @@ class Lookup(Layer):
         if token in table:
             return table[token]
         masked = self.mask_token is not None and self.output_mode == "int"
-        if masked and token == self.mask_token:
-            return 0
+        if self.mask_token is not None and token == self.mask_token:
+            return 0 if masked else NOWHERE
         if not self.num_oov_indices:
             raise ArgumentError(
                 f"the token {token!r:.60}", "it is not in the vocabulary, and num_oov_indices=0", "num_oov_indices=1"

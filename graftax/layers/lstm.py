@@ -33,13 +33,8 @@ class LSTMStep(RecurrentWeights):
     def set_forget_bias(self, unit_forget_bias: bool) -> None:
         """Note whether the part of the bias that is in charge of keeping starts as 1."""
         self.unit_forget_bias = flag("unit_forget_bias", unit_forget_bias)
-        start = self.bias_initializer
-        if self.use_bias and self.unit_forget_bias and isinstance(start, Constant) and np.shape(unwrap(start.value)):
-            raise ArgumentError(
-                f"bias_initializer={start!r}",
-                "a part of the array would be replaced: what is in charge of keeping starts as 1",
-                "unit_forget_bias=False, and the array as it is to be",
-            )
+        if self.use_bias and self.unit_forget_bias:
+            OnesInForgetGate(self.bias_initializer, self.units)  # raises now rather than in build
 
     def first_bias(self) -> InitializerLike:
         if not self.unit_forget_bias:
@@ -176,7 +171,7 @@ class LSTMCell(LSTMStep, RecurrentCell):
     Args: as for `LSTM`, without those of the way through the steps. A call alone drops anew; `RNN` drops the
     same at all steps of a sequence.
 
-    A call takes an input and the state ``[h, c]``, zeros unless told, and gives ``h`` and the next state.
+    A call takes an input and the state ``[h, c]``, by default zeros, and gives ``h`` and the next state.
 
     Shape:
         ``(batch, in), [(batch, units)] * 2 -> (batch, units), [(batch, units)] * 2``
@@ -243,9 +238,19 @@ class LSTMCell(LSTMStep, RecurrentCell):
 
 
 class OnesInForgetGate(BaseInitializer):
-    """Another initializer, with ones in the part that is in charge of keeping."""
+    """Another initializer, with ones in the part that is in charge of keeping.
+
+    Raises:
+        ArgumentError: it is an array, of which a part would be lost.
+    """
 
     def __init__(self, given: Initializer, units: int) -> None:
+        if isinstance(given, Constant) and np.shape(unwrap(given.value)):
+            raise ArgumentError(
+                f"bias_initializer={given!r}",
+                "a part of the array would be replaced: what is in charge of keeping starts as 1",
+                "unit_forget_bias=False, and the array as it is to be",
+            )
         self.given, self.units = given, units
         self.seed: int | None = getattr(given, "seed", None)
 

@@ -10,7 +10,7 @@ from graftax import ops
 from graftax.backend import registry, traced_checks
 from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError, StateError
 from graftax.core.typedefs import Array
-from graftax.layers.arguments import flag, one_of, positive, within
+from graftax.layers.arguments import flag, one_of, positive, wide, within
 from graftax.layers.attention_cache import AttentionCache
 from graftax.layers.dense import Dense
 from graftax.layers.layer import Layer
@@ -59,9 +59,10 @@ class MultiHeadAttention(Layer):
 
     - ``attention_mask``, True where a query may look, which broadcasts to ``(batch, queries, keys)`` or
       ``(batch, heads, queries, keys)``;
-    - ``use_causal_mask`` to look at no later position, where query 0 is at key 0, whatever the lengths;
-    - ``cache`` to add to what came before: then it returns ``(out, cache)``, queries stand where the cache says and
-      look at no later position;
+    - ``use_causal_mask`` to look at no later position, where query 0 is at key 0, whatever the lengths; False unless
+      told without a cache, True with one;
+    - ``cache`` to add to what came before: then it returns ``(out, cache)``, and queries stand where the cache says.
+      With ``use_causal_mask=False`` those of one call look at each other, as in the prefix of a prefix language model;
     - ``query_mask``, ``value_mask`` and ``key_mask``, of shape ``(batch, length)``, in place of those that the arrays
       carry: nobody looks at what those of ``value`` and ``key`` hide. That of the query is handed on to the output. In
       self-attention it is that of the values, too;
@@ -168,14 +169,14 @@ class MultiHeadAttention(Layer):
         value: Array | None = None,
         key: Array | None = None,
         attention_mask: Array | None = None,
-        use_causal_mask: bool = False,
+        use_causal_mask: bool | None = None,
         cache: AttentionCache | None = None,
         training: bool | None = None,
         query_mask: Array | None = None,
         value_mask: Array | None = None,
         key_mask: Array | None = None,
     ) -> Any:
-        use_causal_mask = flag("use_causal_mask", use_causal_mask)
+        causal = cache is not None if use_causal_mask is None else flag("use_causal_mask", use_causal_mask)
         for name, part in (("query", query), ("value", value), ("key", key)):
             if part is not None:
                 self._check_axes(name, shape_of(part))
@@ -203,16 +204,14 @@ class MultiHeadAttention(Layer):
         if cache is not None:
             cache = self._extended(cache, k, v, visible)
             k, v, visible = cache.key, cache.value, cache.visible
-            allowed = both(allowed, self._filled(q.shape[1], k.shape[1], start))
-            use_causal_mask = False  # what is filled is what came before
+            allowed = both(allowed, self._filled(q.shape[1], k.shape[1], start, causal))
+            causal = False  # that mask says so
         if visible is not None:
             allowed = both(allowed, visible[:, None, None, :])
         if self.dropout and training:
-            out = self._with_dropout(q, k, v, allowed, use_causal_mask)
+            out = self._with_dropout(q, k, v, allowed, causal)
         else:
-            out = ops.dot_product_attention(
-                q, k, v, mask=allowed, is_causal=use_causal_mask, implementation=self.implementation
-            )
+            out = ops.dot_product_attention(q, k, v, mask=allowed, is_causal=causal, implementation=self.implementation)
         out = self._output()(ops.reshape(out, (*out.shape[:2], self.num_heads * self.value_dim)))
         return out if cache is None else (out, cache)
 
@@ -336,17 +335,17 @@ class MultiHeadAttention(Layer):
             before,
         )
 
-    def _filled(self, queries: int, keys: int, start: object) -> Array:
-        """Return a mask in which each query sees the positions up to its own."""
+    def _filled(self, queries: int, keys: int, start: object, causal: bool) -> Array:
+        """Return a mask in which each query sees the positions up to its own, or up to the last one that is filled."""
         last = ops.arange(queries)[:, None] + start
+        last = last if causal else last[-1:]
         return ops.less_equal(ops.arange(keys)[None, :], last)[None, None]
 
     def _with_dropout(self, q: Array, k: Array, v: Array, allowed: Array | None, causal: bool) -> Array:
         """Attend with weights that are dropped, which the plain op does not show."""
         groups = self.num_heads // self.num_key_value_heads
         k, v = ops.repeat(k, groups, axis=2), ops.repeat(v, groups, axis=2)
-        wide = "float32" if str(q.dtype) in ("float16", "bfloat16") else q.dtype
-        scores = ops.cast(ops.einsum("bthd,bshd->bhts", q * self.key_dim**-0.5, k), wide)
+        scores = ops.einsum("bthd,bshd->bhts", wide(q) * self.key_dim**-0.5, wide(k))  # beyond short formats, too
         if causal:
             allowed = both(allowed, ops.tri(q.shape[1], k.shape[1], dtype="bool"))
         if allowed is not None:

@@ -11,6 +11,8 @@ from graftax.core.typedefs import Array, Shape
 from graftax.layers.arguments import for_each_axis, narrow, single_shape, wide
 from graftax.layers.borders import Padding, Pairs, checked_mode, checked_padding, filled_borders
 from graftax.layers.layer import Layer
+from graftax.layers.masked_space import cleared, lowered, over_space
+from graftax.layers.masking import hide
 from graftax.layers.policy import DTypePolicy
 
 
@@ -50,23 +52,43 @@ class Pooling(Layer):
         """Return the input with borders of its own values, if these are asked for, and what padding is left to do."""
         return filled_borders(x, self.padding, self.padding_mode, self.pool_size, self.strides)
 
+    def largest(self, x: Array) -> Array:
+        """Return the largest value of each window."""
+        x, padding = self.bordered(x)
+        return ops.max_pool(x, self.pool_size, self.strides, padding)
+
+    def sums(self, x: Array) -> Array:
+        """Return the sum of each window, of what is inside the input only."""
+        x, padding = self.bordered(x)
+        return ops.sum_pool(x, self.pool_size, self.strides, padding)
+
+    def left(self, seen: Array) -> Array:
+        """Return True for the windows in which something is seen."""
+        return self.largest(ops.cast(seen, "float32")) > 0
+
+    def compute_mask(self, inputs: Array, mask: Array | None) -> Array | None:
+        """Return True for the windows in which something is seen."""
+        return None if mask is None else self.left(over_space(mask, inputs))[..., 0]
+
 
 class MaxPooling(Pooling):
     """The largest value of each window."""
 
-    def call(self, x: Array) -> Array:
-        x, padding = self.bordered(x)
-        return ops.max_pool(x, self.pool_size, self.strides, padding)
+    def call(self, x: Array, mask: Array | None = None) -> Array:
+        if mask is None:
+            return self.largest(x)
+        seen = over_space(mask, x)
+        return cleared(self.largest(lowered(x, seen)), self.left(seen))
 
 
 class AveragePooling(Pooling):
     """The mean of each window, of what is inside the input only."""
 
-    def call(self, x: Array) -> Array:
-        x, padding = self.bordered(x)
-        total = ops.sum_pool(wide(x), self.pool_size, self.strides, padding)
-        ones = ops.ones((1, *x.shape[1:-1], 1), total.dtype)
-        return narrow(total / ops.sum_pool(ones, self.pool_size, self.strides, padding), x)
+    def call(self, x: Array, mask: Array | None = None) -> Array:
+        seen = ops.ones((1, *x.shape[1:-1], 1), "bool") if mask is None else over_space(mask, x)
+        total = self.sums(wide(x if mask is None else hide(x, seen)))
+        count = ops.maximum(self.sums(ops.cast(seen, "float32")), 1)
+        return narrow(total / ops.cast(count, total.dtype), x)
 
 
 class MaxPooling1D(MaxPooling):
@@ -89,9 +111,11 @@ class MaxPooling1D(MaxPooling):
 class MaxPooling2D(MaxPooling):
     """The largest value of each window over two axes.
 
+    What a mask hides is left out; the output has a mask of the windows in which something counts.
+
     Args:
-        pool_size: Height and width of the window; one number for both.
-        strides: Steps of the window; its size unless told.
+        pool_size: Height and width of the window; one number for both. Defaults to 2.
+        strides: Steps of the window. Defaults to its size.
         padding: ``"valid"`` leaves out windows that would stand out; ``"same"`` has a window wherever one can start. A
             number, or for each axis a number or a pair, widens the input on both sides. Defaults to ``"valid"``.
         padding_mode: What stands in the borders: nothing that counts, or ``"reflect"``, ``"replicate"`` or

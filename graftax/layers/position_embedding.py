@@ -35,7 +35,7 @@ def checked_start(start: ArrayLike) -> Array:
         )
     if start.dtype.kind not in "iu":  # half precision, which floating arguments come in, has no 301
         raise DTypeError(f"start of dtype {start.dtype.name}", "positions are counted", "start=3, an integer")
-    return start
+    return start if start.dtype.itemsize >= 4 else ops.cast(start, "int32")  # short ones hold no position beyond 127
 
 
 class PositionEmbedding(Layer):
@@ -50,7 +50,7 @@ class PositionEmbedding(Layer):
         trainable: As for `Layer`.
         dtype: As for `Layer`.
 
-    A call takes ``start=``, the position of the first row, 0 unless told.
+    A call takes ``start=``, the position of the first row, by default 0.
 
     Shape:
         ``(batch, steps, features) -> (batch, steps, features)``
@@ -113,7 +113,7 @@ class PositionEmbedding(Layer):
         elif traced_checks.wanted():
             bad = (first < 0) | (first > self.sequence_length - shape[1])
             traced_checks.emit(lambda host: self._beyond(shape[1], host), bad, first)
-        rows = ops.slice(self.position_embeddings, ops.stack([first, 0]), shape[1:])
+        rows = ops.slice(self.position_embeddings, ops.stack([first, ops.zeros_like(first)]), shape[1:])
         return ops.broadcast_to(rows, shape)
 
     def _beyond(self, steps: int, start: int) -> ArgumentError | None:
@@ -136,7 +136,7 @@ class SinePositionEncoding(Layer):
         name: As for `Layer`.
         dtype: As for `Layer`; angles are computed in float32 at least.
 
-    A call takes ``start=``, the position of the first row, 0 unless told.
+    A call takes ``start=``, the position of the first row, by default 0.
 
     Shape:
         ``(batch, steps, features) -> (batch, steps, features)``

@@ -7,14 +7,15 @@ from graftax.core.typedefs import Array
 from graftax.layers.arguments import positive
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.random_image import RandomImage
-from graftax.layers.resizing import center, fitted, resized, same_proportions
+from graftax.layers.resizing import fitted, resized, same_proportions
 from graftax.variables import random
 
 
 class RandomCrop(RandomImage):
     """A part of each image: at a random place while training, the middle otherwise.
 
-    Images that are too small are made larger first, in their proportions.
+    Of images that are too small, the part is the largest one in the proportions of the output, and made larger; its
+    place is drawn while training as that of any other, where Keras takes one part, which may be distorted.
 
     Args:
         height: Height of the output.
@@ -48,15 +49,15 @@ class RandomCrop(RandomImage):
         self.height, self.width = positive("height", height, 224), positive("width", width, 224)
 
     def changed(self, images: Array) -> Array:
+        part = self.height, self.width
         if images.shape[1] < self.height or images.shape[2] < self.width:
-            part = center(images, *same_proportions(images.shape, self.height, self.width))
-            return resized(part, self.height, self.width)
-        for axis, size in ((1, self.height), (2, self.width)):
+            part = same_proportions(images.shape, self.height, self.width)
+        for axis, size in zip((1, 2), part, strict=True):
             start = random.randint((images.shape[0], 1), 0, images.shape[axis] - size + 1, seed=self.seed_generator)
             places = start + ops.arange(size)
             places = ops.reshape(places, (*places.shape, 1, 1) if axis == 1 else (places.shape[0], 1, size, 1))
             images = ops.take_along_axis(images, places, axis)
-        return images
+        return resized(images, self.height, self.width)
 
     def unchanged(self, images: Array) -> Array:
         return fitted(images, self.height, self.width)

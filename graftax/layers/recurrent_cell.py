@@ -71,7 +71,7 @@ class StackedRNNCells(Layer):
         trainable: As for `Layer`.
         dtype: As for `Layer`; the cells keep their own.
 
-    A call takes an input and a list of the states of the cells, zeros unless told, and gives the output of the last one
+    A call takes an input and a list of the states of the cells, by default zeros, and gives the output of the last one
     and the next states.
 
     Shape:

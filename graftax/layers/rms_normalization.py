@@ -18,7 +18,7 @@ from graftax.variables.regularizers import RegularizerLike
 
 
 class RMSNormalization(Layer):
-    r"""Scales each element to root mean square 1 over some axes, the last unless told; it is not shifted.
+    r"""Scales each element to root mean square 1 over some axes, by default the last; it is not shifted.
 
     .. math:: y = \gamma \frac{x}{\sqrt{\mathrm{mean}(x^2) + \epsilon}}
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graftax.core.errors import ArgumentTypeError
+from graftax.core.static_numbers import is_traced
 
 
 class Signature(NamedTuple):
@@ -48,9 +49,7 @@ class Signature(NamedTuple):
         if flag is None:
             return outer if outer is not None else self.default_training
         if not isinstance(flag, bool | int | np.bool_) or flag not in (0, 1):
-            raise ArgumentTypeError(
-                f"training={flag!r}", "it is True or False, and known while a program is written", "training=True"
-            )
+            raise _no_flag(flag)
         return bool(flag)
 
     def put(
@@ -61,6 +60,21 @@ class Signature(NamedTuple):
         if 0 <= position < len(args):
             return (*args[:position], value, *args[position + 1 :]), kwargs
         return args, {**kwargs, name: value}
+
+
+def _no_flag(flag: object) -> ArgumentTypeError:
+    """Return the error for what is neither True nor False, or became an array on the way through a function."""
+    if hasattr(flag, "dtype") and is_traced(flag):
+        return ArgumentTypeError(
+            "training= that came as an argument of a compiled function",
+            "there it is an array without a value, as each argument is, and a program is written either for training "
+            "or for use",
+            "a function that says which: gx.jit(lambda x: model(x, training=True))(x) in place of "
+            "gx.jit(model)(x, training=True)",
+        )
+    return ArgumentTypeError(
+        f"training={flag!r}", "it is True or False, and known while a program is written", "training=True"
+    )
 
 
 @cache

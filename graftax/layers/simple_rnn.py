@@ -49,7 +49,7 @@ class SimpleRNN(SimpleRNNStep, Recurrent):
         bias_constraint: Projection of ``b`` after each update.
         dropout: The share of inputs dropped in training, the same ones at all steps.
         recurrent_dropout: The share of outputs dropped on their way to the next step, the same ones at all steps.
-        seed: Fixes the draws of both; the global seed and the layer's path unless told.
+        seed: Fixes the draws of both. Defaults to one derived from the global seed and the layer's path.
         return_sequences: Whether the output has all steps, or the last one only.
         return_state: Whether the state after the last step is returned, too: ``out, h``.
         go_backwards: Whether to go from the last step to the first; outputs come in that order.
@@ -61,7 +61,7 @@ class SimpleRNN(SimpleRNNStep, Recurrent):
         trainable: As for `Layer`.
         dtype: As for `Layer`.
 
-    A call takes ``initial_state=``, ``h`` as ``return_state`` gives it, zeros unless told.
+    A call takes ``initial_state=``, ``h`` as ``return_state`` gives it, by default zeros.
     Where a mask is False, state and output stay as they were.
 
     Shape:
@@ -138,7 +138,7 @@ class SimpleRNNCell(SimpleRNNStep, RecurrentCell):
     Args: as for `SimpleRNN`, without those of the way through the steps. A call alone drops anew; `RNN` drops the
     same at all steps of a sequence.
 
-    A call takes an input and the state ``[h]``, zeros unless told, and gives ``h`` and the next state.
+    A call takes an input and the state ``[h]``, by default zeros, and gives ``h`` and the next state.
 
     Shape:
         ``(batch, in), [(batch, units)] -> (batch, units), [(batch, units)]``

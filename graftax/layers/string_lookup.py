@@ -18,7 +18,8 @@ class StringLookup(Lookup):
             number.
         num_oov_indices: How many places there are for unknown tokens, shared out by hash; 0 refuses them. Defaults
             to 1.
-        mask_token: A token whose place is 0, where ``output_mode`` is ``"int"``. Defaults to None, none.
+        mask_token: A token whose place is 0, where ``output_mode`` is ``"int"``; in the others it counts nowhere.
+            Defaults to None, none.
         oov_token: The token that stands for unknown ones when ``invert`` is True. Defaults to ``"[UNK]"``.
         vocabulary: The tokens, in order. Defaults to None, for `adapt`.
         idf_weights: What each counts in ``"tf_idf"``. Defaults to None, for `adapt`.

@@ -15,7 +15,7 @@ from graftax.core.typedefs import Array
 from graftax.core.user_functions import check_takes
 from graftax.layers.arguments import flag, positive
 from graftax.layers.host_array import host_array
-from graftax.layers.lookup import Lookup
+from graftax.layers.lookup import NOWHERE, Lookup
 from graftax.layers.policy import DTypePolicy
 
 _PUNCTUATION = re.compile(f"[{re.escape(string.punctuation)}]")
@@ -51,7 +51,8 @@ class TextVectorization(Lookup):
         name: As for `Layer`.
         dtype: As for `Layer`.
 
-    Place 0 is padding, and 1 stands for unknown words; other modes than ``"int"`` have no padding, so 0 for these.
+    Place 0 is padding, and 1 stands for unknown words; other modes than ``"int"`` have no padding, so 0 for these, and
+    a word without a letter counts nowhere.
 
     Shape:
         ``(batch,)`` or ``(batch, 1)`` texts ``-> (batch, words)``, or ``(batch, places)``
@@ -115,7 +116,7 @@ class TextVectorization(Lookup):
         size = self.vocabulary_size()
         counts = np.zeros((len(rows), size), "float32")
         for count, row in zip(counts, rows, strict=True):
-            np.add.at(count, row, 1)
+            np.add.at(count, [place for place in row if place != NOWHERE], 1)
         return self.counted(counts)
 
     def words(self, text: str) -> list[str]:

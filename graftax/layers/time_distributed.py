@@ -23,7 +23,8 @@ class TimeDistributed(Layer):
     numbers; statistics inside, such as those of a `BatchNormalization`, leave it out.
 
     A mask with more axes, as of an `Embedding` of words in sentences, goes to the layer inside, step by step. The
-    output has the mask that this layer gives; where it gives none, a step is visible if anything in it is.
+    output has the mask that this layer gives; where it gives none, a step is visible if anything in it is. A mask that
+    the layer inside makes of its own, as an `Embedding` of 0 as padding, is that of the output, too.
 
     Args:
         layer: The layer.
@@ -62,15 +63,20 @@ class TimeDistributed(Layer):
         rows = ops.reshape(x, (batch * steps, *rest))
         mask = masks.mask_of(x)
         within = mask is not None and mask.ndim > 2
-        if mask is not None and (within or _mixes_samples(self.layer)):
+        told = within or _mixes_samples(self.layer)
+        if mask is not None and told:
             rows = masking.marked(rows, _of_rows(mask, (batch, steps, *rest)))
         inner: Any = self.layer(rows)
         out: Any = tree.map_structure(lambda part: ops.reshape(part, (batch, steps, *part.shape[1:])), inner)
-        if mask is not None:
-            first = ops.any(mask, axis=tuple(range(2, mask.ndim))) if within else mask
-            for i, (part, whole) in enumerate(zip(tree.flatten(inner), tree.flatten(out), strict=True)):
-                made = _of_steps(part, (batch, steps)) if within else None
-                masks.set_mask(whole, first if made is None and i == 0 else made, masks.is_calm(part))
+        first = ops.any(mask, axis=tuple(range(2, mask.ndim))) if mask is not None and within else mask
+        for i, (part, whole) in enumerate(zip(tree.flatten(inner), tree.flatten(out), strict=True)):
+            made = _of_steps(part, (batch, steps)) if mask is None or within or not told else None
+            if made is not None and not within and mask is not None:  # made inside, of steps of which some are hidden
+                made = ops.logical_and(made, masking.spread(mask, made.ndim))
+            if made is None and i == 0:
+                made = first
+            if made is not None:
+                masks.set_mask(whole, made, masks.is_calm(part))
         return out
 
 

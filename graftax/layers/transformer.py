@@ -188,8 +188,9 @@ class TransformerDecoder(TransformerBlock):
     Args: as for `TransformerEncoder`.
 
     A call takes the sequence and, where the first call had one, the sequence to look at, ``context``; ``mask`` and
-    ``context_mask`` in place of those that they carry; ``use_causal_mask``, True unless told; and ``cache``, as
-    `make_cache` gives it: then it returns ``(out, cache)``.
+    ``context_mask`` in place of those that they carry; ``use_causal_mask``, by default True; and ``cache``, as
+    `make_cache` gives it: then it returns ``(out, cache)``. With ``use_causal_mask=False`` all positions of a call see
+    each other, beside those that the cache has.
 
     Shape:
         ``(batch, t, features), (batch, s, others) -> (batch, t, features)``

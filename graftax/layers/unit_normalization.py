@@ -13,7 +13,7 @@ from graftax.layers.policy import DTypePolicy
 
 
 class UnitNormalization(Layer):
-    """Scales each element to length 1 over some axes, the last unless told: ``x / norm(x)``, and 0 for 0.
+    """Scales each element to length 1 over some axes, by default the last: ``x / norm(x)``, and 0 for 0.
 
     Where a mask tells positions along these axes apart, those that it hides do not count.
 

@@ -10,6 +10,7 @@ from graftax.core.errors import ShapeError
 from graftax.core.typedefs import Array, Shape
 from graftax.layers.arguments import array_shape, for_each_axis, narrow, one_of, positive, single_shape, wide
 from graftax.layers.layer import Layer
+from graftax.layers.masked_space import moved
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.resizing import INTERPOLATIONS, resized
 
@@ -17,6 +18,7 @@ from graftax.layers.resizing import INTERPOLATIONS, resized
 class UpSampling(Layer):
     """The base of `UpSampling1D`, `UpSampling2D` and `UpSampling3D`, which describe the arguments."""
 
+    supports_masking = True
     compiles_call = True
     space: ClassVar[int]
 
@@ -29,6 +31,10 @@ class UpSampling(Layer):
     def call(self, x: Array) -> Array:
         single_shape(array_shape(x), self.space + 2, self.space + 2)
         return repeated(x, self.size)
+
+    def compute_mask(self, inputs: Array, mask: Array | None) -> Array | None:
+        """Return that of the input, repeated as its values are."""
+        return moved(mask, inputs, self.call)
 
 
 def repeated(x: Array, factors: Shape) -> Array:
@@ -77,6 +83,8 @@ class UpSampling2D(UpSampling):
         (1, 8, 12, 3)
     """
 
+    supports_masking = False  # an interpolation mixes positions
+    compute_mask = Layer.compute_mask
     space = 2
 
     def __init__(

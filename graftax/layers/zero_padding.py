@@ -10,12 +10,14 @@ from graftax.core.typedefs import Array
 from graftax.layers.arguments import array_shape, single_shape
 from graftax.layers.borders import Padding, Pairs, checked_padding
 from graftax.layers.layer import Layer
+from graftax.layers.masked_space import moved
 from graftax.layers.policy import DTypePolicy
 
 
 class ZeroPadding(Layer):
     """The base of `ZeroPadding1D`, `ZeroPadding2D` and `ZeroPadding3D`, which describe the arguments."""
 
+    supports_masking = True
     compiles_call = True
     space: ClassVar[int]
 
@@ -27,10 +29,15 @@ class ZeroPadding(Layer):
         single_shape(array_shape(x), self.space + 2, self.space + 2)
         return ops.pad(x, ((0, 0), *self.padding, (0, 0)))
 
+    def compute_mask(self, inputs: Array, mask: Array | None) -> Array | None:
+        """Return that of the input, False where zeros are added."""
+        return moved(mask, inputs, self.call)
+
 
 class Cropping(Layer):
     """The base of `Cropping1D`, `Cropping2D` and `Cropping3D`, which describe the arguments."""
 
+    supports_masking = True
     compiles_call = True
     space: ClassVar[int]
 
@@ -48,6 +55,10 @@ class Cropping(Layer):
             )
         kept = (slice(low, n - high) for n, (low, high) in zip(sizes, self.cropping, strict=True))
         return x[(slice(None), *kept)]
+
+    def compute_mask(self, inputs: Array, mask: Array | None) -> Array | None:
+        """Return what is left of that of the input."""
+        return moved(mask, inputs, self.call)
 
 
 class ZeroPadding1D(ZeroPadding):
@@ -68,7 +79,7 @@ class ZeroPadding1D(ZeroPadding):
 
 
 class ZeroPadding2D(ZeroPadding):
-    """Zeros before and after two axes, such as those of an image.
+    """Zeros before and after two axes, such as those of an image; where there is a mask, they do not count.
 
     Args:
         padding: How many zeros on all sides, or for each axis a number or a pair for before and after. Defaults

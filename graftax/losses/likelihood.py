@@ -138,7 +138,7 @@ class CTC(Loss):
         return ops.ctc_loss(labels, y_pred, count, self._lengths(), blank=self.blank)
 
     def _lengths(self) -> Array | None:
-        """How many steps of each sample count; None for all."""
+        """Return the number of steps of each sample that count; None for all."""
         return None
 
     def ranges(self, y_pred_shape: Shape) -> Ranges:

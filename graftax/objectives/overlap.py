@@ -7,6 +7,7 @@ from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array, ArrayLike
 from graftax.objectives.per_sample import EPSILON
 from graftax.objectives.targets import check_range, pair
+from graftax.ops.checks import axis_in_range
 
 
 def tversky(
@@ -14,13 +15,14 @@ def tversky(
 ) -> Array:
     """Compute ``1 - (TP + e) / (TP + alpha FP + beta FN + e)``, which is one less the Dice index where both are 1/2.
 
-    ``axis`` says what is summed over: all axes but the first unless told; the mean is taken over the others.
+    ``axis`` are the axes to sum over, by default all but the first; the mean is over the others.
     """
     y_true, y_pred = pair(y_true, y_pred)
     for name, y in (("y_true", y_true), ("y_pred", y_pred)):
         check_range(y, 0, 1, name, "shares are in [0, 1]; these look like logits", "a sigmoid or softmax before it")
-    axes = tuple(range(1, y_true.ndim)) if axis is None else tuple(one % y_true.ndim for one in axis)
-    if 0 in axes or any(one >= y_true.ndim for one in axes):
+    summed = range(1, y_true.ndim) if axis is None else axis
+    axes = tuple(axis_in_range("overlap", one, y_true.ndim) for one in summed)
+    if 0 in axes:
         raise ArgumentError(
             f"axis={axis} of y_pred {list(y_pred.shape)}",
             "samples are not added up: the first axis counts them",

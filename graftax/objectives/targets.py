@@ -335,4 +335,5 @@ def _fitting(name: str, given: Shape, shape: Shape) -> str:
         return "a function that leaves one value for each sample: ops.mean(..., axis=-1)"
     if given == (1, *shape[1:]):  # the same for all samples
         return f"ops.broadcast_to({name}, {shape}), if it is the same for every sample"
-    return f"{name} of shape {list(shape[:1])} or {list(shape)}"
+    either = f" or {list(shape)}" if len(shape) > 1 else ""
+    return f"{name} of shape {list(shape[:1])}{either}"

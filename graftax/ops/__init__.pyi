@@ -259,7 +259,7 @@ def count_nonzero(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdim
     """How many values are not zero."""
 
 def transpose(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
-    """Axes in another order; all reversed unless told."""
+    """Axes in another order, by default reversed."""
 
 def swapaxes(x: ArrayLike, axis1: int, axis2: int) -> Array:
     """Two axes exchanged."""

@@ -67,7 +67,7 @@ def ctc_loss(
 
 
 def _lengths(a: Arrays, given: Array | None, shape: Shape) -> Any:
-    """How many steps of each row count; all, unless given."""
+    """Return the number of steps of each row that count. Defaults to all."""
     return a.numpy.full(shape[:1], shape[1], "int32") if given is None else positions(a, given)
 
 
@@ -123,7 +123,7 @@ def ctc_decode(
 
 
 def _of_best_alignment(a: Arrays, logits: Any, counted: Any, blank: int) -> tuple[Any, Any, Any]:
-    """The label of each step, without those that repeat the step before, and blanks."""
+    """Return the label of each step, without blanks and labels that repeat the step before."""
     best: Any = a.asarray(a.numpy.argmax(logits, axis=2), "int32")
     before = a.numpy.pad(best[:, :-1], ((0, 0), (1, 0)), constant_values=blank)
     kept = counted & (best != blank) & (best != before)

@@ -25,7 +25,7 @@ def dot_product_attention(
     is_causal: bool,
     implementation: str | None,
 ) -> Any:
-    """``(batch, t, heads, d), (batch, s, kv_heads, d), (batch, s, kv_heads, e) -> (batch, t, heads, e)``."""
+    """Compute ``(batch, t, heads, d), (batch, s, kv_heads, d), (batch, s, kv_heads, e) -> (batch, t, heads, e)``."""
     _check(query, key, value)
     if implementation is not None:
         return _by_kernel(a, query, key, value, mask, bias, scale, is_causal, implementation)

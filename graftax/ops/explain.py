@@ -167,6 +167,24 @@ def _reshape(op: str, x: Array, shape: Any) -> GraftaxError | None:
     )
 
 
+@_explains("broadcast_to")
+def _broadcast_to(op: str, x: Array, shape: Any) -> GraftaxError | None:
+    have, wanted = _shape(x), [shape] if isinstance(shape, int) else list(shape)
+    if not all(isinstance(size, (int, np.integer)) for size in wanted):
+        return None
+    if len(have) > len(wanted):
+        reason = f"x has {len(have)} axes, and no axis is left out"
+        return ShapeError(f"{op}: x {have} to {wanted}", reason, f"a shape of {len(have)} axes or more")
+    for axis in range(-1, -len(have) - 1, -1):
+        if have[axis] not in (1, wanted[axis]):
+            line = f"ops.expand_dims(x, -1) for rows of {have[axis]}, or a shape that ends with {have}"
+            if len(have) > 1:
+                line = "a shape with the sizes of x, or x with an axis of size 1 there"
+            reason = f"counted from the end, axis {axis} has {have[axis]} against {wanted[axis]}, and is not 1"
+            return ShapeError(f"{op}: x {have} to {wanted}", reason, line)
+    return None
+
+
 @_explains("concatenate", "stack")
 def _join(op: str, arrays: Sequence[Any], axis: object) -> GraftaxError | None:
     if not arrays:

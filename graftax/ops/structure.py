@@ -80,14 +80,14 @@ def positions(a: Arrays, indices: Array) -> Any:
 
 
 def counted_from_0(a: Arrays, indices: Array, size: Any) -> Any:
-    """Wide indices along an axis with negative ones, of which only compiled code has any, put behind its end.
+    """Return wide indices with negative ones, which only compiled code can have, moved beyond the end of the axis.
 
-    JAX counts negative ones from the end, whatever its mode says of those outside.
+    JAX counts negative indices from the end, whatever its mode for indices out of range is.
 
     Args:
         a: The arrays of the backend in charge.
         indices: Integers.
-        size: That of the axis; for index tuples a tuple of sizes.
+        size: The size of the axis; for index tuples a tuple of sizes.
     """
     wide = positions(a, indices)
     if wide.dtype.kind == "u" or a.is_concrete(wide):  # what is at hand has been checked
@@ -153,7 +153,7 @@ def gather_nd(a: Arrays, x: Array, indices: Array) -> Any:
 
 
 def _nothing(a: Arrays, x: Array) -> Any:
-    """What `take` gives outside: nan, and of integers the number that is farthest off."""
+    """Return the result of `take` for indices out of range: nan, or for integers the lowest or highest number."""
     if x.dtype.kind not in "iub":
         return a.asarray(math.nan, x.dtype)
     low, high = limits(x.dtype.name)
@@ -196,7 +196,7 @@ def slice_update(a: Arrays, x: Array, begin: Array, updates: Array) -> Any:
 
 
 def _inside(a: Arrays, begin: Array) -> Any:
-    """Where a block begins, moved to 0 where it is before; JAX moves what is beyond."""
+    """Return the begin of a block, moved to 0 if it is negative; JAX moves one that is too large."""
     wide = positions(a, begin)
     return wide if wide.dtype.kind == "u" or a.is_concrete(wide) else a.numpy.maximum(wide, 0)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, cast
 
 from graftax.backend import registry
-from graftax.core.errors import ArgumentTypeError
+from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, VariableLike
 from graftax.core.wrapping import wraps
@@ -52,7 +52,8 @@ class Optimizer(Planning, PureUpdates):
         adaptive_clip: Limit on the norm of a unit's gradient, relative to the norm of its weights (Brock et al.,
             arXiv:2102.06171): 0.01, for example. A unit is an index of the last axis; a vector is one unit. Defaults to
             None, no limit.
-        accumulation_steps: How many calls of `apply` make one update, along the mean of their gradients. Defaults to 1.
+        accumulation_steps: How many calls of `apply` make one update, along the mean of their gradients; those that
+            ``loss_scale`` leaves out do not count. Defaults to 1.
         ema_momentum: How much the average of each variable keeps of itself at an update; see `averaged`. Defaults to
             None, no averages.
         loss_scale: A number, ``"dynamic"`` or a `LossScale`: `apply` then expects gradients of ``scale_loss(loss)`` and
@@ -225,8 +226,15 @@ class Optimizer(Planning, PureUpdates):
 
     @door
     def minimize(self, loss_fn: Callable[[], Any], variables: Variables, has_aux: bool = False) -> Any:
-        """Do one step down the gradient of ``loss_fn()``, for the trainable ones of the variables; see `Minimizer`."""
+        """Do one step down the gradient of ``loss_fn()``, for the trainable ones of the variables; see `Minimizer`.
+
+        Raises:
+            ArgumentError: a rule names an optimizer with a ``minimize`` of its own, such as `Sophia`.
+        """
         check_loss_fn(loss_fn)
+        for other in self.others:
+            if type(other).minimize is not Optimizer.minimize:
+                raise _needs_the_loss(self, other)
         trainable = [variable for variable in flat_variables(variables) if variable.trainable]
         (_, found), gradients = self.value_and_scaled_grad(loss_fn, trainable, has_aux)
         self.apply(gradients, trainable)
@@ -252,3 +260,12 @@ class Optimizer(Planning, PureUpdates):
         if isinstance(kept, VariableLike) and (arrays := registry.current().arrays).is_concrete(kept.value):
             kept = float(str(arrays.to_numpy(kept.value)))  # 0.1 as written, not its float32
         return call_of(self, learning_rate=kept)
+
+
+def _needs_the_loss(outer: Optimizer, inner: Optimizer) -> ArgumentError:
+    one, other = type(outer).__name__, type(inner).__name__
+    return ArgumentError(
+        f"minimize of {one}, whose rules name {other}",
+        f"{other} looks at the loss by itself, in its own minimize, and {one} would give it gradients alone",
+        f'{other}(rules=[("**/bias", {{"optimizer": {one}(...)}})]), with {other} around the others',
+    )

@@ -1,4 +1,4 @@
-"""Training: `Model`, callbacks, data, and `session` for loops of one's own; imported when first used.
+"""Training: `Model`, callbacks, data, and `session` for your own training loops; imported when first used.
 
 Example:
     >>> import graftax as gx

@@ -1,11 +1,11 @@
-"""What `compile`, `fit`, `evaluate` and `predict` can be given: everything is used, or refused before anything runs."""
+"""The arguments of `compile`, `fit`, `evaluate` and `predict`: each is used, or refused before anything runs."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 from graftax.core import user_line
 from graftax.core.errors import ArgumentError, ArgumentTypeError
@@ -16,10 +16,10 @@ R = TypeVar("R")
 
 
 def keywords(elsewhere: Mapping[str, str]) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Return a decorator for a method: an argument that it does not have is told with what to write instead.
+    """Return a decorator for a method: the error for an unknown argument says what to write instead.
 
     Args:
-        elsewhere: What other libraries call their arguments, and what to write here.
+        elsewhere: Names of arguments in other libraries, with what to write here instead.
     """
 
     def decorate(fn: Callable[P, R]) -> Callable[P, R]:
@@ -45,11 +45,11 @@ def _unknown(
     return ArgumentTypeError(f"{method} got {name}={value!r:.40}", f"it takes {', '.join(known)}", meant)
 
 
-def counted(name: str, value: Any, least: int = 1) -> int:
-    """Return the value, if it is an integer from ``least`` on.
+def counted(name: str, value: object, least: int = 1) -> int:
+    """Return the value if it is an integer of at least ``least``.
 
     Raises:
-        ArgumentError: it is no integer, or too small.
+        ArgumentError: it is not an integer, or too small.
     """
     example = f"{name}={max(least, 10)}"
     if isinstance(value, bool) or not hasattr(value, "__index__"):
@@ -80,7 +80,7 @@ def nan_check(value: object, eager: bool) -> bool:
     """Return ``check_nans``, if the steps are compiled.
 
     Raises:
-        ArgumentTypeError: it is no truth value.
+        ArgumentTypeError: it is neither True nor False.
         ArgumentError: the model is to run eagerly.
     """
     if truth("check_nans", value) and eager:
@@ -111,8 +111,8 @@ def epochs_of(initial_epoch: object, epochs: object) -> range:
     """Return the numbers of the epochs to run.
 
     Raises:
-        ArgumentTypeError: something is no integer.
-        ArgumentError: the end lies before the start.
+        ArgumentTypeError: a value is not an integer.
+        ArgumentError: the end is before the start.
     """
     for name, number in (("epochs", epochs), ("initial_epoch", initial_epoch)):
         if not hasattr(number, "__index__"):
@@ -128,10 +128,10 @@ def epochs_of(initial_epoch: object, epochs: object) -> range:
 
 
 def refuse_two_starts(resume: object, initial_epoch: object) -> None:
-    """Raise if both say where a run begins.
+    """Raise if both arguments say where a run starts.
 
     Raises:
-        ArgumentError: they do.
+        ArgumentError: both are given.
     """
     if resume is not None and initial_epoch != 0:
         raise ArgumentError(
@@ -148,15 +148,15 @@ def check_validation(
 
     Args:
         epochs: The numbers of the epochs.
-        split: The fraction that is kept for validation.
+        split: ``validation_split``.
         given: ``validation_data``.
         steps: ``validation_steps``.
         batch_size: ``validation_batch_size``.
-        freq: Every so many epochs, or after which, counted from 1.
+        freq: ``validation_freq``: a number of epochs, or a list of epochs counted from 1.
 
     Raises:
-        ArgumentTypeError: something is of a type that it cannot be.
-        ArgumentError: a value cannot be, or something is given that says how to validate, and nothing to validate on.
+        ArgumentTypeError: an argument has a wrong type.
+        ArgumentError: a value is invalid, or there is a setting for the validation but no data to validate on.
     """
     if isinstance(split, bool) or not isinstance(split, int | float) or not 0 <= split < 1:
         raise ArgumentError(

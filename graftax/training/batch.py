@@ -1,4 +1,4 @@
-"""What a batch means, and a list of batches; the one place that decides it."""
+"""The meaning of a batch, and of a list of batches. No other module decides it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Batch = tuple[Any, ...]
 """``(x,)``, ``(x, y)`` or ``(x, y, sample_weight)``."""
 
 Parts = tuple[Any, Any, Any]
-"""Inputs, targets or None, sample weights or None."""
+"""Inputs; targets or None; sample weights or None."""
 
 NAMES = ("x", "y", "sample_weight")
 
@@ -23,7 +23,7 @@ def unpack(batch: object) -> Parts:
     A flat list of numbers is ``x``, too: neither targets nor inputs of a batch are one number.
 
     Raises:
-        DataError: a tuple or list of another length, or lists of numbers in a list, which may be rows or parts.
+        DataError: the tuple or list has another length, or is a list of lists of numbers, which may be rows or parts.
 
     Example:
         >>> unpack(["x", "y"]), unpack({"a": 1})
@@ -50,7 +50,7 @@ def unpack(batch: object) -> Parts:
 
 
 def pack(x: object, y: object = None, sample_weight: object = None) -> Batch:
-    """Return a batch without the parts that are missing at its end."""
+    """Return a batch without missing parts at its end."""
     if sample_weight is not None:
         return x, y, sample_weight
     return (x,) if y is None else (x, y)
@@ -85,7 +85,7 @@ def parts_of_validation(given: object) -> Parts | None:
     """Return ``x``, ``y`` and weights of ``validation_data``; None for an iterable of batches, or ``x`` alone.
 
     Raises:
-        DataError: a list of lists (or of dicts), which may be batches or parts.
+        DataError: it is a list of lists (or of dicts), which may be batches or parts.
     """
     if isinstance(given, tuple):
         return unpack(given)

@@ -1,4 +1,4 @@
-"""What layers with ``stateful=True`` carry from batch to batch, while a model is trained and evaluated."""
+"""The states that layers with ``stateful=True`` carry from batch to batch, during training and evaluation."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from graftax.variables.graph.module import Module
 
 @contextmanager
 def states_kept(model: Module) -> Iterator[None]:
-    """Give layers the states back, at the end of the block, that they carried at its start."""
+    """Restore the states of layers from the start of the block at its end."""
     layers = _stateful(model)
-    kept = [(v, np.array(v.numpy())) for layer in layers if layer.built for v in layer.carried]  # a buffer is donated
+    # copies, since a step may donate the buffers
+    kept = [(v, np.array(v.numpy())) for layer in layers if layer.built for v in layer.carried]
     fresh = [layer for layer in layers if not layer.built]
     try:
         yield
@@ -30,10 +31,10 @@ def states_kept(model: Module) -> Iterator[None]:
 
 
 def refuse_shuffled(model: Module, source: Source) -> None:
-    """Raise if rows come in another order each epoch, and a layer carries the state of each row to the next batch.
+    """Raise if rows are shuffled while a layer carries the state of each row to the next batch.
 
     Raises:
-        ArgumentError: names the layer.
+        ArgumentError: there is such a layer; the message names it.
     """
     if not getattr(source, "shuffle", False) or not (layers := _stateful(model)):
         return

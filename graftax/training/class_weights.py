@@ -1,4 +1,4 @@
-"""Weights of rows by the class of their target."""
+"""Weights of samples by the class of their target."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from graftax.core.errors import ArgumentError, ArgumentTypeError, DataError
 
 
 class ClassWeights:
-    """A weight for each class; a class that is not named counts 1.
+    """A weight for each class. Classes that are not given have weight 1.
 
     Args:
-        given: Class numbers and their weights.
+        given: A dict of class numbers and their weights.
 
     Raises:
-        ArgumentTypeError: it is no dict of numbers.
+        ArgumentTypeError: it is not a dict of numbers.
         ArgumentError: a class or a weight is negative, or a weight is not finite.
 
     Example:
@@ -50,10 +50,10 @@ class ClassWeights:
             raise ArgumentError("class_weight={}", "it names no class", "leave class_weight out")
 
     def times(self, y: object, sample_weight: Any) -> np.ndarray[Any, Any]:
-        """Return the weight of each row, times the sample weights if there are some.
+        """Return the weight of each row, multiplied by the sample weights if there are any.
 
         Raises:
-            DataError: the targets are not class numbers or one-hot rows, or the sample weights are not one a row.
+            DataError: the targets are neither class numbers nor one-hot rows, or there is not one weight for each row.
         """
         labels = self._labels(y)
         weights = np.ones(len(labels), "float32")
@@ -70,10 +70,10 @@ class ClassWeights:
         return np.asarray(weights.reshape(-1, *[1] * (sample_weight.ndim - 1)) * sample_weight, "float32")
 
     def require_all(self, y: object) -> None:
-        """Raise if a class that is named is not among the targets, where these are all there are.
+        """Raise if a class with a weight does not occur in the targets of the whole data set.
 
         Raises:
-            DataError: names the class.
+            DataError: there is such a class; the message names it.
         """
         there = np.unique(self._labels(y))
         for label in self._weights:
@@ -115,7 +115,7 @@ class ClassWeights:
 
 
 def _several_labels(y: np.ndarray[Any, Any], given: Mapping[int, float], what: str = "") -> DataError:
-    """Return the error for targets of several labels a row, which weights of their own shape can weigh."""
+    """Return the error for targets with several labels in each row; it suggests sample weights of their shape."""
     weights = [given.get(label, 1.0) for label in range(max(given) + 1)] if max(given) < 10 else "weights"
     instead = "sample_weight=, a number for each row"
     if y.ndim and y.dtype.kind in "iu":

@@ -1,4 +1,4 @@
-"""Whether a loss depends on what is trained: one that ignores the predictions would train nothing, and say nothing."""
+"""The check that a loss depends on trainable Variables: otherwise training would change nothing, without an error."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from graftax.optimizers.optimizer import Optimizer
 
 
 def level_around() -> Any:
-    """Return where operations go now, before a gradient is taken; None where the backend traces nothing."""
+    """Return the present trace level, before a gradient is computed; None if the backend does not trace."""
     backend = registry.current()
     return backend.tracing.level() if backend.has("tracing") else None
 
 
 def require_dependent(loss: object, level: object, optimizer: object) -> None:
-    """Raise if a loss does not come out of the trace of a gradient, so that every gradient is zero.
+    """Raise if a loss is not part of the trace of a gradient, so that all gradients are zero.
 
     Args:
-        loss: What was computed while the gradient is taken.
-        level: What `level_around` gave before.
-        optimizer: Who takes the gradient; of others than ours nobody knows what their ``minimize`` does.
+        loss: The loss that was computed inside of the gradient.
+        level: The result of `level_around` before.
+        optimizer: The optimizer; only those of graftax are checked, since others may use the loss in another way.
 
     Raises:
-        GradientError: no trainable Variable has a part in the loss.
+        GradientError: the loss depends on no trainable Variable.
     """
     if level is None or not isinstance(optimizer, Optimizer) or type(optimizer).minimize is not Optimizer.minimize:
         return

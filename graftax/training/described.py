@@ -1,4 +1,4 @@
-"""What a model says of itself: its parts by name, a table of all."""
+"""Looking into a model: its layers by name, and its summary."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from graftax.variables.graph.module import walk_with_edges
 
 
 class Described(Trained):
-    """The part of a model that tells what is in it."""
+    """The methods of a model that describe its content."""
 
     @door
     @keywords(elsewhere.SUMMARY)
     def summary(
         self, print_fn: Callable[[str], Any] = print, expand: bool | int = True, show_trainable: bool = True
     ) -> None:
-        """Print layers, shapes, numbers of parameters and bytes, or hand the text to ``print_fn``.
+        """Print a table of layers, shapes, numbers of parameters and bytes, or pass its text to ``print_fn``.
 
-        The numbers of the rows add up to those below. What an optimizer keeps is counted beside them.
+        The totals are the sums of the rows. The Variables of the optimizer are counted separately.
 
         Args:
-            print_fn: Takes the text. Defaults to ``print``.
-            expand: How many levels of layers inside of layers have rows; True for all, False for one. A row stands for
-                all below it that has none. Defaults to True.
-            show_trainable: Whether the last column tells what is frozen. Defaults to True.
+            print_fn: A function of the text. Defaults to ``print``.
+            expand: The number of nested levels of layers that have rows; True for all, False for one. A row includes
+                all layers below it without a row. Defaults to True.
+            show_trainable: Whether the last column marks frozen layers. Defaults to True.
         """
         check_takes("summary", "print_fn", print_fn, ["text"])
         print_fn(str(Summary(self, expand, show_trainable)))
@@ -43,19 +43,19 @@ class Described(Trained):
         return html_of(Summary(self))
 
     def count_params(self) -> int:
-        """Return the number of elements of all weights; `NotBuiltError` if a layer is not built."""
+        """Return the number of elements of all weights; raise `NotBuiltError` if a layer is not built."""
         return count_params(self)
 
     @door
     def get_layer(self, name: str | None = None, index: int | None = None) -> Layer:
-        """Return a layer by its name or path, or by its number among the layers of the model itself.
+        """Return a layer by its name or path, or by its index among the direct layers of the model.
 
         Args:
-            name: A name that was given, a path such as ``"layers/0"``, or the name that messages show.
-            index: The number, counted from 0; from the end where it is negative.
+            name: A given name, a path such as ``"layers/0"``, or the name that messages show. Defaults to None.
+            index: The index, counted from 0; from the end if negative. Defaults to None.
 
         Raises:
-            ArgumentTypeError: both are given or none.
+            ArgumentTypeError: both or none are given.
             ArgumentError: there is no such layer, or several.
         """
         if (name is None) == (index is None):

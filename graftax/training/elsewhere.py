@@ -1,4 +1,4 @@
-"""What other libraries call things of a model, and what to write here."""
+"""Arguments and attributes of models in other libraries, and what to write here instead."""
 
 from __future__ import annotations
 
@@ -54,6 +54,7 @@ SUMMARY = {
     "expand_nested": "expand=True for all levels, expand=1 for the first",
     "layer_range": "without it: part.summary() of a model that is a part of this one",
 }
+TRAIN_ON_BATCH = {"class_weights": "class_weight=...", "return_dict": EVALUATE["return_dict"]}
 ON_BATCH = {"class_weight": "sample_weight=..., the weight of each row's class", "return_dict": EVALUATE["return_dict"]}
 
 METHODS: dict[str, tuple[str, str]] = {
@@ -64,13 +65,24 @@ METHODS: dict[str, tuple[str, str]] = {
     "predict_proba": ("predict gives what the model gives", "model.predict(x)"),
     "predict_classes": ("predict gives what the model gives", "model.predict(x).argmax(axis=-1)"),
     "score": ("what is measured is said by compile", "model.evaluate(x, y)"),
+    "reset_states": (
+        "each layer that keeps a state starts over by itself; metrics do in reset_metrics()",
+        '[part.reset_state() for part in model.submodules if getattr(part, "stateful", False)]',
+    ),
+    "add_metric": (
+        "a Metric that a model or a layer keeps, self.drift = drift, is found, starts over and is shown; "
+        "self.drift.update(value) in call",
+        'drift = graftax.metrics.Mean(name="drift")',
+    ),
+    "compiled_metrics": ("what compile was given is one method", "model.compute_metrics(x, y, model(x))"),
+    "compiled_loss": ("what compile was given is one method", "model.compute_loss(x, y, model(x))"),
     "make_train_function": ("fit compiles train_step by itself", "model.train_step(batch)"),
 }
-"""Attributes of models elsewhere, besides those of all layers: why there is none, and the line to write."""
+"""Attributes of models in other libraries, besides those of all layers: why there is none here, and what to write."""
 
 
 def missing(model: object, name: str) -> MissingAttributeError | None:
-    """Return the error for an attribute that models have elsewhere; None for any other name."""
+    """Return the error for an attribute that models of other libraries have; None for any other name."""
     if name not in METHODS:
         return None
     why, instead = METHODS[name]

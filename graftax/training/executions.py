@@ -1,38 +1,49 @@
-"""How steps are run: compiled, with what a backend can do of that, or as plain Python."""
+"""How steps run: compiled, if the backend can, or as plain Python."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from graftax import ops
 from graftax.backend import registry
 from graftax.backend.traced_checks import PLAIN, RANGES, RESULTS
 from graftax.core.errors import ArgumentTypeError
 from graftax.core.wrapping import carry_names
 from graftax.layers import added_losses
+from graftax.layers.undoing import undone_if_raised
 from graftax.training.heard_limits import ListenedStep, limits_of
 from graftax.training.parts import parts_of
 from graftax.transforms.compile.jit import CompiledFunction
 from graftax.transforms.compile.run_eagerly import run_eagerly
+from graftax.transforms.flow.scan import scan
 from graftax.variables.graph.module import Module
+
+TEST_STEPS = "_gx_test_steps"
+"""The name of the step that evaluates several batches."""
 
 
 class CompiledSteps(dict[str, Callable[..., Any]]):
-    """The compiled steps of a model, by name; a copy of the model compiles its own."""
+    """The compiled steps of a model, by name. They are not copied: a copy of the model compiles its own."""
+
+    tested = 0
+    """Batches that were evaluated one by one so far."""
+    at_once: int | None = None
+    """How many are evaluated in one run from now on, where nobody has said; None until that is known."""
 
     def __reduce__(self) -> tuple[type[CompiledSteps], tuple[()]]:
         return CompiledSteps, ()
 
 
 def compiled(model: object, step: str, known: CompiledSteps, check_nans: bool, eager: bool) -> Callable[..., Any]:
-    """Return a step of a model, by name, compiled if the backend can and it is not to run eagerly.
+    """Return a step of a model, by name, compiled if the backend can and ``eager`` is False.
 
     Args:
         model: The model.
         step: The name of the step.
-        known: Steps that are compiled already, by name; it is added there.
-        check_nans: Whether it raises for results that are not finite.
-        eager: Whether it is to run eagerly.
+        known: The steps that are compiled already, by name; this one is added.
+        check_nans: Whether the step raises for results that are not finite.
+        eager: Whether it runs eagerly.
     """
     shows_numbers = step in ("train_step", "test_step")
     if not registry.current().has("tracing"):
@@ -44,13 +55,13 @@ def compiled(model: object, step: str, known: CompiledSteps, check_nans: bool, e
         function = getattr(model, step)
         if shows_numbers:
             function = begun_anew(model, function, step)
-        plain = RANGES if step in ("test_step", "predict_step") else PLAIN
+        plain = RANGES if step in ("test_step", TEST_STEPS, "predict_step") else PLAIN
         known[name] = CompiledFunction(function, allow_callback=waits, looks=RESULTS if check_nans else plain)
     return eagerly(known[name]) if eager or not registry.current().has("compiling") else known[name]
 
 
 def calls_python(model: object) -> bool:
-    """Tell whether a layer of a model runs Python in its call.
+    """Tell whether a layer of a model runs arbitrary Python in its call.
 
     Example:
         >>> import graftax as gx
@@ -61,9 +72,9 @@ def calls_python(model: object) -> bool:
 
 
 def begun_anew(model: Any, function: Callable[..., Any], step: str) -> Callable[..., Any]:
-    """Return a step that knows of no terms of the loss from an earlier one, and whose traces are listened to.
+    """Return a step that starts without added losses of earlier steps, and whose traces record limits of its batch.
 
-    What it returns is looked at, too: while it is traced, and so not at each batch.
+    Its result is checked while it is traced, and so not at each batch.
     """
     function = _checked(function, step)
 
@@ -75,6 +86,21 @@ def begun_anew(model: Any, function: Callable[..., Any], step: str) -> Callable[
     return ListenedStep(limits_of(model), run)
 
 
+def in_one_run(model: Any, name: str, batches: Any) -> dict[str, Any]:
+    """Run a step of a model, by name, for each row of arrays that hold several batches; return the last numbers."""
+    step = begun_anew(model, getattr(model, name), name)
+    names: list[str] = []
+
+    def turn(carry: Any, batch: Any) -> tuple[Any, dict[str, Any]]:
+        logs = step(batch)
+        names[:] = logs  # in the order in which they are shown; the loop has its own
+        return carry, logs
+
+    with undone_if_raised(model):
+        logs = scan(turn, ops.zeros(()), batches)[1]
+    return {one: logs[one][-1] for one in names}
+
+
 def _checked(function: Callable[..., Any], step: str) -> Callable[..., Any]:
     def run(*args: Any) -> dict[str, Any]:
         return loss_first(function(*args), step)
@@ -84,10 +110,10 @@ def _checked(function: Callable[..., Any], step: str) -> Callable[..., Any]:
 
 
 def loss_first(logs: Any, step: str) -> dict[str, Any]:
-    """Return what a step returned, the loss first, for which people look.
+    """Return the logs of a step with the loss first, where users expect it.
 
     Raises:
-        ArgumentTypeError: the step returned no dict of numbers by name.
+        ArgumentTypeError: the step did not return a dict of numbers.
     """
     if not isinstance(logs, Mapping):
         got = f"shape {tuple(logs.shape)}" if hasattr(logs, "shape") else type(logs).__name__
@@ -108,12 +134,12 @@ def loss_first(logs: Any, step: str) -> dict[str, Any]:
     return {"loss": logs["loss"], **logs}
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     return f"an array of shape {tuple(value.shape)}" if hasattr(value, "shape") else repr(value)
 
 
 def eagerly(step: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the step as plain Python, and what is compiled inside of it, too."""
+    """Return the step as plain Python, including compiled functions inside of it."""
 
     def run(*args: Any) -> Any:
         with run_eagerly():

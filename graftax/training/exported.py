@@ -1,4 +1,4 @@
-"""Exported: the part of a model that is written as a program which runs without graftax."""
+"""Exported: the method of a model that exports it as a program which runs without graftax."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Exported(Wired):
-    """A layer that can be exported; `Model` is one."""
+    """A layer that can be exported, such as `Model`."""
 
     @door
     def export(
@@ -29,30 +29,31 @@ class Exported(Wired):
         check: bool = True,
         overwrite: bool = False,
     ) -> ExportReport:
-        """Write ``predict``, the call with ``training=False``, as an artefact that runs with JAX alone.
+        """Export the call with ``training=False`` as an artefact that needs only JAX to run.
 
-        It is ``graftax.export.save(path, self, *inputs, ...)``. What the model takes is known from its first call, or
-        from the inputs of its graph; the first axis is free.
+        This is ``graftax.export.save(path, self, *inputs, ...)``. The inputs are known from the first call of the
+        model, or from its graph; the first axis can have any size.
 
         Args:
             path: A folder, or a file that ends in ``.zip``.
-            *inputs: What the model takes, as for `graftax.export.Signature`. Defaults to what the first call took.
-            platforms: Where the program runs. Defaults to ``("cpu", "cuda", "tpu")``.
-            vjp_order: How often it can be differentiated. Defaults to 0.
-            weights: ``"apart"``, or ``"inside"`` of the program. Defaults to ``"apart"``.
-            assigns: Whether the call may assign Variables after training, too, as a stateful recurrent layer does; the
-                artefact then has their new values after each call. Defaults to False.
-            check: Whether what was written is loaded and compared with the model. Defaults to True.
-            overwrite: Whether an artefact that is there is replaced. Defaults to False.
+            *inputs: The inputs of the model, as for `graftax.export.Signature`. Defaults to those of the first call.
+            platforms: The platforms that the program can run on. Defaults to ``("cpu", "cuda", "tpu")``.
+            vjp_order: How many times it can be differentiated. Defaults to 0.
+            weights: ``"apart"`` for weights in a file of their own, ``"inside"`` for constants of the program. Defaults
+                to ``"apart"``.
+            assigns: Whether the call may assign Variables, as a stateful recurrent layer does; the artefact then keeps
+                their new values after each call. Defaults to False.
+            check: Whether the artefact is loaded and compared with the model. Defaults to True.
+            overwrite: Whether an existing artefact is replaced. Defaults to False.
 
         Returns:
-            What was written and compared.
+            A report of what was written and compared.
 
         Raises:
             NotBuiltError: no inputs are given, and the model has not been called.
-            ExportError: it cannot be exported, such as a model that decides by the size of the batch.
-            ExportMismatch: what was written computes something else.
-            DestinationExists: something is there.
+            ExportError: the model cannot be exported, for example because it branches on the size of the batch.
+            ExportMismatch: the artefact computes other values than the model.
+            DestinationExists: something exists at the path already.
 
         Example:
             >>> import tempfile, numpy as np, graftax as gx

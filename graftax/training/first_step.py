@@ -1,4 +1,4 @@
-"""What comes before a step: the model is built, the step traced, and its batch looked at on the host."""
+"""The preparation of a step: the model is built, the step is traced, and its batch is checked on the host."""
 
 from __future__ import annotations
 
@@ -21,13 +21,12 @@ from graftax.variables.state.storage import frames
 
 
 class FirstStep:
-    """Looks at the batches of one loop before their steps.
+    """Checks the batches of one loop before their steps.
 
     Args:
-        model: Whose steps they are.
-        objectives: What compares its outputs with targets.
-        builds: Whether the model is to be built before the first step: a ``train_step`` of the user asks for its
-            variables, which must be there.
+        model: The model.
+        objectives: Its compiled losses and metrics.
+        builds: Whether the model is built before the first step: a ``train_step`` of the user may need its variables.
     """
 
     def __init__(self, model: Wired, objectives: Objectives, builds: bool) -> None:
@@ -39,7 +38,7 @@ class FirstStep:
         self._told = ""
 
     def before(self, run: Callable[..., Any], given: object, batches: Sequence[Batch]) -> None:
-        """Make ready for ``run(given)``, a step with these batches.
+        """Prepare ``run(given)``, a step with these batches.
 
         Raises:
             IndexRangeError: an index or a label is out of range.
@@ -47,7 +46,7 @@ class FirstStep:
         if id(run) not in self._traced:
             self._first(run, given, batches)
         limits, objectives = self._limits, self._objectives
-        checks = objectives.looks and objectives.outputs  # else no compiled loss has seen outputs
+        checks = objectives.looks and objectives.outputs  # otherwise no compiled loss has seen outputs
         if checks or limits.by_path:
             for batch in batches:
                 limits.check(batch)
@@ -69,13 +68,13 @@ class FirstStep:
         try:
             objectives.check_targets(y, outputs, sample_weight)
         except GraftaxError:
-            masks = masks_of(self._model, x)  # a mask may hide what is wrong, and is not known before
+            masks = masks_of(self._model, x)  # masks may hide wrong targets, and are computed only then
             if masks is None:
                 raise
             objectives.check_targets(y, outputs, sample_weight, masks)
 
     def explain(self, error: GraftaxError) -> None:
-        """Say in an error of a step how the model came to be built, or not, before it."""
+        """Add a note to an error of a step: how fit built the model before, or why it could not."""
         if self._told:
             error.add_context(self._told)
 
@@ -104,19 +103,19 @@ class FirstStep:
         known = len(self._model.variables) if self._builds else 0
         run.trace(given)
         if self._builds and len(self._model.variables) > known:
-            run.forget()  # the step has made weights after it asked which there are
+            run.forget()  # the step has created weights after it asked for the trainable variables
 
 
 def build_all(model: Layer, x: object, never_called: frozenset[int]) -> frozenset[int]:
-    """Build what is not built, so that its variables are among those that are trained.
+    """Build all layers, so that their variables are trained from the first step.
 
     Args:
         model: The model.
         x: An example of its input.
-        never_called: What an earlier look found that no call builds, by id; it costs no second look.
+        never_called: The layers that no call builds, by id, as found before; they are not searched again.
 
     Returns:
-        What no call builds, by id.
+        The layers that no call builds, by id.
     """
     unbuilt = frozenset(map(id, unbuilt_below(model)))
     if not unbuilt - never_called:
@@ -129,7 +128,7 @@ def require_restored(*modules: Module) -> None:
     """Raise if values of a checkpoint still wait for Variables of these.
 
     Raises:
-        StateError: names the values.
+        StateError: there are such values; the message names them.
     """
     for module in modules:
         waiting = module._gx_pending.waiting() if module._gx_pending is not None else ()

@@ -1,8 +1,8 @@
-"""Graph: how the layers and ops of a model are wired, as plain data that holds no layer.
+"""Graph: the wiring of the layers and ops of a model, as plain data without references to layers.
 
-A graph is read off the values that calls on `graftax.Input` gave, once; running it is calling each layer and op again,
-so gradients, compiling, masks and all else see ordinary calls. Layers and Variables stand in it by their number, and
-the model holds them: what is put in the place of a layer is called from then on.
+A graph is built once, from the results of calls on `graftax.Input`. Running it calls each layer and op again, so
+gradients, compiling, masks and everything else see ordinary calls. Layers and Variables are numbers in the graph, and
+the model holds them: if a layer is replaced in the model, the new one is called from then on.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from graftax.variables.graph.prints import is_plain
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A value in the graph: which result of which step."""
+    """A value in the graph: the number of a step and of its result."""
 
     step: int
     place: int
@@ -29,22 +29,22 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A Variable, or a layer, that an op or a layer is given: its number."""
+    """A Variable or layer that is an argument of a step: its number."""
 
     number: int
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One call.
+    """One call of a layer or an op.
 
     Args:
         callee: The number of the layer, or the name of the op.
-        args: Its arguments, nested, with `Result` and `Operand` in the place of what is there only in the call.
-        kwargs: Those by name.
+        args: Its arguments, nested, with `Result` and `Operand` in place of values that exist only at run time.
+        kwargs: The keyword arguments, likewise.
         results: A structure with a `Spec` for each result.
-        is_input: Whether the result is given, by what the model is called with.
-        last_used: Values that no later step needs.
+        is_input: Whether the result is an input of the model.
+        last_used: The values that no later step needs.
     """
 
     callee: int | str
@@ -57,12 +57,12 @@ class Step:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Graph:
-    """The steps in the order in which they run.
+    """A graph: its steps, in the order in which they run.
 
     Args:
-        steps: The inputs first.
-        inputs: The structure of what the model is called with: a `Result` for each array.
-        outputs: That of what it gives.
+        steps: The steps; inputs come first.
+        inputs: The structure of the inputs, with a `Result` for each array.
+        outputs: The structure of the outputs, likewise.
     """
 
     steps: tuple[Step, ...]
@@ -91,15 +91,15 @@ class Graph:
         return hash(self._key)
 
     def __deepcopy__(self, memo: object) -> Graph:
-        return self  # nothing in it ever changes
+        return self  # immutable, so copies can share it
 
     def run(self, given: Sequence[Any], layers: Sequence[Callable[..., Any]], operands: Sequence[Any]) -> Any:
-        """Return the outputs.
+        """Run all steps, and return the outputs.
 
         Args:
             given: The inputs, in the order of ``inputs``.
-            layers: What the numbers of steps mean.
-            operands: What those of `Operand` mean.
+            layers: The layers, by their numbers in steps.
+            operands: The Variables and layers, by the numbers of `Operand`.
         """
         values: dict[Result, Any] = dict(zip(tree.flatten(self.inputs), given, strict=True))
 
@@ -118,7 +118,7 @@ class Graph:
         return mapped(there, self.outputs)
 
     def record(self, layers: Sequence[Any], operands: Sequence[Any]) -> dict[Result, Symbolic]:
-        """Return what stands for all values, made anew: for a copy, which has layers of its own."""
+        """Return new symbolic values for all results, for a copy of the model, which has layers of its own."""
         values: dict[Result, Symbolic] = {}
 
         def there(leaf: object) -> Any:
@@ -137,7 +137,7 @@ class Graph:
 
 
 def function_of(name: str) -> Callable[..., Any]:
-    """Return the function of a step that calls no layer."""
+    """Return the function of a step that calls an op."""
     if name == "subscript":
         return subscript
     found: Callable[..., Any] = getattr(ops, name)
@@ -145,7 +145,7 @@ def function_of(name: str) -> Callable[..., Any]:
 
 
 def _hashable(value: Any) -> Any:
-    """Return what is equal for graphs that compute the same."""
+    """Return a hashable key, which is equal for graphs that compute the same."""
     if isinstance(value, Step):
         parts = (value.callee, value.args, value.kwargs, value.results, value.is_input)
         return Step, tuple(_hashable(part) for part in parts)

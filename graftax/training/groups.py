@@ -1,8 +1,8 @@
-"""Groups: batches that are trained on in one run, as many as `compile` was told, where they are alike."""
+"""Groups: batches of equal shapes that one run of a compiled loop trains on (``steps_per_execution``)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, overload
 
 import numpy as np
@@ -16,12 +16,12 @@ from graftax.training.sources.source import Source
 
 
 class Group(Sequence[Batch]):
-    """Some batches that are alike, those of the host; given in a list, or each array of theirs as one.
+    """Batches of equal shapes on the host, given as a list, or stacked.
 
     Args:
         batches: The batches, or None.
-        stacked: Their arrays with an axis of batches before the others, or None.
-        size: How many there are.
+        stacked: Their arrays with an additional first axis of batches, or None.
+        size: The number of batches.
 
     Example:
         >>> group = Group(None, (np.zeros((2, 3)),), 2)
@@ -47,11 +47,11 @@ class Group(Sequence[Batch]):
         return tree.map_structure(lambda leaf: None if leaf is None else leaf[index], self._stacked)
 
     def batches(self) -> list[Batch]:
-        """Return the batches one by one, as they came."""
+        """Return the batches as a list."""
         return self[:] if self._batches is None else self._batches
 
     def stacked(self) -> Batch:
-        """Return one array for each of theirs, with an axis of batches before the others."""
+        """Return the stacked arrays, with an additional first axis of batches."""
         if self._stacked is None:
             assert self._batches is not None
             self._stacked = stacked([plain(batch) for batch in self._batches])
@@ -59,7 +59,7 @@ class Group(Sequence[Batch]):
 
 
 def groups_of(source: Source, epoch: int, start: int, size: int) -> Iterator[Group]:
-    """Yield the batches of an epoch, from a batch on, ``size`` in a group where as many are alike."""
+    """Yield the batches of an epoch, from ``start`` on, in groups of ``size`` if so many have equal shapes."""
     if isinstance(source, ArraySource):
         return (
             Group(None, whole, count) if count > 1 else Group([whole], None, 1)
@@ -68,10 +68,25 @@ def groups_of(source: Source, epoch: int, start: int, size: int) -> Iterator[Gro
     return (Group(found, None, len(found)) for found in grouped(source.epoch(epoch, start), size))
 
 
-def grouped(batches: Iterator[Batch], size: int) -> Iterator[list[Batch]]:
-    """Yield lists of ``size`` batches that are alike; of one where the next is another, or there is none.
+def up_to_last_step(groups: Iterator[Group], params: Mapping[str, Any]) -> Iterator[Group]:
+    """Yield the same groups, but batches one by one where a group would run beyond the last step that is asked for.
 
-    So there are two programs, for one step and for ``size``, however many batches there are.
+    Args:
+        groups: Groups of batches.
+        params: What callbacks are shown: ``step`` so far, and ``last_step``, if one of them set it.
+    """
+    for group in groups:
+        last = params.get("last_step")
+        if last is None or len(group) == 1 or params["step"] + len(group) <= last:
+            yield group
+        else:
+            yield from (Group([batch], None, 1) for batch in group.batches())
+
+
+def grouped(batches: Iterator[Batch], size: int) -> Iterator[list[Batch]]:
+    """Yield lists of ``size`` batches of equal shapes, or of one batch if the next ones differ or there are too few.
+
+    So there are only two programs, for one step and for ``size`` steps, for any number of batches.
 
     Example:
         >>> rows = [(np.ones(n),) for n in (4, 4, 4, 4, 4, 3)]
@@ -94,7 +109,7 @@ def grouped(batches: Iterator[Batch], size: int) -> Iterator[list[Batch]]:
 
 
 def stacked(batches: list[Batch]) -> Batch:
-    """Return one array for each of theirs, with an axis of steps before the others."""
+    """Return the stacked arrays of batches, with an additional first axis of steps."""
     return tree.map_structure(lambda *leaves: _stack(leaves), *batches)  # type: ignore[no-any-return]
 
 

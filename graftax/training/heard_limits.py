@@ -1,7 +1,7 @@
-"""What a compiled step says of its batch while it is traced: which arrays are indices or labels, and up to where.
+"""The limits of indices and labels in a batch, which a step reports while it is traced.
 
 A compiled step sees no values, so it cannot raise for an index out of range. Its batches come from the host, where
-they can be looked at before the step.
+they can be checked before the step.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ class _Limit(NamedTuple):
 
 
 class HeardLimits:
-    """Limits of the arrays of a batch, by their paths; what is computed from them on the way is not known."""
+    """The limits of the arrays of a batch, by their paths. Limits of values computed from these are not known."""
 
     def __init__(self) -> None:
         self.by_path: dict[str, list[_Limit]] = {}
-        """Empty while no array of a batch has limits."""
+        """The limits by path; empty if no array of a batch has limits."""
 
     def __reduce__(self) -> tuple[type[HeardLimits], tuple[()]]:
-        return HeardLimits, ()  # a copy of the model traces, and hears, for itself
+        return HeardLimits, ()  # a copy of the model traces its own steps
 
     @contextmanager
     def listening(self, batch: object) -> Iterator[None]:
-        """Note the limits of the arrays of a batch that are heard within the block."""
+        """Record the limits of the arrays of a batch that are reported within the block."""
         self.by_path = {}
         paths = {id(leaf): path for path, leaf in tree.flatten_with_paths(batch)}
 
@@ -49,10 +49,10 @@ class HeardLimits:
             yield
 
     def check(self, batch: object) -> None:
-        """Raise if an array on the host is out of its limits.
+        """Raise if an array on the host has a value outside of its limits.
 
         Raises:
-            IndexRangeError: as the same step would without being compiled.
+            IndexRangeError: the same error as that of an eager step.
         """
         if not self.by_path:
             return
@@ -70,10 +70,10 @@ class HeardLimits:
 
 
 class ListenedStep:
-    """A step, whose traces are listened to.
+    """A step that records the limits reported by its traces.
 
     Args:
-        limits: What is heard.
+        limits: The recorded limits.
         step: A step of a model, a function of a batch.
     """
 
@@ -89,7 +89,7 @@ class ListenedStep:
 
 
 def limits_of(model: object) -> HeardLimits:
-    """Return what has been heard of the steps of a model."""
+    """Return the limits recorded for the steps of a model."""
     found: HeardLimits | None = model.__dict__.get("_gx_limits")
     if found is None:
         found = HeardLimits()

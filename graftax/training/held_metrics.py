@@ -1,4 +1,4 @@
-"""The metrics that a model holds itself: its attributes, those of its layers, and what its ``metrics`` lists."""
+"""The metrics that a model holds itself: in its attributes, in its layers, and in its ``metrics``."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from graftax.variables.graph.module import Module
 
 
 def held_metrics(model: Module) -> dict[str, Metric]:
-    """Return the metrics anywhere in a model's object graph, by path, but for those inside of other metrics."""
+    """Return the metrics in a model's object graph, by path, except those inside of other metrics."""
     return parts_of(model).metrics
 
 
 def all_metrics(model: Any, compiled: Objectives | None, listed: Iterable[Any]) -> list[Metric]:
-    """Return each metric once: those given to ``compile``, those in the model's ``metrics``, and those it holds.
+    """Return each metric once: those of ``compile``, those in the model's ``metrics``, and those it holds.
 
     Raises:
-        ArgumentTypeError: ``metrics`` lists something else.
+        ArgumentTypeError: ``metrics`` has an element that is not a metric.
     """
     found: dict[int, Metric] = {}
     for metric in [*(compiled.metrics if compiled is not None else ()), *listed, *held_metrics(model).values()]:
@@ -38,7 +38,7 @@ def all_metrics(model: Any, compiled: Objectives | None, listed: Iterable[Any]) 
 
 
 def results(model: Any, compiled: Objectives) -> dict[str, Array]:
-    """Return results of compiled metrics and the model's own, by name; by path where two have one name."""
+    """Return the results of compiled metrics and of the model's own, by name, or by path if a name is not unique."""
     shown = compiled.results()
     known = {id(metric) for metric in compiled.metrics}
     paths = {id(metric): path for path, metric in held_metrics(model).items()}

@@ -1,4 +1,4 @@
-"""Targets and sample weights that nothing would use: refused, before a step runs."""
+"""Targets and sample weights that nothing would use are refused before a step runs."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 from graftax.core.errors import DataError
 
 STEPS = ("train_step", "test_step", "compute_loss", "compute_metrics")
-"""The methods of a model that use targets and weights: one of a user's may do so in its own way."""
+"""The methods of a model that use targets and weights. If a user overrides one, nothing is refused."""
 
 
 def refuse_idle_targets(targets: dict[str, Any], used: Collection[str]) -> None:
-    """Raise if there are targets for an output that has neither a loss nor a metric.
+    """Raise if there are targets for an output without a loss or metric.
 
     Args:
-        targets: By output; None stands for no targets.
+        targets: The targets by output; None for no targets.
         used: The outputs that have a loss or a metric.
 
     Raises:
-        DataError: names the output.
+        DataError: there is such an output; the message names it.
     """
     idle = [name for name, part in targets.items() if part is not None and name not in used]
     if not idle:
@@ -39,15 +39,15 @@ def refuse_idle_targets(targets: dict[str, Any], used: Collection[str]) -> None:
 
 
 def refuse_idle_weights(weights: object, names: list[str], used: Collection[str]) -> None:
-    """Raise if there are sample weights for an output that has neither a loss nor a weighted metric.
+    """Raise if there are sample weights for an output without a loss or weighted metric.
 
     Args:
-        weights: What the user gave: a dict or list by output, or one for all.
-        names: The outputs.
-        used: Those that have a loss or a weighted metric.
+        weights: The sample weights of the user: a dict or list by output, or one for all.
+        names: The names of the outputs.
+        used: The outputs that have a loss or a weighted metric.
 
     Raises:
-        DataError: names the output.
+        DataError: there is such an output; the message names it.
     """
     if isinstance(weights, dict):
         given = [name for name, part in weights.items() if part is not None]

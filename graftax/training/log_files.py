@@ -1,4 +1,4 @@
-"""What goes wrong with files of logs, in our words."""
+"""Errors of log files, translated."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 @contextmanager
 def told(who: str, path: str | os.PathLike[str]) -> Iterator[None]:
-    """Inside, what the system refuses is told with who wrote which file.
+    """Translate system errors of the block into a LogError that names the writer and the file.
 
     Raises:
-        LogError: something was refused.
+        LogError: the system refused an operation.
     """
     try:
         yield

@@ -12,18 +12,19 @@ import numpy as np
 from graftax.backend import registry
 from graftax.core import tree, user_line
 from graftax.core.errors import DataError, GraftaxError, NumericsError
-from graftax.training.at_work import at_work, own_count
+from graftax.training.active_loops import active_loop, own_count
 from graftax.training.batch import Batch, unpack
-from graftax.training.callbacks.callback import Callback, Logs
-from graftax.training.callbacks.callback_list import CallbackList, listed
-from graftax.training.callbacks.history import History
 from graftax.training.callbacks.learning_rate import rate_of, steps_taken
 from graftax.training.callbacks.model_checkpoint import ModelCheckpoint
 from graftax.training.callbacks.progress import Progress
 from graftax.training.carried_states import refuse_shuffled, states_kept
-from graftax.training.executions import loss_first
+from graftax.training.evaluated_together import evaluated_together
+from graftax.training.executions import TEST_STEPS
 from graftax.training.first_step import FirstStep
-from graftax.training.groups import Group, groups_of
+from graftax.training.groups import Group, groups_of, up_to_last_step
+from graftax.training.hooks.callback import Callback, Logs
+from graftax.training.hooks.callback_list import CallbackList, listed
+from graftax.training.hooks.history import History
 from graftax.training.objectives import required_objectives
 from graftax.training.resuming import resumed
 from graftax.training.run import Run
@@ -39,12 +40,12 @@ Step = Callable[[Any], Any]
 
 
 def shown(progress: Progress) -> list[Progress]:
-    """Return the bar in a list, unless it shows nothing: it would be told of each batch."""
+    """Return the progress bar in a list, or an empty list if it shows nothing, so that it costs no time."""
     return [] if progress.is_silent else [progress]
 
 
 def rows_of(outputs: object) -> int:
-    """Return the number of rows of a batch, seen from the model's output."""
+    """Return the number of rows of a batch, from the model's output."""
     shape = getattr(tree.flatten(outputs)[0], "shape", ())
     return shape[0] if shape else 1
 
@@ -60,7 +61,7 @@ def fit(
     check_nans: bool = False,
     resume: object = None,
 ) -> History:
-    """Run `train_step` over the batches of some epochs."""
+    """Run `train_step` on the batches of some epochs."""
     refuse_shuffled(model, source)
     data.require_enough(validation, sum(map(is_due, epochs)))
     history, progress = History(), Progress(shown_by_main(verbose))
@@ -75,13 +76,14 @@ def fit(
         "validation_steps": None if validation is None else validation.steps,
     }
     given = listed(callbacks)
-    savers = [one for one in given if isinstance(one, ModelCheckpoint)]  # after all others, and first at the end
+    # they run after all others, except at the end of training, where they run first
+    savers = [one for one in given if isinstance(one, ModelCheckpoint)]
     others = [*(one for one in given if one not in savers), history, *shown(progress)]
     run = params["run"] = Run(model, source, [*given, history], params)
     run.epoch = epochs.start
     if isinstance(source, IterableSource):
         source.remembers = bool(savers)
-    with at_work(model, "fit"):
+    with active_loop(model, "fit"):
         is_resumed = resume is not None and resumed(run, resume)
         hooks, last = model._gx_hooks(others, params), model._gx_hooks(savers, params)
         model._gx_history, model.stop_training = history, False
@@ -109,12 +111,12 @@ def _epochs(
     check_nans: bool,
     is_resumed: bool,
 ) -> Logs:
-    """The epochs of a fit, the first of them from where it is resumed."""
+    """Run the epochs of a fit, the first one from the position where it is resumed."""
     source, logs = run.source, Logs({})
     for epoch in epochs:
         if model.stop_training:
             break
-        run.params["steps"] = source.steps  # data may be longer in each epoch
+        run.params["steps"] = source.steps  # the length of the data may change between epochs
         run.begin_epoch(hooks)
         planned = source.steps
         if not is_resumed or run.index == 0:
@@ -148,7 +150,7 @@ def _epochs(
 
 @contextmanager
 def _ended(hooks: CallbackList, progress: Progress, *others: CallbackList) -> Iterator[None]:
-    """Inside, an error is told to the callbacks; the terminal is given back in any case."""
+    """Report an error of the block to the callbacks, and release the terminal in any case."""
     try:
         yield
     except BaseException as error:
@@ -173,7 +175,7 @@ def _validate(model: Trained, source: Source, hooks: CallbackList, epoch: int) -
 
 
 def _with_rate(model: Trained, numbers: dict[str, Any]) -> dict[str, Any]:
-    """The numbers of an epoch, and the learning rate at its end, if there is one and no other number has its name."""
+    """Return the numbers of an epoch, with the learning rate at its end, unless a number has that name."""
     rate = rate_of(model)
     return numbers if rate is None else {**numbers, **({} if "learning_rate" in numbers else {"learning_rate": rate})}
 
@@ -183,7 +185,7 @@ def _train_epoch(
 ) -> Mapping[str, Any]:
     step = model._gx_compiled_step("train_step", check_nans=check_nans)
     objectives = required_objectives(model)
-    ready = FirstStep(model, objectives, builds=model._gx_has_own_train_step)
+    ready = FirstStep(model, objectives, builds=model._gx_has_own("train_step"))
     spread = Spread(model, run.source, trains=True)
     logs: Mapping[str, Any] = objectives.results() if run.index else {}
     size = 1 if check_nans else model.steps_per_execution
@@ -193,7 +195,9 @@ def _train_epoch(
         else partial(_several, step, model._gx_compiled_step("train_steps"), ready, spread)
     )
     where = run.epoch, run.index
-    batches: Iterator[Any] = run.source.epoch(*where) if size == 1 else groups_of(run.source, *where, size)
+    batches: Iterator[Any] = (
+        run.source.epoch(*where) if size == 1 else up_to_last_step(groups_of(run.source, *where, size), run.params)
+    )
     begins = [*last.runs("on_train_batch_begin"), *hooks.runs("on_train_batch_begin")]
     ends = [*hooks.runs("on_train_batch_end"), *last.runs("on_train_batch_end")]
     for some in batches:
@@ -217,19 +221,19 @@ def _train_epoch(
 
 
 def _one(step: Step, ready: FirstStep, spread: Spread, batch: Batch) -> Mapping[str, Any]:
-    """Train on a batch."""
+    """Take one step."""
     given = spread(plain(batch))
     ready.before(step, given, [host_of(batch)])
     return step(given)  # type: ignore[no-any-return]
 
 
 def _several(step: Step, steps: Step, ready: FirstStep, spread: Spread, group: Group) -> Mapping[str, Any]:
-    """Train on batches that are alike: in one run, or one by one where a step changes what the next one is."""
+    """Train on batches of equal shapes: in one run, or one by one if a step changes how the next one is computed."""
     if len(group) > 1:
         given = spread(group.stacked(), steps=True)
         try:
             ready.before(steps, given, group)
-            return loss_first(steps(given), "train_step")
+            return steps(given)  # type: ignore[no-any-return]
         except ChangingBodyError:
             pass
     logs: Mapping[str, Any] = {}
@@ -256,7 +260,7 @@ def _no_batch(source: Source, reason: str) -> DataError:
 
 
 def evaluate(model: Trained, source: Source, verbose: int | str, callbacks: Sequence[Callback]) -> dict[str, float]:
-    """Run `test_step` over all batches."""
+    """Run `test_step` on all batches."""
     progress = Progress(shown_by_main(verbose))
     with own_count(model, "evaluate"):
         params = {"verbose": verbose, "epochs": 1, "steps": source.steps, "step": steps_taken(model)}
@@ -272,26 +276,34 @@ def _test(model: Trained, source: Source, hooks: CallbackList) -> dict[str, floa
     ready, spread = FirstStep(model, objectives, builds=False), Spread(model, source)
     logs: Mapping[str, Any] | None = None
     begins, ends = hooks.runs("on_test_batch_begin"), hooks.runs("on_test_batch_end")
-    i = -1
-    for i, batch in enumerate(source.epoch(0)):
+    size = evaluated_together(model, source, is_watched=bool(begins or ends))
+    take: Callable[[Any], Mapping[str, Any]] = (
+        partial(_one, step, ready, spread)
+        if size == 1
+        else partial(_several, step, model._gx_compiled_step(TEST_STEPS), ready, spread)
+    )
+    batches: Iterator[Any] = source.epoch(0) if size == 1 else groups_of(source, 0, 0, size)
+    done = 0
+    for some in batches:
         for begin in begins:
-            begin(i)
-        given = spread(plain(batch))
-        ready.before(step, given, [host_of(batch)])
-        logs = step(given)
+            begin(done)
+        logs = take(some)
         objectives.warn_of_scores()
+        done += 1 if size == 1 else len(some)
         for end in ends:
-            end(i, logs=logs)
+            end(done - 1, logs=logs)
     if logs is None:
         raise _no_batch(source, "there is nothing to evaluate")
-    _warn_if_short(i + 1, source)
+    _warn_if_short(done, source)
+    if model._gx_functions is not None and size == 1:
+        model._gx_functions.tested += done
     results = dict(Logs(logs))
     hooks.run("on_test_end", logs=results)
     return results
 
 
 def predict(model: Trained, source: Source, verbose: int | str, callbacks: Sequence[Callback]) -> Any:
-    """Run `predict_step` over all batches and put the rows together again."""
+    """Run `predict_step` on all batches, and concatenate the rows."""
     progress = Progress(0 if verbose == 2 else shown_by_main(verbose))
     params = {"verbose": verbose, "epochs": 1, "steps": source.steps}
     hooks = model._gx_hooks([*listed(callbacks), *shown(progress)], params)
@@ -316,10 +328,10 @@ def predict(model: Trained, source: Source, verbose: int | str, callbacks: Seque
 
 
 def _in_order(rows: np.ndarray[Any, Any], order: Sequence[int] | None) -> np.ndarray[Any, Any]:
-    """Return rows that came in another order in that of the data.
+    """Return rows in the order of the data, from the order of the batches.
 
     Raises:
-        DataError: there are not as many.
+        DataError: the numbers of rows differ.
     """
     if order is None:
         return rows
@@ -333,13 +345,13 @@ def _in_order(rows: np.ndarray[Any, Any], order: Sequence[int] | None) -> np.nda
 
 
 def _require_alike(first: object, part: object, number: int) -> None:
-    """Raise if rows of a batch cannot be put together with those of the first one.
+    """Raise if the rows of a batch cannot be concatenated with those of the first one.
 
     Raises:
-        DataError: they have other sizes, or there are no rows.
+        DataError: they have other shapes, or there is no axis of rows.
     """
     if number and getattr(first, "shape", ()) == getattr(part, "shape", None):
-        return  # as nearly always: one array, and of just that shape
+        return  # the common case: one array, with the same shape
     for (path, one), (_, other) in zip(tree.flatten_with_paths(first), tree.flatten_with_paths(part), strict=False):
         shapes = tuple(np.shape(one)), tuple(np.shape(other))
         if shapes[0] and shapes[0][1:] == shapes[1][1:]:

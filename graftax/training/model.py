@@ -1,4 +1,4 @@
-"""Model: a layer that can be compiled, fitted, evaluated and asked for predictions."""
+"""Model: a layer with compile, fit, evaluate and predict."""
 
 from __future__ import annotations
 
@@ -13,43 +13,40 @@ from graftax.core.fallback import Fallback
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
 from graftax.layers.call_context import call_context
-from graftax.layers.undoing import undone_if_raised
 from graftax.metrics.metric import Metric
 from graftax.optimizers import registry as optimizers
 from graftax.optimizers.minimizer import Minimizer, returned
 from graftax.training import arguments, elsewhere, executions, loop, on_batch
 from graftax.training.arguments import keywords
-from graftax.training.batch import Batch, Parts, unpack
-from graftax.training.callbacks.callback import Callback
-from graftax.training.callbacks.callback_list import CallbackList, listed
-from graftax.training.callbacks.history import History
+from graftax.training.batch import Batch, unpack
 from graftax.training.class_weights import ClassWeights
 from graftax.training.dependence import level_around, require_dependent
 from graftax.training.described import Described
 from graftax.training.first_step import build_all, require_restored
 from graftax.training.held_metrics import all_metrics, results
+from graftax.training.hooks.callback import Callback
+from graftax.training.hooks.callback_list import CallbackList, listed
+from graftax.training.hooks.history import History
 from graftax.training.idle_parts import STEPS
 from graftax.training.objectives import LossLike, MetricsLike, Objectives, required_objectives, required_optimizer
 from graftax.training.output_masks import carried_masks
 from graftax.training.sources import choosing as data
-from graftax.training.sources.host_batches import host_batch
 from graftax.training.sources.named_columns import with_all_columns
-from graftax.transforms.flow.scan import scan
 from graftax.variables.graph.reserved import OF_MODELS, Words
 
 
 class Model(Described):
     """A layer with a training loop: a graph of layers, or a subclass that defines ``call`` as in any layer.
 
-    ``fit`` is a loop over `train_step`, which may be overridden; everything it does is done with public pieces
-    (``optimizer.minimize``, `graftax.value_and_grad`, metrics), so that a loop of one's own is as good.
+    ``fit`` is a loop over `train_step`, which may be overridden. It uses only public functions (``optimizer.minimize``,
+    `graftax.value_and_grad`, metrics), so your own training loop can do the same.
 
     Args:
-        inputs: Where a graph begins: what `graftax.Input` gave, nested as calls are to be. Defaults to None, no graph.
-        outputs: Where it ends: what layers, ops and operators made of that. Defaults to None.
-        name: Its name.
-        trainable: Whether its Variables may be trained.
-        dtype: A dtype policy or its name.
+        inputs: The inputs of a graph: results of `graftax.Input`, nested as in calls. Defaults to None: no graph.
+        outputs: The outputs of the graph: results of layers, ops and operators. Defaults to None.
+        name: Its name. Defaults to None: derived from the class.
+        trainable: Whether its Variables may be trained. Defaults to True.
+        dtype: A dtype policy or its name. Defaults to None: the global policy.
 
     Example:
         >>> import numpy as np, graftax as gx
@@ -80,7 +77,7 @@ class Model(Described):
     def _gx_missing(self, name: str, said: str) -> MissingAttributeError:
         return elsewhere.missing(self, name) or super()._gx_missing(name, said)
 
-    # --- compile ----------------------------------------------------------------------------------------------------
+    # --- compile ------------------------------------------------------------------------------------------------------
 
     @door
     @keywords(elsewhere.COMPILE)
@@ -94,23 +91,22 @@ class Model(Described):
         run_eagerly: bool = False,
         steps_per_execution: int = 1,
     ) -> None:
-        """Say how to train and what to measure.
+        """Set the optimizer, losses and metrics for training and evaluation.
 
         Args:
-            optimizer: An optimizer or its name, or any other Module with ``minimize``; needed by fit only.
-            loss: A loss, its name or a function of ``(y_true, y_pred)``; for several outputs a dict by output name, or
-                a list.
-            metrics: Metrics, their names or functions; for several outputs a dict by output name. Sample weights are
-                ignored.
-            weighted_metrics: Likewise, with sample weights.
-            loss_weights: A factor on the loss of each output.
-            run_eagerly: Do not compile the steps, so that breakpoints and prints see real values.
-            steps_per_execution: Batches that `fit` trains on in one run of a compiled loop: quicker for small steps;
-                hooks see the last of each run. One by one where few are left, shapes change, or nans are looked for.
+            optimizer: An optimizer or its name, or any other Module with ``minimize``, for fit. Defaults to None.
+            loss: A loss, its name or a function of ``(y_true, y_pred)``; for several outputs a dict by name, or a list.
+            metrics: Metrics, names or functions; for several outputs a dict by name. They ignore sample weights.
+            weighted_metrics: Likewise, but sample weights are used.
+            loss_weights: A factor on the loss of each output. Defaults to None: 1.
+            run_eagerly: Do not compile the steps, so that breakpoints and prints see values. Defaults to False.
+            steps_per_execution: Batches that `fit` and `evaluate` take in one run of a compiled loop, which is faster
+                for small steps; hooks see the last of each run. They run one by one if too few are left, if shapes
+                change, or with ``check_nans``. Defaults to 1.
 
         Raises:
-            ArgumentError: a name that there is not, a number that cannot be, or weights of losses without a loss.
-            ArgumentTypeError: something of a type that cannot be used.
+            ArgumentError: a name is unknown, a number is invalid, or there are loss weights without a loss.
+            ArgumentTypeError: an argument has a wrong type.
         """
         steps = arguments.counted("steps_per_execution", steps_per_execution)
         run_eagerly = arguments.truth("run_eagerly", run_eagerly)
@@ -123,46 +119,46 @@ class Model(Described):
 
     @property
     def steps_per_execution(self) -> int:
-        """Return how many batches `fit` trains on in one run, as given to `compile`; 1 where it is not compiled."""
+        """Return the ``steps_per_execution`` given to `compile`; 1 if the model runs eagerly."""
         return 1 if self._gx_run_eagerly else self._gx_steps_per_execution
 
     @property
     def optimizer(self) -> Any:
-        """Return the optimizer given to `compile`, or another `Minimizer`; raise `StateError` without one."""
+        """Return the optimizer (or another `Minimizer`) given to `compile`; raise `StateError` if there is none."""
         return required_optimizer(self)
 
     @Fallback
     def history(self) -> History | None:
-        """Return what the latest `fit` returned; None before."""
+        """Return the result of the latest `fit`; None before."""
         return self._gx_history
 
     @Fallback
     def objectives(self) -> Objectives:
-        """Return losses and metrics given to `compile`; raise `StateError` if it was not called."""
+        """Return the losses and metrics given to `compile`; raise `StateError` before `compile`."""
         return required_objectives(self)
 
     @property
     def metrics(self) -> list[Metric]:
         """Return all metrics: the mean of the loss, those given to `compile`, those that model and layers hold.
 
-        A model may define it to list more, as in Keras; it need not.
+        A model may override it to list more metrics, as in Keras, but need not.
         """
         return all_metrics(self, self._gx_objectives, ())
 
     def reset_metrics(self) -> None:
-        """Start all metrics over, also those that a `metrics` of the model's own leaves out.
+        """Reset all metrics, including those that an overridden `metrics` leaves out.
 
-        Each epoch and evaluation begins with it. What is to go on is a Variable, or a Metric that overrides ``reset``.
+        It is called at the start of each epoch and evaluation. Values that must not be reset are kept in a Variable, or
+        in a Metric that overrides ``reset``.
         """
         listed = () if type(self).metrics is Model.metrics else self.metrics
         for metric in all_metrics(self, self._gx_objectives, listed):
             metric.reset()
 
-    @property
-    def _gx_has_own_train_step(self) -> bool:
-        return type(self).train_step is not Model.train_step
+    def _gx_has_own(self, step: str) -> bool:
+        return getattr(type(self), step) is not getattr(Model, step)
 
-    # --- the steps, to be overridden ---------------------------------------------------------------------------------
+    # --- the steps, to be overridden ----------------------------------------------------------------------------------
 
     def train_step(self, batch: Batch) -> dict[str, Array]:
         """Take one step of training: forward, loss, gradient, update, metrics. Compiled by fit.
@@ -171,7 +167,7 @@ class Model(Described):
             batch: ``(x, y)`` or ``(x, y, sample_weight)``.
 
         Returns:
-            The numbers to show, by name: means over the epoch so far. Of a step of your own they are shown as it
+            The numbers to show, by name: means over the epoch so far. Those of your own step are shown as it
             gives them: a plain number is that of the last batch, the result of a `metrics.Mean` a mean.
         """
         x, y, sample_weight = unpack(batch)
@@ -191,18 +187,15 @@ class Model(Described):
             found = self.optimizer.minimize(forward, variables, has_aux=True)
             _, (loss, y_pred, masks) = returned(self.optimizer, found)
         else:
-            _, (loss, y_pred, masks) = forward()  # all is frozen: there is still a loss to report
+            _, (loss, y_pred, masks) = forward()  # everything is frozen, but the loss is still reported
         return self._gx_measure(loss, y, y_pred, sample_weight, masks)
 
     def train_steps(self, batches: Batch) -> dict[str, Array]:
         """Run `train_step` for each row of arrays that hold several batches; return the last numbers."""
-        step = executions.begun_anew(self, self.train_step, "train_step")
-        with undone_if_raised(self):
-            logs = scan(lambda c, batch: (c, step(batch)), ops.zeros(()), batches)[1]
-        return {name: numbers[-1] for name, numbers in logs.items()}
+        return executions.in_one_run(self, "train_step", batches)
 
     def test_step(self, batch: Batch) -> dict[str, Array]:
-        """Evaluate one batch: forward, loss, metrics; what it gives last is the result. Compiled by evaluate."""
+        """Evaluate one batch: forward, loss, metrics. The last result is that of evaluate, which compiles it."""
         x, y, sample_weight = unpack(batch)
         with call_context(training=False) as context:
             y_pred = self(x, training=False)
@@ -210,15 +203,18 @@ class Model(Described):
             masks = context.mask_of(y_pred)
         return self._gx_measure(loss, y, y_pred, sample_weight, masks)
 
+    def _gx_test_steps(self, batches: Batch) -> dict[str, Array]:
+        return executions.in_one_run(self, "test_step", batches)
+
     def predict_step(self, x: Any) -> Any:
         """Compute the output for one batch. Compiled by predict."""
         return self(x, training=False)
 
     def compute_loss(self, x: Any = None, y: Any = None, y_pred: Any = None, sample_weight: Any = None) -> Array:
-        """Compute the loss of a batch: the compiled losses, what layers added, and the penalties of regularizers.
+        """Compute the loss of a batch: the compiled losses, added losses of layers, and penalties of regularizers.
 
         Raises:
-            StateError: there is nothing to add up.
+            StateError: there is no loss at all.
         """
         loss = required_objectives(self).loss(y, y_pred, sample_weight, carried_masks(y_pred))
         terms = ([] if loss is None else [loss]) + [ops.cast(term, "float32") for term in self.losses]
@@ -236,7 +232,7 @@ class Model(Described):
         return total
 
     def compute_metrics(self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None) -> dict[str, Array]:
-        """Show a batch to the metrics and give all numbers now."""
+        """Update the metrics with a batch, and return all their results."""
         required_objectives(self).update(y, y_pred, sample_weight, carried_masks(y_pred))
         return results(self, required_objectives(self))
 
@@ -248,7 +244,7 @@ class Model(Described):
             context.set_mask(y_pred, masks)
             return self.compute_metrics(None, y, y_pred, sample_weight)
 
-    # --- the loops --------------------------------------------------------------------------------------------------
+    # --- the loops ----------------------------------------------------------------------------------------------------
 
     @door
     @keywords(elsewhere.FIT)
@@ -273,38 +269,38 @@ class Model(Described):
         check_nans: bool = False,
         resume: str | os.PathLike[str] | CheckpointManager | None = None,
     ) -> History:
-        """Train for some epochs; return the `History`.
+        """Train for some epochs, and return the `History`.
 
         Args:
             x: Arrays (nested as the model takes them), tables, sparse matrices; an iterable of batches ``x, y`` or
                 ``x, y, sample_weight``, such as torch's ``DataLoader`` yields; or a data set of samples by index.
-            y: Targets, for arrays; the name of their column, where there are names.
-            batch_size: Rows in a batch, 32 unless told; for arrays and samples.
-            epochs: The number of the epoch to stop before; with ``initial_epoch=3``, ``epochs=5`` runs two.
-            verbose: ``"auto"``, 0 or False (quiet), 1 or True (a bar), or 2 (a line each epoch).
-            callbacks: Run in this order, before the history and the bar.
-            validation_split: The fraction at the end of the arrays that is kept for validation.
-            validation_data: ``x, y`` or ``x, y, sample_weight`` in a tuple or list, or an iterable of batches.
-            shuffle: Draw a new order of rows each epoch; it follows from the global seed and the epoch's number.
-            class_weight: A weight for each class number; times ``sample_weight`` if both are given.
-            sample_weight: A weight for each row.
-            initial_epoch: The number of the first epoch, to resume: orders go on as in an unbroken run.
-            steps_per_epoch: Batches in an epoch, if not all.
-            validation_steps: Batches in a validation, if not all.
-            validation_batch_size: Rows in a validation batch; as ``batch_size`` unless told.
-            validation_freq: Validate every so many epochs, or after the epochs listed (counted from 1).
+            y: Targets, for arrays; or the name of their column. Defaults to None.
+            batch_size: The number of rows in a batch, for arrays and samples. Defaults to None: 32.
+            epochs: The epoch to stop before: with ``initial_epoch=3``, ``epochs=5`` runs two. Defaults to 1.
+            verbose: 0 or False (quiet), 1 or True (a bar), 2 (a line for each epoch). Defaults to ``"auto"``.
+            callbacks: Callbacks, which run in this order, before the history and the bar. Defaults to None.
+            validation_split: The fraction of rows, at the end of the arrays, for validation. Defaults to 0.
+            validation_data: ``(x, y)``, ``(x, y, sample_weight)``, or an iterable of batches. Defaults to None.
+            shuffle: Whether to shuffle rows in each epoch, by the global seed and the epoch's number. Defaults to True.
+            class_weight: A dict of weights by class number, which multiply ``sample_weight``. Defaults to None.
+            sample_weight: A weight for each row. Defaults to None.
+            initial_epoch: The first epoch; rows are shuffled as in an uninterrupted run. Defaults to 0.
+            steps_per_epoch: The number of batches in an epoch. Defaults to None: all.
+            validation_steps: The number of batches in a validation. Defaults to None: all.
+            validation_batch_size: The number of rows in a validation batch. Defaults to ``batch_size``.
+            validation_freq: Validate once in so many epochs, or after these (counted from 1). Defaults to 1.
             check_nans: Whether to stop at the first step whose loss or metrics are not finite, or which makes a
-                Variable nan: the batch is run again in steps, and the error names layer, operation, line, direction
-                and what went in. The Variables are as before that step. Costs the memory that steps reuse otherwise.
-            resume: A directory, or a `CheckpointManager`, that `graftax.callbacks.ModelCheckpoint` saved to: go on from
-                the latest state there, to the same numbers as an unbroken run; from the start where there is none.
+                Variable nan: the batch is run again op by op, and the error names layer, operation, line, direction
+                and inputs. The Variables are as before that step. Steps cannot reuse memory. Defaults to False.
+            resume: A directory, or a `CheckpointManager`, that `graftax.callbacks.ModelCheckpoint` saved to: continue
+                from the latest state there, if any, with the numbers of an uninterrupted run. Defaults to None.
 
         Raises:
-            StateError: not compiled, or without an optimizer or a loss.
-            ArgumentError: an argument makes no sense, or says how to do what is not done.
-            DataError: the data do not fit together.
-            IndexRangeError: an index or a label is out of range; nothing has been trained on its batch.
-            NumericsError: with ``check_nans``, a step made bad numbers.
+            StateError: the model is not compiled, or without an optimizer or a loss.
+            ArgumentError: an argument is invalid, or would have no effect.
+            DataError: the parts of the data do not match.
+            IndexRangeError: an index or a label is out of range; the model was not trained on its batch.
+            NumericsError: with ``check_nans``, a step produced values that are not finite.
         """
         check_nans = arguments.nan_check(check_nans, self._gx_run_eagerly)
         verbose = arguments.verbosity(verbose)
@@ -321,7 +317,7 @@ class Model(Described):
         by_class = None if class_weight is None else ClassWeights(class_weight)
         source = data.make_source(x, y, sample_weight, batch_size, shuffle, steps, by_class)
         against = data.validation_source(validation_data, validation_batch_size, batch_size, validation_steps)
-        (required_objectives if self._gx_has_own_train_step else required_optimizer)(self)  # raises, if at all, at once
+        (required_objectives if self._gx_has_own("train_step") else required_optimizer)(self)  # raises before the loop
         arguments.refuse_two_starts(resume, initial_epoch)
         return loop.fit(self, source, against, numbers, verbose, listed(callbacks), is_due, check_nans, resume)
 
@@ -341,7 +337,7 @@ class Model(Described):
         size = arguments.counted_or_none("batch_size", batch_size)
         steps = arguments.counted_or_none("steps", steps)
         source = data.once(x, y, sample_weight, size, steps)
-        _ = required_objectives(self)  # raises before anything has happened
+        _ = required_objectives(self)  # raises before anything is changed
         return loop.evaluate(self, source, arguments.verbosity(verbose), listed(callbacks))
 
     @door
@@ -356,40 +352,41 @@ class Model(Described):
     ) -> Any:
         """Return the outputs for all rows, in their order, as NumPy arrays in the structure of the model's output.
 
-        Of batches ``(x, y)`` it takes ``x``.
+        From batches ``(x, y)``, only ``x`` is used. A loader that shuffles has another order each time: it warns.
 
         Raises:
             IndexRangeError: an index that a layer looks up is out of range.
         """
         size = arguments.counted_or_none("batch_size", batch_size)
         steps = arguments.counted_or_none("steps", steps)
-        source = data.once(x, None, None, size, steps)
-        return loop.predict(self, source, arguments.verbosity(verbose), listed(callbacks))
+        return loop.predict(self, data.in_order(x, size, steps), arguments.verbosity(verbose), listed(callbacks))
 
     @door
-    @keywords(elsewhere.ON_BATCH)
+    @keywords(elsewhere.TRAIN_ON_BATCH)
     def train_on_batch(
-        self, x: Any, y: Any = None, sample_weight: Any = None, reset_metrics: bool = True
+        self,
+        x: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        reset_metrics: bool = True,
+        class_weight: Mapping[int, float] | None = None,
     ) -> dict[str, float]:
-        """Take one training step on one batch; by default the metrics start over."""
-        return self._gx_on_batch("train_step", (x, y, sample_weight), reset_metrics)
+        """Run one training step on one batch; weights as for `fit`. By default the metrics are reset before."""
+        return on_batch.on_batch(self, "train_step", (x, y, sample_weight), reset_metrics, class_weight)
 
     @door
     @keywords(elsewhere.ON_BATCH)
     def test_on_batch(
         self, x: Any, y: Any = None, sample_weight: Any = None, reset_metrics: bool = True
     ) -> dict[str, float]:
-        """Return loss and metrics of one batch; by default the metrics start over."""
-        return self._gx_on_batch("test_step", (x, y, sample_weight), reset_metrics)
+        """Return the loss and metrics of one batch; by default the metrics are reset before."""
+        return on_batch.on_batch(self, "test_step", (x, y, sample_weight), reset_metrics)
 
     @door
     @keywords(elsewhere.ON_BATCH)
     def predict_on_batch(self, x: Any) -> Any:
-        """The output for one batch, as NumPy arrays in the structure of the model's output."""
-        return on_batch.predict_on_batch(self, host_batch(x))
-
-    def _gx_on_batch(self, step: str, parts: Parts, reset_metrics: bool) -> dict[str, float]:
-        return on_batch.on_batch(self, step, host_batch(*parts), arguments.truth("reset_metrics", reset_metrics))
+        """Return the output for one batch, as NumPy arrays in the structure of the model's output."""
+        return on_batch.predict_on_batch(self, x)
 
     def _gx_compiled_step(self, step: str, check_nans: bool = False) -> Callable[..., Any]:
         if self._gx_functions is None:

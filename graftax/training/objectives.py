@@ -1,4 +1,4 @@
-"""What `compile` keeps: the optimizer, and which loss and metrics belong to which output of the model."""
+"""What `compile` stores: the optimizer, and the losses and metrics of each output of the model."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from graftax.training.shown_names import free_name, require_apart
 
 
 class Objectives:
-    """Losses and metrics by output; the metrics are made when the first batch shows the shapes.
+    """Losses and metrics by output. Metrics are created at the first batch, when the outputs are known.
 
     Args:
         optimizer: The optimizer, or None for a model that is only evaluated.
         loss: A loss, a name or a function; for several outputs a dict by name or a list.
-        metrics: A list, for several outputs a dict by name of such; they ignore sample weights.
-        weighted_metrics: Likewise; they count sample weights.
+        metrics: A list, or for several outputs a dict of lists by name; they ignore sample weights.
+        weighted_metrics: Likewise; they use sample weights.
         loss_weights: A factor for the loss of each output.
 
     Raises:
-        ArgumentError: there is no loss or metric of a name.
+        ArgumentError: a name of a loss or metric is unknown.
     """
 
     def __init__(
@@ -45,18 +45,18 @@ class Objectives:
     ) -> None:
         self.optimizer = optimizer
         self.names: tuple[str, ...] = ()
-        """What a graph of layers calls the outputs that it lists."""
+        """The names of the outputs of a graph of layers, if they have names."""
         self._loss, self._weights = loss, loss_weights
         self._wanted = (("", metrics, False), ("weighted_", weighted_metrics, True))
         _check_losses(loss, loss_weights)
         self.looks = any(map(_checks, map(losses.get, filter(None, tree.flatten(loss)))))
-        """Whether a loss or metric sees by looking at targets that they are wrong, as labels out of range."""
+        """Whether a loss or metric can check targets on the host, for example for labels out of range."""
         for _, wanted, _ in self._wanted:
             for one in tree.flatten(wanted):
                 if one is not None:
                     self.looks |= metric_registry.needs_shapes(one) or _checks(metric_registry.get(one))
         require_apart([one for _, wanted, _ in self._wanted for one in tree.flatten(wanted)])
-        self._compared: set[Metric] = set()  # with the loss beside them
+        self._compared: set[Metric] = set()  # each with the loss of its output
         for _, wanted, _ in self._wanted:
             for one, beside in pairs(wanted, loss):
                 self._compare(one, beside)
@@ -67,9 +67,9 @@ class Objectives:
         self._trackers: dict[str, Mean] = {}
         self._scores: dict[str, RawScores] = {}
         self.outputs: dict[str, OutputShape] = {}
-        """The outputs of the model by name, as the latest trace saw them."""
-        self._metrics: list[tuple[str, str, Metric, bool]] = []  # output, shown name, metric, weighted
-        self._named: set[Metric] = set()  # those by name, which read targets as their loss does
+        """The names of the outputs of the model, from the latest trace."""
+        self._metrics: list[tuple[str, str, Metric, bool]] = []  # output, shown name, metric, whether it is weighted
+        self._named: set[Metric] = set()  # those given by name, which read targets like the loss
         self._made = False
         self._looked = False
 
@@ -79,12 +79,12 @@ class Objectives:
         return [self.loss_tracker, *self._trackers.values(), *(metric for _, _, metric, _ in self._metrics)]
 
     def given(self) -> dict[str, Any]:
-        """Return losses, metrics and factors as they were given to `compile`, by argument."""
+        """Return the losses, metrics and factors that were given to `compile`, by argument."""
         metrics = {f"{prefix}metrics": wanted for prefix, wanted, _ in self._wanted}
         return {"loss": self._loss, **metrics, "loss_weights": self._weights}
 
     def loss(self, y: object, y_pred: object, sample_weight: object, masks: object) -> Array | None:
-        """Return the weighted sum of the losses of the outputs; None without a loss."""
+        """Return the weighted sum of the losses of all outputs; None if there is no loss."""
         if self._loss is None:
             return None
         predictions = outputs_of(listed_by_name(y_pred, self.names), "y_pred")
@@ -118,7 +118,7 @@ class Objectives:
         return total
 
     def require_used(self, y: object, y_pred: object, sample_weight: object) -> None:
-        """Raise if targets or weights are for an output that nothing compares or weighs."""
+        """Raise if there are targets or sample weights for an output that does not use them."""
         if y is None and sample_weight is None:
             return
         names = list(outputs_of(listed_by_name(y_pred, self.names), "y_pred"))
@@ -147,9 +147,9 @@ class Objectives:
             self._compared.add(metric)
 
     def check_targets(self, y: object, outputs: object, sample_weight: object = None, masks: object = None) -> None:
-        """Raise if targets on the host do not fit outputs of these shapes; compiled code could not.
+        """Raise if targets on the host do not match outputs of these shapes, which compiled code cannot check.
 
-        What a mask hides, or a weight of 0 where weights count, may hold anything.
+        Targets that are masked, or have weight 0 in losses and weighted metrics, may have any value.
         """
         predictions = outputs_of(outputs, "y_pred")
         names = list(predictions)
@@ -179,11 +179,11 @@ class Objectives:
                     raise
 
     def warn_of_scores(self) -> None:
-        """Warn, once, if a loss that takes probabilities got something else in the latest batch."""
+        """Warn, once, if a loss of probabilities got other values in the latest batch."""
         if not self._looked and self._scores:
             self._looked = True
             told = set()
-            for name, scores in self._scores.items():  # those of losses come before those of metrics
+            for name, scores in self._scores.items():  # losses come before metrics
                 output = name.partition("/")[0]
                 if output not in told and scores.warn(output, "metric" if "/" in name else "loss"):
                     told.add(output)
@@ -194,7 +194,7 @@ class Objectives:
         return self._scores[name]
 
     def update(self, y: object, y_pred: object, sample_weight: object, masks: object) -> None:
-        """Show a batch to the metrics."""
+        """Update the metrics with a batch."""
         if not any(wanted for _, wanted, _ in self._wanted):
             return
         predictions = outputs_of(listed_by_name(y_pred, self.names), "y_pred")
@@ -234,7 +234,7 @@ class Objectives:
         self._made = True
 
     def results(self) -> dict[str, Array]:
-        """Return all numbers now, by name; ``loss`` first, if there is one."""
+        """Return all present results by name, with ``loss`` first, if there is one."""
         found = {"loss": self.loss_tracker.result()}
         found |= {tracker.name: tracker.result() for tracker in self._trackers.values()}
         taken = {*found, *(shown for _, shown, _, _ in self._metrics)}
@@ -250,7 +250,7 @@ class Objectives:
         return found
 
     def reset(self) -> None:
-        """Start all metrics over."""
+        """Reset all metrics."""
         for metric in self.metrics:
             metric.reset()
 
@@ -260,19 +260,19 @@ def _shape(value: Any) -> tuple[int, ...]:
 
 
 def _checks(checker: object) -> bool:
-    """Tell whether a loss or metric can tell by looking at targets that they are wrong."""
+    """Tell whether a loss or metric can check targets."""
     nothing = Loss.check_targets if isinstance(checker, Loss) else SampleMetric.check_targets
     return getattr(type(checker), "check_targets", nothing) is not nothing
 
 
 def _taken(metric: Metric, weight: Any, mask: Any) -> dict[str, Any]:
-    """Return weights and mask as a metric's `update` takes them; a user's may take only weights, or none."""
+    """Return weights and mask in the form that a metric's `update` accepts: both, only weights, or neither."""
     parameters = signature(metric.update).parameters
     anything = any(one.kind is one.VAR_KEYWORD for one in parameters.values())
     given = {"sample_weight": weight} if anything or "sample_weight" in parameters else {}
     if mask is not None and (anything or "mask" in parameters):
         return given | {"mask": mask}
-    if mask is not None and given:  # as in Keras, where masks come as weights
+    if mask is not None and given:  # as in Keras, where masks are passed as weights
         mask = ops.cast(mask, "float32")
         weight = mask if weight is None else mask * spread(weight, mask)
         return {"sample_weight": weight}
@@ -287,7 +287,7 @@ def _taken(metric: Metric, weight: Any, mask: Any) -> dict[str, Any]:
 
 
 def _check_losses(loss: object, weights: object) -> None:
-    """Raise for losses and their weights that cannot be, whatever the outputs are; now, where the mistake is."""
+    """Raise for losses and weights that are invalid for any outputs, already at `compile`, where the mistake is."""
     found = [one for one in tree.flatten(loss) if one is not None]
     if loss is not None and not found:
         raise ArgumentError(f"loss={loss!r}", "there is no loss in it", 'loss="mse"')
@@ -320,10 +320,10 @@ def _check_losses(loss: object, weights: object) -> None:
 
 
 def required_objectives(model: Any) -> Objectives:
-    """Return the objectives of a model that is compiled.
+    """Return the objectives of a compiled model.
 
     Raises:
-        StateError: it is not.
+        StateError: the model is not compiled.
     """
     found: Objectives | None = model._gx_objectives
     if found is None:
@@ -336,10 +336,10 @@ def required_objectives(model: Any) -> Objectives:
 
 
 def required_optimizer(model: object) -> Minimizer:
-    """Return the optimizer of a model that is compiled with one.
+    """Return the optimizer of a compiled model.
 
     Raises:
-        StateError: it is not.
+        StateError: the model is not compiled, or without an optimizer.
     """
     optimizer = required_objectives(model).optimizer
     if optimizer is None:

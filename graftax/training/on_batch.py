@@ -1,22 +1,39 @@
-"""Steps on one batch, for whoever has a loop of his own."""
+"""Steps on one batch, for training loops of users."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from graftax.core import tree
 from graftax.core.errors import GraftaxError
-from graftax.training.at_work import at_work, own_count
-from graftax.training.batch import Batch
-from graftax.training.callbacks.callback import Logs
+from graftax.training import arguments
+from graftax.training.active_loops import active_loop, own_count
+from graftax.training.batch import Batch, Parts
+from graftax.training.class_weights import ClassWeights
 from graftax.training.first_step import FirstStep
+from graftax.training.hooks.callback import Logs
 from graftax.training.objectives import required_objectives
+from graftax.training.sources.host_batches import host_batch
 from graftax.training.spread import Spread, whole
 from graftax.training.trained import Trained
 
 
-def on_batch(model: Trained, step: str, batch: Batch, starts_over: bool) -> dict[str, float]:
-    """Run a step of a model, by name, on one batch; with metrics that start over, or go on from what they are."""
+def on_batch(
+    model: Trained, step: str, parts: Parts, reset_metrics: bool, class_weight: Mapping[int, float] | None = None
+) -> dict[str, float]:
+    """Run a step of a model, by name, on one batch.
+
+    Args:
+        model: The model.
+        step: The name of the step.
+        parts: What was given: x, y and sample weights, None for what was not.
+        reset_metrics: Whether to reset the metrics before.
+        class_weight: As for ``fit``; a batch need not have all the classes. Defaults to None, none.
+    """
+    starts_over = arguments.truth("reset_metrics", reset_metrics)
+    batch = host_batch(*parts, None if class_weight is None else ClassWeights(class_weight))
     what = "train_on_batch" if step == "train_step" else "test_on_batch"
-    with own_count(model, what) if starts_over else at_work(model, what):
+    with own_count(model, what) if starts_over else active_loop(model, what):
         if starts_over:
             model.reset_metrics()
         return _on_batch(model, step, batch)
@@ -24,8 +41,8 @@ def on_batch(model: Trained, step: str, batch: Batch, starts_over: bool) -> dict
 
 def _on_batch(model: Trained, step: str, batch: Batch) -> dict[str, float]:
     run, objectives = model._gx_compiled_step(step), required_objectives(model)
-    own = step == "train_step" and model._gx_has_own_train_step
-    ready = FirstStep(model, objectives, builds=own)  # which looks before the step, as it may be traced in it
+    own = step == "train_step" and model._gx_has_own("train_step")
+    ready = FirstStep(model, objectives, builds=own)  # checks before the step, which may be compiled
     given = Spread(model)(batch)
     try:
         ready.before(run, given, [batch])
@@ -37,6 +54,6 @@ def _on_batch(model: Trained, step: str, batch: Batch) -> dict[str, float]:
     return dict(Logs(logs))
 
 
-def predict_on_batch(model: Trained, batch: Batch) -> object:
+def predict_on_batch(model: Trained, x: object) -> object:
     """Run `predict_step` on one batch."""
-    return tree.map_structure(whole, model._gx_compiled_step("predict_step")(Spread(model)(batch[0])))
+    return tree.map_structure(whole, model._gx_compiled_step("predict_step")(Spread(model)(host_batch(x)[0])))

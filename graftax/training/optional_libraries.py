@@ -1,4 +1,4 @@
-"""Libraries that are no requirements: imported when first needed, and told by name where they are missing."""
+"""Optional libraries, imported at their first use, with an error that names a missing one."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ def optional_library(module: str, extra: str, what: str) -> Any:
     Args:
         module: The module to import, such as ``"tensorboardX.summary"``.
         extra: The extra that installs it.
-        what: What needs it, for the message.
+        what: What needs the library, for the message.
 
     Raises:
-        MissingLibraryError: it is not installed, or does not load.
+        MissingLibraryError: it is not installed, or cannot be imported.
 
     Example:
         >>> optional_library("json", "progress", "an example").dumps([1])

@@ -1,4 +1,4 @@
-"""The masks of a model's outputs for a batch, without its outputs: what to leave out when targets are looked at."""
+"""The masks of a model's outputs for a batch, without computing the outputs: for checks of targets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _functions: WeakKeyDictionary[Layer, Callable[[Any], Any]] = WeakKeyDictionary()
 
 
 def masks_of(model: Layer, x: object) -> Any:
-    """Return the masks of the outputs for a batch, or None; compiled, so that nothing else is computed."""
+    """Return the masks of the outputs for a batch, or None. The computation is compiled, so only masks are computed."""
     if not registry.current().has("compiling"):
         return _masks(model, x)
     if model not in _functions:
@@ -31,5 +31,5 @@ def _masks(model: Any, x: Any) -> Any:
 
 
 def carried_masks(y_pred: object) -> Any:
-    """Return the masks that outputs carry where a layer, or a step of a model, is being called; else None."""
+    """Return the masks that outputs carry during the call of a layer or of a step; otherwise None."""
     return contexts.top.mask_of(y_pred) if contexts.top is not None else None

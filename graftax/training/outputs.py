@@ -1,4 +1,4 @@
-"""The outputs of a model by name, and what a user gives for each: targets, weights, losses, metrics."""
+"""The outputs of a model by name, and the arguments for each: targets, weights, losses, metrics."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from graftax.core.errors import ArgumentError, DataError
 from graftax.core.typedefs import Shape
 
 ONLY = ""
-"""The name of the output of a model that has one."""
+"""The name of a single output."""
 
 
 def outputs_of(value: object, what: str) -> dict[str, Any]:
-    """Return the outputs of a model (or targets) by name: dict keys, list indices, or one without a name."""
+    """Return the outputs of a model (or targets) by name: dict keys, list indices, or `ONE` for a single one."""
     if isinstance(value, dict):
         return value
     if isinstance(value, list | tuple):
@@ -27,7 +27,7 @@ def outputs_of(value: object, what: str) -> dict[str, Any]:
 
 
 def listed_by_name(value: Any, names: tuple[str, ...]) -> Any:
-    """Return a list with as many entries as there are names as a dict; anything else as it is.
+    """Return a list with one entry for each name as a dict; anything else unchanged.
 
     Example:
         >>> listed_by_name([1, 2], ("a", "b")), listed_by_name({"a": 1}, ("a", "b")), listed_by_name([1], ())
@@ -38,10 +38,10 @@ def listed_by_name(value: Any, names: tuple[str, ...]) -> Any:
 
 
 def targets_of(y: object, names: list[str]) -> dict[str, Any]:
-    """Return targets by the names of the outputs; a list of one stands for that one.
+    """Return targets by the names of the outputs. A list with one element stands for this element.
 
     Raises:
-        DataError: there are none, or some for outputs that there are not.
+        DataError: there are no targets, or some for unknown outputs.
     """
     targets = outputs_of(y, "y")
     if names == [ONLY] and isinstance(y, list | tuple) and len(y) == 1:
@@ -58,7 +58,7 @@ def targets_of(y: object, names: list[str]) -> dict[str, Any]:
 
 
 def per_output(given: object, names: list[str], what: str, default: object) -> dict[str, Any]:
-    """Return what the user gave for each output: a dict by name, a list in order, or one for all."""
+    """Return the argument for each output: from a dict by name, a list in order, or one value for all."""
     if isinstance(given, Mapping):
         unknown = [name for name in given if name not in names]
         if unknown:
@@ -83,6 +83,6 @@ def per_output(given: object, names: list[str], what: str, default: object) -> d
 
 @dataclass(frozen=True)
 class OutputShape:
-    """An output of which only the shape is known."""
+    """An output whose shape is known, but not its values."""
 
     shape: Shape

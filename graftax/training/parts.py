@@ -1,4 +1,4 @@
-"""Parts: what the loops look for in the object graph of a model, found by one walk and kept as long as that stays."""
+"""Parts: the objects of a model that the loops need, found by one walk and cached until the object graph changes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CONTAINERS = (list, tuple, dict)
 
 
 class Parts:
-    """What one walk has found.
+    """The result of one walk.
 
     Args:
         model: The model.
@@ -27,11 +27,11 @@ class Parts:
 
     def __init__(self, model: Module) -> None:
         self.metrics: dict[str, Metric] = {}
-        """Those anywhere in the graph, by path, but for those inside of other metrics."""
+        """The metrics in the graph, by path, except those inside of other metrics."""
         self.stateful: list[Stateful] = []
         """The layers that may keep their state from call to call."""
         self.calls_python = False
-        """Whether a layer runs Python in its call."""
+        """Whether a layer runs arbitrary Python in its call."""
         self._version = structure.version
         self._containers: list[tuple[Any, list[Any]]] = []
         found: set[tuple[Edge, ...]] = set()
@@ -44,14 +44,14 @@ class Parts:
             if isinstance(node, Layer) and node.calls_python:
                 self.calls_python = True
             if isinstance(node, Module):
-                object.__setattr__(node, "_gx_watched", True)  # an assignment to an attribute counts as a change
+                object.__setattr__(node, "_gx_watched", True)  # the counter of assignments to attributes
                 self._containers += ((one, _content(one)) for one in _containers_of(node))
 
     def __reduce__(self) -> tuple[type[None], tuple[()]]:
-        return type(None), ()  # a copy of the model looks for itself
+        return type(None), ()  # not copied: a copy of the model searches its own graph
 
     def are_the_same(self) -> bool:
-        """Return True if a walk would find the same: no attribute was assigned, no list or dict has other elements."""
+        """Return True if the graph is unchanged: no attribute was assigned, and no list or dict has other elements."""
         if self._version != structure.version:
             return False
         for one, held in self._containers:
@@ -62,18 +62,18 @@ class Parts:
 
 
 def parts_of(model: Module) -> Parts:
-    """Return what there is now."""
+    """Return the parts of a model, from the cache if they are up to date."""
     kept: Parts | None = model.__dict__.get("_gx_parts")
     if kept is not None and frames.top is None and kept.are_the_same():
         return kept
     found = Parts(model)
-    if frames.top is None:  # a function that is being compiled depends on what it walks through
+    if frames.top is None:  # while compiling, the walk itself must run: it records what the function depends on
         object.__setattr__(model, "_gx_parts", found)
     return found
 
 
 def _containers_of(module: Module) -> Iterator[Any]:
-    """Yield the lists and dicts in the attributes of a Module, also those inside of each other and of tuples."""
+    """Yield the lists and dicts in the attributes of a Module, including nested ones."""
     skip, seen = ignored(type(module)), set[int]()
     stack = [one for name, one in module.__dict__.items() if isinstance(one, _CONTAINERS) and name not in skip]
     while stack:

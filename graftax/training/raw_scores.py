@@ -1,4 +1,4 @@
-"""A look at whether a loss or metric of probabilities is given raw scores, which a compiled step takes in silence."""
+"""The check that losses and metrics of probabilities do not get raw scores, which a compiled step would accept."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from graftax.variables.variable import Variable
 
 
 class RawScores(Metric):
-    """The prediction furthest out of the range that a loss or metric takes, so far; 0 if there was none.
+    """The prediction farthest outside of the valid range of a loss or metric so far; 0 if there was none.
 
-    It is a Variable that each step assigns and nobody reads but once, so that no step waits.
+    It is a Variable that each step assigns, and that is read only once, so no step waits.
 
     Args:
         name: Its name.
@@ -30,7 +30,7 @@ class RawScores(Metric):
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Compare predictions with the limits that losses and metrics tell while they are traced in the block."""
+        """Compare predictions with the limits that losses and metrics report while they are traced in the block."""
         found: list[Array] = []
 
         def hear(explain: traced_checks.Explain, wrong: Callable[[Any], Any], values: Any) -> None:
@@ -51,11 +51,11 @@ class RawScores(Metric):
             self.worst.assign(worst)
 
     def warn(self, output: str, what: str) -> bool:
-        """Warn if a prediction was out of range so far, and say whether one was.
+        """Warn if a prediction was out of range so far, and return whether one was.
 
         Args:
             output: The name of the output.
-            what: What takes the prediction: a loss or a metric.
+            what: ``"loss"`` or ``"metric"``, whichever takes the prediction.
         """
         if self.explain is None or self.worst is None:
             return False

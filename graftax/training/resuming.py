@@ -1,4 +1,4 @@
-"""Going on with a run from its latest checkpoint."""
+"""Resuming a run from its latest checkpoint."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from graftax.transforms.compile.jit import CompiledFunction
 
 
 def managed(where: object, run: RunState, what: str, **settings: Any) -> CheckpointManager:
-    """Return a manager that saves and restores a run: of a directory, or one that was given.
+    """Return the manager that saves and restores a run: the given one, or a new one for a directory.
 
     Args:
-        where: A directory, or a manager; what it lacks of the roots of the run it gets.
+        where: A directory, or a manager, to which missing roots of the run are added.
         run: The run.
-        what: Who asks, for the message.
-        settings: For a manager that is made: ``keep=`` and so on.
+        what: The caller, for the message.
+        settings: The settings of a new manager: ``keep=`` and so on.
 
     Raises:
-        ArgumentTypeError: it is neither.
+        ArgumentTypeError: ``where`` is neither.
     """
     if isinstance(where, CheckpointManager):
         where.hold(**run.roots())
@@ -39,19 +39,19 @@ def managed(where: object, run: RunState, what: str, **settings: Any) -> Checkpo
 
 
 def resumed(run: Run, where: object) -> bool:
-    """Go on from the latest checkpoint of a run; False where there is none, and training begins.
+    """Restore the latest checkpoint of a run; return False if there is none.
 
-    The model is built and its step traced first, so that everything that is saved has its place.
+    The model is built and its step is traced before, so that all saved values have their Variables.
 
     Raises:
-        MatchError: the checkpoint is of another program; nothing has changed.
-        DataError: the data are others.
+        MatchError: the checkpoint is from another program; nothing has changed.
+        DataError: the data are different.
     """
     manager = managed(where, run, "resume=")
     if manager.latest() is None:
         return False
     _make_ready(run, run.source.example())
-    manager.hold(**run.roots())  # the metrics are there now
+    manager.hold(**run.roots())  # tracing the step has created the metrics
     try:
         manager.restore_latest()
     except CheckpointError as error:
@@ -63,10 +63,10 @@ def resumed(run: Run, where: object) -> bool:
 def _make_ready(run: Run, batch: Batch) -> None:
     model = run.model
     step = model._gx_compiled_step("train_step")
-    ready = FirstStep(model, required_objectives(model), builds=model._gx_has_own_train_step)
+    ready = FirstStep(model, required_objectives(model), builds=model._gx_has_own("train_step"))
     given = plain(batch)
     ready.before(step, given, [host_of(batch)])
     if model._gx_run_eagerly:
         traced = executions.compiled(model, "train_step", executions.CompiledSteps(), check_nans=False, eager=False)
-        if isinstance(traced, CompiledFunction):  # for its variables and slots, whatever runs later
+        if isinstance(traced, CompiledFunction):  # tracing creates variables and slots
             traced.trace(given)

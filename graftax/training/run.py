@@ -1,4 +1,4 @@
-"""Run: where training stands, and all of it that is neither model nor optimizer."""
+"""Run: the progress of training, and all of its state that belongs neither to the model nor to the optimizer."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from graftax.core.errors import StateError
 from graftax.core.typedefs import Array
 from graftax.core.undefined import undefined
 from graftax.metrics.metric import Metric
-from graftax.training.callbacks.callback import Callback
-from graftax.training.callbacks.callback_list import CallbackList
-from graftax.training.callbacks.plain_attributes import PlainAttributes
+from graftax.training.hooks.callback import Callback
+from graftax.training.hooks.callback_list import CallbackList
+from graftax.training.hooks.plain_attributes import PlainAttributes
 from graftax.training.objectives import required_objectives
 from graftax.training.sources.source import Source
 from graftax.training.trained import Trained
@@ -24,10 +24,10 @@ from graftax.variables.variable import Variable
 
 
 def variables_of(root: object) -> list[Variable]:
-    """Return the Variables of something that is trained and saved.
+    """Return the Variables of a root.
 
     Raises:
-        StateError: it can hold none.
+        StateError: it cannot hold Variables.
     """
     if isinstance(root, Variable):
         return [root]
@@ -39,11 +39,11 @@ def variables_of(root: object) -> list[Variable]:
 
 
 class RunState(Module):
-    """Where training stands: epoch, steps of it that are done, all steps; with the seeds and the callbacks.
+    """The progress of training: epoch, finished steps of it, all steps; with the seeds and the states of callbacks.
 
     Args:
-        callbacks: Those that may remember something.
-        params: What callbacks are shown, which has the number of steps.
+        callbacks: The callbacks that may have a state.
+        params: The ``params`` of the callbacks, which have the number of steps.
     """
 
     untracked: ClassVar[frozenset[str]] = frozenset(
@@ -59,20 +59,20 @@ class RunState(Module):
         object.__setattr__(self, "params", params)
         self.epoch = 0
         self.index = 0
-        self.has_begun = False  # whether callbacks were told that the epoch begins
-        self._states: list[list[Any]] | None = None  # of the callbacks, from before an epoch that is being ended
+        self.has_begun = False  # whether `on_epoch_begin` of the callbacks was called
+        self._states: list[list[Any]] | None = None  # kept while an epoch is being ended
         self._waiting: list[list[Any]] = []
-        self._plain: dict[int, PlainAttributes] = {}  # by callback that does not say what it remembers
+        self._plain: dict[int, PlainAttributes] = {}  # for callbacks without get_state, by callback
 
     def roots(self) -> dict[str, Any]:
-        """Return what a checkpoint of the run holds."""
+        """Return the roots of a checkpoint of the run."""
         raise undefined(self, "roots()")
 
     def begin_epoch(self, hooks: CallbackList) -> None:
-        """Tell callbacks that the epoch begins.
+        """Call `on_epoch_begin` of the callbacks.
 
-        Where it had begun before the run was saved, they are told again, as what they set up is gone with the process;
-        but what they then did to Variables, and to what they remember, was saved: it is put back.
+        If the epoch had begun before the run was saved, the hooks are called again, since their setup ended with the
+        process. But their changes of Variables and of their states were saved, so these values are restored afterwards.
 
         Args:
             hooks: The callbacks.
@@ -95,23 +95,23 @@ class RunState(Module):
         self._give(states)
 
     def advance(self, steps: int) -> None:
-        """Count steps that were taken; at each batch, and so without a look at what else hangs on an attribute."""
+        """Count finished steps. It runs at each batch, so it avoids the cost of a normal assignment to an attribute."""
         object.__setattr__(self, "index", self.index + steps)
         self.params["step"] += steps
 
     def begin_end_of_epoch(self) -> None:
-        """Keep what callbacks remember: if one fails now, the end of the epoch comes again where it is resumed."""
+        """Save the states of callbacks: if one fails now, a resumed run repeats the end of the epoch."""
         self._states = self._remembered()
 
     def end_epoch(self) -> None:
-        """Go on to the next epoch."""
+        """Advance to the next epoch."""
         self.epoch, self.index, self.has_begun, self._states = self.epoch + 1, 0, False, None
 
     def give_states(self) -> None:
-        """Give callbacks what they remembered, after their `on_train_begin`.
+        """Restore the states of callbacks, after their `on_train_begin`.
 
         Raises:
-            StateError: one that remembered something is not there any more.
+            StateError: a callback with a saved state does not exist any more.
         """
         self._plain = {id(one): PlainAttributes(one) for one in self.callbacks if not hasattr(one, "get_state")}
         self._give(self._waiting)
@@ -132,7 +132,7 @@ class RunState(Module):
             there.pop(place)[1].set_state(state)
 
     def get_state(self) -> dict[str, Any]:
-        """Return all of it."""
+        """Return the progress, the seeds and the states of callbacks."""
         return {
             "epoch": self.epoch,
             "index": self.index,
@@ -142,7 +142,7 @@ class RunState(Module):
         }
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Go on from there."""
+        """Restore a result of `get_state`."""
         self.epoch, self.index, self.params["step"] = state["epoch"], state["index"], state["step"]
         self.has_begun = state.get("has_begun", self.index > 0)
         self._waiting = [list(one) for one in state["callbacks"]]
@@ -160,7 +160,7 @@ class RunState(Module):
 
 
 def _are_equal(variable: Variable, value: Array) -> bool:
-    """Tell whether a Variable has a value, as far as that can be told here: other processes may have a part of it."""
+    """Tell whether a Variable has a value, as far as this process knows: others may have parts of it."""
     to_numpy = variable._storage.backend.arrays.to_numpy
     try:
         return np.array_equal(to_numpy(variable._gx_stored), to_numpy(value))
@@ -169,7 +169,7 @@ def _are_equal(variable: Variable, value: Array) -> bool:
 
 
 def _of_main(callback: Any) -> Any:
-    """Return the state of a callback that process 0 alone runs, in all processes."""
+    """Return, in all processes, the state of a callback that only process 0 runs."""
     processes = several()
     if processes is None:
         return callback.get_state()
@@ -181,16 +181,16 @@ def _of_main(callback: Any) -> Any:
 
 
 class Run(RunState):
-    """Where ``fit`` stands; also in the data.
+    """The progress of ``fit``, including the position in the data.
 
-    It is one of the roots of a checkpoint, beside the model and the optimizer: together they are all that an exact
+    It is a root of a checkpoint, like the model and the optimizer. Together they contain everything that an exact
     resume needs.
 
     Args:
-        model: What is trained.
-        source: Where batches come from.
-        callbacks: Those that may remember something.
-        params: What callbacks are shown, which has the number of steps.
+        model: The model.
+        source: The source of the batches.
+        callbacks: The callbacks that may have a state.
+        params: The ``params`` of the callbacks, which have the number of steps.
     """
 
     untracked: ClassVar[frozenset[str]] = RunState.untracked | {"model", "source", "_metrics"}
@@ -205,27 +205,28 @@ class Run(RunState):
         self._metrics: list[Metric] = []
 
     def roots(self) -> dict[str, Any]:
-        """Return what a checkpoint of the run holds: model, optimizer, metrics and the run itself."""
+        """Return the roots of a checkpoint of the run: model, optimizer, metrics and the run itself."""
         objectives = required_objectives(self.model)
         found: dict[str, Any] = {"model": self.model}
         if isinstance(objectives.optimizer, Module):
             found["optimizer"] = objectives.optimizer
         metrics = objectives.metrics
         if len(self._metrics) != len(metrics) or any(a is not b for a, b in zip(self._metrics, metrics, strict=True)):
-            self._metrics = metrics  # one list as long as they are the same, by which a manager knows its roots
+            # a new list only for new metrics, since managers compare roots by identity
+            self._metrics = metrics
         return {**found, "metrics": self._metrics, "run": self}
 
     def get_state(self) -> dict[str, Any]:
-        """Return all of it, and where the data stand."""
+        """Return the state, with the position in the data."""
         source = {"kind": type(self.source).__name__, "state": self.source.get_state(self.index)}
         return {**super().get_state(), "source": source}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Go on from there.
+        """Restore a result of `get_state`.
 
         Raises:
-            StateError: the data come in another form now.
-            DataError: they are other data, or cannot be gone on with.
+            StateError: the data have another kind of source now.
+            DataError: the data are different, or cannot be continued.
         """
         kind = type(self.source).__name__
         if state["source"]["kind"] != kind:

@@ -1,4 +1,4 @@
-"""Sequential: layers one after the other."""
+"""Sequential: a model whose layers run one after the other."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ from graftax.variables.graph.reserved import OF_SEQUENTIAL, Words
 
 
 class Chain(list[Any]):
-    """What stands for the input, and for what each layer gives; a copy, whose layers are others, makes its own."""
+    """The symbolic input, and the symbolic outputs of all layers. A copy of the model creates its own."""
 
     def __reduce__(self) -> tuple[type[Chain], tuple[()]]:
         return Chain, ()
 
 
 class Sequential(Model):
-    """A model whose layers pass their output on to the next.
+    """A model whose layers run one after the other, each with the output of the layer before.
 
-    With a `graftax.Input` in front, the weights are made at once. ``model[i]`` is a layer, ``model[i:j]`` a model of
-    some of them, with the same weights.
+    If the first element is a `graftax.Input`, the weights are created at once. ``model[i]`` is a layer; ``model[i:j]``
+    is a model of some of the layers, with shared weights.
 
     Args:
-        layers: Layers, or functions of one array; the first one may be what `graftax.Input` gives.
-        name: Its name.
-        trainable: Whether its Variables may be trained.
-        dtype: A dtype policy or its name; layers keep their own.
+        layers: Layers, or functions of one array; the first element may be a `graftax.Input`. Defaults to none.
+        name: Its name. Defaults to None: derived from the class.
+        trainable: Whether its Variables may be trained. Defaults to True.
+        dtype: A dtype policy or its name; the layers keep their own. Defaults to None: the global policy.
 
     Shape:
-        As the first layer takes to as the last one gives.
+        From the input shape of the first layer to the output shape of the last one.
 
     Raises:
-        ArgumentTypeError: something in the list cannot be called.
+        ArgumentTypeError: an element of the list is not callable.
 
     Example:
         >>> import numpy as np, graftax as gx
@@ -58,12 +58,12 @@ class Sequential(Model):
     """
 
     _gx_words: ClassVar[Words] = OF_SEQUENTIAL
-    supports_masking = True  # each layer says what becomes of a mask
+    supports_masking = True  # each layer handles masks itself
     _gx_hands_on_masks = True
     _gx_in_a_row = True
-    compiles_call = True  # where all layers do
+    compiles_call = True  # if the calls of all layers can be compiled
     untracked: ClassVar[frozenset[str]] = frozenset({"_gx_chain"})
-    _gx_declared: Declared | None = None  # what its input is to be
+    _gx_declared: Declared | None = None  # the expected input
     _gx_chain: Chain | None = None
 
     def __init__(
@@ -85,7 +85,7 @@ class Sequential(Model):
         super().__init__(name=name, trainable=trainable, dtype=dtype)
 
     def add(self, layer: Callable[[Any], Any]) -> None:
-        """Put a layer at the end; with an `graftax.Input` in front, its weights are made at once."""
+        """Append a layer. If the model starts with a `graftax.Input`, the weights of the layer are created at once."""
         if isinstance(layer, Symbolic) and layer.origin.is_input:
             declared: Any = layer.origin.callee
             self._gx_begin(declared)
@@ -122,10 +122,10 @@ class Sequential(Model):
             raise
 
     def pop(self) -> Callable[[Any], Any]:
-        """Take the last layer away, and return it.
+        """Remove the last layer, and return it.
 
         Raises:
-            StateError: there is none.
+            StateError: the model has no layers.
         """
         if not self.layers:
             raise StateError(f"pop() of {self.name!r}, which has no layers", "there is nothing to take away", "add()")
@@ -138,7 +138,7 @@ class Sequential(Model):
         return len(self.layers)
 
     def __bool__(self) -> bool:
-        return True  # a model without layers is one, too
+        return True  # a model without layers is valid, too
 
     def __iter__(self) -> Iterator[Callable[[Any], Any]]:
         return iter(self.layers)
@@ -157,7 +157,7 @@ class Sequential(Model):
         layer: Callable[[Any], Any] = self.layers[place]
         return layer
 
-    # --- what is known before there is an input -----------------------------------------------------------------------
+    # --- symbolic values before the first call ------------------------------------------------------------------------
 
     def _gx_begin(self, layer: InputLayer) -> None:
         if self.layers or self._gx_declared is not None:
@@ -170,7 +170,7 @@ class Sequential(Model):
         self._gx_chain = Chain([begun(layer)])
 
     def _gx_extend(self) -> None:
-        """Call those layers that were not yet called on what stands for the output so far."""
+        """Call the new layers on the symbolic output so far."""
         if self._gx_declared is None:
             return
         if not self._gx_chain:
@@ -190,7 +190,7 @@ class Sequential(Model):
         if self._gx_declared is None:
             raise no_graph(self, name)
         self._gx_extend()
-        assert self._gx_chain is not None  # it was just made
+        assert self._gx_chain is not None  # it was created just now
         return self._gx_chain[0 if name.startswith("input") else -1]
 
     def call(self, x: Any) -> Any:
@@ -220,7 +220,7 @@ class Sequential(Model):
 
 
 def _is_below(root: Adopting, wanted: Adopting) -> bool:
-    """Tell whether a Module is at or below another one; makes no state, whose draws follow from where the root lies."""
+    """Tell whether a Module is at or below another one, without creating state, whose seeds depend on the root."""
     seen: set[int] = set()
     stack: list[Adopting] = [root]
     while stack:

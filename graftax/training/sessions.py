@@ -1,4 +1,4 @@
-"""Sessions: callbacks, checkpoints and recovery around a loop of one's own."""
+"""Sessions: callbacks, checkpoints and recovery for your own training loops."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from graftax.core.errors import ArgumentError
 from graftax.core.short_traceback import door
 from graftax.core.user_functions import check_takes
 from graftax.optimizers.optimizer import Optimizer
-from graftax.training.callbacks.callback import Callback, Logs
-from graftax.training.callbacks.callback_list import CallbackList, listed
-from graftax.training.callbacks.history import History
 from graftax.training.callbacks.learning_rate import rate_of
 from graftax.training.callbacks.model_checkpoint import ModelCheckpoint
+from graftax.training.hooks.callback import Callback, Logs
+from graftax.training.hooks.callback_list import CallbackList, listed
+from graftax.training.hooks.history import History
 from graftax.training.resuming import managed
 from graftax.training.run import RunState, variables_of
 from graftax.variables.variable import Variable
 
 
 class Session:
-    """What `session` gives: the loop asks it whether to go on, and tells it of steps and epochs.
+    """The result of `session`: the loop reports its steps and epochs to it, and asks it whether to stop.
 
-    To callbacks it is ``self.model``: it has what the root ``model`` has, and ``stop_training``.
+    For callbacks it is ``self.model``: it has the attributes of the root ``model``, and ``stop_training``.
 
     Example:
         >>> import graftax as gx
@@ -43,7 +43,7 @@ class Session:
         self._given = dict(roots)
         self.params = params
         self.optimizer_root = next((root for root in roots.values() if isinstance(root, Optimizer)), None)
-        shown: Any = self  # callbacks see it as their model
+        shown: Any = self  # callbacks assign this to their model
         self._savers = CallbackList([c for c in callbacks if isinstance(c, ModelCheckpoint)], shown, params)
         others = [*(c for c in callbacks if not isinstance(c, ModelCheckpoint)), self.history]
         self._hooks = CallbackList(others, shown, params)
@@ -59,42 +59,41 @@ class Session:
 
     @property
     def should_stop(self) -> bool:
-        """Whether a callback has asked for the end; the step before was the last."""
+        """Return whether a callback has asked to stop training."""
         return self.stop_training
 
     @property
     def steps(self) -> int:
-        """How many steps have been taken, those of earlier runs counted."""
+        """Return the number of steps so far, including those of earlier runs."""
         return int(self.params["step"])
 
     @property
     def epoch(self) -> int:
-        """The number of the epoch, counted from 0."""
+        """Return the number of the epoch, counted from 0."""
         return self._state.epoch
 
     @property
     def variables(self) -> list[Variable]:
-        """The Variables of all roots."""
+        """Return the Variables of all roots."""
         found = [v for root in self._given.values() for v in variables_of(root)]
         return list({id(v): v for v in found}.values())
 
     @property
     def trainable_variables(self) -> list[Variable]:
-        """Those of them that may be trained."""
+        """Return the trainable Variables of all roots."""
         return [v for v in self.variables if v.trainable]
 
     def request_stop(self) -> None:
-        """Ask for the end, after this step."""
+        """Ask the loop to stop after this step."""
         self.stop_training = True
 
     @door
     def step(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Take a step: tell the callbacks, call the function, tell them again; returns what it returned.
+        """Run a step: call the callbacks, the function, and the callbacks again; return the result of the function.
 
         Args:
-            function: One step; what it returns is shown to callbacks, if it is a dict of numbers or one number, the
-                loss.
-            args: Its arguments.
+            function: One step. Callbacks get its result, if it is a dict of numbers, or a single number, the loss.
+            args: The arguments of the function.
         """
         check_takes("step", "function", function, ["argument"] * len(args), "session.step(train, x, y): as train(x, y)")
         if not self._epoch_is_open:
@@ -113,10 +112,10 @@ class Session:
 
     @door
     def end_epoch(self, logs: Mapping[str, Any] | None = None) -> None:
-        """Tell callbacks that an epoch is over.
+        """Call `on_epoch_end` of the callbacks.
 
         Args:
-            logs: Its numbers, by name; those of a validation begin with ``val_``. Defaults to none.
+            logs: The numbers of the epoch, by name; those of a validation begin with ``val_``. Defaults to none.
         """
         numbers = dict(logs or {})
         rate = rate_of(self)
@@ -145,7 +144,7 @@ class Session:
 
 
 class SessionState(RunState):
-    """Where a session stands, with the seeds and what its callbacks remember."""
+    """The progress of a session, with the seeds and the states of callbacks."""
 
     untracked: ClassVar[frozenset[str]] = RunState.untracked | {"given"}
 
@@ -154,7 +153,7 @@ class SessionState(RunState):
         object.__setattr__(self, "given", dict(given))
 
     def roots(self) -> dict[str, Any]:
-        """Return what a checkpoint of the session holds."""
+        """Return the roots of a checkpoint of the session."""
         return {**self.__dict__["given"], "run": self}
 
 
@@ -167,22 +166,22 @@ def session(
     validates: bool = True,
     **roots: Any,
 ) -> Iterator[Session]:
-    """Run a loop of one's own with the callbacks, the checkpoints and the recovery of fit.
+    """Run your own training loop with the callbacks, checkpoints and recovery of fit.
 
-    The loop takes its steps by ``run.step(function, ...)`` and says by ``run.end_epoch(logs)`` where epochs end. When
-    the block ends, so does training for the callbacks; after an exception they are told of that. What layers hold that
-    are not built yet when a run is resumed waits for them.
+    The loop runs its steps by ``run.step(function, ...)`` and ends epochs by ``run.end_epoch(logs)``. At the end of the
+    block, `on_train_end` of the callbacks is called; after an exception, `on_exception`. If a run is resumed before
+    layers are built, their saved values wait for them.
 
     Args:
-        callbacks: Run in this order; `ModelCheckpoint` after the others.
-        resume: A directory or a `CheckpointManager` to go on from; ``run.steps`` and ``run.epoch`` say where it stood.
-            Defaults to None.
-        validates: Whether logs will have numbers of a validation, which callbacks may wait for. Defaults to True.
-        roots: What is trained and saved: ``model=``, ``optimizer=``, any Modules and Variables.
+        callbacks: Callbacks, which run in this order, but `ModelCheckpoint` after the others. Defaults to None.
+        resume: A directory or a `CheckpointManager` to continue from; ``run.steps`` and ``run.epoch`` are then its
+            progress. Defaults to None.
+        validates: Whether logs will have numbers of a validation, which callbacks may need. Defaults to True.
+        roots: The objects to train and save: ``model=``, ``optimizer=``, any Modules and Variables.
 
     Raises:
-        ArgumentError: a root is called ``run``, which is the session's own.
-        MatchError: the checkpoint is of another program.
+        ArgumentError: a root is called ``run``, which is reserved for the session.
+        MatchError: the checkpoint is from another program.
 
     Example:
         >>> import numpy as np, graftax as gx
@@ -227,7 +226,7 @@ def _told(run: Session) -> Iterator[None]:
 
 
 def _logs_of(found: object) -> dict[str, Any]:
-    """What a step returned, as numbers by name."""
+    """Return the result of a step as numbers by name."""
     if isinstance(found, Mapping):
         return {name: value for name, value in found.items() if _is_number(value)}
     return {"loss": found} if _is_number(found) else {}

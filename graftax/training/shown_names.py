@@ -1,4 +1,4 @@
-"""The names by which numbers are shown: no two numbers under one, and no metric for two numbers."""
+"""Unique names for shown numbers, and the check that no metric is used for two of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from graftax.metrics.metric import Metric
 
 
 def free_name(where: str, how: str, name: str, taken: Container[str]) -> str:
-    """Return a name no other number has: ``where + name``, with ``how`` between if that is taken, then counted.
+    """Return a unique name: ``where + name``, with ``how`` between if that is taken, then with a number.
 
     Example:
         >>> [free_name("", "also_", "mae", taken) for taken in ((), ("mae",), ("mae", "also_mae"))]
@@ -22,10 +22,10 @@ def free_name(where: str, how: str, name: str, taken: Container[str]) -> str:
 
 
 def require_apart(given: list[Any]) -> None:
-    """Raise if one metric is to measure two things: its sums would be those of both.
+    """Raise if one metric object is used twice, since its state would mix both.
 
     Raises:
-        ArgumentError: it is there twice.
+        ArgumentError: a metric is given twice.
     """
     kept = [one for one in given if isinstance(one, Metric)]
     for number, metric in enumerate(kept):

@@ -1,4 +1,4 @@
-"""Batches of a model that lies over several devices: each device gets its share of the rows."""
+"""Sharding batches for a model on several devices: each device gets a part of the rows."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from graftax.variables.state.home import HomesMoved
 
 
 class Spread:
-    """Spreads batches as the distribution of a model does, if it has one.
+    """Shards batches by the distribution of a model, if it has one.
 
     Args:
         model: The model.
-        source: Where the batches come from; None for one that was given as it is.
-        trains: Whether the model is trained on them.
+        source: The source of the batches; None for a batch that the user gave directly.
+        trains: Whether the batches are for training.
 
     Raises:
-        StateError: at the first batch: with several processes, each would train a model of its own.
+        StateError: at the first batch, if there are several processes and each would train its own model.
     """
 
     def __init__(self, model: Trained, source: Source | None = None, trains: bool = False) -> None:
@@ -43,11 +43,12 @@ class Spread:
         self._distribution: Distribution | None = None
 
     def __call__(self, batch: Any, steps: bool = False) -> Any:
-        """Return a batch, each device with its share; ``steps`` says that its first axis counts steps."""
+        """Return a sharded batch; with ``steps``, its first axis is that of steps."""
         if not Distribution.any_made and not self._is_first:
             return batch
         now = structure.version, HomesMoved.count
-        if now != self._seen and Distribution.any_made:  # the first step may have built the model
+        # looked up again after changes, since the first step may have built the model
+        if now != self._seen and Distribution.any_made:
             self._distribution, self._seen = distribution_of(self._model), now
         if self._is_first:
             self._is_first = False
@@ -57,7 +58,7 @@ class Spread:
         return self._distribution._gx_shard(batch, steps, self._is_local)
 
     def _compare(self, batch: Any) -> None:
-        """Look at the first batch, where there are other processes."""
+        """Check the first batch, if there are other processes."""
         if several() is None:
             return
         if self._distribution is not None:
@@ -73,14 +74,14 @@ class Spread:
 
 
 def whole(value: Any) -> Any:
-    """Return an output as one array of the host, in all processes; all call it."""
+    """Return an output as one array on the host, in all processes. All processes must call it."""
     if not hasattr(value, "dtype"):
         return value
     return gathered(value)
 
 
 def all_whole(values: Sequence[Any]) -> list[Any]:
-    """Return what `whole` does of each, asking once how many processes there are."""
+    """Return the results of `whole` for several values, with one look-up of the number of processes."""
     if several() is not None:
         return [whole(value) for value in values]
     to_numpy = registry.current().arrays.to_numpy
@@ -88,5 +89,5 @@ def all_whole(values: Sequence[Any]) -> list[Any]:
 
 
 def shown_by_main(verbose: int | str) -> int | str:
-    """Return how much is shown: nothing by other processes than the first."""
+    """Return ``verbose`` for process 0, and 0 for others."""
     return verbose if is_main() else 0

@@ -1,4 +1,4 @@
-"""Trained: a model as the loops see it."""
+"""Trained: the interface of models for the training loops."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 
 from graftax.core.undefined import undefined
 from graftax.metrics.metric import Metric
-from graftax.training.callbacks.callback import Callback
-from graftax.training.callbacks.callback_list import CallbackList
-from graftax.training.callbacks.history import History
 from graftax.training.executions import CompiledSteps
+from graftax.training.hooks.callback import Callback
+from graftax.training.hooks.callback_list import CallbackList
+from graftax.training.hooks.history import History
 from graftax.training.objectives import Objectives
 from graftax.training.whole.saved import Saved
 from graftax.variables.graph.module import Module
 
 
 class Trained(Saved):
-    """A layer with steps and metrics, as the loops behind fit, evaluate and predict need it; `Model` is one."""
+    """A layer with the steps and metrics that the loops of fit, evaluate and predict need, such as `Model`."""
 
     stop_training = False
     """Whether training ends after the present step."""
@@ -28,32 +28,31 @@ class Trained(Saved):
 
     @property
     def steps_per_execution(self) -> int:
-        """Return how many batches are trained on in one run."""
+        """Return the number of batches that one run trains on."""
         raise undefined(self, "steps_per_execution")
 
     @property
     def metrics(self) -> list[Metric]:
-        """Return all that is measured."""
+        """Return all metrics."""
         raise undefined(self, "metrics")
 
     def reset_metrics(self) -> None:
-        """Start all metrics over."""
+        """Reset all metrics."""
         raise undefined(self, "reset_metrics()")
 
-    @property
-    def _gx_has_own_train_step(self) -> bool:
-        """Tell whether the step of training is one of the user's."""
-        raise undefined(self, "_gx_has_own_train_step")
+    def _gx_has_own(self, step: str) -> bool:
+        """Tell whether a step, by name, is one of the user's."""
+        raise undefined(self, "_gx_has_own(step)")
 
     def _gx_beside(self) -> Mapping[str, Module]:
-        """Return the optimizer: its slots are those of whatever it trains, so that it is saved as a root of its own."""
+        """Return the optimizer, which is saved as a root of its own: its slots may belong to other models, too."""
         optimizer = self._gx_objectives.optimizer if self._gx_objectives is not None else None
         return {"optimizer": optimizer} if isinstance(optimizer, Module) else {}
 
     def _gx_compiled_step(self, step: str, check_nans: bool = False) -> Callable[..., Any]:
-        """Return a step by name, compiled where that can be; with ``check_nans`` it raises for what is not finite."""
+        """Return a step by name, compiled if possible; with ``check_nans`` it raises for values that are not finite."""
         raise undefined(self, "_gx_compiled_step(step, check_nans)")
 
     def _gx_hooks(self, callbacks: Sequence[Callback], params: dict[str, Any]) -> CallbackList:
-        """Return the callbacks as a loop runs them, each told of this model and of what the loop is to do."""
+        """Return the callbacks for a loop, after setting their model and ``params``."""
         raise undefined(self, "_gx_hooks(callbacks, params)")

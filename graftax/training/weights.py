@@ -1,4 +1,4 @@
-"""The weights of a model, which callbacks keep and bring back."""
+"""Copying and restoring the weights of a model, for callbacks."""
 
 from __future__ import annotations
 
@@ -15,6 +15,6 @@ def weights_of(model: Module) -> list[Variable]:
 
 
 def restore_weights(model: Module, values: Sequence[Any]) -> None:
-    """Assign values that were taken of `weights_of` the same model."""
+    """Assign values that were copied from `weights_of` the same model."""
     for variable, value in zip(weights_of(model), values, strict=True):
         variable.assign(value)

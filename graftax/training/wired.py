@@ -1,4 +1,4 @@
-"""Wired: the part of a model that knows the graph of layers between its inputs and outputs, if it was given one."""
+"""Wired: the part of a model that runs the graph of layers between its inputs and outputs, if there is one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from graftax.training.wiring import wired
 
 
 class Recorded(dict[Result, Symbolic]):
-    """What stands for the values of a graph; a copy of the model makes its own, since it has layers of its own."""
+    """The symbolic values of a graph. A copy of the model creates its own, since it has its own layers."""
 
     def __reduce__(self) -> tuple[type[Recorded], tuple[()]]:
         return Recorded, ()
@@ -28,12 +28,12 @@ _running: ScopeStack[Layer] = ScopeStack("graph of layers")
 
 
 class Wired(Layer):
-    """A layer that may be a graph of layers: then its call runs that graph.
+    """A layer that may have a graph of layers, which its call then runs.
 
     Args:
-        inputs: What `graftax.Input` gave, one or a nested structure. Defaults to None, no graph: ``call`` says what
-            is computed.
-        outputs: What calls on it gave. Defaults to None.
+        inputs: A result of `graftax.Input`, or a nested structure of these. Defaults to None: no graph; the class
+            defines ``call``.
+        outputs: Results of calls on the inputs. Defaults to None.
         name: As for `Layer`. Defaults to None.
         trainable: As for `Layer`. Defaults to True.
         dtype: As for `Layer`; the layers of a graph keep their own. Defaults to None.
@@ -84,15 +84,15 @@ class Wired(Layer):
         object.__setattr__(self, "supports_masking", True)
         object.__setattr__(self, "_gx_hands_on_masks", True)
         if type(self).__module__.startswith("graftax."):
-            object.__setattr__(self, "compiles_call", True)  # where all layers do
+            object.__setattr__(self, "compiles_call", True)  # if the calls of all layers can be compiled
         self._gx_mark_built()
 
     # --- running ------------------------------------------------------------------------------------------------------
 
-    if not TYPE_CHECKING:  # a checker should see that subclasses take any arguments
+    if not TYPE_CHECKING:  # so that type checkers accept any arguments in subclasses
 
         def call(self, inputs: object) -> Any:
-            """Compute the outputs of the graph; a class of its own defines it."""
+            """Compute the outputs of the graph. Subclasses without a graph define it."""
             return super().call(inputs) if self._gx_graph is None else self._gx_run(self._gx_graph, inputs)
 
     def _gx_run(self, graph: Graph, inputs: object) -> Any:
@@ -117,14 +117,14 @@ class Wired(Layer):
 
     @property
     def _gx_has_call(self) -> bool:
-        """Whether it says what it computes."""
+        """Return whether the class defines ``call``, or there is a graph."""
         return self._gx_graph is not None or type(self).call is not Wired.call
 
     def _gx_given_inputs(self, graph: Graph, inputs: object) -> list[Any]:
-        """Return the inputs in the order of the graph, as it takes them.
+        """Return the inputs in the order of the graph.
 
         Raises:
-            ArgumentTypeError: they are others, or fewer.
+            ArgumentTypeError: their structure differs from that of the graph.
         """
         layers = self._gx_input_layers(graph)
         names = [layer._gx_name for layer in layers]
@@ -146,7 +146,7 @@ class Wired(Layer):
         return [layer.fitting(value) for layer, value in zip(layers, found, strict=True)]
 
     def _gx_output_names(self) -> tuple[str, ...]:
-        """Return the given names of the layers whose outputs a graph lists, if they all have one; else nothing."""
+        """Return the given names of the layers whose outputs a graph lists, if all have one; otherwise nothing."""
         graph = self._gx_graph
         if graph is None or not isinstance(graph.outputs, list | tuple):
             return ()
@@ -157,7 +157,7 @@ class Wired(Layer):
     def _gx_input_layers(self, graph: Graph) -> list[InputLayer]:
         return [self.layers[graph.steps[leaf.step].callee] for leaf in tree.flatten(graph.inputs)]
 
-    # --- looking at the graph -----------------------------------------------------------------------------------------
+    # --- inspecting the graph -----------------------------------------------------------------------------------------
 
     def _gx_record_again(self) -> None:
         if self._gx_graph is not None and not self._gx_recorded:
@@ -167,32 +167,32 @@ class Wired(Layer):
         if self._gx_graph is None:
             raise no_graph(self, name)
         self._gx_record_again()
-        assert self._gx_recorded is not None  # it was just made
+        assert self._gx_recorded is not None  # it was created just now
         return mapped(self._gx_recorded.__getitem__, getattr(self._gx_graph, f"{name.rstrip('s')}s"))
 
     @Fallback
     def input(self) -> Any:
-        """Return what stands for the inputs of the graph, in their structure."""
+        """Return the symbolic inputs of the graph, in their structure."""
         return self._gx_values("input")
 
     @Fallback
     def output(self) -> Any:
-        """Return what stands for the outputs of the graph, in their structure."""
+        """Return the symbolic outputs of the graph, in their structure."""
         return self._gx_values("output")
 
     @Fallback
     def inputs(self) -> list[Any]:
-        """Return what stands for the inputs of the graph, as a list."""
+        """Return the symbolic inputs of the graph, as a list."""
         return tree.flatten(self._gx_values("inputs"))
 
     @Fallback
     def outputs(self) -> list[Any]:
-        """Return what stands for the outputs of the graph, as a list."""
+        """Return the symbolic outputs of the graph, as a list."""
         return tree.flatten(self._gx_values("outputs"))
 
 
 def no_graph(model: Layer, name: str) -> MissingAttributeError:
-    """Return the error for what only a graph of layers has."""
+    """Return the error for an attribute that only a graph of layers has."""
     return MissingAttributeError(
         f"{model._gx_title()} has no {name!r}",
         "it is no graph of layers: what comes in and goes out is known at the call",
@@ -201,7 +201,7 @@ def no_graph(model: Layer, name: str) -> MissingAttributeError:
 
 
 def _in_order(like: Any, given: Any) -> list[Any] | None:
-    """Return the leaves of a structure in the order of another one; None where they differ."""
+    """Return the leaves of a structure in the order of another one; None if the structures differ."""
     if tree.is_leaf(like):
         return [given] if tree.is_leaf(given) else None
     if tree.is_leaf(given) or isinstance(like, dict) != isinstance(given, dict) or len(like) != len(given):
@@ -217,8 +217,8 @@ def _in_order(like: Any, given: Any) -> list[Any] | None:
     return found
 
 
-def _shown(value: Any) -> str:
-    """Return nested shapes as a message shows them."""
+def _shown(value: object) -> str:
+    """Return the text of nested shapes, for messages."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{key!r}: {_shown(part)}" for key, part in value.items()) + "}"
     if isinstance(value, list | tuple):

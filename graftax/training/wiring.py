@@ -1,4 +1,4 @@
-"""From the values that calls on `graftax.Input` gave to a `Graph`, and what may be wrong with them."""
+"""Building a `Graph` from the results of calls on `graftax.Input`, with checks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from graftax.variables.graph.node import Node
 
 
 class Wiring(NamedTuple):
-    """A graph, and what its numbers mean."""
+    """A graph, with the layers and operands of its numbers."""
 
     graph: Graph
     layers: list[Layer]
@@ -28,9 +28,9 @@ def wired(inputs: Any, outputs: Any) -> Wiring:
     """Return the graph between inputs and outputs.
 
     Raises:
-        ArgumentTypeError: something else than what `graftax.Input` and calls on it give.
-        ArgumentError: an output needs an input that is not given, an input is needed by none, one is given twice, or
-            two layers have one name.
+        ArgumentTypeError: a value is not a result of `graftax.Input` or of calls on one.
+        ArgumentError: an output needs an input that is not given, an input is not used or is given twice, or two layers
+            have the same name.
     """
     given, wanted = _leaves("inputs", inputs), _leaves("outputs", outputs)
     cut = {}
@@ -70,7 +70,7 @@ def _leaves(what: str, structure: Any) -> list[Symbolic]:
 def _between(
     cut: dict[tuple[int, int], Symbolic], wanted: Iterable[Symbolic]
 ) -> tuple[list[Origin], set[tuple[int, int]]]:
-    """Return the calls between inputs and outputs in the order in which they were made, and the inputs they need."""
+    """Return the calls between inputs and outputs, in their original order, and the inputs that they need."""
     found: dict[int, Origin] = {}
     used = set()
     waiting: list[tuple[Symbolic, Symbolic | None]] = [(value, None) for value in wanted]
@@ -94,7 +94,7 @@ def _between(
 
 
 def _title(value: Symbolic | None) -> str:
-    """Return what a value is called in messages: the layer or the op that gives it."""
+    """Return the name of a value in messages: that of its layer or op."""
     assert value is not None
     callee = value.origin.callee
     if isinstance(callee, str):
@@ -137,7 +137,7 @@ def _numbered(inputs: Any, outputs: Any, given: list[Symbolic], origins: list[Or
 
 
 class _Numbers:
-    """Objects in the order in which they are first asked about."""
+    """Numbers for objects, in the order of their first look-up."""
 
     def __init__(self) -> None:
         self.all: list[Any] = []
@@ -157,7 +157,7 @@ def _results(origin: Origin, like: Symbolic) -> Iterator[Symbolic | None]:
 
 
 def _input_like(value: Symbolic) -> InputLayer:
-    """Return what stands for an input that is a value from within another graph."""
+    """Return the symbolic input for a value from within another graph."""
     if not value.ndim:
         raise ArgumentError(
             f"inputs= has {_title(value)}, one number", "an input has an axis for the batch", "the input that it is of"
@@ -167,7 +167,7 @@ def _input_like(value: Symbolic) -> InputLayer:
 
 
 def _freeing(steps: list[Step], ends: list[Any]) -> tuple[Step, ...]:
-    """Return the steps, each with the values that nothing needs after it: they take no memory longer than that."""
+    """Return the steps, each with the values that no later step needs, so that their memory can be freed."""
     last: dict[Result, int] = {}
     for number, step in enumerate(steps):
         for place in range(len(tree.flatten(step.results))):

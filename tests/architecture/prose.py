@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import tokenize
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -26,6 +26,8 @@ VERBS = frozenset(
     Reset Reshape Restore Resume Return Reverse Round Run Save Say Scale Scatter Search See Select Send Set
     Share Shift Shorten Show Shuffle Sort Split Spread Stage Stamp Start Stop Store Subtract Sum Swap Switch
     Take Tell Test Thaw Trace Track Train Translate Transpose Trim Try Turn Undo Unpack Unwrap Update Upload Use
+    Connect Continue Flush Install Prefix Propagate Rewrite
+    Attach Average Become Capture Delay Disable Discard Enable End Exchange Restrict Sample Serve Skip
     Change Verify Visit Wait Walk Warn Watch Weight Widen Wrap Write Yield
     """.split()
 )
@@ -47,6 +49,8 @@ class Room:
 
     docstrings: int = 0
     nouns: int = 0
+    functions: int = 0
+    unverbed: list[str] = field(default_factory=list)
     parameters: int = 0
     anything: int = 0
     code: int = 0
@@ -61,6 +65,11 @@ class Room:
     def noun_share(self) -> float:
         """Return the percentage of docstrings of functions that do not begin with a verb."""
         return 100 * self.nouns / max(self.docstrings, 1)
+
+    @property
+    def function_share(self) -> float:
+        """Return the percentage of docstrings of functions, properties apart, that do not begin with a verb."""
+        return 100 * len(self.unverbed) / max(self.functions, 1)
 
     @property
     def any_share(self) -> float:
@@ -83,6 +92,11 @@ def begins_with_a_verb(docstring: str) -> bool:
     return docstring.split(maxsplit=1)[0].rstrip(".,:;") in VERBS
 
 
+def is_property(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Tell whether a function is read as an attribute, whose docstring may be a noun phrase, as those of NumPy are."""
+    return any(ast.unparse(one).rpartition(".")[2].endswith("property") for one in function.decorator_list)
+
+
 def measured(text: str) -> Room:
     """Count in the source of one module."""
     room = Room()
@@ -91,6 +105,11 @@ def measured(text: str) -> Room:
         if docstring := ast.get_docstring(function):
             room.docstrings += 1
             room.nouns += not begins_with_a_verb(docstring)
+            if not is_property(function):
+                room.functions += 1
+                room.unverbed += (
+                    [] if begins_with_a_verb(docstring) else [f"{function.name}: {docstring.splitlines()[0]}"]
+                )
         given = function.args
         parameters = [*given.posonlyargs, *given.args, *given.kwonlyargs]
         if parameters and parameters[0].arg in ("self", "cls"):

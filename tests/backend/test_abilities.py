@@ -43,6 +43,7 @@ def losses(**options: Any) -> list[float]:
     return list(model.fit(X, Y, batch_size=3, epochs=2, shuffle=False, verbose=0, **options).history["loss"])
 
 
+@pytest.mark.broad
 def test_a_backend_with_gradients_and_no_compiler_trains_as_one_with_a_compiler() -> None:
     wanted = losses()
     with part(*DERIVES):

@@ -151,6 +151,7 @@ HALVES = (
 )
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize(
     ("name", "dtype"), crossed([n for n in FLOATING if n not in HALVES], ["int8", "bool", "bfloat16"])
 )
@@ -206,6 +207,7 @@ def test_erfinv_inverts() -> None:
 # --- windows --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.broad
 @given(st.data())
 @settings(max_examples=12)
 def test_convolutions_agree(data: Any) -> None:
@@ -224,6 +226,7 @@ def test_convolutions_agree(data: Any) -> None:
     np.testing.assert_allclose(mine, theirs, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.in_turn(2, 1)
 @pytest.mark.parametrize(("strides", "dilation"), [((1, 1), (1, 1)), ((2, 1), (1, 2))])
 def test_convolution_by_matmul_equals_xla(strides: Any, dilation: Any) -> None:
     x, kernel = jax.random.normal(jax.random.key(0), (1, 5, 6, 3)), jax.random.normal(jax.random.key(1), (3, 3, 3, 5))
@@ -251,6 +254,7 @@ def results(convolve: Any, x: Any, kernel: Any) -> list[Any]:
     return jax.jit(both)(x, kernel)  # type: ignore[no-any-return]
 
 
+@pytest.mark.in_turn(4, 2)
 @pytest.mark.parametrize("dtype", ["float32", "int32", "float16", "bfloat16", "int8"])
 @pytest.mark.parametrize("name", ["max_pool", "sum_pool"])
 @pytest.mark.parametrize(("window", "strides"), [((2, 2), (2, 2)), ((3, 2), (1, 2)), ((5, 4), (1, 1))])

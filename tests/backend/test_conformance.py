@@ -18,6 +18,7 @@ def is_repeated(row: str) -> bool:
 
 
 @pytest.mark.optimized
+@pytest.mark.in_turn(4)
 class TestJax(Conformance):
     backend = "jax"
     groups = GROUPS

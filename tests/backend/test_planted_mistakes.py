@@ -260,12 +260,14 @@ MISTAKES: dict[str, tuple[Callable[[], Wrapper], str, set[str]]] = {
 }
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("mistake", list(MISTAKES))
 def test_a_mistake_is_found_by_the_rows_that_look_at_it_and_by_no_others(mistake: str) -> None:
     make, start, rows = MISTAKES[mistake]
     assert set(kit(make()).differences(start)) == rows
 
 
+@pytest.mark.in_turn(3, 1)
 @pytest.mark.parametrize("start", sorted({start for make, start, _ in MISTAKES.values()}))
 def test_the_wrapper_itself_is_no_mistake(start: str) -> None:
     small = start.split("/")[0] in ("arrays", "ops", "random", "devices")

@@ -53,11 +53,13 @@ def test_known_answer_of_threefry() -> None:
     assert [int(w) for w in threefry((ones, ones), ones, ones)] == [0x1CB996FC, 0xBB002BE7]
 
 
+@pytest.mark.broad
 @given(seeds, st.integers(1, 6))
 def test_split(seed: int, num: int) -> None:
     same(JAX.split(JAX.key(seed), num), NUMPY.split(NUMPY.key(seed), num))
 
 
+@pytest.mark.broad
 @given(seeds, shapes)
 def test_bits(seed: int, shape: Any) -> None:
     same(JAX.bits(JAX.key(seed), shape), NUMPY.bits(NUMPY.key(seed), shape))
@@ -73,6 +75,7 @@ def test_uniform(dtype: str, seed: int) -> None:
     assert (drawn >= -2).all()
 
 
+@pytest.mark.in_turn(3)
 @floats
 @given(seed=seeds)
 def test_normal(dtype: str, seed: int) -> None:
@@ -83,6 +86,7 @@ def test_normal(dtype: str, seed: int) -> None:
     assert ((drawn > -1) & (drawn < 0.5)).all()
 
 
+@pytest.mark.in_turn(3, 1)
 @floats
 def test_large_draws_are_made_in_blocks(dtype: str) -> None:
     shape = (3, 2**14 - 5)  # one whole block of 2 ** 15, and a part of another
@@ -93,12 +97,14 @@ def test_large_draws_are_made_in_blocks(dtype: str) -> None:
     same(JAX.truncated_normal(key, *bounds), NUMPY.truncated_normal(key, *bounds), 10 * CLOSE[dtype])
 
 
+@pytest.mark.broad
 @given(seeds, st.sampled_from(["int32", "uint32", "int8", "uint8", "int16"]), st.integers(0, 100), st.integers(0, 300))
 def test_randint(seed: int, dtype: str, low: int, span: int) -> None:
     drawn = NUMPY.randint(NUMPY.key(seed), (7,), low, low + span, dtype)
     same(JAX.randint(JAX.key(seed), (7,), low, low + span, dtype), drawn)
 
 
+@pytest.mark.broad
 def test_randint_over_the_whole_range() -> None:
     whole = NUMPY.randint(NUMPY.key(2), (9,), 0, 2**32 - 1, "uint32")
     same(JAX.randint(JAX.key(2), (9,), 0, 2**32 - 1, "uint32"), whole)
@@ -111,6 +117,7 @@ def test_bernoulli(seed: int, p: float) -> None:
     same(JAX.bernoulli(JAX.key(seed), p, (4, 2)), NUMPY.bernoulli(NUMPY.key(seed), p, (4, 2)))
 
 
+@pytest.mark.in_turn(5, 2)
 @pytest.mark.parametrize("size", [0, 1, 2, 10, 3000])
 def test_permutation(size: int) -> None:
     drawn = NUMPY.permutation(NUMPY.key(7), size)
@@ -121,6 +128,7 @@ def test_permutation(size: int) -> None:
         same(JAX.permutation(JAX.key(7), x), NUMPY.permutation(NUMPY.key(7), x))
 
 
+@pytest.mark.broad
 @given(seeds, st.sampled_from([0, 1, -1]))
 def test_categorical(seed: int, axis: int) -> None:
     logits = np.sin(np.arange(12, dtype="float32")).reshape(3, 4) * 3
@@ -146,6 +154,7 @@ def test_configuration_of_jax_changes_nothing() -> None:
                 jax.config.update(name, value)
 
 
+@pytest.mark.broad
 def test_keyed_draws_compile_and_batch() -> None:
     keys = JAX.split(JAX.key(0), 3)
     rows = jax.vmap(lambda key: JAX.normal(key, (2,), "float32"))(keys)

@@ -65,6 +65,7 @@ def test_the_backend_is_found_and_used(package: Path) -> None:
     assert "compiling is offered by: jax" in said
 
 
+@pytest.mark.broad
 def test_the_kit_passes_as_it_stands_there(package: Path) -> None:
     only = "backend/ or arrays/ or random/ or devices/ or ops/max or promised or known"
     said = run(package, "-m", "pytest", "-p", "no:cacheprovider", "-q", "-W", "error", "test_mine.py", "-k", only)

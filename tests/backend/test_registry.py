@@ -33,6 +33,7 @@ def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.broad
 def test_nothing_is_imported_before_it_is_asked_for() -> None:
     done = run(
         "import sys, graftax.backend.registry as r; assert not {'jax', 'numpy'} & set(sys.modules), 'too early';"
@@ -41,6 +42,7 @@ def test_nothing_is_imported_before_it_is_asked_for() -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("name", ["jax", "numpy"])
 def test_environment_variable_chooses(name: str) -> None:
     done = run("from graftax.backend.registry import current; print(current().name)", GRAFTAX_BACKEND=name)
@@ -56,6 +58,7 @@ def test_environment_variable_with_a_typo() -> None:
 NO_JAX = "import sys; sys.modules['jax'] = None; sys.modules['jaxlib'] = None; sys.modules['ml_dtypes'] = None\n"
 
 
+@pytest.mark.broad
 def test_numpy_backend_runs_without_jax() -> None:
     code = NO_JAX + (
         "from graftax.backend.registry import use, load\n"

@@ -21,6 +21,7 @@ MAY = {
     "optimizers/optax/state.py": "optax computes with JAX alone",
     "cli/export_show.py": "an artefact says by which version of JAX it was written",
     "export/saving.py": "so are the files called that JAX reads",
+    "export/manifest.py": "it is a part of what runs without graftax, on JAX",
     "export/run.py": "it runs without graftax, on JAX",
     "ops/parameter_kinds.py": "kernels of attention have the name of the compiler that makes them",
     "backend/registry.py": "where the built-in backends are, and which is the default",
@@ -48,6 +49,7 @@ def above() -> Iterator[tuple[str, str]]:
             yield name, path.read_text()
 
 
+@pytest.mark.broad
 def test_no_message_and_no_table_above_the_seam_names_a_backend() -> None:
     found = {name: named(source) for name, source in above()}
     assert {name: rows for name, rows in found.items() if rows} == {}

@@ -177,16 +177,19 @@ def rounds(path, toys, step, first=1):
     return seen
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_at_some_lines(path, toys):
     assert rounds(path, toys, step=151) <= {False, True}
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("first", [1, 5])
 def test_ctrl_c_at_more_lines(path, toys, first):
     assert rounds(path, toys, step=17, first=first) == {False, True}
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_during_set_state_takes_all_back(path, program):
     class Hit(Live):
         def set_state(self, state):

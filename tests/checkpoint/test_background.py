@@ -70,6 +70,7 @@ def test_cm13_the_values_are_those_of_the_call(tmp_path, toys, held):
     assert found.meta == {"log": [1]}
 
 
+@pytest.mark.broad
 def test_saves_beside_a_donating_step_are_of_one_moment(tmp_path):
     variables = [gx.Variable(np.zeros(n, "float32")) for n in (70_000, 5, 20_000)]
 
@@ -159,6 +160,7 @@ checkpoint.save(sys.argv[1], async_=True)
 """
 
 
+@pytest.mark.broad
 def test_at_its_end_python_waits_and_tells_failures(tmp_path):
     run = [sys.executable, "-c", PROGRAM, str(tmp_path / "c")]
     assert subprocess.run(run, capture_output=True, check=True).stderr == b""
@@ -171,6 +173,7 @@ def test_at_its_end_python_waits_and_tells_failures(tmp_path):
 WITH = PROGRAM.replace("checkpoint.save", "with checkpoint:\n    checkpoint.save")
 
 
+@pytest.mark.broad
 def test_a_block_makes_it_an_error_with_its_exit_status(tmp_path):
     (tmp_path / "c").mkdir()
     (tmp_path / "c" / "file").touch()

@@ -49,6 +49,7 @@ class Running:
             raise self.error
 
 
+@pytest.mark.broad
 def test_saves_beside_a_training_thread_are_of_one_moment(tmp_path, toys):
     variables = [gx.Variable(np.zeros(n, "float32")) for n in (3, 20_000, 5, 1)]
     other = gx.Variable(np.zeros(100, "float32"))
@@ -76,6 +77,7 @@ def test_saves_beside_a_training_thread_are_of_one_moment(tmp_path, toys):
     assert float(variables[0].numpy()[0]) == training.rounds + 1  # nothing that was trained is lost
 
 
+@pytest.mark.broad
 def test_beside_fit(tmp_path):
     model = gx.Sequential([gx.layers.Dense(8), gx.layers.Dense(1)])
     model.compile("adam", "mse")
@@ -103,6 +105,7 @@ def test_who_assigns_beside_steps_that_follow_upon_each_other_gets_a_turn():
             assert np.isfinite(v.numpy()).all()
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("exchanges", [True, False])
 def test_readers_beside_an_overwrite(tmp_path, toys, exchanges):
     class Plain(FileSystem):

@@ -119,6 +119,7 @@ def remove(path):
     path.rmdir()
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("exchanges", [True, False])
 @pytest.mark.parametrize(
     "how",
@@ -228,6 +229,7 @@ def test_writes_of_a_few_bytes_at_a_time_arrive_in_order(tmp_path):
     assert (tmp_path / "f").read_bytes() == b"".join(parts)
 
 
+@pytest.mark.broad
 def test_many_small_and_one_large_array(tmp_path, toys):
     arrays = {f"a{i}": np.full(i % 3, i, "int16") for i in range(2500)}
     arrays["large"] = np.random.default_rng(0).integers(0, 255, (9 << 20) + 5, dtype="uint8")

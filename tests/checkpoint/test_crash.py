@@ -38,6 +38,7 @@ def test_no_crash_loses_or_damages_anything(tmp_path, toys, attack):
     assert count > 300
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("exchanges", [True, False])
 def test_no_crash_of_an_overwrite_loses_both(tmp_path, toys, exchanges, attack):
     disk = Disk(exchanges)

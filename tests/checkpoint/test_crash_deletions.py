@@ -85,6 +85,7 @@ def prune_after_save(disk, toys):
     return begin
 
 
+@pytest.mark.broad
 def test_no_crash_of_a_prune_loses_both(tmp_path, toys, attack):
     disk = Disk()
     count, wrong = explore(Look(tmp_path), disk, prune_after_save(disk, toys), judge_pruned)
@@ -143,6 +144,7 @@ def all_are_dead(monkeypatch):
     monkeypatch.setattr("graftax.checkpoint.local_storage.is_alive", lambda record, age: False)
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("exchanges", [True, False])
 def test_a_sweep_after_any_crash_leaves_the_old_or_the_new(tmp_path, toys, exchanges, monkeypatch, attack):
     all_are_dead(monkeypatch)
@@ -162,6 +164,7 @@ class Careless(LocalStorage):
         discard(self.fs, f"{folder}/{name}", f"{folder}/.trash-0123456789abcdef")
 
 
+@pytest.mark.broad
 def test_a_sweep_that_throws_away_the_only_copy_is_caught(tmp_path, toys, monkeypatch, attack):
     attack(MISSING, protocols=1)
     all_are_dead(monkeypatch)
@@ -196,6 +199,7 @@ def test_no_crash_of_a_sweep_itself_loses_anything(tmp_path, toys, monkeypatch, 
     assert count > 10
 
 
+@pytest.mark.broad
 def test_saves_beside_the_program_keep_to_the_protocol(tmp_path, toys, attack):
     disk = Disk()
     commit("/c/c", small(toys, "old"), fs=disk)

@@ -151,6 +151,7 @@ def places(value, here=()):
 ODD = (None, True, -1, 0, 1, 2**63, 2**64 - 1, 1.5, "", "x", b"", b"12345678", [], [[]], {}, {"a": []}, [1, 2, 3])
 
 
+@pytest.mark.broad
 @given(data=st.data())
 @settings(max_examples=200)
 def test_a_changed_body_is_refused_or_still_consistent(data):

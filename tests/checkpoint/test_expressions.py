@@ -83,6 +83,7 @@ def test_a_model_that_declares_only_some_of_it_refuses_the_file(tmp_path):
         equal(values(model), before)
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("creators", [(LoRA(1),), (LoRA(1, name="a"), DoRA(1, name="b")), (Mask(), LoRA(1))], ids=repr)
 def test_a_base_file_goes_into_a_grafted_model_as_it_is(tmp_path, creators):
     base = moved(net())
@@ -98,6 +99,7 @@ def test_a_base_file_goes_into_a_grafted_model_as_it_is(tmp_path, creators):
         gx.Checkpoint(model=model).restore(tmp_path / "base", only=gx.is_adapter)
 
 
+@pytest.mark.broad
 def test_slots_of_a_weight_follow_it_to_the_base(tmp_path):
     model, optimizer = net(), gx.optimizers.Adam(1e-2)
     optimizer.minimize(lambda: ops.mean(model(X) ** 2), model.trainable_variables)
@@ -110,6 +112,7 @@ def test_slots_of_a_weight_follow_it_to_the_base(tmp_path):
     )
 
 
+@pytest.mark.broad
 def test_expressions_without_a_base_take_the_value_by_their_inverse(tmp_path):
     base = moved(net())
     gx.Checkpoint(model=base).save(tmp_path / "base")
@@ -120,6 +123,7 @@ def test_expressions_without_a_base_take_the_value_by_their_inverse(tmp_path):
         assert sum("of its norm away" in str(one.note) for one in report.restored) == 2
 
 
+@pytest.mark.broad
 def test_a_base_file_is_rounded_where_few_bits_store_it(tmp_path):
     base = moved(net())
     gx.Checkpoint(model=base).save(tmp_path / "base")

@@ -73,6 +73,7 @@ def values(roots):
     }
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("version", ["1.0"])
 def test_a_released_checkpoint_loads(version, toys):
     path = GOLDEN / f"checkpoint-{version}"

@@ -1,6 +1,7 @@
 """A save says what it does not take along: plain attributes, and the optimizer of a compiled model."""
 
 import numpy as np
+import pytest
 
 import graftax as gx
 from graftax.checkpoint.checkpoint import Checkpoint
@@ -32,6 +33,7 @@ def test_plain_attributes_are_told(tmp_path, toys):
     assert "not saved" not in str(Checkpoint(net=layer.dense).save(tmp_path / "e"))
 
 
+@pytest.mark.broad
 def test_the_optimizer_of_a_compiled_model_is_told(tmp_path):
     model = gx.Sequential([gx.layers.Dense(1)])
     model.compile(gx.optimizers.Adam(0.1), "mse")

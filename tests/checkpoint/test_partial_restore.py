@@ -116,6 +116,7 @@ def compare(seed, folder, looks):
     return not isinstance(outcomes[0][0], type)
 
 
+@pytest.mark.broad
 def test_parts_of_random_programs(tmp_path, looks):
     went_well = sum(compare(seed, tmp_path, looks) for seed in range(12))
     assert went_well >= 2
@@ -163,6 +164,7 @@ def decoded(monkeypatch):
     return found
 
 
+@pytest.mark.broad
 def test_a_part_by_selector(many, decoded):
     path, net = many
     report = Checkpoint(net=net).restore(path, only=["net/blocks/7/**", "net/blocks/300/a"])
@@ -183,6 +185,7 @@ def test_a_part_by_root(many, decoded):
     assert [r.source for r in report.restored] == ["net/blocks/9/a", "net/blocks/9/b"]
 
 
+@pytest.mark.broad
 def test_a_report_and_what_waits_can_be_pickled(many):
     path, _ = many
     net = Many(0)
@@ -204,6 +207,7 @@ def test_two_arrays_that_share_bytes_are_refused_in_a_part(many, tmp_path):
         Checkpoint(net=net).restore(forged)
 
 
+@pytest.mark.broad
 def test_what_does_not_fit_is_told_as_ever(many, looks):
     path, net = many
     for given in ({"only": "net/blocks/7/c"}, {"only": ["net/blocks/7/**", "net/blocks/401/**"]}):

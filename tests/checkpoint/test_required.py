@@ -67,6 +67,7 @@ def test_another_restore_may_bring_the_rest(saved):
     np.testing.assert_array_equal(net.layers[2].kernel, other.layers[2].kernel)
 
 
+@pytest.mark.broad
 def test_state_that_is_added_after_the_restore_is_fresh(saved):
     path = saved(net=built(dense()))
     net = dense()
@@ -179,6 +180,7 @@ def test_a_layer_is_left_out_with_all_that_it_holds(saved):
 COPIES = {"deepcopy": copy.deepcopy, "pickle": lambda net: pickle.loads(pickle.dumps(net)), "clone": copy.copy}
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("how", COPIES)
 @pytest.mark.parametrize("choice", [{}, {"only": ["net/layers/1/**", "net/layers/2/**"]}], ids=["all", "only"])
 def test_copies_are_refused_what_the_original_is(saved, how, choice):

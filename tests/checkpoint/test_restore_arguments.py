@@ -38,6 +38,7 @@ def test_overwrite_is_true_or_false(tmp_path, toys, flag):
         checkpoint.save(tmp_path / "c", overwrite=flag)
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("renamed", [True, False])
 def test_many_misfits_are_told_in_time(saved, toys, renamed):
     count, zeros = 1500, np.zeros(2, "float32")

@@ -77,6 +77,7 @@ def compiled():
     return model
 
 
+@pytest.mark.broad
 def test_fit_resumes_in_a_process_that_sets_no_seed(tmp_path):
     """Orders of rows, dropout and the global stream follow from what is saved."""
     gx.set_random_seed(21)

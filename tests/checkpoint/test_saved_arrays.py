@@ -179,6 +179,7 @@ def test_arrays_stay_when_the_checkpoint_goes(own):
     found.close()
 
 
+@pytest.mark.broad
 def test_neither_a_program_nor_jax_is_needed(path):
     code = f"""
         import sys

@@ -21,6 +21,7 @@ def trained(net):
     return [v.path for v in net.trainable_variables]
 
 
+@pytest.mark.broad
 def test_a_whole_program_is_trained_as_it_was_saved(saved):
     net = model()
     net.freeze("layers/0/**")
@@ -44,6 +45,7 @@ def test_a_whole_program_is_trained_as_it_was_saved(saved):
     assert Checkpoint(net=net).restore(saved(net=model())).trainable == ()
 
 
+@pytest.mark.broad
 def test_the_program_has_its_way_where_a_part_comes_or_it_is_told(saved):
     path = saved(net=model())
     for choice in ({"only": "net/**"}, {"mode": "cover"}, {"trainable": "program"}):

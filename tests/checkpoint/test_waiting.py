@@ -61,6 +61,7 @@ WAITING = {
 }
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_a_save_passes_on_what_waits_with_its_slots(trained, tmp_path, overwrite):
     half = resumed(tmp_path / "first")
@@ -172,6 +173,7 @@ def test_copies_carry_what_waits_and_the_original_keeps_it(trained, tmp_path, ho
     np.testing.assert_array_equal(half.pair.both(), trained.pair.both())
 
 
+@pytest.mark.in_turn(4, 1)
 @pytest.mark.parametrize("how", COPIES)
 @pytest.mark.parametrize("optimizer_first", [False, True])
 def test_slots_that_wait_go_with_a_copy_of_their_optimizer(trained, tmp_path, how, optimizer_first):
@@ -186,6 +188,7 @@ def test_slots_that_wait_go_with_a_copy_of_their_optimizer(trained, tmp_path, ho
     assert half.train() == trained.train()
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("how", COPIES)
 def test_slots_that_wait_are_not_made_for_a_copy_of_the_model_alone(trained, tmp_path, how):
     half = resumed(tmp_path / "first")
@@ -218,6 +221,7 @@ def adapted():
         return gx.Sequential([layers.Dense(4), layers.Dense(2)])
 
 
+@pytest.mark.broad
 def test_parts_of_expressions_that_wait_are_passed_on_and_selected(tmp_path):
     model = adapted()
     model(X)
@@ -239,6 +243,7 @@ def test_parts_of_expressions_that_wait_are_passed_on_and_selected(tmp_path):
         np.testing.assert_array_equal(each(X), wanted)
 
 
+@pytest.mark.broad
 def test_a_plain_weight_that_waits_for_an_expression_is_passed_on_as_it_was_saved(tmp_path):
     plain = gx.Sequential([layers.Dense(4), layers.Dense(2)])
     wanted = np.asarray(plain(X))

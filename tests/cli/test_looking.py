@@ -115,6 +115,7 @@ VERBS = """
 """
 
 
+@pytest.mark.broad
 def test_no_verb_imports_jax(ckpt):
     """All but those that run a function of the user: `save`, and `restore` into one."""
     program = (

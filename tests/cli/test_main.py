@@ -152,6 +152,7 @@ def test_a_part_into_a_file_of_another_tool(run, folder):
         assert file.get_tensor("net/count") == 1
 
 
+@pytest.mark.broad
 def test_a11_what_is_said_of_bfloat16_in_a_file_of_another_tool_holds(run, folder):
     """Alone, the reader fails; with what the output names, it reads the values. A file without any has no such line."""
     assert run("restore", "c", "out.safetensors")[0] == 0
@@ -163,6 +164,7 @@ def test_a11_what_is_said_of_bfloat16_in_a_file_of_another_tool_holds(run, folde
     assert taught.stdout == "[1.0, 1.0, 1.0]\n"
 
 
+@pytest.mark.broad
 def test_a11_our_own_reader_needs_no_import_for_bfloat16(run, folder):
     """On NumPy, in a process that has imported nothing else."""
     code = (
@@ -216,6 +218,7 @@ def test_usage_errors_exit_with_2(arguments, capsys):
     assert "usage: graftax" in capsys.readouterr().err
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("command", ["ls", "show", "verify"])
 def test_no_array_library_is_imported(run, folder, command):
     code = (

@@ -1,4 +1,8 @@
-"""Which rows of a table run in the quick lane, and which only in the slow one."""
+"""Which rows of a table run in the quick lane, and which only in the slow one.
+
+Of those that are not slow, rows that are expensive take turns in the quick lane, and run in the broad one else:
+`@pytest.mark.in_turn(n, start)`, which `tests/conftest.py` reads.
+"""
 
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any

@@ -37,6 +37,7 @@ USES = {
     "gru_backwards": Row(lambda **o: L.GRU(3, go_backwards=True, **o), whole=True, passes=False),
     "multi_head_attention": Row(lambda **o: L.MultiHeadAttention(2, 4, num_key_value_heads=1, **o)),
     "global_average_pooling1d": Row(lambda **o: L.GlobalAveragePooling1D(**o), whole=True, passes=False),
+    "global_max_pooling1d": Row(lambda **o: L.GlobalMaxPooling1D(**o), whole=True, passes=False),
     "add": Row(lambda **o: L.Add(**o), inputs=2),
     "subtract": Row(lambda **o: L.Subtract(**o), inputs=2),
     "multiply": Row(lambda **o: L.Multiply(**o), inputs=2),
@@ -81,15 +82,6 @@ DROPS: dict[str, tuple[Callable[..., Layer], tuple[int, ...]]] = {
     "conv1d": (lambda: L.Conv1D(3, 2), (2, 5, 4)),
     "conv2d": (lambda: L.Conv2D(3, 2), (2, 5, 4, 1)),
     "conv3d": (lambda: L.Conv3D(3, 2), (2, 5, 4, 3, 1)),
-    "max_pooling1d": (lambda: L.MaxPooling1D(2), (2, 5, 4)),
-    "max_pooling2d": (lambda: L.MaxPooling2D(2), (2, 5, 4, 1)),
-    "max_pooling3d": (lambda: L.MaxPooling3D(2), (2, 5, 4, 3, 1)),
-    "average_pooling1d": (lambda: L.AveragePooling1D(2), (2, 5, 4)),
-    "average_pooling2d": (lambda: L.AveragePooling2D(2), (2, 5, 4, 1)),
-    "average_pooling3d": (lambda: L.AveragePooling3D(2), (2, 5, 4, 3, 1)),
-    "global_max_pooling1d": (lambda: L.GlobalMaxPooling1D(), (2, 5, 4)),
-    "global_max_pooling2d": (lambda: L.GlobalMaxPooling2D(), (2, 5, 4, 1)),
-    "global_average_pooling2d": (lambda: L.GlobalAveragePooling2D(), (2, 5, 4, 1)),
     "flatten": (lambda: L.Flatten(), (2, 5, 4)),
     "reshape": (lambda: L.Reshape((4, 5)), (2, 5, 4)),
     "conv1d_transpose": (lambda: L.Conv1DTranspose(3, 2), (2, 5, 4)),
@@ -101,24 +93,8 @@ DROPS: dict[str, tuple[Callable[..., Layer], tuple[int, ...]]] = {
     "separable_conv2d": (lambda: L.SeparableConv2D(3, 2), (2, 5, 4, 1)),
     "permute": (lambda: L.Permute((2, 1)), (2, 5, 4)),
     "repeat_vector": (lambda: L.RepeatVector(3), (2, 5)),
-    "zero_padding1d": (lambda: L.ZeroPadding1D(), (2, 5, 4)),
-    "zero_padding2d": (lambda: L.ZeroPadding2D(), (2, 5, 4, 1)),
-    "zero_padding3d": (lambda: L.ZeroPadding3D(), (2, 5, 4, 3, 1)),
-    "cropping1d": (lambda: L.Cropping1D(), (2, 5, 4)),
-    "cropping2d": (lambda: L.Cropping2D(), (2, 5, 4, 1)),
-    "cropping3d": (lambda: L.Cropping3D(), (2, 5, 4, 3, 1)),
-    "up_sampling1d": (lambda: L.UpSampling1D(), (2, 5, 4)),
     "up_sampling2d": (lambda: L.UpSampling2D(), (2, 5, 4, 1)),
-    "up_sampling3d": (lambda: L.UpSampling3D(), (2, 5, 4, 3, 1)),
     "pixel_shuffle": (lambda: L.PixelShuffle(2), (2, 5, 4, 4)),
-    "global_average_pooling3d": (lambda: L.GlobalAveragePooling3D(), (2, 5, 4, 3, 1)),
-    "global_max_pooling3d": (lambda: L.GlobalMaxPooling3D(), (2, 5, 4, 3, 1)),
-    "adaptive_average_pooling1d": (lambda: L.AdaptiveAveragePooling1D(2), (2, 5, 4)),
-    "adaptive_average_pooling2d": (lambda: L.AdaptiveAveragePooling2D(2), (2, 5, 4, 1)),
-    "adaptive_average_pooling3d": (lambda: L.AdaptiveAveragePooling3D(2), (2, 5, 4, 3, 1)),
-    "adaptive_max_pooling1d": (lambda: L.AdaptiveMaxPooling1D(2), (2, 5, 4)),
-    "adaptive_max_pooling2d": (lambda: L.AdaptiveMaxPooling2D(2), (2, 5, 4, 1)),
-    "adaptive_max_pooling3d": (lambda: L.AdaptiveMaxPooling3D(2), (2, 5, 4, 3, 1)),
     "einsum_dense": (lambda: L.EinsumDense("abc,cd->abd", (None, 3)), (2, 5, 4)),
     "resizing": (lambda: L.Resizing(3, 3), (2, 5, 4, 1)),
     "center_crop": (lambda: L.CenterCrop(3, 3), (2, 5, 4, 1)),
@@ -129,17 +105,13 @@ SIBLINGS = frozenset(
     activation batch_normalization lstm gru subtract multiply average maximum minimum identity relu leaky_relu
     prelu elu gelu instance_normalization rms_normalization unit_normalization normalization simple_rnn rnn
     bidirectional_last dropout_spatial drop_path alpha_dropout gaussian_noise gaussian_dropout
-    activity_regularization sine_position_encoding transformer_encoder rescaling
+    activity_regularization global_max_pooling1d sine_position_encoding transformer_encoder rescaling
     """.split()
 )
 """Rows for the slow lane: most of the code that they run is that of another row."""
 DROP_SIBLINGS = frozenset(
     """
-    conv1d conv3d max_pooling1d max_pooling3d average_pooling1d average_pooling3d global_max_pooling1d
-    global_average_pooling2d conv1d_transpose conv3d_transpose depthwise_conv1d separable_conv1d zero_padding1d
-    zero_padding3d cropping1d cropping3d up_sampling1d up_sampling3d global_average_pooling3d
-    global_max_pooling3d adaptive_average_pooling1d adaptive_average_pooling3d adaptive_max_pooling1d
-    adaptive_max_pooling3d center_crop
+    conv1d conv3d conv1d_transpose conv3d_transpose depthwise_conv1d separable_conv1d center_crop
     """.split()
 )
 """Rows for the slow lane: most of the code that they run is that of another row."""
@@ -172,6 +144,30 @@ OWN: dict[str, Callable[..., Layer]] = {
     "integer_lookup": lambda: L.IntegerLookup(),
     "string_lookup": lambda: L.StringLookup(),
     "text_vectorization": lambda: L.TextVectorization(),
+    "global_max_pooling2d": lambda: L.GlobalMaxPooling2D(),
+    "global_average_pooling2d": lambda: L.GlobalAveragePooling2D(),
+    "global_average_pooling3d": lambda: L.GlobalAveragePooling3D(),
+    "global_max_pooling3d": lambda: L.GlobalMaxPooling3D(),
+    "max_pooling1d": lambda: L.MaxPooling1D(2),
+    "max_pooling2d": lambda: L.MaxPooling2D(2),
+    "max_pooling3d": lambda: L.MaxPooling3D(2),
+    "average_pooling1d": lambda: L.AveragePooling1D(2),
+    "average_pooling2d": lambda: L.AveragePooling2D(2),
+    "average_pooling3d": lambda: L.AveragePooling3D(2),
+    "adaptive_average_pooling1d": lambda: L.AdaptiveAveragePooling1D(2),
+    "adaptive_average_pooling2d": lambda: L.AdaptiveAveragePooling2D(2),
+    "adaptive_average_pooling3d": lambda: L.AdaptiveAveragePooling3D(2),
+    "adaptive_max_pooling1d": lambda: L.AdaptiveMaxPooling1D(2),
+    "adaptive_max_pooling2d": lambda: L.AdaptiveMaxPooling2D(2),
+    "adaptive_max_pooling3d": lambda: L.AdaptiveMaxPooling3D(2),
+    "zero_padding1d": lambda: L.ZeroPadding1D(),
+    "zero_padding2d": lambda: L.ZeroPadding2D(),
+    "zero_padding3d": lambda: L.ZeroPadding3D(),
+    "cropping1d": lambda: L.Cropping1D(),
+    "cropping2d": lambda: L.Cropping2D(),
+    "cropping3d": lambda: L.Cropping3D(),
+    "up_sampling1d": lambda: L.UpSampling1D(),
+    "up_sampling3d": lambda: L.UpSampling3D(),
     "jax_layer": lambda: L.JaxLayer(lambda params, inputs: inputs, params={}),
     "flax_layer": lambda: L.FlaxLayer(Linen(3)),
     "torch_layer": lambda: L.TorchLayer(Torch()),

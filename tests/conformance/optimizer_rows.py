@@ -89,10 +89,9 @@ ELEMENTWISE = {
     "adagrad": Row(lambda **o: Adagrad(1.0, **o)),
     "adagrad torch": Row(lambda **o: Adagrad(1.0, initial_accumulator=0.0, epsilon_form="torch", **o)),
     "adadelta": Row(lambda **o: Adadelta(epsilon=0.01, **o)),
-    "ftrl": Row(lambda **o: Ftrl(2.0, **o), stops_at_rate_zero=False),
+    "ftrl": Row(lambda **o: Ftrl(2.0, **o)),
     "ftrl penalties": Row(
-        lambda **o: Ftrl(2.0, -0.6, l1_strength=0.01, l2_strength=0.001, l2_shrinkage=0.001, beta=0.1, **o),
-        stops_at_rate_zero=False,
+        lambda **o: Ftrl(2.0, -0.6, l1_strength=0.01, l2_strength=0.001, l2_shrinkage=0.001, beta=0.1, **o)
     ),
     "schedule free sgd": Row(lambda **o: ScheduleFreeSGD(0.3, 5, **o), stops_at_rate_zero=False),
     "schedule free adamw": Row(lambda **o: ScheduleFreeAdamW(0.3, 5, beta_2=0.99, **o), stops_at_rate_zero=False),

@@ -22,6 +22,7 @@ def test_l8_penalties_of_half_precision_do_not_overflow(cls):
     assert np.isfinite(found)
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("half", ["float16", "bfloat16"])
 @pytest.mark.parametrize("cls", of(constraints.BaseConstraint))
 def test_l8_constraints_of_half_precision_do_not_overflow(cls, half):

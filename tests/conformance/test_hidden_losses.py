@@ -58,6 +58,7 @@ def row(name):
     return ROWS[name]
 
 
+@pytest.mark.in_turn(6)
 def test_l4_compiled_masks_hide_before_the_formula(name, row):
     y, p = stepwise(row)
     loss = row.make()
@@ -71,6 +72,7 @@ def test_l4_compiled_masks_hide_before_the_formula(name, row):
     assert step.trace_count == 1
 
 
+@pytest.mark.in_turn(6, 1)
 def test_l4_compiled_weights_of_0_hide_what_cannot_be_used(name, row):
     y, p = stepwise(row)
     loss = row.make(reduction="mean_with_sample_weight")
@@ -81,6 +83,7 @@ def test_l4_compiled_weights_of_0_hide_what_cannot_be_used(name, row):
     assert step.trace_count == 1
 
 
+@pytest.mark.in_turn(6, 2)
 def test_l4_eager_masks_hide_whole_samples_and_steps(name, row):
     y, p = stepwise(row)
     loss = row.make()
@@ -119,6 +122,7 @@ def test_l4_in_other_ways(name, row, way):
         agrees(grad(ops.asarray(bad_p)), wanted)
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize(("name", "half"), crossed([*ROWS], ["float16", "bfloat16"]))
 def test_l4_half_precision_is_hidden_too(name, half):
     row = ROWS[name]
@@ -132,6 +136,7 @@ def test_l4_half_precision_is_hidden_too(name, half):
     )
 
 
+@pytest.mark.in_turn(3, 1)
 @pytest.mark.parametrize("name", ["SparseCategoricalCrossentropy", "CategoricalCrossentropy", "CosineSimilarity"])
 def test_l4_classes_on_another_axis(name):
     rng = np.random.default_rng(3)
@@ -153,6 +158,7 @@ def test_l4_classes_on_another_axis(name):
     agrees(found, (value, full.swapaxes(1, 2)))
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize(
     ("ignored", "from_logits"),
     [(-1, True), *(pytest.param(n, bool(b), marks=pytest.mark.slow) for n in (-1, 255, 1) for b in (0, 1))],
@@ -170,6 +176,7 @@ def test_l5_a_class_to_ignore_is_a_mask(ignored, from_logits):
         agrees(way(ops.asarray(bad_p)), wanted)
 
 
+@pytest.mark.broad
 def test_l5_labels_that_a_mask_hides_are_no_labels():
     y, p = np.int32([0, -1]), np.float32([[0.5, 0.5], [0.1, 0.9]])
     loss = losses.SparseCategoricalCrossentropy(ignore_class=7)
@@ -181,6 +188,7 @@ def test_l5_labels_that_a_mask_hides_are_no_labels():
         loss(y, p, mask=[False, True])
 
 
+@pytest.mark.broad
 def test_l4_somebody_elses_formula_is_finite_too():
     def likelihood(y_true, y_pred):
         return -ops.mean(y_true * ops.log(y_pred), -1)
@@ -208,6 +216,7 @@ def test_l4_a_mask_that_fits_several_axes_hides_samples_of_somebody_elses_formul
     np.testing.assert_allclose(losses.FunctionLoss(over_classes)(y, p, mask=KEEP), own(y, p, mask=KEEP), rtol=1e-5)
 
 
+@pytest.mark.broad
 def test_l4_the_gradient_to_a_weight_of_0_is_the_value_that_it_weighs():
     y, p = np.float32([[1.0], [2.0], [np.nan]]), np.float32([[0.0], [5.0], [1.0]])
     loss = losses.MeanSquaredError(reduction="sum")

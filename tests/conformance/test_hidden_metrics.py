@@ -46,6 +46,7 @@ def row(request):
     return request.param
 
 
+@pytest.mark.in_turn(6)
 def test_l4_compiled_metrics_count_only_what_is_visible(row):
     y, p = stepwise(row)
     metric = row.make()
@@ -67,6 +68,7 @@ def test_l4_compiled_metrics_count_only_what_is_visible(row):
     assert step.trace_count == 1
 
 
+@pytest.mark.in_turn(3, 1)
 def test_l4_eager_metrics_count_only_what_is_visible(row):
     y, p = data(row)
     keep = np.arange(12) % 3 > 0
@@ -99,6 +101,7 @@ def test_l4_checked_and_eagerly_run_metrics(row):
 NEED_CLASSES = (M.CategoricalAccuracy, M.CategoricalCrossentropy, M.CategoricalHinge, ROWS["top_k"].make)
 
 
+@pytest.mark.in_turn(3, 2)
 def test_l13_an_empty_batch_changes_nothing(row):
     y, p = data(row)
     metric = row.make()
@@ -131,6 +134,7 @@ LABELLED = {
 }
 
 
+@pytest.mark.in_turn(5, 3)
 @pytest.mark.parametrize("make", LABELLED.values(), ids=LABELLED.keys())
 @pytest.mark.parametrize("ignored", [-1, 255, 1])
 def test_l5_metrics_take_a_class_to_ignore(make, ignored):
@@ -146,6 +150,7 @@ def test_l5_metrics_take_a_class_to_ignore(make, ignored):
         np.testing.assert_allclose(gx.jit(lambda y, p: metric(y, p), checked=True)(*bad), wanted, rtol=1e-5)
 
 
+@pytest.mark.in_turn(3, 1)
 @pytest.mark.parametrize("name", _FORMULAS)
 def test_l4_metrics_that_only_have_names(name):
     rng = np.random.default_rng(7)
@@ -167,6 +172,7 @@ def test_l8_sums_of_half_precision_are_kept_in_float32():
         M.Mean(dtype="float16")
 
 
+@pytest.mark.broad
 def test_l8_accuracies_count_beyond_what_float32_can():
     metric = M.SparseCategoricalAccuracy()
     batch = 2**22 + 1

@@ -42,6 +42,7 @@ def made(name, dtype=None):
     return test_layers.built(ROWS[name], dtype=dtype)
 
 
+@pytest.mark.in_turn(6)
 @pytest.mark.parametrize("name", in_lanes(ROWS, test_layers.SIBLINGS))
 def test_l13_an_empty_batch_leaves_everything_as_it_is(name):
     layer, x = made(name)
@@ -57,6 +58,7 @@ def test_l13_an_empty_batch_leaves_everything_as_it_is(name):
             np.testing.assert_array_equal(value, before[path])
 
 
+@pytest.mark.in_turn(4, 1)
 @pytest.mark.parametrize("name", in_lanes(BOUNDED, test_layers.SIBLINGS & {*BOUNDED}))
 def test_l8_large_numbers_in_float16(name):
     layer, x = made(name, "float16")
@@ -72,6 +74,7 @@ def test_l8_large_numbers_in_float16(name):
         assert np.isfinite(np.asarray(array, "float32")).all()
 
 
+@pytest.mark.broad
 def test_l8_means_of_large_numbers():
     x = np.full((2, 4, 4, 3), 3e4, "float16")
     means = {
@@ -86,6 +89,7 @@ def test_l8_means_of_large_numbers():
         np.testing.assert_array_equal(np.asarray(out), np.float16(3e4), err_msg=name)
 
 
+@pytest.mark.in_turn(4, 2)
 @pytest.mark.parametrize("name", sorted(set(activations._NAMES) - {"exponential", "log_softmax"}))
 def test_l8_activations_in_float16(name):
     x = ops.asarray(np.array([-6e4, -3e4, -200, -20, -1, 0, 0.5, 1, 20, 200, 3e4, 6e4], "float16"))
@@ -110,6 +114,7 @@ def by_hand(x, shown, axis):
     return [p.mean() if p.size else None for p in picked], [p.var() if p.size else None for p in picked]
 
 
+@pytest.mark.in_turn(4, 3)
 @pytest.mark.parametrize("axis", [0, 1, -1])
 @pytest.mark.parametrize("axes", [1, 2, 3])
 def test_l12_batch_statistics_over_any_axis_with_any_mask(axis, axes):
@@ -133,6 +138,7 @@ def test_l12_batch_statistics_over_any_axis_with_any_mask(axis, axes):
             assert out[tuple(place)] == pytest.approx(expected, rel=1e-3, abs=1e-3)
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("unbiased", [False, True])
 def test_l13_nothing_to_count_leaves_no_nan(unbiased):
     layer = L.BatchNormalization(unbiased_moving_variance=unbiased)

@@ -126,6 +126,7 @@ def check(row: Row, tolerance: float, ways: tuple[str, ...], **options: Any) -> 
                 assert not np.asarray(mine, "float32")[:, [1, 4]].any()
 
 
+@pytest.mark.in_turn(6)
 @pytest.mark.parametrize(("name", "way"), crossed([*USES], ["given", "carried"], SIBLINGS))
 def test_l4_what_a_mask_hides_changes_no_value_and_no_gradient(name, way):
     check(USES[name], 2e-5, (way,))
@@ -146,6 +147,7 @@ class Gaps(gx.Layer):
         return x
 
 
+@pytest.mark.in_turn(6, 1)
 @pytest.mark.parametrize(("name", "mode"), crossed([*USES], ["eager", "run_eagerly", "compiled"], SIBLINGS))
 def test_l1_all_ways_to_give_a_mask_agree(name, mode):
     row = USES[name]
@@ -179,6 +181,7 @@ def test_l1_all_ways_to_give_a_mask_agree(name, mode):
         np.testing.assert_array_equal(handed_on, MASK)
 
 
+@pytest.mark.in_turn(4, 2)
 def test_backends_agree_on_masks(row):
     outs = []
     for name in ("jax", "numpy"):
@@ -190,6 +193,7 @@ def test_backends_agree_on_masks(row):
     close(*outs)
 
 
+@pytest.mark.in_turn(6, 3)
 def test_l1_a_mask_of_an_embedding_arrives(row):
     if row.inputs > 1 or row.axes != 3 or row.by_place:
         return
@@ -206,6 +210,7 @@ def test_l1_a_mask_of_an_embedding_arrives(row):
     close(seen_of(row, mixed(embedding(tokens))), expected, 5e-2)
 
 
+@pytest.mark.in_turn(3, 1)
 @pytest.mark.parametrize("name", in_lanes(DROPS, DROP_SIBLINGS))
 def test_l1_a_mask_is_refused_where_it_is_of_no_use(name):
     make, shape = DROPS[name]

@@ -81,6 +81,7 @@ def values(layer: Layer) -> dict[str, np.ndarray]:
 # --- shapes ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("name", ROWS)
 def test_kl21_output_shape(name):
     row = ROWS[name]
@@ -89,12 +90,14 @@ def test_kl21_output_shape(name):
     assert row.make().compute_output_shape(row.inputs) == row.output
 
 
+@pytest.mark.in_turn(3, 1)
 def test_kl21_unknown_batch(row):
     if not isinstance(row.inputs, list) and len(row.inputs) > 1:
         shape = row.make().compute_output_shape((None, *row.inputs[1:]))
         assert shape == (None, *row.output[1:])
 
 
+@pytest.mark.in_turn(3, 2)
 def test_computing_the_shape_builds_and_draws_nothing(row):
     layer = row.make(name="one")
     layer.compute_output_shape(row.inputs)
@@ -108,6 +111,7 @@ def test_computing_the_shape_builds_and_draws_nothing(row):
 # --- two backends, eager and compiled -------------------------------------------------------------------------------
 
 
+@pytest.mark.in_turn(3)
 def test_backends_agree(mode):
     row, training = mode
     results = []
@@ -125,6 +129,7 @@ def test_backends_agree(mode):
         close(state[path], expected_state[path])
 
 
+@pytest.mark.in_turn(3, 1)
 def test_compiled_equals_eager(mode):
     row, training = mode
     layer, x = built(row)
@@ -137,6 +142,7 @@ def test_compiled_equals_eager(mode):
         close(values(twin)[path], value)
 
 
+@pytest.mark.in_turn(3, 2)
 @pytest.mark.parametrize(("name", "way"), crossed([*ROWS], ["jit", "jit_of_gradient"], SIBLINGS))
 def test_built_inside_a_compiled_function(name, way):
     """Weights made while tracing are those that eager building makes."""
@@ -160,6 +166,7 @@ def test_built_inside_a_compiled_function(name, way):
 # --- gradients ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.in_turn(6)
 def test_gradients_against_differences(mode):
     row, training = mode
     layer, x = built(row)
@@ -190,6 +197,7 @@ def test_gradients_against_differences(mode):
 # --- state, copies, looks -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.in_turn(2, 1)
 def test_kl25_unbuilt(row):
     layer = row.make(name="fresh")
     assert [v for v in layer.variables if v.role != "seed"] == []  # a stream is there before it draws
@@ -203,6 +211,7 @@ def test_kl25_unbuilt(row):
         assert "not built" in before
 
 
+@pytest.mark.in_turn(4)
 def test_state_round_trip(row):
     layer, x = built(row)
     state = values(layer)
@@ -219,6 +228,7 @@ def test_state_round_trip(row):
     close(other(x, training=True), out, 1e-6)
 
 
+@pytest.mark.in_turn(2, 1)
 @pytest.mark.parametrize(
     "way", [copy.deepcopy, lambda layer: pickle.loads(pickle.dumps(layer))], ids=["copy", "pickle"]
 )
@@ -232,6 +242,7 @@ def test_copies_are_equal_and_apart(row, way):
     assert not any(np.all(v == 0) for v in values(layer).values() if v.size)
 
 
+@pytest.mark.in_turn(2)
 def test_kl7_trainable(row):
     layer, _ = built(row)
     trained = [v.path for v in layer.trainable_variables]
@@ -242,6 +253,7 @@ def test_kl7_trainable(row):
     assert [v.path for v in layer.trainable_variables] == trained
 
 
+@pytest.mark.in_turn(2, 1)
 def test_frozen_from_the_start(row):
     layer = row.make()
     layer.trainable = False
@@ -252,6 +264,7 @@ def test_frozen_from_the_start(row):
 # --- dtypes ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize(("name", "training", "policy"), crossed(MODES, ["bfloat16", "mixed_bfloat16"], SIBLINGS))
 def test_kl12_dtype_policies(name, training, policy):
     row = ROWS[name]
@@ -272,6 +285,7 @@ def test_kl12_dtype_policies(name, training, policy):
 # --- grafts ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.in_turn(3, 1)
 def test_grafted_with_nothing_is_bit_identical(row):
     plain = row.make()
     x = example(row)
@@ -284,6 +298,7 @@ def test_grafted_with_nothing_is_bit_identical(row):
     assert [v.path for v in grafted.variables] == [v.path for v in plain.variables]
 
 
+@pytest.mark.in_turn(4, 2)
 def test_grafted_matrices_compute_the_same(row):
     plain, x = built(row)
     with gx.variable_creator_scope(gx.reparam.LowRank(rank=64)):

@@ -32,6 +32,7 @@ def row(request):
     return request.param
 
 
+@pytest.mark.in_turn(3)
 def test_lists_and_arrays_of_every_kind_are_the_same(row):
     y, p = values(row)
     made = row.make()
@@ -41,6 +42,7 @@ def test_lists_and_arrays_of_every_kind_are_the_same(row):
         np.testing.assert_allclose(number(made, *pair), wanted, rtol=1e-6)
 
 
+@pytest.mark.in_turn(3, 1)
 def test_l6_targets_of_every_integer_dtype_give_the_same_numbers(row):
     y, p = values(row)
     if y.dtype.kind != "i":
@@ -56,6 +58,7 @@ def test_l6_targets_of_every_integer_dtype_give_the_same_numbers(row):
 LABELLED = {name: row for name, row in ROWS.items() if "sparse" in name and "weight" not in name}
 
 
+@pytest.mark.in_turn(5, 2)
 @pytest.mark.parametrize("row", LABELLED.values(), ids=LABELLED.keys())
 def test_l11_narrow_labels_of_many_classes(row):
     p = np.random.default_rng(1).uniform(0.1, 1, (4, 300)).astype("float32")
@@ -73,6 +76,7 @@ def test_l11_narrow_labels_of_many_classes(row):
         made(np.int8([0, -100, 5, 100]), p)
 
 
+@pytest.mark.in_turn(2, 1)
 def test_l8_large_numbers_in_half_precision(row):
     y, p = values(row)
     if (p < 0).any():  # shares and probabilities have no large numbers
@@ -88,6 +92,7 @@ def test_l8_large_numbers_in_half_precision(row):
         np.testing.assert_allclose(found, wanted, rtol=0.05, atol=0.02)
 
 
+@pytest.mark.in_turn(3, 1)
 def test_weights_of_every_shape(row):
     y, p = values(row)
     made = row.make()
@@ -100,6 +105,7 @@ def test_weights_of_every_shape(row):
     np.testing.assert_allclose(number(made, y, p, np.ones(6, bool)), number(made, y, p), rtol=1e-6)
 
 
+@pytest.mark.broad
 def test_l15_one_row_of_weights_is_no_weight_for_each_sample():
     y, p = np.zeros((2, 3, 1), "float32"), np.ones((2, 3, 1), "float32")
     for call in (gx.losses.MeanSquaredError().__call__, gx.metrics.MeanSquaredError().update):
@@ -134,6 +140,7 @@ BAD = {
 }
 
 
+@pytest.mark.in_turn(3, 2)
 @pytest.mark.parametrize(
     ("name", "kind"),
     [

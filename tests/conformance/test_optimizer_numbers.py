@@ -61,6 +61,7 @@ def not_finite(variables):
     return [v.path for v in variables if not np.isfinite(v.numpy().astype("float64")).all()]
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("name", ROWS)
 @pytest.mark.parametrize(
     ("scale", "dtype"),
@@ -78,6 +79,7 @@ def test_o4_state_stays_finite(name, scale, dtype):
     assert not not_finite([*moved(optimizer, scale, dtype), *optimizer.variables])
 
 
+@pytest.mark.in_turn(2, 1)
 @pytest.mark.parametrize("name", ROWS)
 def test_o4_nothing_but_variables_without_elements(name):
     optimizer = ROWS[name].make(weight_decay=0.1)
@@ -85,6 +87,7 @@ def test_o4_nothing_but_variables_without_elements(name):
     assert int(optimizer.iterations) == 3
 
 
+@pytest.mark.in_turn(5, 2)
 @pytest.mark.parametrize(("option", "scale"), crossed([*OPTIONS], [1.0, 0.0, 1e-30, 1e15, 1e25]))
 def test_o4_options_around_a_rule(option, scale):
     optimizer = SGD(0.1, momentum=0.5, **OPTIONS[option])
@@ -99,6 +102,7 @@ def test_o4_a_norm_whose_square_overflows_is_clipped_as_any_other(option):
     np.testing.assert_allclose(w.numpy(), [-0.6, -0.8], rtol=1e-6)
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("schedule", SCHEDULES, ids=repr)
 def test_o4_schedules_are_finite_and_not_negative_at_every_step(schedule):
     rates = np.asarray(
@@ -135,6 +139,7 @@ def narrow(optimizer):
     return found, [path for path, value in state.items() if str(value.dtype) == "float32"]
 
 
+@pytest.mark.in_turn(3, 1)
 @pytest.mark.parametrize("name", ROWS)
 def test_o5_nothing_of_an_update_of_64_bits_is_computed_in_32(name):
     with jax.enable_x64(True):
@@ -180,6 +185,7 @@ def test_o5_a_schedule_is_computed_in_the_dtype_of_the_variable():
     assert str(schedules.ExponentialDecay(0.1, 7, 0.3)(3).dtype) == "float32"
 
 
+@pytest.mark.broad
 def test_numbers_of_64_bits_agree_with_a_transcription():
     """Adam, with everything around it, in NumPy's float64, over 50 steps."""
     rng = np.random.default_rng(3)

@@ -43,11 +43,13 @@ def assert_the_same(monkeypatch, make, dtype="float32"):
         np.testing.assert_allclose(a, b, rtol=5e-6, atol=5e-7)
 
 
+@pytest.mark.in_turn(5)
 @elementwise_rows
 def test_packed_as_apart(row, monkeypatch):
     assert_the_same(monkeypatch, row.make)
 
 
+@pytest.mark.broad
 def test_with_every_setting_that_a_rule_is_wrapped_in(monkeypatch):
     rate = schedules.CosineDecay(0.1, 10)
     assert_the_same(

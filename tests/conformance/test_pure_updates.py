@@ -54,12 +54,14 @@ def test_x9_the_bits_of_apply(row):
     assert_equal(*both(row.make, lambda f: f))
 
 
+@pytest.mark.in_turn(5)
 @every_row
 def test_x9_the_numbers_of_apply_where_both_are_compiled(row):
     """To rounding: the two are different programs."""
     assert_equal(*both(row.make, gx.jit), rtol=2e-5, atol=2e-6)
 
 
+@pytest.mark.in_turn(3, 1)
 @every_row
 def test_x9_the_bits_of_apply_with_every_option(row):
     options = dict(EVERY_OPTION)
@@ -68,6 +70,7 @@ def test_x9_the_bits_of_apply_with_every_option(row):
     assert_equal(*both(lambda: row.make(**options), lambda f: f))
 
 
+@pytest.mark.in_turn(5, 2)
 @every_row
 def test_x9_in_scan_and_in_bare_jax_as_eager(row):
     net, optimizer = Net(), row.make(rules=[("bias", {"learning_rate_multiplier": 0.5})])
@@ -88,6 +91,7 @@ def test_x9_in_scan_and_in_bare_jax_as_eager(row):
             np.testing.assert_allclose(one, other, rtol=2e-5, atol=2e-6)
 
 
+@pytest.mark.in_turn(5, 3)
 @every_row
 def test_x9_several_at_once(row):
     net, optimizer = Net(), row.make()
@@ -110,6 +114,7 @@ SMOOTH = [
 ]  # fmt: skip
 
 
+@pytest.mark.in_turn(3, 1)
 @pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in SMOOTH])
 def test_x9_gradients_through_three_steps_agree_with_differences(name):
     """Of the values that it set out from, and of the learning rate."""
@@ -139,6 +144,7 @@ def test_x9_gradients_through_three_steps_agree_with_differences(name):
         np.testing.assert_allclose(along, slope, rtol=2e-5, atol=1e-7)
 
 
+@pytest.mark.broad
 def test_x9_gradients_through_adam_are_those_of_functional_jax():
     w, adam = gx.Variable([1.0, -2.0, 0.5], name="w"), gx.optimizers.Adam(0.1, epsilon=1e-3)
     start = adam.pure_state([w])
@@ -186,6 +192,7 @@ def test_state_in_the_middle_of_an_accumulation_goes_through_a_checkpoint(row, t
         np.testing.assert_array_equal(a.numpy(), b.numpy(), err_msg=a.path)
 
 
+@pytest.mark.in_turn(5)
 @every_row
 def test_eager_as_compiled_and_as_in_a_loop_of_minimize(row):
     target = gradients(9)

@@ -297,11 +297,13 @@ def fits_one_epoch(cell: Cell, layer: Any) -> None:
 # --- the cells ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.in_turn(6)
 @pytest.mark.parametrize("reparam", ROWS)
 def test_every_reparametrisation_on_dense(reparam, tmp_path):
     check(reparam, "dense", tmp_path, one_way(reparam, "dense"))
 
 
+@pytest.mark.in_turn(4, 1)
 @pytest.mark.parametrize("layer", LAYERS[1:])
 def test_every_layer_with_one_reparametrisation(layer):
     """What needs no compiling."""
@@ -318,6 +320,7 @@ def test_every_reparametrisation_on_every_layer(reparam, layer, tmp_path):
     check(reparam, layer, tmp_path)
 
 
+@pytest.mark.broad
 def test_every_layer_that_has_a_weight_has_a_row():
     with registry.use("numpy"):
         kinds = {type(built(ALL_LAYERS[name])[0]) for name in LAYERS}
@@ -326,6 +329,7 @@ def test_every_layer_that_has_a_weight_has_a_row():
             assert type(layer) in kinds or not weights(layer) or name in TRACED_TOGETHER, name
 
 
+@pytest.mark.broad
 def test_the_training_step_takes_the_memory_of_what_it_moves():
     with gx.variable_creator_scope(ROWS["spectral_norm"].creator):
         layer = gx.layers.Dense(4)

@@ -32,6 +32,7 @@ def test_short_floats_are_floating_though_numpy_calls_them_void(dtype: type) -> 
     assert not is_complex(np.dtype(dtype))
 
 
+@pytest.mark.broad
 def test_no_other_module_reads_the_kind_out_of_a_name() -> None:
     """``"float" in str(x.dtype)`` was written in fifteen ways, and some of them forgot a kind."""
     found = []

@@ -67,6 +67,7 @@ def test_a7_a_star_import_brings_what_is_public_and_nothing_else():
     assert set(names) - {"__builtins__"} == set(gx.layers.__all__)
 
 
+@pytest.mark.broad
 def test_the_page_of_public_names_is_up_to_date():
     """If not: ``python tools/make_api_page.py``."""
     subprocess.run([sys.executable, str(ROOT / "tools" / "make_api_page.py"), "--check"], check=True, cwd=ROOT)

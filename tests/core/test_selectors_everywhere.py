@@ -115,6 +115,7 @@ TAKERS = (frozen, unfrozen, explained, ruled, muon, grafted, ungrafted, created,
 for_each = pytest.mark.parametrize("take", TAKERS, ids=lambda take: take.__name__)
 
 
+@pytest.mark.in_turn(2)
 @for_each
 @pytest.mark.parametrize("name", NAMES)
 def test_o1_a_bare_word_names_the_variable_of_that_name(take, name, tmp_path):
@@ -205,6 +206,7 @@ def test_a1_a_class_selects_what_waits_for_a_layer_that_is_not_built(tmp_path):
     assert [bool((v.numpy() == 5).all()) for v in other.variables] == [False, False, True, True]
 
 
+@pytest.mark.in_turn(2, 1)
 @for_each
 @pytest.mark.parametrize(
     "wrong",

@@ -77,6 +77,7 @@ def test_setters_that_fail_inside_keep_their_error():
         Own().size = 2
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize(
     ("make", "names"),
     [

@@ -138,6 +138,7 @@ def shown(request, tmp_path_factory):
     return bool(full), {"fit": of_ours, "fit of jax": of_jax}
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("name", ["fit", "fit of jax"])
 def test_a6_the_fit_case_is_short_and_the_switch_shows_all(shown, name):
     full, texts = shown
@@ -193,7 +194,27 @@ def test_a6_causes_keep_their_message_and_lose_the_frames_of_libraries():
     assert files(error.__cause__) == {HERE}
     told = caught(gx.jit(lambda x: 1 / 0 if x.sum() > 0 else x), X)
     assert isinstance(told, GraftaxError)
-    assert told.__cause__ is None or files(told.__cause__) <= {HERE}
+    assert told.__cause__ is None
+    assert told.__suppress_context__
+
+
+@pytest.mark.parametrize("switch", ["short", "full"])
+def test_what_is_told_in_our_words_is_told_once(monkeypatch, switch):
+    def wrong(y_true, y_pred):
+        return y_pred + np.ones((7, 9), "float32")
+
+    monkeypatch.setenv("GRAFTAX_TRACEBACK", switch)
+    model = gx.Sequential([gx.layers.Dense(2)])
+    model.compile("sgd", wrong)
+    error = caught(lambda: model.fit(np.ones((4, 3)), np.ones((4, 2)), verbose=0))
+    assert isinstance(error, gx.errors.ShapeError)
+    assert HERE in files(error)  # the line of the loss is among its frames
+    assert "wrong" in [frame.name for frame in traceback.extract_tb(error.__traceback__)]
+    assert (error.__cause__ is None) == (switch == "short")
+    assert "direct cause" not in "".join(traceback.format_exception(error)) or switch == "full"
+    own = gx.layers.Lambda(lambda x: x + np.ones((7, 9), "float32"))
+    other = caught(own, np.ones((4, 3), "float32"))
+    assert ("direct cause" in "".join(traceback.format_exception(other))) == (switch == "full")
 
 
 def test_a6_what_breaks_inside_of_graftax_keeps_its_innermost_frame_and_says_how_to_see_all():
@@ -228,6 +249,7 @@ def test_a6_in_threads_and_where_a_function_catches():
     assert Careful()(X).shape == (8, 2)
 
 
+@pytest.mark.broad
 def test_a6_the_debugger_stops_at_the_line_of_the_user(tmp_path):
     text = run(tmp_path, PROGRAMS["fit"], "-m", "pdb", "-c", "continue")
     assert "wrong_shape" in text

@@ -28,6 +28,7 @@ def test_each_name_may_be_there_or_not(model):
     assert spellings((unnamed.path,), unnamed) == ["layers/body/layers/1/bias"]
 
 
+@pytest.mark.broad
 def test_graft_freeze_explain_and_rules_take_names(model):
     gx.graft(model, gx.reparam.LoRA(rank=1), where="**/in/kernel")
     assert isinstance(model.get_layer("body").layers[0].kernel, gx.Reparam)

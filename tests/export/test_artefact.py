@@ -131,6 +131,7 @@ def test_ex18_numbers_are_converted_within_a_kind(artefact: gx.export.Artefact) 
         np.testing.assert_array_equal(artefact.predict(x), wanted)
 
 
+@pytest.mark.broad
 def test_values_are_given_or_kept_and_pure_programs_are_transformed_by_jax(folder: Path, tmp_path: Path) -> None:
     layer = gx.layers.Dense(1)
     layer(numbers(1, 3))

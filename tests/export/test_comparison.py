@@ -11,7 +11,7 @@ from graftax import ops
 from graftax.core.errors import ExportError, ExportMismatch
 from graftax.export import Signature, Spec
 from graftax.export.comparison import difference
-from graftax.export.run import size_of
+from graftax.export.manifest import size_of
 from graftax.export.trial_inputs import made_up, trial_specs
 from graftax.export.trial_sizes import trial_sizes, trials_of_sizes
 from tests.export.artefacts import net, numbers
@@ -32,6 +32,7 @@ def test_ex15_what_differs_is_told_with_place_and_numbers_and_nothing_is_left(tm
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.broad
 def test_it_is_compared_at_several_sizes_and_on_the_example(tmp_path: Path) -> None:
     report = gx.export.save(tmp_path / "net", net(), numbers(6, 3))
     checked = report.signatures["predict"].checked
@@ -49,6 +50,7 @@ def test_examples_of_the_user_are_not_stored(tmp_path: Path) -> None:
     assert secret[0, 0].tobytes() not in stored
 
 
+@pytest.mark.broad
 def test_what_was_folded_is_compared_with_the_live_function(tmp_path: Path) -> None:
     model = net()
     gx.graft(model, gx.reparam.LoRA(rank=2), where="layers/0/kernel")
@@ -77,6 +79,7 @@ def test_ex9_ex10_large_constants_and_checks_left_out_are_reported(tmp_path: Pat
     assert "not compared" in str(report)
 
 
+@pytest.mark.in_turn(5)
 @pytest.mark.parametrize(
     ("fn", "specs", "rows"),
     [
@@ -97,6 +100,7 @@ def test_whether_rows_are_computed_for_themselves_is_found_out(fn: Any, specs: A
     assert report.signatures["predict"].rows is rows
 
 
+@pytest.mark.broad
 def test_sizes_to_try_fulfil_constraints() -> None:
     def sizes(*specs: Spec, constraints: Any = (), least: int = 3) -> dict[str, int]:
         return trial_sizes(Signature(lambda *x: x, *specs, constraints=constraints), least)
@@ -125,6 +129,7 @@ def test_every_free_size_is_tried_at_two_values_that_fit(constraints: list[str],
         assert {one % 2 for one in values["h"]} == {0, 1}
 
 
+@pytest.mark.broad
 def test_the_report_says_which_size_has_one_value(tmp_path: Path) -> None:
     spec, fits = Spec("batch h"), ["h == 8"]
     report = gx.export.save(tmp_path / "net", Signature(lambda x: x * 2, spec, constraints=fits))
@@ -179,6 +184,7 @@ def test_made_up_inputs_lie_within_their_bounds(spec: Spec) -> None:
         assert found.max() <= spec.bounds[1]
 
 
+@pytest.mark.broad
 def test_integers_without_bounds_are_tried_with_all_rows_of_a_table(tmp_path: Path) -> None:
     tokens, table = Spec("batch time", "int32"), gx.layers.Embedding(50, 2)
     wide = gx.layers.Embedding(70, 2)
@@ -196,6 +202,7 @@ def test_integers_without_bounds_are_tried_with_all_rows_of_a_table(tmp_path: Pa
     assert gx.export.load(tmp_path / "net").predict.about["inputs"][0]["bounds"] is None
 
 
+@pytest.mark.broad
 def test_rows_and_elements_are_taken_along_an_axis_of_a_free_size(tmp_path: Path) -> None:
     def taken(x: Any, places: Any) -> Any:
         pairs = gx.ops.stack([places, places], axis=-1)

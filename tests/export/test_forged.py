@@ -22,6 +22,7 @@ import graftax as gx
 from graftax.core.errors import ExportError, MissingLibraryError
 from graftax.export import Spec
 from graftax.export import run as loader
+from graftax.export.manifest import digest_of
 from tests.export.artefacts import net, numbers
 
 
@@ -38,9 +39,10 @@ def forged(original: Path, tmp_path: Path) -> Path:
 
 
 def changed(folder: Path, change: Callable[[dict[str, Any]], Any]) -> None:
-    """Rewrite the manifest."""
+    """Rewrite the manifest, and its hash, as who forges one would."""
     manifest = json.loads((folder / "manifest.json").read_text())
     change(manifest)
+    manifest["sha256"] = digest_of(manifest)
     (folder / "manifest.json").write_text(json.dumps(manifest))
 
 

@@ -7,7 +7,7 @@ import pytest
 import graftax as gx
 from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.export import Spec
-from graftax.export.run import size_of
+from graftax.export.manifest import size_of
 from graftax.export.sizes import checked_constraints
 
 

@@ -77,6 +77,13 @@ def test_a_loop_over_a_free_size_is_told() -> None:
     assert "graftax.scan" in str(caught.value)
 
 
+@pytest.mark.parametrize("count", [np.arange, lambda n: np.arange(0, n, 2, dtype="float32")], ids=["n", "steps"])
+def test_positions_that_numpy_counts_up_to_a_free_size_are_told(count: Any) -> None:
+    with pytest.raises(ExportError, match="used as a Python integer") as caught:
+        trace(Signature(lambda x: x + count(x.shape[0]), Spec("batch")))
+    assert "ops.arange(x.shape[1])" in str(caught.value)
+
+
 def test_ex4_assignments_have_to_be_said() -> None:
     model = net()
     with pytest.raises(ExportError) as caught:
@@ -140,6 +147,7 @@ def test_expressions_are_folded_and_live_where_they_must_be() -> None:
         np.testing.assert_allclose(results(traced, x)[0], model(x), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.broad
 def test_an_expression_whose_parts_a_gradient_or_the_function_moves_stays_live() -> None:
     layer = layers.Dense(2)
     layer(np.ones((1, 3), "float32"))

@@ -23,6 +23,7 @@ def test_there_is_one_of_each_supported_version() -> None:
     assert [version(one.stem)[:2] for one in WRITTEN] == [(0, 10), (0, 12)]
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("path", WRITTEN, ids=lambda path: path.stem)
 def test_what_an_older_jax_wrote_is_read_and_what_a_newer_wrote_says_so(path: Path) -> None:
     if version(path.stem) > version(jax.__version__):

@@ -14,6 +14,7 @@ def padded(rows, length, value=0):
     return [list(row) + [value] * (length - len(row)) for row in rows]
 
 
+@pytest.mark.broad
 def test_greedy_equals_a_plain_loop(chain, greedily):
     prompt = np.array([[1, 2], [3, 0], [4, 4]])
     found = generation.Generator(chain.step, 7)(prompt, chain.cache(3))
@@ -31,6 +32,7 @@ def test_scores_are_the_logarithms_of_the_probabilities(chain):
         assert np.isclose(score, sum(parts), atol=1e-4)
 
 
+@pytest.mark.broad
 def test_rows_end_at_a_stop_token_and_are_padded(chain, greedily):
     prompt = np.arange(5)[:, None]
     plain = [greedily(chain.log_probabilities, row, 9) for row in prompt.tolist()]
@@ -48,6 +50,7 @@ def test_several_stop_tokens():
     assert write([[2], [5]], np.int32(0)).tokens.tolist() == [[3, 4, 0, 0, 0, 0], [6, 7, 0, 0, 0, 0]]
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("sampler", [None, generation.BeamSearch(2)], ids=["greedy", "beams"])
 def test_rows_whose_logits_are_nan_are_named(sampler):
     table = gx.layers.Embedding(4, 4)
@@ -64,6 +67,7 @@ def counting(tokens, steps):
     return ops.one_hot((tokens[:, -1] + 1) % 8, 8) * 5.0, steps + 1
 
 
+@pytest.mark.broad
 def test_a_run_ends_as_soon_as_all_rows_have_stopped():
     turns = gx.Variable(0, dtype="int32", trainable=False)
 
@@ -217,6 +221,7 @@ def test_recurrent_layers_leave_padding_out():
     assert together.tokens[0].tolist() == write([[1, 2, 3]], zeros(1)).tokens[0].tolist()
 
 
+@pytest.mark.broad
 def test_a_mask_that_gets_lost_is_told(decoder):
     def step(tokens, caches):
         x, after = decoder.table(tokens) + 0.0, []
@@ -243,8 +248,10 @@ def test_a_mask_that_gets_lost_is_told(decoder):
         (lambda g, c: g(c.step, 4)([1, 2], c.cache(1)), ArgumentTypeError, "row 0 is 1"),
         (lambda g, c: g(c.step, 4)(np.ones((2, 2)), c.cache(2)), DTypeError, "tokens are integers"),
         (lambda g, c: g(c.step, 4)(np.ones(3, int), c.cache(2)), ShapeError, "(batch, steps)"),
-        (lambda g, c: g(c.step, 4)(np.ones((1, 3), int), c.cache(1), np.zeros((1, 3))), ArgumentError, "hides all"),
-        (lambda g, c: g(c.step, 4)(np.ones((1, 3), int), c.cache(1), np.ones((1, 2))), ShapeError, "prompt_mask"),
+        (lambda g, c: g(c.step, 4)(np.ones((1, 3), int), c.cache(1), [[False] * 3]), ArgumentError, "hides all"),
+        (lambda g, c: g(c.step, 4)(np.ones((1, 3), int), c.cache(1), np.ones((1, 2), int)), ShapeError, "prompt_mask"),
+        (lambda g, c: g(c.step, 4)(np.ones((1, 3), int), c.cache(1), np.ones((1, 3))), DTypeError, "prompt_mask of"),
+        (lambda g, c: g(c.step, 4)(np.ones((1, 3), int), c.cache(1), np.full((1, 3), 2)), ArgumentError, "number 2"),
         (lambda g, c: g(c.step, 4)([[1]], c.cache(1), np.ones((1, 1))), ArgumentError, "a list of prompts"),
         (lambda g, c: g(c.step, 4)([[1]], c.cache(1), seed=3), ArgumentError, "nothing is drawn"),
         (lambda g, c: g(c.step, 4, stop_tokens=5)([[1]], c.cache(1)), ArgumentError, "logits of 5 tokens"),

@@ -43,6 +43,7 @@ SETTINGS = [
 ]
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("settings", SETTINGS, ids=lambda s: "-".join(f"{k}_{v}" for k, v in s.items()))
 def test_probabilities_equal_those_of_numpy(settings):
     found = np.asarray(generation.RandomSampler(**settings).filtered(gx.ops.asarray(LOGITS)))
@@ -90,6 +91,7 @@ def test_numbers_out_of_range_are_refused(make, instead):
     assert found.value.instead == instead
 
 
+@pytest.mark.broad
 def test_a_sampler_of_ones_own(chain):
     class Last(generation.Sampler):
         draws = False

@@ -37,6 +37,7 @@ def test_all_names_are_there():
     assert sorted(activations._NAMES) == sorted(NAMES)
 
 
+@pytest.mark.in_turn(6)
 @pytest.mark.parametrize("name", sorted(set(NAMES) - {"sparsemax"}))
 def test_values_and_slopes_are_those_of_jax(name):
     ours, theirs = activations.get(name), of_jax(name)
@@ -65,6 +66,7 @@ def test_values_are_those_of_numpy(name):
     np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.in_turn(3, 1)
 @pytest.mark.parametrize("name", NAMES)
 @given(number=st.floats(allow_nan=False, allow_infinity=False, width=32))
 def test_stable_for_every_number(name, number):
@@ -73,11 +75,13 @@ def test_stable_for_every_number(name, number):
     assert not np.isnan(out).any()
 
 
+@pytest.mark.in_turn(3, 2)
 @pytest.mark.parametrize("name", sorted(set(NAMES) - {"softmax", "log_softmax"}))
 def test_nan_stays_nan(name):
     assert np.isnan(activations.get(name)(np.float32([np.nan, np.nan]))).all()
 
 
+@pytest.mark.in_turn(4, 3)
 @pytest.mark.parametrize(("name", "dtype"), crossed(NAMES, ["bfloat16", "float16"]))
 def test_short_dtypes_stay(name, dtype):
     out = activations.get(name)(ops.cast(X, dtype))

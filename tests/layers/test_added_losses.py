@@ -177,6 +177,7 @@ def test_a_function_compiled_before_a_layer_added_anything_sees_what_it_adds():
     assert total.trace_count == 2
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("outer", [lambda f: f, gx.jit], ids=["eager", "compiled"])
 def test_turns_of_a_loop_are_summed(outer):
     for wrap in (

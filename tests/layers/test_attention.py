@@ -23,6 +23,7 @@ KINDS = {
 }
 
 
+@pytest.mark.in_turn(5)
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_formulas(kind, causal):
@@ -42,6 +43,7 @@ def test_the_formulas(kind, causal):
         np.testing.assert_array_equal(context.mask_of(layer(hidden, mask=[ASKED, SEEN])), ASKED)
 
 
+@pytest.mark.broad
 def test_dropout_of_weights_is_in_training_only():
     layer = layers.Attention(dropout=0.5, seed=0)
     np.testing.assert_array_equal(layer([Q, K]), layers.Attention()([Q, K]))
@@ -85,3 +87,10 @@ def test_bad_input_is_refused():
         layers.Attention(score_mode="sum")
     with pytest.raises(gx.errors.ArgumentError, match="dropout="):
         layers.AdditiveAttention(dropout=2)
+
+
+@pytest.mark.parametrize("kind", [layers.Attention, layers.AdditiveAttention])
+def test_integers_are_weighed_as_numbers_are(kind):
+    x = np.array([[[0, 1], [2, 3], [1, 1]]], "int32")
+    layer = kind(use_scale=False)
+    np.testing.assert_allclose(layer([x, x]), layer([x.astype("float32")] * 2), rtol=1e-6)

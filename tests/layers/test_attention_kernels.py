@@ -20,6 +20,7 @@ OPTIONS = {
 }
 
 
+@pytest.mark.in_turn(5)
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS.keys())
 def test_xla_gives_what_the_formula_gives(options):
     found = ops.dot_product_attention(Q, K, V, implementation="xla", **options)
@@ -64,3 +65,17 @@ def test_what_no_kernel_can_do_is_refused():
         ops.dot_product_attention(Q, K, V, implementation="xla")
     with pytest.raises(TypeError, match="implementation"):
         layers.MultiHeadAttention(2, 4, flash_attention=True)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_weights_that_are_dropped_come_from_wide_products_too(dtype):
+    # products of queries and keys go up to 230,000 here: infinite in float16, and no two close ones differ in bfloat16
+    x = (np.random.default_rng(0).normal(size=(1, 4, 8)) * 0.1 + 30).astype("float32")
+    layer = layers.MultiHeadAttention(1, 64, dropout=1e-9, dtype=dtype, kernel_initializer="ones")
+    plain = layers.MultiHeadAttention(1, 64, dtype=dtype, kernel_initializer="ones")
+    for one in (layer, plain):
+        one.build_for(x)
+        one.output.kernel.assign(ops.full((64, 8), 1e-3, dtype))
+    with gx.run_eagerly():
+        found = layer(x.astype(dtype), training=True)
+    np.testing.assert_allclose(found.astype("float32"), plain(x.astype(dtype)).astype("float32"), rtol=2e-3)

@@ -57,6 +57,7 @@ CASES = {
 }
 
 
+@pytest.mark.in_turn(5)
 @pytest.mark.parametrize(("case", "way"), crossed([*CASES], ["eager", "compiled", "run_eagerly"]))
 def test_l1_masks_of_cross_attention(layer, case, way):
     given, allowed = CASES[case]
@@ -87,6 +88,7 @@ def test_l1_as_in_keras(layer, keras):
         np.testing.assert_allclose(layer(X, CONTEXT, **options), theirs(X, CONTEXT, **options), atol=2e-6)
 
 
+@pytest.mark.broad
 def test_l1_a_mask_that_the_context_carries_counts(layer):
     tokens = np.array([[1, 2, 0, 3, 0, 0, 0], [3, 1, 1, 2, 1, 0, 0]])
     embedding = layers.Embedding(5, 6, mask_zero=True)
@@ -100,6 +102,7 @@ def test_l1_a_mask_that_the_context_carries_counts(layer):
     np.testing.assert_allclose(explicit, by_hand(layer, np.ones((2, 4, 7), bool), context=context), atol=2e-6)
 
 
+@pytest.mark.in_turn(3, 1)
 @pytest.mark.parametrize(("dtype", "kind"), crossed(["float32", "float64", "mixed_bfloat16"], ["numpy", "jax"]))
 def test_l1_self_attention_however_it_is_written(dtype, kind):
     convert = {"numpy": np.asarray, "jax": ops.asarray}[kind]
@@ -128,6 +131,7 @@ def test_l1_the_mask_of_the_query_goes_on(layer):
         assert context.mask_of(layer(X, mask=QUERIES)).tolist() == QUERIES.tolist()
 
 
+@pytest.mark.broad
 def test_l1_masks_that_do_not_fit_are_refused(layer):
     wrong = [
         ({"value_mask": KEYS[:, :4]}, ShapeError, r"value_mask of shape \(2, 4\)"),
@@ -147,6 +151,7 @@ def test_l1_masks_that_do_not_fit_are_refused(layer):
         gx.jit(lambda mask: layer(X, CONTEXT, mask=mask), checked=True)(KEYS * 2)
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("dropout", [0.0, 1e-7], ids=["plain", "dropout"])
 def test_l3_query_zero_is_at_key_zero(dropout):
     layer = layers.MultiHeadAttention(2, 3, dropout=dropout, seed=0)
@@ -172,6 +177,7 @@ def test_l3_the_op_as_in_torch():
 # --- caches ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.in_turn(2, 1)
 @pytest.mark.parametrize("base", [None, 100.0])
 def test_l2_a_full_cache_raises(base):
     layer = layers.MultiHeadAttention(2, 4, rotary_base=base)
@@ -213,6 +219,7 @@ def test_l2_eager_calls_look_at_values_though_they_are_compiled():
     assert layer(X).shape == (2, 4, 2)
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("size", [1, 2])
 def test_masks_of_what_is_in_a_cache(size):
     layer = layers.MultiHeadAttention(2, 4, rotary_base=50.0)
@@ -226,6 +233,7 @@ def test_masks_of_what_is_in_a_cache(size):
     assert np.asarray(cache.visible)[:, :4].tolist() == QUERIES.tolist()
 
 
+@pytest.mark.broad
 def test_a_cache_that_does_not_fit_is_refused(layer):
     with pytest.raises(ShapeError, match="positions of the query"):
         layer(X, CONTEXT, cache=layer.make_cache(2, 9))

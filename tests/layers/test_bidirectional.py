@@ -15,6 +15,7 @@ MERGES = {
 }
 
 
+@pytest.mark.in_turn(5)
 @pytest.mark.parametrize("mode", MERGES)
 @pytest.mark.parametrize("sequences", [False, True])
 def test_two_layers_go_both_ways(mode, sequences):
@@ -40,12 +41,14 @@ def test_states_are_given_and_returned_one_direction_after_the_other():
     assert one.shape == other.shape == (2, 4)
 
 
+@pytest.mark.broad
 def test_padding_at_the_end_is_skipped_in_both_directions():
     layer = layers.Bidirectional(layers.LSTM(4))
     expected = np.concatenate([layer(X[:1, :3]), layer(X[1:, :4])])
     np.testing.assert_allclose(layer(X, mask=SHOWN), expected, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.broad
 def test_a_layer_of_ones_own_for_the_way_back():
     layer = layers.Bidirectional(layers.LSTM(4), backward_layer=layers.GRU(2, go_backwards=True))
     assert layer(X).shape == (2, 6)

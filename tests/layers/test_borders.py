@@ -11,6 +11,7 @@ NUMPY = {"zeros": "constant", "reflect": "reflect", "replicate": "edge", "circul
 PADDINGS = {1: ((1, 1), (1, 1)), (2, 1): ((2, 2), (1, 1)), ((1, 0), (0, 2)): ((1, 0), (0, 2))}
 
 
+@pytest.mark.in_turn(5)
 @pytest.mark.parametrize("mode", NUMPY)
 @pytest.mark.parametrize("padding", PADDINGS, ids=str)
 def test_a_convolution_sees_the_input_with_borders(padding, mode):

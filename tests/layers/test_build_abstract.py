@@ -19,6 +19,7 @@ SPEC = gx.ArraySpec((2, 5), "int32")
 TOKENS = np.ones((2, 5), "int32")
 
 
+@pytest.mark.broad
 def test_the_copy_says_what_the_model_would_say_once_it_is_built():
     model = a_model()
     abstract = gx.build_abstract(model, SPEC)
@@ -31,6 +32,7 @@ def test_the_copy_says_what_the_model_would_say_once_it_is_built():
     assert abstract.count_params() == model.count_params()
 
 
+@pytest.mark.broad
 def test_a_memory_report_before_anything_is_allocated_is_that_of_the_model():
     model, targets = a_model(), gx.ArraySpec((2,), "int32")
     before = gx.memory_report(gx.build_abstract(model, SPEC), (SPEC, targets))
@@ -72,6 +74,7 @@ def test_an_assigned_value_is_there():
     np.testing.assert_array_equal(abstract(np.ones((1, 2), "float32")), [[2, 2]])
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize(
     "use",
     [

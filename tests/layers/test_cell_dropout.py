@@ -20,6 +20,7 @@ each = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.broad
 @each
 def test_a_cell_drops_what_its_layer_drops(layer, cell):
     options = {"dropout": 0.3, "recurrent_dropout": 0.4, "seed": 7}
@@ -35,6 +36,7 @@ def test_a_cell_drops_what_its_layer_drops(layer, cell):
     assert not np.allclose(dropped, steps(X, training=True), atol=1e-3)
 
 
+@pytest.mark.broad
 def test_inputs_are_dropped_at_all_steps_of_a_sequence_or_at_none():
     cell = layers.SimpleRNNCell(
         4, activation=None, kernel_initializer="identity", recurrent_initializer="zeros", dropout=0.5

@@ -36,6 +36,7 @@ def by_hand(layer, x, mask=None):
     return np.stack(outs, 1), h, c
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("mask", [None, SHOWN], ids=["all", "some"])
 @pytest.mark.parametrize("options", [{"padding": "same", "strides": 2}, {"padding": "valid"}], ids=str)
 def test_the_numbers_are_those_of_the_equations(options, mask):
@@ -46,6 +47,7 @@ def test_the_numbers_are_those_of_the_equations(options, mask):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.broad
 def test_states_and_directions():
     layer = layers.ConvLSTM2D(3, 3, padding="same", return_state=True)
     _, *state = layer(X[:, :2])
@@ -85,3 +87,12 @@ def test_the_order_of_weights_is_that_of_recurrent_layers():
     layer.build_for(X)
     assert [w.path.rpartition("/")[2] for w in layer.weights] == ["kernel", "recurrent_kernel", "bias"]
     assert [w.shape for w in layer.get_weights()] == [(2, 2, 2, 12), (2, 2, 3, 12), (12,)]
+
+
+def test_a_bias_of_an_array_is_used_whole_or_refused():
+    start = gx.initializers.Constant(np.arange(12, dtype="float32"))
+    with pytest.raises(gx.errors.ArgumentError, match="unit_forget_bias=False"):
+        layers.ConvLSTM2D(3, 2, bias_initializer=start)
+    layer = layers.ConvLSTM2D(3, 2, bias_initializer=start, unit_forget_bias=False)
+    layer(X)
+    np.testing.assert_array_equal(layer.bias.numpy(), np.arange(12))

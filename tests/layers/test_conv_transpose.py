@@ -52,6 +52,7 @@ def cut(out, layer, sizes):
     return result
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("options", SETTINGS, ids=str)
 def test_the_numbers_are_those_of_the_definition(options):
     layer = layers.Conv2DTranspose(3, (3, 2), bias_initializer="ones", **options)

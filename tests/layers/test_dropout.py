@@ -23,6 +23,7 @@ class Two(gx.Layer):
         return self.second(x)
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("rate", [0.1, 0.5, 0.9])
 def test_rate_and_scale(rate):
     out = np.asarray(layers.Dropout(rate)(X, training=True))
@@ -101,6 +102,7 @@ def test_compiled_calls_move_the_stream():
     assert compiled.trace_count == 1
 
 
+@pytest.mark.broad
 def test_the_gradient_uses_the_draw_of_the_value():
     layer = layers.Dropout(0.5, seed=2)
     out, gradient = gx.value_and_grad(lambda x: ops.sum(layer(x, training=True)))(ops.ones((100,)))

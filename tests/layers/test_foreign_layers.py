@@ -61,6 +61,36 @@ def test_state_is_given_to_a_function_too():
     np.testing.assert_array_equal(layer(X), X + 2)
 
 
+def test_what_is_given_goes_before_what_init_fn_makes():
+    def init_fn(rng, inputs):
+        return {"w": np.float32(3)}, np.float32(7)
+
+    def call_fn(params, state, inputs):
+        return inputs * params["w"] + state, state
+
+    for given, w, b in (({"state": np.float32(1)}, 3, 1), ({"params": {"w": np.float32(2)}}, 2, 7), ({}, 3, 7)):
+        layer = layers.JaxLayer(call_fn, init_fn, **given)
+        np.testing.assert_allclose(layer(X), X * w + b, rtol=1e-5)
+        assert [v.path for v in layer.trainable_variables] == ["params/w"]
+
+
+def gives(made):
+    return lambda rng, inputs: made
+
+
+def test_init_fn_gives_a_pair_where_there_is_a_state():
+    def call_fn(params, state, inputs):
+        return inputs, state
+
+    for made, told in (({"w": 1.0}, "a dict"), ([{}, 1.0], "a list of 2"), ((1.0, 2.0, 3.0), "a tuple of 3")):
+        for given in ({}, {"state": 1.0}, {"params": {}}):
+            layer = layers.JaxLayer(call_fn, gives(made), **given)
+            with pytest.raises(gx.errors.ArgumentTypeError, match=f"no pair, but {told}"):
+                layer(X)
+    pair = layers.JaxLayer(lambda params, inputs: inputs * params[0], gives((np.float32(2), 1.0)))
+    np.testing.assert_array_equal(pair(X), X * 2)  # without a state whatever it gives is the parameters
+
+
 def test_gradients_of_jax_go_through():
     jnp = pytest.importorskip("jax.numpy")
     layer = layers.JaxLayer(lambda params, inputs: jnp.tanh(inputs @ params["w"]), params={"w": start()["w"]})
@@ -165,6 +195,13 @@ def test_bad_modules_are_refused():
             make()
     with pytest.raises(gx.errors.ArgumentError, match="neither params nor init_fn"):
         layers.JaxLayer(affine)
+    for given in ({"params": start()}, {"params": {}, "seed": 1}):
+        with pytest.raises(gx.errors.ArgumentError, match="nothing to make"):
+            layers.JaxLayer(affine, gives(start()), **given)
+    with pytest.raises(gx.errors.ArgumentError, match="nothing to make"):
+        layers.JaxLayer(lambda params, state, inputs: 1, gives((1, 1)), params={}, state=1)
+    with pytest.raises(gx.errors.ArgumentError, match="nothing is drawn"):
+        layers.JaxLayer(affine, params=start(), seed=3)
     with pytest.raises(gx.errors.ArgumentError, match="nothing would use it"):
         layers.JaxLayer(affine, params={}, state=1)
     with pytest.raises(gx.errors.StateError, match="has no state"):
@@ -180,6 +217,7 @@ class CallsPython(gx.Layer):
         return gx.py_function(lambda a: 2 * a, [x], gx.ArraySpec(tuple(x.shape)))
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("options", [{}, {"run_eagerly": True}, {"steps_per_execution": 2}], ids=str)
 def test_a_layer_that_calls_python_works_in_fit(options):
     model = gx.Sequential([CallsPython(), layers.Dense(1, use_bias=False, kernel_initializer="ones")])

@@ -14,6 +14,7 @@ def by_hand(x, groups, epsilon=1e-3):
     return np.concatenate(normal, -1)
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("groups", [1, 2, 3, 6, -1])
 def test_each_group_is_normalized_alone(groups):
     expected = by_hand(X, 6 if groups == -1 else groups)

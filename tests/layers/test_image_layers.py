@@ -21,6 +21,7 @@ RANDOM = {
 }
 
 
+@pytest.mark.in_turn(5)
 @pytest.mark.parametrize("kind", RANDOM)
 def test_each_image_is_changed_for_itself_in_training_only(kind):
     layer = RANDOM[kind](seed=1)
@@ -38,6 +39,7 @@ def test_each_image_is_changed_for_itself_in_training_only(kind):
     assert str(alone.dtype) == "float32"
 
 
+@pytest.mark.broad
 def test_flips_and_crops_take_pixels_as_they_are():
     flipped = np.asarray(layers.RandomFlip("horizontal")(X, training=True))
     assert all(np.array_equal(a, b) or np.array_equal(a, b[:, ::-1]) for a, b in zip(flipped, X, strict=True))
@@ -55,9 +57,19 @@ def test_flips_and_crops_take_pixels_as_they_are():
         if np.array_equal(a, b[i : i + 4, j : j + 5])
     }
     assert len(places) == 12
-    assert layers.RandomCrop(9, 9)(X, training=True).shape == (64, 9, 9, 3)
 
 
+def test_crops_of_images_that_are_too_small_lie_at_random_places():
+    x = np.broadcast_to(np.arange(8, dtype="float32")[None, None, :, None], (64, 6, 8, 3))
+    layer = layers.RandomCrop(12, 12)  # the largest part in these proportions is 6 x 6
+    out = np.asarray(layer(x, training=True))
+    assert out.shape == (64, 12, 12, 3)
+    assert set(out[:, 0, 0, 0].tolist()) == {0.0, 1.0, 2.0}
+    np.testing.assert_allclose(out[:, 0, -1, 0] - out[:, 0, 0, 0], 5)  # nothing is distorted
+    assert set(np.asarray(layer(x))[:, 0, 0, 0].tolist()) == {1.0}
+
+
+@pytest.mark.broad
 def test_moves_turns_and_zooms_of_a_known_size():
     x = X[:1]
     down = layers.RandomTranslation((1 / 3, 1 / 3), (0.25, 0.25), "constant", fill_value=7.0)(x, training=True)
@@ -75,6 +87,7 @@ def test_moves_turns_and_zooms_of_a_known_size():
     np.testing.assert_allclose(np.asarray(zoomed)[0, 0, 2:7, 0], [1, 2.5, 4, 5.5, 7], rtol=1e-5)
 
 
+@pytest.mark.broad
 def test_contrast_brightness_and_erasing_in_numbers():
     contrast = np.asarray(layers.RandomContrast(0.5, (-1e6, 1e6))(X, training=True))
     mean = X.mean((1, 2), keepdims=True)
@@ -92,6 +105,7 @@ def test_contrast_brightness_and_erasing_in_numbers():
     assert 0.25 < (erased.any((1, 2, 3))).mean() < 0.75
 
 
+@pytest.mark.broad
 def test_sizes():
     assert layers.Resizing(3, 4)(BYTES).shape == (2, 3, 4, 3)
     assert layers.Resizing(3, 4)(BYTES[0]).shape == (3, 4, 3)
@@ -129,6 +143,7 @@ def test_changes_of_a_known_size_are_those_of_keras(keras, name):
 LABELS = ops.one_hot(np.arange(64) % 4, 4)
 
 
+@pytest.mark.in_turn(2, 1)
 @pytest.mark.parametrize("kind", [layers.MixUp, layers.CutMix])
 def test_mixtures_of_images_carry_those_of_labels(kind):
     data = {"images": X, "labels": LABELS}
@@ -143,6 +158,7 @@ def test_mixtures_of_images_carry_those_of_labels(kind):
     assert (shares > 1e-3).sum(-1).max() == 2
 
 
+@pytest.mark.in_turn(3, 2)
 @pytest.mark.parametrize("alpha", [0.2, 1.0, 4.0])
 def test_shares_have_the_moments_of_the_beta_distribution(alpha):
     layer = layers.MixUp(alpha, seed=0)
@@ -186,6 +202,7 @@ def test_bad_input_is_refused():
         layers.MixUp()({"images": X, "labels": np.arange(64)})
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("strength", [3.0, 600.0, 1e5])
 def test_strong_mixing_halves(strength):
     """The spread of the symmetric beta distribution: 1 / (2 * sqrt(2 * strength + 1))."""

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import graftax as gx
 from graftax import layers, ops
 from graftax.core.errors import ArgumentError, ArgumentTypeError, AssignmentError, ShapeError
 from graftax.layers.call_context import call_context
@@ -106,6 +107,13 @@ def test_the_training_flag_of_a_context():
         pass
 
 
+def test_a_training_flag_among_the_arguments_of_a_compiled_function():
+    layer = layers.Dropout(0.5)
+    with pytest.raises(ArgumentTypeError, match="came as an argument of a compiled function") as caught:
+        gx.jit(layer)(_ones(2, 3), training=True)
+    assert "gx.jit(lambda x: model(x, training=True))(x)" in str(caught.value)
+
+
 def test_set_weights_changes_all_or_none():
     layer = layers.Dense(2)
     layer.build((3,))
@@ -138,6 +146,7 @@ def test_a_mask_of_sequences_and_one_of_steps():
         assert mask.tolist() == [[False, False], [True, True]]
 
 
+@pytest.mark.broad
 def test_a_mask_of_an_input_that_is_broadcast():
     steps = np.array([True, False])  # of an array without a batch
     assert _mask_after(layers.Add(), [_ones(2, 2, 3), _ones(2, 3)], [None, steps]).tolist() == [[True, False]] * 2

@@ -91,6 +91,7 @@ class MaskNoting(gx.Layer):
         return x + 0
 
 
+@pytest.mark.broad
 def test_kl10_a_mask_passes_through_dense():
     noting = MaskNoting()
     embedding, dense, dropout = layers.Embedding(9, 2, mask_zero=True), layers.Dense(3), layers.Dropout(0.5)
@@ -154,6 +155,7 @@ def test_a_layer_that_nobody_holds_is_told_of():
 # --- dtypes ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.broad
 def test_kl12_mixed_precision():
     layer = layers.Dense(2, dtype="mixed_float16")
     out = layer(X)

@@ -116,6 +116,7 @@ INTEGERS = {
 }
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("case", INTEGERS)
 def test_fractions_of_integers_are_kept(case):
     make, x = INTEGERS[case]

@@ -46,6 +46,7 @@ def test_places_of_what_is_masked_and_unknown(oov, mask):
             layer([100])
 
 
+@pytest.mark.broad
 def test_vectors_in_place_of_places():
     words = [["a", "b", "a"], ["z", "b", "c"]]
     vocabulary = ["a", "b", "c"]
@@ -113,6 +114,7 @@ def test_vocabularies_are_in_checkpoints_and_copies(tmp_path):
     assert others.bin_boundaries == bins.bin_boundaries
 
 
+@pytest.mark.broad
 def test_numbers_in_bins():
     layer = layers.Discretization([0.0, 1.5, 4.0])
     x = np.float32([[-1, 0, 1.4], [1.5, 4, 9]])
@@ -124,6 +126,47 @@ def test_numbers_in_bins():
     assert np.bincount(np.ravel(adapted(values))).tolist() == pytest.approx([500] * 4, abs=2)
     hot = layers.Discretization([0.0], output_mode="one_hot")(np.float32([-1, 1]))
     assert hot.tolist() == [[1, 0], [0, 1]]
+
+
+def test_a_nan_lies_in_no_bin():
+    x = np.float32([[1, np.nan], [np.inf, -np.inf]])
+    layer = layers.Discretization([0.0, 10.0])
+    assert layer(np.float32([np.inf, -np.inf])).tolist() == [2, 0]
+    with pytest.raises(gx.errors.ArgumentError, match=r"x\[0, 1\] is nan(.|\n)*no bin(.|\n)*nan_to_num"):
+        layer(x)
+    assert gx.jit(lambda x: layer(x))(x).tolist() == [[1, np.iinfo("int32").min], [2, 0]]
+    with pytest.raises(gx.errors.ArgumentError, match="lies in no bin"):
+        gx.jit(lambda x: layer(x), checked=True)(x)
+    hot = layers.Discretization([0.0, 10.0], output_mode="multi_hot")
+    assert gx.jit(lambda x: hot(x))(x).tolist() == [[0, 1, 0], [1, 0, 1]]
+    model = gx.Sequential([hot, layers.Dense(1)])
+    model.compile("sgd", "mse")
+    with pytest.raises(gx.errors.ArgumentError, match="lies in no bin"):
+        model.fit(x, np.zeros((2, 1), "float32"), verbose=0)
+    with gx.backend.use("numpy"), pytest.raises(gx.errors.ArgumentError, match="lies in no bin"):
+        layers.Discretization([0.0])(x)
+
+
+@pytest.mark.parametrize(
+    ("make", "tokens", "message"),
+    [
+        (layers.StringLookup, ["a", np.nan], '"" for what is missing'),
+        (layers.StringLookup, ["a", 1], r"str\(t\) for t in tokens"),
+        (layers.StringLookup, [["a"], [None]], "for what is missing"),
+        (layers.TextVectorization, np.array(["a", None], object), "for what is missing"),
+        (layers.StringLookup, [1, 2], "IntegerLookup for integers"),
+        (layers.StringLookup, np.array([b"a\xff"]), "text in bytes is UTF-8"),
+        (layers.IntegerLookup, [1.0, np.nan], "another number for nan first"),
+        (layers.IntegerLookup, [1, None], "-1 for what is missing"),
+        (layers.IntegerLookup, [True], 'astype\\("int64"\\)$'),
+        (layers.IntegerLookup, [[1], [2, 3]], "nested lists of one length of integers"),
+        (lambda **_: layers.Hashing(4), ["a", np.nan], '"" for what is missing'),
+        (lambda **_: layers.Hashing(4), [1.5], "Discretization for numbers with fractions"),
+    ],
+)
+def test_tokens_of_other_kinds_are_told_what_to_write(make, tokens, message):
+    with pytest.raises(gx.errors.ArgumentTypeError, match=message):
+        make(vocabulary=[7] if make is layers.IntegerLookup else ["b"])(tokens)
 
 
 def test_bins_are_those_of_keras(keras):
@@ -145,6 +188,8 @@ def test_categories_as_vectors():
     assert layers.CategoryEncoding(4)(x).tolist() == [[1, 0, 1, 0], [1, 1, 0, 1]]
     weights = np.float32([[0.5, 1, 2], [1, 1, 1]])
     assert layers.CategoryEncoding(4, "count")(x, count_weights=weights).tolist() == [[0.5, 0, 3, 0], [1, 1, 0, 1]]
+    endless = layers.CategoryEncoding(4, "count")(x[:1], count_weights=np.float32([[np.inf, 1, 2]]))
+    assert endless.tolist() == [[np.inf, 0, 3, 0]]
     assert layers.CategoryEncoding(4, "one_hot")(x).shape == (2, 3, 4)
     assert layers.CategoryEncoding(4, "one_hot")(x[:, :1]).shape == (2, 4)
     with pytest.raises(gx.errors.IndexRangeError):
@@ -186,6 +231,8 @@ def test_bad_input_is_refused():
         ({"vocabulary": ["a", "b"], "max_tokens": 2}, "max_tokens=2 has not so many"),
         ({"idf_weights": [1.0]}, "without a vocabulary"),
         ({"vocabulary": ["a"], "output_mode": "tf_idf"}, "weighs each token"),
+        ({"vocabulary": ["a"], "output_mode": "tf_idf", "idf_weights": [np.inf]}, "one finite weight"),
+        ({"vocabulary": ["a"], "idf_weights": [1.0]}, "nothing is weighed"),
         ({"output_mode": "hot"}, "output_mode="),
         ({"num_oov_indices": -1}, "num_oov_indices="),
         ({"invert": True, "num_oov_indices": 2}, "one for all that are unknown"),
@@ -261,3 +308,26 @@ def test_texts_do_not_go_into_models_compiled_functions_and_graphs():
         gx.Input((), dtype="string")
     with pytest.raises(ArgumentTypeError, match=r"takes text, on the host(.|\n)*before the data goes to the model"):
         lookup(gx.Input((), dtype="int32"))
+
+
+@pytest.mark.parametrize("oov", [0, 1, 3])
+def test_a_masked_token_counts_nowhere(oov):
+    rows = [["", "a", ""], ["b", "b", ""]]
+    wanted = np.pad([[1, 0], [0, 2]], ((0, 0), (oov, 0)))
+    options = {"mask_token": "", "num_oov_indices": oov, "vocabulary": ["a", "b"]}
+    np.testing.assert_array_equal(layers.StringLookup(output_mode="count", **options)(rows), wanted)
+    np.testing.assert_array_equal(layers.StringLookup(output_mode="multi_hot", **options)(rows), wanted > 0)
+    hot = layers.StringLookup(output_mode="one_hot", **options)(["", "b"])
+    np.testing.assert_array_equal(hot, np.pad([[0, 0], [0, 1]], ((0, 0), (oov, 0))))
+    weighed = layers.StringLookup(output_mode="tf_idf", idf_weights=[2.0, 3.0], **options)(rows)
+    np.testing.assert_array_equal(weighed, wanted * np.array([*[2.5] * oov, 2, 3]))
+
+
+def test_texts_without_a_letter_count_nowhere():
+    layer = layers.TextVectorization(split=None, vocabulary=["a"], output_mode="count")
+    assert layer(["", "a", "!", "z"]).tolist() == [[0, 0], [0, 1], [0, 0], [1, 0]]
+
+
+def test_max_tokens_has_room_for_those_before_the_vocabulary():
+    with pytest.raises(gx.errors.ArgumentError, match="max_tokens=6 or more"):
+        layers.StringLookup(max_tokens=3, num_oov_indices=4, mask_token="")

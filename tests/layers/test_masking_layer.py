@@ -27,6 +27,7 @@ def test_steps_of_nan_are_hidden_and_masks_add_up():
         np.testing.assert_array_equal(context.mask_of(out), [[True, False, False], [True, True, False]])
 
 
+@pytest.mark.broad
 def test_layers_that_follow_see_the_mask():
     model = gx.Sequential([layers.Masking(), layers.LSTM(3)])
     long = np.concatenate([X, np.zeros((2, 4, 2), "float32")], 1)

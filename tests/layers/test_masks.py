@@ -112,6 +112,7 @@ def test_l1_masks_come_by_the_name_of_their_argument():
     np.testing.assert_array_equal(many.seen, MASK)
 
 
+@pytest.mark.broad
 def test_l1_no_warning_where_layers_inside_took_the_mask():
     embedding, lstm = L.Embedding(5, 3, mask_zero=True), L.LSTM(2)
     inner = Around(lstm)
@@ -178,6 +179,7 @@ def test_a_mask_of_an_argument_of_a_compiled_function():
 AT_THE_DOOR = {"lstm": lambda: L.LSTM(2), "gru": lambda: L.GRU(2), "pooling": lambda: L.GlobalAveragePooling1D()}
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize(("name", "mode"), crossed([*AT_THE_DOOR], ["eager", "compiled"]))
 def test_x6_masks_are_checked_at_the_door(name, mode):
     layer = AT_THE_DOOR[name]()

@@ -34,6 +34,7 @@ def by_hand(layer, x, shown=None):
     return out.reshape(x.shape), shares, order
 
 
+@pytest.mark.in_turn(5)
 @pytest.mark.parametrize(
     ("top_k", "capacity", "which"),
     crossed([(2, None), (1, None), (2, 0.5), (1, 0.75), (2, 9.0)], ["some", "all"]),
@@ -56,6 +57,7 @@ def test_a_term_of_the_loss_asks_for_balance():
     assert float(sum(layer.losses)) == pytest.approx(0.5 * 3 * (used * shares.mean(0)).sum(), rel=1e-4)
 
 
+@pytest.mark.broad
 def test_gradients_are_those_of_all_experts_where_there_is_room():
     one, other = layers.MixtureOfExperts(3, 5, 2), layers.MixtureOfExperts(3, 5, 2, 9.0)
     for layer in (one, other):
@@ -81,6 +83,7 @@ def test_bad_settings_are_refused():
         layer(X[..., :2])
 
 
+@pytest.mark.broad
 def test_each_expert_starts_as_a_layer_of_its_size_would():
     layer = layers.MixtureOfExperts(8, 64)
     layer.build_for(np.ones((2, 32), "float32"))

@@ -48,6 +48,7 @@ def test_as_in_torch_with_shared_heads_and_gradients():
         np.testing.assert_allclose(mine, theirs.grad.numpy(), atol=3e-5)
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("base", [None, 100.0])
 def test_a_cache_gives_what_the_whole_gives(base):
     layer = layers.MultiHeadAttention(2, 4, rotary_base=base)
@@ -67,6 +68,7 @@ def test_a_cache_gives_what_the_whole_gives(base):
         layer(X, cache=layer.make_cache(2, 4))
 
 
+@pytest.mark.broad
 def test_masks_of_the_input_hide_keys():
     tokens = np.array([[1, 2, 3, 0, 0]])
     embedding, layer = layers.Embedding(5, 8, mask_zero=True), layers.MultiHeadAttention(2, 4)
@@ -97,6 +99,7 @@ def test_the_paths_of_its_parts():
     assert [v.path for v in layer.variables] == [f"{part}/kernel" for part in ("query", "key", "value", "output")]
 
 
+@pytest.mark.broad
 def test_rotary_is_a_turn_in_the_complex_plane():
     x = np.sin(np.arange(1 * 5 * 2 * 6, dtype="float32")).reshape(1, 5, 2, 6)
     speeds = 50.0 ** (-np.arange(3) / 3)
@@ -124,6 +127,7 @@ def test_positions_are_counted(start):
             layers.RotaryEmbedding(dtype=dtype)(np.ones((1, 2, 1, 2), "float32"), start=start)
 
 
+@pytest.mark.broad
 def test_a_cache_of_keys_values_and_position_alone():
     layer = gx.layers.MultiHeadAttention(2, 4)
     x = np.random.default_rng(0).normal(size=(2, 3, 8)).astype("float32")

@@ -16,6 +16,7 @@ KINDS = {
 }
 
 
+@pytest.mark.in_turn(5)
 @pytest.mark.parametrize("kind", KINDS)
 def test_nothing_happens_outside_of_training_and_the_mean_stays_inside(kind):
     layer = KINDS[kind]()

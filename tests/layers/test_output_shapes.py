@@ -47,6 +47,7 @@ def test_what_is_no_shape_is_refused_in_words(name):
         assert "(None, 8)" in caught.value.instead
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("name", LAYERS)
 def test_shapes_of_other_ranks_are_used_or_refused_in_words(name):
     for given in [(), (3,), (2, 3, 4, 5, 6, 7), [(2, 3), (2, 3)], {"a": (2, 3)}, (np.int64(2), 3)]:

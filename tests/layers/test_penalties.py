@@ -67,6 +67,7 @@ def test_a_penalty_counts_however_the_variable_was_made():
     assert numbers(held_in_a_list) == [6.0]
 
 
+@pytest.mark.broad
 def test_evaluate_and_fit_have_it_in_their_loss():
     model = gx.Sequential([Own(L2(3.0))])
     model(X)
@@ -89,6 +90,7 @@ def test_a_penalty_set_changed_and_removed_later_is_the_one_that_counts():
     assert layer.kernel.regularizer is None
 
 
+@pytest.mark.broad
 @pytest.mark.optimized
 def test_compiled_code_follows_a_change_with_one_new_trace():
     model = gx.Sequential([layers.Dense(1, kernel_initializer="ones")])

@@ -15,6 +15,7 @@ def test_learned_positions_are_rows_of_the_table():
     np.testing.assert_array_equal(step(X, 3)[0], layer.position_embeddings.numpy()[3:8])
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("start", [0, 300])
 def test_sines_and_cosines(start):
     t, i = np.arange(start, start + 5)[:, None], np.arange(6)
@@ -46,3 +47,12 @@ def test_bad_input_is_refused():
     for value in (1, "a", np.inf, True):
         with pytest.raises(gx.errors.ArgumentError, match="max_wavelength="):
             layers.SinePositionEncoding(value)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint32", "int32"])
+@pytest.mark.parametrize("run", [lambda f: f, lambda f: gx.jit(f, checked=True)], ids=["eager", "compiled"])
+def test_positions_of_every_integer_dtype(run, dtype):
+    layer = layers.PositionEmbedding(512)
+    layer(X)
+    found = run(lambda start: layer(X, start=start))(np.asarray(100, dtype))
+    np.testing.assert_array_equal(found[0], layer.position_embeddings.numpy()[100:105])

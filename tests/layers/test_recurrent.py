@@ -52,6 +52,7 @@ def with_biases(layer):
     return layer
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("name", MAKE)
 def test_steps_as_written_by_hand(name):
     layer = with_biases(MAKE[name](return_sequences=True, return_state=True))
@@ -119,6 +120,7 @@ def test_the_recurrent_kernel_is_orthogonal():
     np.testing.assert_allclose(layer.recurrent_kernel.numpy() @ layer.recurrent_kernel.numpy().T, np.eye(4), atol=1e-5)
 
 
+@pytest.mark.broad
 def test_masks_of_embeddings_arrive_and_go_on():
     tokens = np.array([[1, 2, 0, 0], [3, 0, 0, 0]])
     embedding, layer = layers.Embedding(5, 3, mask_zero=True), layers.LSTM(4, return_sequences=True)
@@ -127,6 +129,7 @@ def test_masks_of_embeddings_arrive_and_go_on():
     np.testing.assert_allclose(model(tokens)[:1], short, atol=1e-6)
 
 
+@pytest.mark.in_turn(2, 1)
 @pytest.mark.parametrize("name", ["lstm", "gru"])
 def test_dropout(name):
     layer = MAKE[name](dropout=0.5, recurrent_dropout=0.5, seed=1)
@@ -161,6 +164,7 @@ def test_errors():
         layers.GRU(4, recurrent_dropout=2.0)
 
 
+@pytest.mark.in_turn(3, 2)
 @pytest.mark.parametrize("name", MAKE)
 def test_backwards_the_mask_goes_on_in_the_order_of_the_output(name):
     mask = np.array([[True, True, False], [True, True, True]])

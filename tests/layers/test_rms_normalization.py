@@ -25,6 +25,7 @@ def test_what_a_mask_hides_along_the_axes_does_not_count():
         np.testing.assert_allclose(out[shown], (X / np.sqrt(total)[:, None, None])[shown], rtol=1e-4)
 
 
+@pytest.mark.broad
 def test_a_row_of_zeros_stays_zero_and_has_a_finite_slope():
     zeros = gx.ops.zeros((1, 3))
     for layer in (layers.UnitNormalization(), layers.RMSNormalization()):

@@ -21,6 +21,7 @@ def pair(kind, **options):
     return whole, parts
 
 
+@pytest.mark.in_turn(5)
 @pytest.mark.parametrize("kind", CELLS)
 @pytest.mark.parametrize("options", [{"return_state": True}, {"return_sequences": True, "go_backwards": True}], ids=str)
 def test_a_cell_carried_over_the_steps_is_the_layer_of_its_name(kind, options):
@@ -64,6 +65,7 @@ class Counting(gx.Layer):
         return ops.mean(seen, axis=1)[:, :2], [seen, steps + 1]
 
 
+@pytest.mark.broad
 def test_a_cell_of_ones_own():
     layer = layers.RNN(Counting(), return_sequences=True, return_state=True)
     out, seen, steps = layer(X, mask=SHOWN)
@@ -75,6 +77,7 @@ def test_a_cell_of_ones_own():
     np.testing.assert_array_equal(again[2][:, 0], 2 * SHOWN.sum(1))
 
 
+@pytest.mark.broad
 def test_stacked_cells_are_layers_one_on_the_other():
     stacked = layers.RNN([layers.LSTMCell(4), layers.GRUCell(3)], return_sequences=True, return_state=True)
     out, first, second = stacked(X)
@@ -94,6 +97,7 @@ STATEFUL = {
 }
 
 
+@pytest.mark.in_turn(3, 1)
 @pytest.mark.parametrize("kind", STATEFUL)
 def test_a_stateful_layer_goes_on_where_it_ended(kind):
     x = X[:, :, None, None] if kind == "conv_lstm" else X
@@ -139,6 +143,7 @@ class WrongStates(gx.Layer):
         return x, []
 
 
+@pytest.mark.broad
 def test_bad_input_is_refused():
     for cell in (layers.Dense(3), "lstm", None, [layers.Dense(3)]):
         with pytest.raises(gx.errors.ArgumentTypeError, match="state_size"):
@@ -156,3 +161,21 @@ def test_bad_input_is_refused():
         layers.GRUCell(4)(X[:, 0], [np.zeros((2, 3), "float32")])
     with pytest.raises(gx.errors.ShapeError, match="at least 3 axes"):
         layer(X[:, 0])
+
+
+def test_states_of_integer_steps_keep_their_fractions():
+    class OfWords(gx.Layer):
+        state_size = 3
+
+        def build(self, x_shape, states_shape):
+            self.words = self.add_weight((5, 3), "normal")
+
+        def call(self, x, states):
+            new = states[0] * 0.5 + ops.take(self.words, ops.cast(x[:, 0], "int32"), axis=0)
+            return new, [new]
+
+    layer = layers.RNN(OfWords(), return_state=True)
+    out, state = layer(np.array([[[1], [2], [3]]], "int32"))
+    rows = layer.cell.words.numpy()
+    np.testing.assert_allclose(out[0], (rows[1] * 0.5 + rows[2]) * 0.5 + rows[3], rtol=1e-5)
+    np.testing.assert_array_equal(out, state)

@@ -12,6 +12,7 @@ SETTINGS = [
 ]
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("options", SETTINGS, ids=str)
 def test_each_channel_is_convolved_on_its_own(options):
     layer = layers.DepthwiseConv2D((3, 2), use_bias=False, **options)
@@ -27,6 +28,7 @@ def test_each_channel_is_convolved_on_its_own(options):
         )
 
 
+@pytest.mark.in_turn(3, 1)
 @pytest.mark.parametrize("options", SETTINGS, ids=str)
 def test_a_separable_convolution_is_one_depthwise_and_one_of_size_1(options):
     layer = layers.SeparableConv2D(4, 3, bias_initializer="ones", **options)
@@ -52,6 +54,7 @@ def test_values_are_those_of_keras(keras, name, options):
     np.testing.assert_allclose(ours(x), expected, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.broad
 def test_bad_input_is_refused():
     for kind in (lambda **o: layers.SeparableConv2D(4, 3, **o), lambda **o: layers.DepthwiseConv2D(3, **o)):
         for options in (

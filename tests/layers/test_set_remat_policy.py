@@ -20,6 +20,7 @@ def a_model(depth=2):
     return model
 
 
+@pytest.mark.in_turn(5)
 @pytest.mark.parametrize("built", [False, True], ids=["unbuilt", "built"])
 @pytest.mark.parametrize("policy", ["full", "dots", "dots_without_batch"])
 def test_numbers_and_state_stay_the_same(policy, built):
@@ -36,6 +37,7 @@ def test_numbers_and_state_stay_the_same(policy, built):
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.broad
 def test_memory_falls_and_a_compiled_step_is_traced_again():
     model = a_model(depth=8)
     batch = np.ones((512, 16), "float32"), np.ones((512, 1), "float32")
@@ -58,6 +60,7 @@ def test_a_layer_inside_of_a_chosen_one_goes_with_it():
     ]
 
 
+@pytest.mark.broad
 def test_masks_pass_through():
     model = gx.Sequential([layers.Masking(), layers.TimeDistributed(layers.Dense(3)), layers.GlobalAveragePooling1D()])
     x = np.ones((2, 4, 3), "float32")
@@ -77,6 +80,7 @@ def test_there_is_no_such_policy(policy):
         gx.set_remat_policy(policy, a_model(), where="layers/0")
 
 
+@pytest.mark.broad
 def test_a_place_that_is_not_there_is_told():
     with pytest.raises(errors.SelectorError, match="layers/7"):
         gx.set_remat_policy("full", a_model(), where="layers/7")

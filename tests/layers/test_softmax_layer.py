@@ -22,6 +22,7 @@ def test_softmax_of_what_a_mask_shows(axis):
     np.testing.assert_allclose(layer(hidden, mask=SHOWN), by_hand(X, SHOWN, axis), rtol=1e-5)
 
 
+@pytest.mark.broad
 def test_nothing_to_share_gives_zeros_and_no_nan_behind():
     slope = gx.grad(lambda x: ops.sum(layers.Softmax()(x, mask=np.zeros((2, 3, 4), bool)) ** 2))(ops.asarray(X))
     assert not np.asarray(slope).any()

@@ -21,6 +21,7 @@ class Counted(gx.Layer):
         return ops.tanh(x @ self.kernel)
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("remat", [False, True])
 def test_a_stack_is_its_layers_one_after_the_other(remat):
     blocks = gx.stack(layers.TransformerEncoder(6, 2), 3, remat=remat)
@@ -54,6 +55,7 @@ def test_compiled_code_has_one_of_them():
     assert Counted.runs <= 3
 
 
+@pytest.mark.broad
 def test_state_and_random_draws_are_each_layers_own():
     class Block(gx.Layer):
         """A norm with moving statistics, and a dropout."""
@@ -82,6 +84,7 @@ def test_state_and_random_draws_are_each_layers_own():
     assert len({tuple(seed) for seed in seeds}) == 3
 
 
+@pytest.mark.broad
 def test_it_trains_with_grafts_and_is_saved(tmp_path):
     model = gx.Sequential([gx.stack(layers.Dense(4, "tanh"), 3), layers.Dense(1)])
     model.build_for(X)
@@ -149,6 +152,7 @@ def step_of(model, optimizer):
     return step
 
 
+@pytest.mark.broad
 def test_the_step_to_compile_does_not_grow_with_the_layers():
     lengths = []
     for count in (3, 20):  # more than a pack of small ones holds
@@ -158,6 +162,7 @@ def test_the_step_to_compile_does_not_grow_with_the_layers():
     assert lengths[0] == lengths[1]
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("width", [4, pytest.param(130, marks=pytest.mark.slow)])  # 130: too large to be packed alone
 def test_layers_whose_buffers_are_one_train_as_layers_one_by_one(width):
     x = np.random.default_rng(0).normal(size=(3, width)).astype("float32")
@@ -178,6 +183,7 @@ def test_layers_whose_buffers_are_one_train_as_layers_one_by_one(width):
         np.testing.assert_allclose(ours.seen, theirs.seen, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.broad
 def test_layers_of_which_some_are_frozen_train_as_layers_one_by_one():
     blocks = gx.stack(layers.Dense(4, "tanh"), 3)
     blocks.build_for(X)

@@ -25,6 +25,7 @@ def stored_in(dtype):
     return lambda next_creator, spec: next_creator(spec.replace(dtype=dtype))
 
 
+@pytest.mark.in_turn(5)
 @pytest.mark.parametrize("name", ROWS)
 def test_l16_a_weight_stored_in_another_dtype(name):
     make, x = ROWS[name]
@@ -55,6 +56,7 @@ def test_l16_a_weight_stored_in_another_dtype(name):
         assert any((v.numpy() != old).any() for v, old in zip(weights, before, strict=True))
 
 
+@pytest.mark.broad
 def test_l16_parts_of_expressions():
     with gx.variable_creator_scope(stored_in("float16")), gx.variable_creator_scope(gx.reparam.LowRank(rank=2)):
         layer = L.Dense(3)

@@ -36,6 +36,7 @@ def whole(layer, x, mask=None):
     return gx.functional_call(layer, gx.state(layer), x.reshape(-1, 3), training=True, mask=joined)
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("synchronized", [True, "shards"])
 def test_parts_of_a_batch_have_the_statistics_of_all(synchronized):
     layer = built(synchronized=synchronized, unbiased_moving_variance=True)
@@ -53,11 +54,13 @@ def test_masks_count_across_the_parts():
     np.testing.assert_allclose(np.asarray(out)[mask], np.asarray(expected)[mask.reshape(-1)], atol=1e-5)
 
 
+@pytest.mark.broad
 def test_else_each_part_has_its_own():
     out, _ = mapped(built(), X)
     np.testing.assert_allclose(np.asarray(out).mean(axis=1), 0, atol=1e-5)
 
 
+@pytest.mark.broad
 def test_gradients_are_those_of_the_whole_batch():
     layer = built(synchronized=True)
     state = gx.state(layer)

@@ -17,6 +17,7 @@ def test_each_step_is_computed_alone():
     assert layer.compute_output_shape((None, 4, 5, 3)) == (None, 4, 3, 2)
 
 
+@pytest.mark.broad
 def test_the_layer_inside_may_give_several_arrays_and_learns_that_it_is_training():
     out, state = layers.TimeDistributed(layers.GRU(2, return_state=True))(X)
     assert out.shape == state.shape == (2, 4, 2)
@@ -40,6 +41,7 @@ def test_bad_input_is_refused():
         layers.TimeDistributed(layers.Dense(2))(X[0, 0, 0])
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("run", [lambda fn: fn, gx.jit], ids=["eager", "compiled"])
 def test_statistics_inside_leave_out_what_is_hidden(run):
     mask = np.array([[1, 1, 0, 0], [1, 0, 0, 0]], bool)
@@ -82,6 +84,7 @@ def embedded(hidden=0.0):
     return np.where((WORDS != 0)[..., None], x, np.float32(hidden))
 
 
+@pytest.mark.in_turn(5, 1)
 @pytest.mark.parametrize("run", [lambda fn: fn, gx.jit], ids=["eager", "compiled"])
 @pytest.mark.parametrize("name", INNER)
 def test_a_mask_within_steps_goes_to_the_layer_inside(name, run):
@@ -117,6 +120,7 @@ def test_a_mask_within_steps_goes_to_the_layer_inside(name, run):
         np.testing.assert_array_equal(on, mask if len(expected.shape) == 4 else mask.any(-1))
 
 
+@pytest.mark.broad
 def test_sentences_of_words_are_masked_on_both_levels():
     embedding, inside, after = layers.Embedding(5, 4, mask_zero=True), layers.LSTM(3), layers.LSTM(2)
     model = gx.Sequential([embedding, layers.TimeDistributed(inside), after])
@@ -139,3 +143,18 @@ def test_a_mask_within_steps_gives_what_keras_gives(keras):
     ours.build_for(WORDS[:, :1])
     ours.set_weights([np.asarray(v.value) for v in theirs.weights])
     np.testing.assert_allclose(ours(WORDS[:, :1]), expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("run", [lambda fn: fn, gx.jit], ids=["eager", "compiled"])
+def test_a_mask_that_the_layer_inside_makes_is_that_of_the_output(run):
+    embedding = layers.Embedding(5, 3, mask_zero=True)
+    layer = layers.TimeDistributed(embedding)
+    np.testing.assert_array_equal(run(lambda x: masks.mask_of(layer(x)))(WORDS), WORDS != 0)
+    steps = np.array([[True, True, False], [False, True, True]])
+    np.testing.assert_array_equal(
+        run(lambda x: masks.mask_of(layer(x, mask=steps)))(WORDS), (WORDS != 0) & steps[..., None]
+    )
+    last = layers.TimeDistributed(gx.Sequential([embedding, layers.LSTM(2)]))
+    assert run(lambda x: masks.mask_of(last(x)))(WORDS) is None
+    model = gx.Sequential([layer, layers.TimeDistributed(layers.LSTM(2)), layers.LSTM(2)])
+    np.testing.assert_allclose(run(lambda x: model(x))(WORDS)[:1], model(WORDS[:1, :2]), rtol=1e-4, atol=1e-6)

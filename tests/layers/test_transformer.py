@@ -51,6 +51,7 @@ def test_values_are_those_of_torch(torch, first):
         np.testing.assert_allclose(np.asarray(ours(X, mask=mask))[shown], expected[shown], rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("first", [False, True])
 def test_a_decoder_sees_the_past_and_the_context(first):
     block = layers.TransformerDecoder(16, 2, normalize_first=first)
@@ -65,6 +66,7 @@ def test_a_decoder_sees_the_past_and_the_context(first):
     assert not np.allclose(block(X, C, use_causal_mask=False), out, atol=1e-3)
 
 
+@pytest.mark.in_turn(2, 1)
 @pytest.mark.parametrize("rotary", [None, 100.0])
 def test_a_decoder_step_by_step_with_a_cache(rotary):
     for context in (None, C):
@@ -80,6 +82,26 @@ def test_a_decoder_step_by_step_with_a_cache(rotary):
         np.testing.assert_allclose(np.concatenate(outs, 1), expected, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("rotary", [pytest.param(None, marks=pytest.mark.slow), 100.0])
+def test_positions_added_to_a_cache_see_each_other_where_asked(rotary):
+    block = layers.TransformerDecoder(16, 2, rotary_base=rotary)
+    whole = np.asarray(block(X, use_causal_mask=False))
+    out, _ = block(X, use_causal_mask=False, cache=block.make_cache(2, 7))
+    np.testing.assert_allclose(out, whole, rtol=1e-4, atol=1e-5)
+    causal, _ = block(X, cache=block.make_cache(2, 7))
+    assert not np.allclose(causal, whole, atol=1e-3)
+    more, attention = X[:, :2] + 1, block.self_attention  # a prefix of five, and two that see it and each other
+    seen = np.concatenate([X, more], 1)
+    pairs = np.arange(7)[:, None] >= np.where(np.arange(7) < 5, 0, 5)
+    _, filled = attention(X, use_causal_mask=False, cache=attention.make_cache(2, 7))
+    for flag, allowed in ((False, pairs), (True, np.tri(7, dtype=bool) | (np.arange(7) < 5))):
+        added, _ = gx.jit(lambda x, c, flag=flag: attention(x, use_causal_mask=flag, cache=c))(more, filled)
+        np.testing.assert_allclose(
+            added, np.asarray(attention(seen, attention_mask=allowed))[:, 5:], rtol=1e-4, atol=1e-5
+        )
+
+
+@pytest.mark.broad
 def test_dropout_is_in_training_only():
     block = layers.TransformerEncoder(16, 2, dropout=0.5)
     np.testing.assert_array_equal(block(X), block(X))
@@ -108,6 +130,7 @@ def test_bad_input_is_refused():
         block(X[..., :4])
 
 
+@pytest.mark.broad
 def test_the_dropouts_of_a_block_with_a_seed_draw_apart():
     block, x = layers.TransformerDecoder(8, 2, dropout=0.5, seed=3), np.ones((2, 16, 8), "float32")
     block(x, x)

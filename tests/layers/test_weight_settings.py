@@ -86,6 +86,7 @@ def test_one_setting_of_a_recurrent_layer_changes_no_other(kind: type, name: str
         assert getattr(changed, other) == getattr(plain, other), other
 
 
+@pytest.mark.broad
 def test_no_constructor_hands_arguments_on_by_position_in_bundles() -> None:
     """``super().__init__(*settings)`` hides which value meets which parameter: a swap there is silent."""
     found = [

@@ -12,6 +12,7 @@ from graftax.core.errors import ArgumentError, IndexRangeError, ShapeError
 TENTHS = np.float32([[0.1, 0.9], [0.1, 0.9]])
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("ignored", [0, -1, 255])
 def test_ignore_class_of_section_20(ignored):
     labels = [ignored, 1]
@@ -41,6 +42,7 @@ def test_check_targets_looks_at_the_host():
     losses.MeanSquaredError().check_targets(np.array([-7]), (1, 1))
 
 
+@pytest.mark.broad
 def test_the_sequence_of_labels():
     loss = losses.SparseCategoricalCrossentropy(from_logits=True)
     labels, logits = np.int32([[0, 1, 2], [2, 1, 0]]), np.zeros((2, 3, 4), "float32")
@@ -51,6 +53,7 @@ def test_the_sequence_of_labels():
     assert float(loss(labels, logits, [1, 3])) == pytest.approx(2 * math.log(4))
 
 
+@pytest.mark.in_turn(2, 1)
 @pytest.mark.parametrize("kind", ["CategoricalCrossentropy", "SparseCategoricalCrossentropy"])
 def test_another_class_axis(kind):
     logits = np.random.default_rng(0).normal(size=(2, 3, 5)).astype("float32")

@@ -20,6 +20,7 @@ def alone(logits, blank=0, labels=LABELS):
     ]
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("run", [lambda f: f, gx.jit], ids=["eager", "compiled"])
 def test_hidden_steps_are_left_out(run):
     logits = np.where(KEPT[..., None], LOGITS, np.nan)
@@ -40,6 +41,7 @@ def test_a_sample_without_steps_does_not_count():
     assert np.isfinite(np.asarray(gradient)).all()
 
 
+@pytest.mark.in_turn(2, 1)
 @pytest.mark.parametrize("blank", [0, 4])
 def test_a_mask_that_a_model_carries_counts_in_evaluate(blank):
     labels = np.where(LABELS == 0, blank, LABELS)
@@ -53,6 +55,7 @@ def test_a_mask_that_a_model_carries_counts_in_evaluate(blank):
     assert np.isfinite(model.fit(x, padded, verbose=0).history["loss"]).all()
 
 
+@pytest.mark.broad
 def test_padding_with_minus_one_is_padding():
     for blank in (0, 4):
         padded = np.where(LABELS == 0, -1, LABELS)

@@ -28,6 +28,7 @@ def test_reductions_of_section_20(reduction, plain, weighted, nothing):
     np.testing.assert_array_equal(loss(ZEROS, ONE_THREE, sample_weight=[0.0, 0.0]), nothing)
 
 
+@pytest.mark.broad
 def test_ft2_both_readings_of_weights():
     x, weights = np.arange(5, dtype="float32"), [1, 1, 1, 1, 10]
     assert float(losses.MeanSquaredError()(np.zeros(5), x, weights)) == pytest.approx(34.8)
@@ -35,6 +36,7 @@ def test_ft2_both_readings_of_weights():
     assert float(mean(np.zeros(5), x, weights)) == pytest.approx(12.43, abs=0.005)
 
 
+@pytest.mark.broad
 def test_ft3_class_weights_as_sample_weights():
     loss = losses.SparseCategoricalCrossentropy(from_logits=True)
     assert float(loss([0, 1, 1, 1], np.zeros((4, 2)), [1, 2, 2, 2])) == pytest.approx(1.2130, abs=5e-5)

@@ -112,6 +112,7 @@ CASES = {
 each = pytest.mark.parametrize(("make", "y", "p", "formula"), CASES.values(), ids=CASES.keys())
 
 
+@pytest.mark.in_turn(4)
 @each
 @pytest.mark.parametrize("backend", ["jax", "numpy"])
 def test_values_are_those_of_the_formula(backend, make, y, p, formula):
@@ -121,6 +122,7 @@ def test_values_are_those_of_the_formula(backend, make, y, p, formula):
         np.testing.assert_allclose(make()(y, p), expected.mean(), rtol=2e-5)
 
 
+@pytest.mark.in_turn(5, 1)
 @each
 def test_gradients_are_differences_and_compiled_is_eager(make, y, p, formula):
     loss = make()
@@ -133,6 +135,7 @@ def test_gradients_are_differences_and_compiled_is_eager(make, y, p, formula):
     np.testing.assert_allclose((np.asarray(slope[0]) * way).sum(), expected, rtol=1e-3, atol=1e-5)
 
 
+@pytest.mark.in_turn(5, 2)
 @each
 def test_hidden_samples_leave_no_trace(make, y, p, formula):
     keep = np.ones(len(y), bool)
@@ -174,6 +177,7 @@ def test_single_pixels_are_hidden_from_the_overlap():
         np.testing.assert_allclose(found, loss(y.astype("float32"), p.astype("float32")), rtol=1e-5)
 
 
+@pytest.mark.broad
 def test_a_sample_alone_with_its_label_costs_nothing():
     for loss in (losses.NTXent(reduction="none"), losses.TripletSemiHard(reduction="none")):
         assert float(loss(LABELS, EMBEDDINGS)[3]) == 0
@@ -181,6 +185,7 @@ def test_a_sample_alone_with_its_label_costs_nothing():
         assert np.isfinite(loss([0, 0], EMBEDDINGS[:2])).all()
 
 
+@pytest.mark.broad
 def test_what_does_not_fit_is_told():
     with pytest.raises(ArgumentError, match="logits"):
         losses.Dice()(PIXELS, 5 * SHARES)
@@ -216,6 +221,7 @@ def test_a_function_stands_for_its_class(name):
     np.testing.assert_allclose(ops.mean(values), losses.get(name)(y, p), rtol=1e-6)
 
 
+@pytest.mark.broad
 def test_ctc_and_likelihoods_train():
     gx.set_random_seed(0)
     model = gx.Sequential([gx.layers.Dense(8, activation="relu"), gx.layers.Dense(4)])
@@ -285,3 +291,10 @@ def test_numbers_are_those_of_keras(name, options, y, p, keras):
     swapped = {**options, "alpha": 0.7, "beta": 0.3} if name == "Tversky" else options  # Keras has them the other way
     theirs = getattr(keras.losses, name)(**swapped)(y, p)
     np.testing.assert_allclose(getattr(losses, name)(**options)(y, p), np.asarray(theirs), rtol=2e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("axis", [4, (1, 7), -5])
+@pytest.mark.parametrize("kind", [losses.Dice, losses.Tversky])
+def test_an_axis_that_there_is_not_is_refused(kind, axis):
+    with pytest.raises(ShapeError, match="an array with 4 axes"):  # counted round, 5 would be the second one
+        kind(axis=axis)(PIXELS, SHARES)

@@ -26,6 +26,7 @@ def test_every_loss_has_a_function_of_its_name_that_stands_for_it():
         assert type(losses.get(getattr(losses, cls().name))) is cls
 
 
+@pytest.mark.broad
 def test_functions_of_batches_give_one_number_for_each_sample():
     y, x = [0, 0, 1, 1], np.eye(4, 3, dtype="float32") + 0.1
     for name, options in (("circle", {"gamma": 2.0}), ("nt_xent", {"temperature": 0.7}), ("triplet_semi_hard", {})):

@@ -16,6 +16,7 @@ def test_mt5_exactly_at_the_threshold_counts_as_0():
     assert float(logits([1, 0, 1], [[0.1], [0.0], [0.0]])) == pytest.approx(2 / 3)
 
 
+@pytest.mark.broad
 def test_mt8_ties_count_in_favour_of_the_label():
     flat = np.full((2, 4), 0.25, "float32")
     assert float(metrics.SparseTopKCategoricalAccuracy(k=1)([3, 0], flat)) == 1

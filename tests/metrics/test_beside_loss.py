@@ -61,6 +61,7 @@ def test_the_threshold_of_probabilities_beside_logits_is_refused_at_once(name, w
     compiled(eval(caught.value.instead, vars(metrics)))
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("kind", LOGITS)
 @pytest.mark.parametrize("name", readers("from_logits"))
 def test_from_logits_is_that_of_the_loss(name, kind):
@@ -117,6 +118,7 @@ def test_what_only_the_outputs_can_tell_is_told_at_the_first_batch():
         made.fit(X, {"a": BINARY, "b": BINARY}, verbose=0)
 
 
+@pytest.mark.in_turn(3, 1)
 @pytest.mark.parametrize("metric", [metrics.BinaryCrossentropy(), "kl_divergence", "binary_crossentropy"])
 def test_a_metric_of_probabilities_that_gets_raw_scores_warns_once(metric):
     made = gx.Sequential([layers.Dense(1, kernel_initializer="ones")])
@@ -134,6 +136,7 @@ def test_a_metric_of_probabilities_that_gets_raw_scores_warns_once(metric):
     assert "A metric of them means nothing" in str(one.message)
 
 
+@pytest.mark.broad
 def test_raw_scores_of_the_first_of_several_steps_are_seen():
     made = gx.Sequential([layers.Dense(1, kernel_initializer="ones")])
     made.compile(gx.optimizers.SGD(0.0), "binary_crossentropy", steps_per_execution=2)

@@ -42,6 +42,7 @@ def test_shares_at_a_constraint_are_those_of_keras(keras, weights, name, options
         compared(getattr(metrics, name)(least, **options), getattr(keras.metrics, name)(least, **options), weights)
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("name", AT)
 def test_arguments_of_constraints_are_looked_at(name):
     make = getattr(metrics, name)
@@ -70,6 +71,7 @@ def test_areas_of_labels_are_those_of_keras(keras, weights, curve, labels):
     compared(metrics.AUC(curve=curve, **labels), keras.metrics.AUC(curve=curve, **labels), weights)
 
 
+@pytest.mark.broad
 def test_the_area_of_labels_is_the_mean_of_their_areas():
     alone = [float(metrics.AUC()(Y[:, i], P[:, i])) for i in range(3)]
     assert float(metrics.AUC(multi_label=True)(Y, P)) == pytest.approx(np.mean(alone), abs=1e-6)
@@ -114,6 +116,7 @@ def curve_points(y, p, thresholds):
     return np.array([[((y == kind) & (p > at)).sum() for at in thresholds] for kind in (0, 1)], "float64")
 
 
+@pytest.mark.broad
 def test_the_area_of_precision_is_the_integral_of_straight_counts():
     thresholds = (-1e-7, 0.25, 0.5, 0.75, 1 + 1e-7)
     wrong, right = curve_points(Y, P, thresholds)
@@ -126,6 +129,7 @@ def test_the_area_of_precision_is_the_integral_of_straight_counts():
     np.testing.assert_allclose(metrics.AUC(5, "PR")(Y, P), total, rtol=1e-4)
 
 
+@pytest.mark.broad
 def test_f_scores_of_each_class_by_hand():
     predicted = P > 0.5
     right, found, there = ((Y * predicted).sum(0), predicted.sum(0), Y.sum(0))
@@ -138,6 +142,7 @@ def test_f_scores_of_each_class_by_hand():
     np.testing.assert_allclose(spatial.result(), each, rtol=1e-6)
 
 
+@pytest.mark.broad
 def test_nan_is_never_right():
     nan = np.full((2,), np.nan, "float32")
     wanted = {"TruePositives": 0, "FalsePositives": 1, "TrueNegatives": 0, "FalseNegatives": 1}
@@ -153,6 +158,7 @@ def test_nan_is_never_right():
     assert metrics.F1Score()([[1, 0], [0, 1]], [[np.nan, 0.2], [0.1, 0.9]]).tolist() == [0, 1]
 
 
+@pytest.mark.broad
 def test_masks_reach_every_element_and_row():
     keep = RNG.integers(0, 2, (40, 3)).astype(bool)
     hidden = np.where(keep, P, np.nan).astype("float32")
@@ -166,6 +172,7 @@ def test_masks_reach_every_element_and_row():
     np.testing.assert_allclose(score.result(), metrics.F1Score()(Y[rows], P[rows]), rtol=1e-6)
 
 
+@pytest.mark.broad
 def test_counts_go_beyond_what_float32_can():
     metric = metrics.TruePositives()
     batch = 2**22 + 1
@@ -191,6 +198,7 @@ def test_names_follow_the_loss():
             metrics.get(name, loss=classes)
 
 
+@pytest.mark.broad
 def test_fit_shows_them():
     model = gx.Sequential([layers.Dense(1)])
     model.compile("sgd", losses.BinaryCrossentropy(from_logits=True), metrics=["auc", "true_positives", "f1_score"])
@@ -232,6 +240,7 @@ def test_another_number_of_classes_is_refused():
         metric.update(Y[:, :2], P[:, :2])
 
 
+@pytest.mark.in_turn(4, 1)
 @pytest.mark.parametrize("kind", [metrics.Precision, metrics.Recall])
 @pytest.mark.parametrize(
     "hidden", [{"sample_weight": [[1.0, 1, 0]]}, {"mask": [[True, True, False]]}], ids=["weight", "mask"]

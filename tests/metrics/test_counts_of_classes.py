@@ -29,6 +29,7 @@ def iou(labels, predicted, classes, weights=None):
     return np.mean(found)
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("backend", ["jax", "numpy"])
 def test_iou_is_that_of_all_batches(backend):
     with use(backend):
@@ -44,6 +45,7 @@ def test_iou_is_that_of_all_batches(backend):
         np.testing.assert_allclose(one_hot(np.eye(4)[LABELS], predicted), mean.result(), rtol=1e-6)
 
 
+@pytest.mark.broad
 def test_iou_leaves_out_what_is_hidden_or_ignored():
     keep = RNG.integers(0, 2, LABELS.shape).astype(bool)
     weights = RNG.uniform(size=6).astype("float32")
@@ -73,6 +75,7 @@ def r2(y, p, w):
     return 1 - (w[:, None] * (y - p) ** 2).sum(0) / (w[:, None] * (y - mean) ** 2).sum(0)
 
 
+@pytest.mark.in_turn(2, 1)
 @pytest.mark.parametrize("backend", ["jax", "numpy"])
 def test_the_explained_variance_loses_no_digits_over_batches(backend):
     y, p = REAL
@@ -88,6 +91,7 @@ def test_the_explained_variance_loses_no_digits_over_batches(backend):
         assert float(plain.result()) == 0
 
 
+@pytest.mark.broad
 def test_the_explained_variance_leaves_out_what_is_hidden():
     y, p = REAL.copy()
     keep = np.array([1, 1, 0, 1, 1, 0, 1, 1], bool)
@@ -103,6 +107,7 @@ def test_the_explained_variance_leaves_out_what_is_hidden():
         metric(REAL[0][:, :2], REAL[1][:, :2])
 
 
+@pytest.mark.broad
 def test_thresholds_give_a_share_each():
     for kind, plain in ((metrics.Precision, metrics.Precision), (metrics.Recall, metrics.Recall)):
         found = kind([0.25, 0.5, 0.75])(BITS, SHARES)
@@ -128,6 +133,7 @@ def test_one_class_alone():
         metrics.Recall(class_id=4)(BITS, SHARES)
 
 
+@pytest.mark.broad
 def test_perplexity_in_fit_reads_logits_beside_the_loss():
     gx.set_random_seed(0)
     model = gx.Sequential([gx.layers.Dense(4)])

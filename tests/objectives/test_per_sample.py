@@ -40,6 +40,7 @@ def test_label_smoothing_of_section_20():
     np.testing.assert_allclose(per_sample.categorical_crossentropy(y, p, label_smoothing=0.1), [0.21522], atol=5e-6)
 
 
+@pytest.mark.broad
 def test_logits_are_stable_at_both_ends():
     logits = np.float32([[1000.0], [-1000.0], [20.0], [0.0]])
     zeros, ones = np.zeros((4, 1)), np.ones((4, 1))
@@ -58,6 +59,7 @@ def test_logits_are_stable_at_both_ends():
         assert per_sample.categorical_crossentropy(one_hot, far, True).tolist() == [expected]
 
 
+@pytest.mark.broad
 def test_a_class_that_is_ruled_out_costs_nothing():
     logits = ops.asarray([[0.0, 0.0, -math.inf]])
     for loss in (
@@ -70,6 +72,7 @@ def test_a_class_that_is_ruled_out_costs_nothing():
     assert per_sample.sparse_categorical_crossentropy([2], logits, True).tolist() == [math.inf]
 
 
+@pytest.mark.broad
 def test_gradients_at_the_kinks():
     slope = gx.grad(lambda x: ops.sum(per_sample.huber([[0.0, 0.0, 0.0]], x, 1.0)))
     np.testing.assert_allclose(slope(ops.asarray([[0.0, 1.0, -1.0]])) * 3, [[0, 1, -1]])

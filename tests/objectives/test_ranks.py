@@ -31,6 +31,7 @@ class SquaresMetric(metrics.SampleMetric):
         return squares(y_true, y_pred)
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("shapes", [((8,), (8, 1)), ((8, 1), (8,)), ((2, 4), (2, 4, 1)), ((2, 2, 2), (2, 2, 2, 1))])
 @pytest.mark.parametrize(
     "objective",

@@ -12,6 +12,7 @@ from graftax.core.errors import ArgumentError, DTypeError, IndexRangeError, Shap
 from graftax.objectives import targets
 
 
+@pytest.mark.broad
 @given(shape=array_shapes(min_dims=0, max_dims=3, max_side=4), side=st.sampled_from(["y_true", "y_pred", "none"]))
 def test_one_last_axis_of_1_is_dropped(shape, side):
     longer = (*shape, 1)

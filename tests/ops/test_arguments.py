@@ -118,6 +118,7 @@ def test_softmax_over_masked_axis_is_zero(backend: str) -> None:
     assert ops.to_numpy(ops.logsumexp(x, axis=-1)).tolist() == [-np.inf, 0]
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("name", ["softmax", "logsumexp"])
 def test_masked_axis_has_no_nan_gradient(name: str) -> None:
     x = np.full((2, 3), -np.inf, "float32")
@@ -136,6 +137,7 @@ def test_no_overflow(backend: str) -> None:
     np.testing.assert_allclose(ops.logsumexp(x), 1000)
 
 
+@pytest.mark.broad
 def test_gt31_gradients_at_kinks_are_those_of_jax_and_norm_is_safe() -> None:
     zero = jnp.zeros(())
     assert jax.grad(lambda x: ops.norm(x))(jnp.zeros(2)).tolist() == [0, 0]
@@ -164,6 +166,7 @@ def test_half_precision_moments_are_summed_in_float32(backend: str) -> None:
 # --- the module itself ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.broad
 def test_import_starts_no_backend() -> None:
     code = "import sys; from graftax import ops; ops.matmul; assert 'jax' not in sys.modules, 'jax was imported'"
     subprocess.run([sys.executable, "-c", code], check=True)

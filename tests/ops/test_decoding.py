@@ -23,6 +23,7 @@ def read(labels, counts):
 SLOW = pytest.mark.slow
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("width", [pytest.param(1, marks=SLOW), 2, pytest.param(7, marks=SLOW), 50])
 def test_the_search_is_that_of_the_reference_at_every_width(width):
     """The reference looks prefixes up in a dict; the compiled one carries which prefix begins which."""
@@ -47,6 +48,7 @@ def test_prefixes_that_leave_the_beam_and_come_back_are_counted_once():
     assert all(len(set(map(tuple, row))) == 3 for row in read(*found[:2]))
 
 
+@pytest.mark.broad
 def test_repeats_need_a_blank_between_them():
     steps = np.log(np.full((1, 4, 3), 1e-4, "float32"))
     for at, label in enumerate([1, 1, 0, 1]):
@@ -58,6 +60,7 @@ def test_repeats_need_a_blank_between_them():
         assert -0.01 < float(logs[0, 0]) <= 0
 
 
+@pytest.mark.broad
 def test_what_stands_beyond_the_lengths_does_not_count():
     dirty = LOGITS.copy()
     dirty[1, 7:], dirty[2, 1:], dirty[3] = np.nan, np.inf, np.nan
@@ -70,6 +73,7 @@ def test_what_stands_beyond_the_lengths_does_not_count():
             np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.broad
 def test_paths_that_there_are_not_are_empty_and_impossible():
     labels, counts, logs = ops.ctc_decode(LOGITS[:1, :1], beam_width=9, top_paths=7)
     assert counts[0].tolist() == [*np.where(np.argsort(-LOGITS[0, 0]) == 0, 0, 1).tolist(), 0, 0]

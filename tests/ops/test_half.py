@@ -47,6 +47,7 @@ STAYING: dict[str, tuple[Callable[[Any], Any], np.ndarray[Any, Any]]] = {
 }
 
 
+@pytest.mark.in_turn(4)
 @both
 @pytest.mark.parametrize(("name", "dtype"), crossed([*STAYING], [*HALVES]))
 def test_l8_half_precision_is_computed_in_float32_and_rounded_once(backend: str, name: str, dtype: str) -> None:
@@ -75,6 +76,7 @@ def test_l8_agrees_with_torch(torch: Any) -> None:
         np.testing.assert_allclose(np.asarray(function(given)), theirs.numpy(), rtol=2e-3)
 
 
+@pytest.mark.broad
 def test_l8_gradients_of_half_precision_are_half_and_finite() -> None:
     for name in ("std", "norm", "softmax", "logsumexp", "cumsum", "sum_pool", "standardize"):
         function, values = STAYING[name]
@@ -84,6 +86,7 @@ def test_l8_gradients_of_half_precision_are_half_and_finite() -> None:
         assert np.isfinite(gradient).all(), name
 
 
+@pytest.mark.in_turn(4, 1)
 @both
 @pytest.mark.parametrize(
     ("dtype", "wide"), [("uint8", "uint32"), ("int8", "int32"), ("int16", "int32"), ("bool", "int32")]

@@ -38,6 +38,7 @@ def raised(kind: type[GraftaxError], function: Callable[..., Any], *args: Any, *
     return caught.value
 
 
+@pytest.mark.in_turn(3)
 @both
 @pytest.mark.parametrize("dtype", NARROW)
 @pytest.mark.parametrize("name", TAKERS)
@@ -49,6 +50,7 @@ def test_l11_narrow_indices_reach_over_axes_longer_than_they_count(backend: str,
         assert found.dtype == expected.dtype
 
 
+@pytest.mark.in_turn(5, 1)
 @pytest.mark.parametrize("name", [name for name in TAKERS if name != "Variable[...]"])
 def test_l11_narrow_indices_in_compiled_functions(name: str) -> None:
     places = np.array([0, 5, 100])
@@ -120,6 +122,7 @@ OUTSIDE: dict[str, tuple[Callable[..., Any], Any]] = {
 }
 
 
+@pytest.mark.in_turn(4, 2)
 @pytest.mark.parametrize("name", OUTSIDE)
 def test_x8_rows_out_of_range_raise_eagerly_and_checked_and_are_dropped_in_plain_programs(name: str) -> None:
     function, dropped = OUTSIDE[name]

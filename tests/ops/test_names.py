@@ -146,6 +146,7 @@ def test_a4_every_op_names_what_is_missing_or_too_much(name: str) -> None:
         assert must[0] in told(ArgumentTypeError, function).received
 
 
+@pytest.mark.broad
 def test_a11_docstrings_have_no_bars_that_documentation_tools_take_for_references() -> None:
     """reStructuredText reads ``|x - y|`` as the name of something to be put there."""
     wrong = []

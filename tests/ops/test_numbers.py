@@ -31,6 +31,7 @@ def raised(function: Callable[..., Any], *args: Any, **options: Any) -> str:
     return str(caught.value)
 
 
+@pytest.mark.in_turn(2)
 @both
 @pytest.mark.parametrize("name", TWO_ARGUMENTS)
 def test_l14_a_number_that_does_not_fit_is_refused(backend: str, name: str) -> None:

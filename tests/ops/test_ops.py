@@ -228,6 +228,7 @@ def test_float64_input_is_float32_here(backend: str) -> None:
     assert ops.asarray(np.arange(3)).dtype == "int32"
 
 
+@pytest.mark.in_turn(3)
 @both
 @pytest.mark.parametrize(
     ("array", "number", "dtype"),

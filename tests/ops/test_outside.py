@@ -56,6 +56,7 @@ def _raises(function: Callable[[Any], Any], index: int) -> None:
         function(_indices(index))
 
 
+@pytest.mark.in_turn(4)
 @outside
 @pytest.mark.parametrize("name", READS)
 def test_what_is_read_outside_is_nan_and_has_no_gradient(name: str, index: int) -> None:
@@ -70,6 +71,7 @@ def test_what_is_read_outside_is_nan_and_has_no_gradient(name: str, index: int) 
     np.testing.assert_array_equal(gradient, [0, 1, 0, 1, 0])
 
 
+@pytest.mark.in_turn(4, 1)
 @outside
 @pytest.mark.parametrize("name", WRITES)
 def test_what_is_written_outside_is_dropped_and_has_no_gradient(name: str, index: int) -> None:
@@ -84,6 +86,7 @@ def test_what_is_written_outside_is_dropped_and_has_no_gradient(name: str, index
     np.testing.assert_array_equal(gradient, [1, 0, 1])
 
 
+@pytest.mark.in_turn(3, 2)
 @outside
 @pytest.mark.parametrize("name", COUNTS)
 def test_what_is_counted_outside_is_dropped(name: str, index: int) -> None:
@@ -105,6 +108,7 @@ def test_integers_outside_are_far_off(index: int) -> None:
         assert gx.jit(read)(_indices(index)).tolist() == [1, np.iinfo("int32").min, 3]
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("dtype", ["uint8", "int8", "uint32"])
 def test_indices_of_every_dtype_work_in_compiled_code(dtype: str) -> None:
     indices = np.array([1, 200 if dtype == "uint8" else 100, 3]).astype(dtype)
@@ -137,6 +141,7 @@ def test_an_embedding_gives_nan_and_trains_nothing() -> None:
     assert np.isnan(gx.jit(lambda i: layer(i))(np.array([-1], "int32"))).all()
 
 
+@pytest.mark.in_turn(4)
 @outside
 @pytest.mark.parametrize("lazy", [False, True])
 def test_an_update_of_rows_leaves_those_outside_out(lazy: bool, index: int) -> None:
@@ -152,6 +157,7 @@ def test_an_update_of_rows_leaves_those_outside_out(lazy: bool, index: int) -> N
     assert table.numpy()[:, 0].tolist() == [0, -1, 0, -1, 0]
 
 
+@pytest.mark.broad
 def test_subscripts_of_variables_in_compiled_code() -> None:
     v = gx.Variable(X)
     read = gx.jit(lambda i: v[i])

@@ -31,6 +31,7 @@ def test_ctc_and_its_gradient_are_those_of_torch() -> None:
     np.testing.assert_allclose(slope[0], logits.grad.numpy(), atol=1e-5)
 
 
+@pytest.mark.broad
 def test_what_stands_beyond_the_lengths_does_not_count() -> None:
     dirty, labels = LOGITS.copy(), LABELS.copy()
     dirty[1, 9:], dirty[2, 5:], labels[2, 1:] = np.nan, np.inf, -7
@@ -39,6 +40,7 @@ def test_what_stands_beyond_the_lengths_does_not_count() -> None:
     np.testing.assert_allclose(ops.ctc_loss(labels, dirty, *LENGTHS), ops.ctc_loss(LABELS, LOGITS, *LENGTHS), rtol=1e-6)
 
 
+@pytest.mark.broad
 def test_labels_that_fit_into_no_steps_cost_infinitely_much() -> None:
     assert ops.ctc_loss([[1, 1]], LOGITS[:1, :2]).tolist() == [np.inf]
 
@@ -68,6 +70,7 @@ def test_resizing_is_that_of_torch(interpolation: str, antialias: bool, size: tu
     np.testing.assert_allclose(found, theirs.numpy().transpose(0, 2, 3, 1), atol=1e-5)
 
 
+@pytest.mark.in_turn(5)
 @pytest.mark.parametrize("interpolation", ["bilinear", "bicubic", "lanczos3", "lanczos5", "nearest"])
 @pytest.mark.parametrize("antialias", [True, False])
 def test_resizing_is_that_of_jax(interpolation: str, antialias: bool) -> None:

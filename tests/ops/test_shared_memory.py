@@ -59,6 +59,7 @@ WAYS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize(("way", "offset"), crossed([*WAYS], [0, 4]))
 def test_a9_a_change_in_place_comes_too_late(way: str, offset: int) -> None:
     WAYS[way](at(offset))  # compiled
@@ -116,6 +117,7 @@ def test_a9_what_is_read_from_a_variable_cannot_be_written_to(backend: str) -> N
         assert w.numpy().tolist() == [2, 2, 2]
 
 
+@pytest.mark.broad
 def test_a9_a_buffer_that_is_filled_anew_for_each_batch_trains_on_each() -> None:
     """As data loaders do that keep one buffer."""
     seen = gx.Variable(np.zeros((), "float32"), trainable=False)

@@ -30,6 +30,7 @@ BUILT = {
 }
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("backend", ["jax", "numpy"])
 @pytest.mark.parametrize("name", BUILT)
 def test_a_graph_of_ops_computes_what_numpy_does(name, backend):

@@ -56,6 +56,7 @@ def test_infinite_parts_stay_where_they_are(backend):
         assert ops.view_as_real(found).tolist() == [[1, np.inf], [-np.inf, 2]]
 
 
+@pytest.mark.broad
 def test_gradients_pass_pairs():
     x = ops.asarray(RNG.normal(size=(4, 2)).astype("float32"))
     slope = gx.grad(lambda x: ops.sum(ops.square(ops.abs(ops.view_as_complex(x)))))(x)
@@ -105,6 +106,7 @@ def test_images_move_as_those_of_keras(method, antialias):
     np.testing.assert_allclose(found, theirs, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.broad
 def test_images_know_how_a_move_changes_them():
     x = ops.asarray(np.sin(np.arange(9, dtype="float32"))[None])
 

@@ -86,6 +86,7 @@ def test_op3_any_hyperparameter_may_be_a_variable_which_is_honoured_without_a_ne
     assert step.trace_count == 1
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("make", [SGD, RMSprop, SignSGD, SM3])
 def test_op3_a_momentum_that_is_a_variable_has_a_slot(make):
     held, net, other = gx.Variable(0.5, trainable=False), Net(), Net()
@@ -208,6 +209,7 @@ def steps_for(seed, count):
     return [[rng.normal(size=v.shape).astype("float32") for v in Net().variables] for _ in range(count)]
 
 
+@pytest.mark.broad
 @few
 @given(MAKERS, OPTIONS, st.integers(1, 4), st.integers(0, 99))
 def test_op15_accumulated_as_large(make, options, count, seed):
@@ -221,6 +223,7 @@ def test_op15_accumulated_as_large(make, options, count, seed):
     assert int(optimizer.iterations) == int(plain.iterations) == 2
 
 
+@pytest.mark.broad
 @few
 @given(MAKERS, OPTIONS, st.integers(0, 5), st.integers(0, 99))
 def test_op15_saved_and_restored_in_the_middle(make, options, when, seed):
@@ -238,6 +241,7 @@ def test_op15_saved_and_restored_in_the_middle(make, options, when, seed):
     same([*net.variables, *optimizer.variables], [*other.variables, *its.variables])
 
 
+@pytest.mark.broad
 @few
 @given(MAKERS, OPTIONS, st.lists(st.booleans(), min_size=3, max_size=6), st.integers(0, 99))
 def test_op20_frozen_at_any_time_is_frozen_bit_for_bit(make, options, frozen, seed):
@@ -304,6 +308,7 @@ def test_op16_averages_that_a_checkpoint_lacks_start_at_the_restored_weights(tmp
         same([averaging.slot(v, "moving_average") for v in other.variables], other.variables)
 
 
+@pytest.mark.broad
 def test_every_option_without_jax():
     results = []
     for backend in ("jax", "numpy"):
@@ -321,6 +326,7 @@ def test_every_option_without_jax():
         np.testing.assert_allclose(a, b, rtol=1e-5)
 
 
+@pytest.mark.in_turn(2, 1)
 @pytest.mark.parametrize("run", [lambda f: f, gx.jit], ids=["eager", "jit"])
 def test_op15_what_has_no_gradient_in_the_last_piece_moves_with_the_update(run):
     a, b, idle = gx.Variable([0.0]), gx.Variable([0.0]), gx.Variable([3.0])

@@ -19,6 +19,7 @@ MINIMIZERS = {
 }
 
 
+@pytest.mark.in_turn(5)
 @pytest.mark.parametrize("kind", MINIMIZERS)
 def test_fit_takes_it_and_shows_the_numbers_of_before_the_step(kind):
     model = gx.Sequential([layers.Dense(4, activation="tanh"), layers.BatchNormalization(), layers.Dense(1)])

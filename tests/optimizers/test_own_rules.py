@@ -35,6 +35,7 @@ class SM3(gx.Optimizer):
 # --- rules of one's own -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.broad
 def test_a_rule_of_ones_own_eagerly_and_compiled():
     results = []
     for run in (lambda f: f, gx.jit):

@@ -109,6 +109,7 @@ def measured(pair: tuple[str, ...], run: Callable[[Any], Any]) -> tuple[dict[str
         return values, {k: v.numpy() for k, v in variables.items()}
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("pair", [*PAIRS, tuple(OPTIONS)], ids=" and ".join)
 def test_two_options_do_what_both_say(pair: tuple[str, ...]) -> None:
     values, averages = measured(pair, gx.jit if len(pair) > 2 else lambda f: f)
@@ -119,6 +120,7 @@ def test_two_options_do_what_both_say(pair: tuple[str, ...]) -> None:
         np.testing.assert_allclose(averages[k], expected_averages[k], rtol=2e-5, atol=2e-6, err_msg=f"average of {k}")
 
 
+@pytest.mark.in_turn(4, 1)
 @pytest.mark.parametrize("pair", PAIRS[::20], ids=" and ".join)
 def test_two_options_do_the_same_compiled(pair: tuple[str, ...]) -> None:
     values, _ = measured(pair, gx.jit)

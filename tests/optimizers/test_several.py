@@ -9,7 +9,7 @@ import pytest
 import graftax as gx
 from graftax import ops
 from graftax.core.errors import ArgumentError, ArgumentTypeError, SelectorError
-from graftax.optimizers import SGD, Adam, AdamW, Muon
+from graftax.optimizers import SGD, Adam, AdamW, Muon, Sophia
 
 
 class Net(gx.Module):
@@ -90,6 +90,7 @@ def test_one_global_norm_one_accumulation_one_average_for_all():
             np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-6)
 
 
+@pytest.mark.broad
 def test_lazy_rows_for_the_table_alone():
     net = Net()
     optimizer = Muon(0.1, rules=[("table", {"optimizer": Adam(0.5, lazy=True)})])
@@ -111,6 +112,7 @@ def test_copies_pickles_and_checkpoints_have_all_of_them(tmp_path):
             np.testing.assert_array_equal(a.numpy(), b.numpy())
 
 
+@pytest.mark.broad
 def test_fit_with_several():
     model = gx.Sequential([gx.layers.Dense(3), gx.layers.Dense(1)])
     x = np.random.default_rng(0).normal(size=(8, 2)).astype("float32")
@@ -136,3 +138,34 @@ def test_what_is_no_optimizer_and_rules_within_that_select_nothing():
     net = Net()
     with pytest.raises(SelectorError, match="tabel"):
         SGD(0.1, rules=[("head", {"optimizer": SGD(0.1, rules=[("tabel", {"frozen": True})])})]).explain(net)
+
+
+@pytest.mark.parametrize("late", [{"accumulation_steps": 4}, {"loss_scale": "dynamic"}, {"ema_momentum": 0.9}], ids=str)
+def test_what_is_done_once_belongs_to_the_one_around_also_when_it_is_set_later(late):
+    net, inner = Net(), SGD(1.0)
+    outer = SGD(0.1, rules=[("head", {"optimizer": inner})])
+    for name, value in late.items():
+        setattr(inner, name, value)
+    before = [v.numpy() for v in net.variables]
+    with pytest.raises(ArgumentError, match="by the optimizer around it"):
+        outer.apply(gradients(net), net.variables)
+    for a, v in zip(before, net.variables, strict=True):
+        np.testing.assert_array_equal(a, v.numpy())
+
+
+def squares(net):
+    return ops.sum(ops.stack([ops.sum(v * v) for v in net.variables]))
+
+
+def test_an_optimizer_that_looks_at_the_loss_is_the_one_around():
+    net = Net()
+    inside = SGD(0.1, rules=[("head", {"optimizer": Sophia(0.1)})])
+    with pytest.raises(ArgumentError, match=r"Sophia\(rules="):  # its curvature would stay 0
+        inside.minimize(lambda: squares(net), net)
+    around = Sophia(0.1, rules=[("head", {"optimizer": SGD(0.1)})])
+    around.minimize(lambda: squares(net), net)
+    np.testing.assert_allclose(net.head.numpy(), np.float32([4, 5]) * 0.8, rtol=1e-6)
+    assert (around.slot(net.table, "hessian").numpy() > 0).all()
+    for inner in inside.others:  # by hand, beside apply
+        inner.update_hessian(lambda: squares(net), [net.head])
+        assert (inner.slot(net.head, "hessian").numpy() > 0).all()

@@ -44,6 +44,7 @@ CASES = [
 ]
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize(("wrapped", "how"), CASES)
 def test_statistics_that_became_nan_are_put_back(wrapped: str, how: str) -> None:
     def optimizer() -> Any:
@@ -56,6 +57,7 @@ def test_statistics_that_became_nan_are_put_back(wrapped: str, how: str) -> None
         np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-5)
 
 
+@pytest.mark.broad
 def test_without_a_loss_scale_they_show_what_happened() -> None:
     found = trained(gx.optimizers.SGD(0.1), [OVERFLOWS], "compiled")
     assert np.isnan(statistics(found)).any()
@@ -98,3 +100,23 @@ def test_fit_goes_on_after_a_batch_that_overflows() -> None:
     model.fit(rows, np.zeros((12, 1), "float32"), batch_size=4, shuffle=False, verbose=0)
     assert all(np.isfinite(v.numpy()).all() for v in model.variables)
     assert int(model.optimizer.iterations) == 2
+
+
+def test_an_update_is_made_of_as_many_good_small_batches_as_are_asked_for():
+    w = gx.Variable([0.0, 0.0])
+    optimizer = gx.optimizers.SGD(1.0, accumulation_steps=2, loss_scale=gx.optimizers.LossScale(4.0, 100))
+    seen = []
+    for gradient in ([1.0, 2.0], [np.inf, 0.0], [np.nan, 1.0], [3.0, 4.0], [5.0, 0.0], [7.0, 0.0]):
+        scale = float(optimizer.loss_scale.scale)
+        optimizer.apply([np.float32(gradient) * np.float32(scale)], [w])
+        seen.append((w.numpy().tolist(), int(optimizer.gathered), int(optimizer.iterations)))
+    first, second = [-2.0, -3.0], [-8.0, -3.0]  # the means of the first and the fourth, of the fifth and the sixth
+    assert seen == [([0.0, 0.0], 1, 0)] * 3 + [(first, 0, 1), (first, 1, 1), (second, 0, 2)]
+    assert float(optimizer.loss_scale.scale) == 1.0
+
+
+def test_a_factor_below_1_does_not_grow_where_a_step_overflows() -> None:
+    w = gx.Variable([1.0])
+    optimizer = gx.optimizers.SGD(0.1, loss_scale=gx.optimizers.LossScale(0.25))
+    optimizer.apply([[np.inf]], [w])
+    assert float(optimizer.loss_scale.scale) == 0.25

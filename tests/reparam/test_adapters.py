@@ -89,6 +89,7 @@ def test_switching_stacks_rests_and_gives_the_base_back_exactly():
     np.testing.assert_allclose(weight.numpy(), full, atol=1e-6)
 
 
+@pytest.mark.broad
 def test_an_optimizer_keeps_what_stays_and_starts_what_is_new_in_one_compiled_step():
     model, optimizer = net(A), gx.optimizers.Adam(1e-2, weight_decay=0.1)
 
@@ -118,6 +119,7 @@ def test_an_optimizer_keeps_what_stays_and_starts_what_is_new_in_one_compiled_st
     assert (np.sign(b.numpy()) == -np.sign(fresh)).all()
 
 
+@pytest.mark.broad
 def test_remove_and_merge():
     model = trained(trained(net(A, B), "a"), "b")
     weight, kernel = model.layers[0].kernel, model.layers[0].kernel.base
@@ -140,6 +142,7 @@ def test_remove_and_merge():
     np.testing.assert_allclose(model(X), full_output, atol=1e-5)
 
 
+@pytest.mark.broad
 def test_merge_refuses_what_would_change_the_function():
     model = trained(trained(net(A, DoRA(1, name="d")), "a"), "d")
     before = np.asarray(model(X))

@@ -96,6 +96,7 @@ def test_a_fraction_is_no_flag():
     assert bool(layer.kernel.mask.numpy().all())
 
 
+@pytest.mark.broad
 def test_the_weight_of_a_distance_may_change_as_a_variable_without_being_trained():
     held = gx.Variable(0.0, trainable=False)
     with gx.variable_creator_scope(reparam.VariationalNormal(kl_weight=held), where="**/kernel"):

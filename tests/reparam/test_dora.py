@@ -49,6 +49,7 @@ def test_assigning_moves_the_base_only(layer, sign):
     assert all(np.array_equal(v.numpy(), old) for v, old in zip(layer.trainable_variables, before, strict=True))
 
 
+@pytest.mark.broad
 def test_a_column_of_zeros_stays_zero():
     layer = layers.Dense(2, use_bias=False, kernel_initializer="zeros")
     layer(X)

@@ -83,6 +83,7 @@ def test_graft_lets_it_round_as_far_as_it_states():
         gx.graft(layer, FakeQuant(8, symmetric=False), tolerance=1e-4)
 
 
+@pytest.mark.broad
 def test_what_was_trained_so_is_stored_without_loss():
     layer = gx.layers.Dense(5)
     layer(X)

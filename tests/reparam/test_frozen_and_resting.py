@@ -24,6 +24,7 @@ ALL = [f"layers/{i}/{name}" for i in (0, 1) for name in ("kernel", "bias")]
 CREATORS = [WeightNorm(), LowRank(4), Orthogonal(), FakeQuant(8)]
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("creator", CREATORS, ids=repr)
 def test_frozen_before_a_graft_is_frozen_after_it_until_it_is_unfrozen(creator):
     model = net()

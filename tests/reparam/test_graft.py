@@ -18,6 +18,7 @@ def net():
     return model
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("creator", [LoRA(2), WeightNorm(), LowRank(5)], ids=repr)
 def test_the_function_stays_and_comes_back(creator):
     model = net()
@@ -34,6 +35,7 @@ def test_the_function_stays_and_comes_back(creator):
     np.testing.assert_allclose(model(X), before, atol=1e-6)
 
 
+@pytest.mark.broad
 def test_the_variable_that_was_there_is_the_base_and_keeps_its_slots():
     model = net()
     kernel, optimizer = model.layers[0].kernel, gx.optimizers.Adam(1e-2)

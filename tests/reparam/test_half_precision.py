@@ -17,6 +17,7 @@ def kernel(value, dtype):
     return layer
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("name", ["jax", "numpy"])
 @pytest.mark.parametrize("dtype", HALVES)
 @pytest.mark.parametrize("creator", [reparam.Int8(), reparam.Int8("tensor"), reparam.Int4()])
@@ -35,6 +36,7 @@ def test_the_largest_numbers_keep_their_sign_and_size(creator, dtype, name):
             assert (codes.min(), codes.max()) == (-127, 127)
 
 
+@pytest.mark.in_turn(4, 1)
 @pytest.mark.parametrize("dtype", HALVES)
 @pytest.mark.parametrize("symmetric", [True, False])
 def test_a_grid_may_have_more_steps_than_half_precision_has_integers(dtype, symmetric):
@@ -59,6 +61,7 @@ def test_the_penalty_of_a_narrow_prior_is_finite(dtype):
     np.testing.assert_allclose(float(penalty), wanted, rtol=1e-4)
 
 
+@pytest.mark.broad
 def test_layers_that_share_a_seeded_initializer_differ_when_stored_as_integers_as_they_do_otherwise():
     def made(*creators):
         start = initializers.RandomNormal(seed=3)

@@ -20,6 +20,7 @@ def net(module=None, where="**/kernel"):
     return model
 
 
+@pytest.mark.broad
 def test_weights_are_the_rows_that_the_shared_module_makes():
     model = net()
     first, second = (layer.kernel for layer in model.layers)
@@ -35,6 +36,7 @@ def test_weights_are_the_rows_that_the_shared_module_makes():
         np.testing.assert_allclose(w.numpy(), expected, atol=1e-6)
 
 
+@pytest.mark.broad
 def test_gradients_reach_the_embeddings_and_the_module():
     model = net()
     weights = model.trainable_variables
@@ -64,6 +66,7 @@ def test_copies_and_checkpoints(tmp_path):
     np.testing.assert_allclose(twin(X), expected, atol=1e-6)
 
 
+@pytest.mark.broad
 def test_in_half_precision():
     with gx.variable_creator_scope(HyperNetwork(gx.layers.Dense(8), 2), where="kernel"):
         layer = gx.layers.Dense(4, dtype="mixed_bfloat16")

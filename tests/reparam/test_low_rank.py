@@ -23,6 +23,7 @@ def best(value, rank):
     return (u[:, :rank] * s[:rank]) @ v[:rank]
 
 
+@pytest.mark.broad
 @given(st.integers(1, 6), st.integers(1, 6), st.integers(1, 8))
 def test_shapes_and_capped_rank(rows, columns, rank):
     w = make((rows, columns), rank)

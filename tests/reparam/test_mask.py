@@ -1,6 +1,7 @@
 """Mask: pruned weights are zero, have no gradient, and fold in."""
 
 import numpy as np
+import pytest
 
 import graftax as gx
 from graftax import ops
@@ -33,6 +34,7 @@ def test_ones_change_nothing_and_zeros_fold_in():
     np.testing.assert_array_equal(layer(X), masked)
 
 
+@pytest.mark.broad
 def test_what_is_pruned_has_no_gradient():
     layer = trained()
     gx.graft(layer, Mask(), where="kernel")

@@ -46,6 +46,7 @@ def test_orthonormal_columns_or_rows(rows, columns, map):
     np.testing.assert_allclose(w.T @ w, np.eye(min(rows, columns)), atol=1e-5)
 
 
+@pytest.mark.in_turn(5)
 @pytest.mark.parametrize(
     ("backend", "shape"),
     [*(("numpy", shape) for shape in [(4, 4), (9, 2), (4, 3), (3, 7), (2, 2, 3)]), ("jax", (9, 2)), ("jax", (3, 7))],
@@ -94,6 +95,7 @@ def test_it_starts_at_the_nearest_orthonormal_matrix(map):
     np.testing.assert_allclose(w.numpy(), u @ v, atol=1e-5)
 
 
+@pytest.mark.in_turn(2, 1)
 @pytest.mark.parametrize("map", MAPS)
 def test_training_reaches_a_given_rotation(map):
     with gx.variable_creator_scope(Orthogonal(map)):

@@ -72,6 +72,7 @@ def test_compiled_it_is_checked_where_checks_are_asked_for():
     np.testing.assert_allclose(w.numpy(), [2, 3], rtol=1e-6)
 
 
+@pytest.mark.broad
 def test_grafting():
     x = np.ones((2, 3), "float32")
     layer = gx.layers.Dense(4)

@@ -43,6 +43,7 @@ def test_of_each_weight_the_smallest(fraction):
             np.testing.assert_array_equal(w.numpy().ravel() == 0, expected)
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("compiled", [False, True])
 def test_of_all_together(compiled):
     net = model()
@@ -76,6 +77,7 @@ def test_what_is_pruned_stays_so():
     assert float(prune(net, 0.0)) == 0.0
 
 
+@pytest.mark.broad
 def test_a_fraction_that_is_a_variable_in_a_compiled_step():
     net, optimizer, schedule = model(), gx.optimizers.Adam(0.01), PruningSchedule(0.75, steps=4, begin=1)
 

@@ -25,6 +25,7 @@ def dense(creator=None):
     return layer
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize(("creator", "most"), [(Int8(), 127), (Int4(), 7), (Int8("tensor"), 127), (Int4("tensor"), 7)])
 def test_the_value_is_a_scale_times_integers(creator, most):
     layer = dense(creator)
@@ -36,6 +37,7 @@ def test_the_value_is_a_scale_times_integers(creator, most):
     assert layer.kernel.codes.size == (8 if most == 7 else 15)
 
 
+@pytest.mark.broad
 def test_two_codes_in_a_byte():
     with gx.variable_creator_scope(Int4("tensor")):
         w = gx.Variable(np.array([[-7.0, 7.0], [1.0, 0.0]], "float32"))
@@ -57,6 +59,7 @@ def test_a_new_layer_is_the_plain_one_rounded():
     assert 0 < np.abs(kernels[0] - kernels[1]).max() <= np.abs(kernels[1]).max() / 254 + 1e-6
 
 
+@pytest.mark.broad
 def test_qlora_by_graft_trains_the_adapter_alone_and_folds_back():
     layer = dense(Int4())
     stored = layer.kernel

@@ -23,6 +23,7 @@ def tied(creator=None):
     return gx.Sequential([embedding, output])
 
 
+@pytest.mark.broad
 def test_counts_once_and_has_the_sum_of_both_gradients():
     model = tied()
     table = model.layers[0].embeddings
@@ -36,6 +37,7 @@ def test_counts_once_and_has_the_sum_of_both_gradients():
     np.testing.assert_allclose(gradient, expected, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.broad
 def test_training_checkpoint_and_copy_keep_the_tie(tmp_path):
     model = tied()
     optimizer = gx.optimizers.Adam(0.1)

@@ -61,6 +61,7 @@ def test_values_gradients_and_vectors_are_those_of_torch(iterations):
     np.testing.assert_allclose(layer(X), theirs(torch.tensor(X)).detach(), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("shape", [(5, 4), (3, 2, 4), (2, 2, 3, 5)])
 def test_it_starts_with_a_norm_of_1(shape):
     with gx.variable_creator_scope(SpectralNorm()):
@@ -72,6 +73,7 @@ def test_it_starts_with_a_norm_of_1(shape):
     )
 
 
+@pytest.mark.in_turn(2, 1)
 @pytest.mark.parametrize("compiled", [False, True])
 def test_the_vectors_move_in_training_only(compiled):
     layer = dense()
@@ -90,6 +92,7 @@ def test_the_vectors_move_in_training_only(compiled):
     assert (vectors(layer) != before).all()
 
 
+@pytest.mark.broad
 def test_the_flag_comes_down_from_the_model():
     with gx.variable_creator_scope(SpectralNorm()):
         model = gx.Sequential([gx.layers.Dense(4), gx.layers.Dense(3)])
@@ -146,6 +149,7 @@ def test_grafting_needs_a_weight_of_norm_1():
     np.testing.assert_allclose(layer.kernel.numpy(), q, atol=1e-5)
 
 
+@pytest.mark.broad
 def test_rows_of_a_vectorized_map_cannot_move_it():
     layer = dense()
     np.testing.assert_allclose(gx.vectorized_map(layer, X), layer(X), rtol=1e-4, atol=1e-6)

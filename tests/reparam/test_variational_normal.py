@@ -29,6 +29,7 @@ def test_the_divergence_is_that_of_torch():
     np.testing.assert_allclose(layer.losses, [expected], rtol=1e-5)
 
 
+@pytest.mark.broad
 def test_draws_have_the_mean_and_the_spread_and_gradients_reach_both():
     layer = dense(stddev=0.5)
 
@@ -65,6 +66,7 @@ def test_inference_reads_the_mean_and_each_path_has_its_own_stream():
     assert not np.array_equal(*(v.numpy() for v in states))
 
 
+@pytest.mark.broad
 def test_fit_adds_the_divergence():
     model = gx.Sequential([gx.layers.Dense(1)])
     with gx.variable_creator_scope(VariationalNormal(kl_weight=10.0), where="**/kernel"):
@@ -91,6 +93,7 @@ def test_graft_makes_the_weight_the_mean_and_ungraft_keeps_it():
     assert layer.losses == []
 
 
+@pytest.mark.broad
 def test_refused():
     for options in ({"prior_stddev": 0}, {"stddev": -1}, {"kl_weight": -1}):
         with pytest.raises(ArgumentError, match=next(iter(options))):

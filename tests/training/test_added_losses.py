@@ -98,6 +98,7 @@ def compiled(name, own_step=False, eager=False):
 MSE = float((Y**2).mean())
 
 
+@pytest.mark.in_turn(5)
 @pytest.mark.parametrize("name", AROUND)
 def test_calls_and_gradients(name):
     model, turns = compiled(name)
@@ -127,6 +128,7 @@ def test_calls_and_gradients(name):
         assert float(run(x)) == pytest.approx(term, rel=1e-5)
 
 
+@pytest.mark.in_turn(4, 1)
 @pytest.mark.parametrize("name", ["nothing", "remat", "jit", "cond"])
 def test_other_derivatives(name):
     model, turns = compiled(name)
@@ -146,6 +148,7 @@ def test_other_derivatives(name):
     assert sum(map(float, model.losses)) == pytest.approx(term, rel=1e-5)
 
 
+@pytest.mark.in_turn(5, 2)
 @pytest.mark.parametrize(("name", "own_step", "eager"), crossed([*AROUND], [*product([False, True], repeat=2)]))
 def test_training(name, own_step, eager):
     model, turns = compiled(name, own_step, eager)
@@ -178,6 +181,7 @@ def test_training(name, own_step, eager):
     assert after["val_loss"] == [now()]
 
 
+@pytest.mark.broad
 def test_several_steps_in_one_execution_begin_anew_each():
     model, turns = compiled("scan")
     model.compile(gx.optimizers.SGD(0.0), "mse", steps_per_execution=2)

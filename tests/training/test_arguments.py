@@ -101,6 +101,7 @@ def test_what_only_the_outputs_can_tell_is_refused_at_the_first_batch(compiled, 
     three_beats(caught.value)
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize(
     "options",
     [
@@ -128,7 +129,7 @@ TABLES = {
     "fit": elsewhere.FIT,
     "evaluate": elsewhere.EVALUATE,
     "predict": elsewhere.PREDICT,
-    "train_on_batch": elsewhere.ON_BATCH,
+    "train_on_batch": elsewhere.TRAIN_ON_BATCH,
     "test_on_batch": elsewhere.ON_BATCH,
 }
 
@@ -165,6 +166,7 @@ def test_a4_misspelt_arguments(method, name, meant):
 # --- names of models elsewhere ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.in_turn(4, 1)
 @pytest.mark.parametrize("built", [False, True])
 @pytest.mark.parametrize("name", elsewhere.METHODS)
 def test_a4_attributes_from_elsewhere_say_what_to_write_and_that_runs(name, built):

@@ -44,6 +44,7 @@ KINDS = {
 }
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("kind", KINDS)
 def test_t2_lists_and_tuples_from_an_iterable_are_batches(kind):
     model, loader = line(metrics=["mae"]), Loader(KINDS[kind])
@@ -56,6 +57,7 @@ def test_t2_lists_and_tuples_from_an_iterable_are_batches(kind):
     assert model.fit(list(loader), verbose=0).history["loss"] == [6]
 
 
+@pytest.mark.in_turn(2, 1)
 @pytest.mark.parametrize("pack", [tuple, list])
 def test_t2_weights_in_a_batch(pack):
     loader = Loader(lambda x, y, w: pack((x, y, w)))
@@ -63,6 +65,7 @@ def test_t2_weights_in_a_batch(pack):
     assert line().evaluate(loader, verbose=0)["loss"] == pytest.approx(34.8)
 
 
+@pytest.mark.broad
 def test_t2_dicts_and_single_arrays_are_inputs():
     class Named(gx.Model):
         def call(self, x):
@@ -77,6 +80,7 @@ def test_t2_dicts_and_single_arrays_are_inputs():
     np.testing.assert_array_equal(line().predict((part for part in (X[:2], X[2:])), verbose=0), X)
 
 
+@pytest.mark.in_turn(5, 2)
 @pytest.mark.parametrize(
     "data",
     [[X, Y], (X, Y), [(X, Y)], [(X[:2], Y[:2]), (X[2:], Y[2:])], Loader(KINDS["list"]), [X.tolist(), Y.tolist()]],
@@ -211,6 +215,7 @@ def classes(**options):
 LABELS = np.array([0, 1, 1, 1, 0])
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("batches", [[4, 1], pytest.param([2, 2, 1], marks=pytest.mark.slow)])
 def test_t6_class_weight_with_an_iterable(batches):
     cuts = np.cumsum([0, *batches])
@@ -260,6 +265,7 @@ def test_t7_validation_split_of_batches_is_refused(x):
         line().fit(x, validation_split=0.5, verbose=0)
 
 
+@pytest.mark.broad
 def test_wide_numbers_become_narrow_where_they_fit():
     model = line()
     np.testing.assert_array_equal(model.predict(X.astype("float64"), verbose=0), X)

@@ -42,6 +42,7 @@ def parts():
     return [layers.Dense(4, activation="tanh"), layers.Dense(1)]
 
 
+@pytest.mark.in_turn(5)
 @pytest.mark.parametrize("eagerly", [False, True])
 @pytest.mark.parametrize("kind", [Own, WithGrad, WithScale])
 def test_t3_a_step_of_ones_own_finds_all_variables(kind, eagerly):
@@ -65,6 +66,7 @@ def test_t3_train_on_batch_builds_too():
     assert np.isfinite(model.train_on_batch(X, Y)["loss"])
 
 
+@pytest.mark.broad
 def test_t3_a_model_without_call_says_what_is_not_built():
     class Pair(gx.Model):
         def __init__(self):
@@ -125,6 +127,7 @@ def test_t3_a_call_of_two_arguments_is_left_to_the_step():
     assert found[-1] < found[0]
 
 
+@pytest.mark.broad
 def test_t3_compile_without_an_optimizer_is_enough_for_a_step_that_has_its_own():
     class Gan(gx.Model):
         def __init__(self):
@@ -223,6 +226,7 @@ def test_t4_build_raises_where_it_cannot_build_and_warns_of_what_no_call_uses():
         gx.Sequential([layers.Dense(1)]).build(None)
 
 
+@pytest.mark.broad
 def test_t4_a_layer_added_to_a_built_model_is_trained():
     model = gx.Sequential([layers.Dense(4)])
     model(X)
@@ -236,6 +240,7 @@ def test_t4_a_layer_added_to_a_built_model_is_trained():
     assert not np.array_equal(before, model.layers[1].kernel.numpy())
 
 
+@pytest.mark.broad
 def test_t4_a_call_that_failed_half_way_leaves_a_model_that_trains_as_a_whole():
     class Fails(gx.Sequential):
         fail = True
@@ -258,6 +263,7 @@ def test_t4_a_call_that_failed_half_way_leaves_a_model_that_trains_as_a_whole():
     assert not np.array_equal(before, model.layers[1].kernel.numpy())
 
 
+@pytest.mark.broad
 def test_t4_a_layer_that_is_never_called_costs_one_look():
     class Spare(gx.Sequential):
         def __init__(self):

@@ -28,6 +28,7 @@ def _fit(model: gx.Sequential, **options: Any) -> Any:
     return model.fit(X, Y, batch_size=2, epochs=2, shuffle=False, verbose=0, **options)
 
 
+@pytest.mark.broad
 def test_a_validation_does_not_change_training() -> None:
     plain = _model()
     _fit(plain)
@@ -38,6 +39,7 @@ def test_a_validation_does_not_change_training() -> None:
     np.testing.assert_array_equal(plain.layers[1].kernel, validated.layers[1].kernel)
 
 
+@pytest.mark.broad
 def test_evaluate_gives_the_state_back() -> None:
     model = _model()
     model.evaluate(X, Y, batch_size=2, verbose=0)
@@ -61,6 +63,7 @@ def test_a_new_order_of_sequences_is_refused() -> None:
     model.fit([(X[:2], Y[:2])] * 2, verbose=0)  # batches come in the order that they are given
 
 
+@pytest.mark.broad
 def test_no_gradient_flows_from_one_call_to_the_next() -> None:
     layer = layers.SimpleRNN(2, stateful=True, return_state=True)
     layer(X)

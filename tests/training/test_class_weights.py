@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import graftax as gx
 from graftax.core.errors import ArgumentError, ArgumentTypeError, DataError
 from graftax.training.class_weights import ClassWeights
 
@@ -72,3 +73,27 @@ def test_a_class_that_no_target_has_is_named():
     ClassWeights(GIVEN).require_all(LABELS)
     with pytest.raises(DataError, match="class_weight for the class 3"):
         ClassWeights({3: 2.0}).require_all(LABELS)
+
+
+def test_a_step_on_one_batch_weighs_classes_as_fit_does():
+    x, y = np.linspace(-1, 1, 8, dtype="float32").reshape(4, 2), np.array([0, 1, 2, 2])
+    more = np.float32([1, 2, 3, 4])
+
+    def trained(step):
+        gx.set_random_seed(0)
+        model = gx.Sequential([gx.layers.Dense(3)])
+        model.compile(gx.optimizers.SGD(0.5), gx.losses.SparseCategoricalCrossentropy(from_logits=True))
+        loss = step(model)
+        return loss, model.get_weights()
+
+    for given in ({}, {"sample_weight": more}):
+        loss, weights = trained(lambda m, given=given: m.train_on_batch(x, y, class_weight={1: 5.0, 7: 2.0}, **given))
+        by_hand = np.float32([1, 5, 1, 1]) * given.get("sample_weight", 1)
+        expected, same = trained(lambda m, by_hand=by_hand: m.train_on_batch(x, y, sample_weight=by_hand))
+        assert loss == expected
+        for one, other in zip(weights, same, strict=True):
+            np.testing.assert_array_equal(one, other)
+    with pytest.raises(ArgumentTypeError, match=r"class_weight=\[1\]"):
+        trained(lambda m: m.train_on_batch(x, y, class_weight=[1]))
+    with pytest.raises(ArgumentTypeError, match=r"test_on_batch got class_weight(.|\n)*sample_weight=\.\.\."):
+        trained(lambda m: m.test_on_batch(x, y, class_weight={0: 1.0}))

@@ -9,6 +9,7 @@ from graftax.core.errors import DataError
 from tests.training.lines import X, Y, line, losses
 
 
+@pytest.mark.broad
 def test_ft5_validation_split_is_the_last_rows_before_any_shuffle():
     history = line().fit(X, Y, validation_split=0.4, verbose=0).history
     assert history["val_loss"] == [12.5]
@@ -42,6 +43,7 @@ def test_ft23_plain_lists():
     assert losses(line(), [[0.0], [1.0], [2.0], [3.0], [4.0]], [[0.0]] * 5, batch_size=5) == [6.0]
 
 
+@pytest.mark.broad
 def test_ft24_iterables():
     batches = [(X[:2], Y[:2]), (X[2:], Y[2:])]
     assert losses(line(), batches, epochs=2) == [6.0, 6.0]
@@ -75,6 +77,7 @@ def test_ft25_targets_beside_an_iterable():
         line().fit([(X, Y)].__iter__(), Y, verbose=0)
 
 
+@pytest.mark.broad
 def test_ft30_shuffle_follows_the_seed_and_the_epoch():
     def order(seed, epoch=0):
         gx.set_random_seed(seed)

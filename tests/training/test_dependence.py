@@ -15,6 +15,7 @@ IGNORANT = {
 }
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("name", IGNORANT)
 @pytest.mark.parametrize("options", [{}, {"run_eagerly": True}])
 def test_a_loss_that_ignores_the_predictions_is_told_at_the_first_step(name, options):
@@ -27,6 +28,7 @@ def test_a_loss_that_ignores_the_predictions_is_told_at_the_first_step(name, opt
     assert "loss" in model.evaluate(X, Y, verbose=0)
 
 
+@pytest.mark.in_turn(3, 1)
 @pytest.mark.parametrize("options", [{}, {"run_eagerly": True}, {"steps_per_execution": 2}])
 def test_penalties_and_added_terms_are_losses(options):
     model = gx.Sequential([layers.Dense(1, kernel_regularizer=gx.regularizers.L2(0.1))])
@@ -41,6 +43,7 @@ def test_what_is_frozen_is_only_measured():
     assert model.fit(X, Y, verbose=0).history["loss"] == [0.0]
 
 
+@pytest.mark.in_turn(3, 2)
 @pytest.mark.parametrize("options", [{"accumulation_steps": 2}, {"loss_scale": "dynamic"}, {"ema_momentum": 0.9}])
 def test_optimizers_that_do_more_train(options):
     model = line()

@@ -36,6 +36,7 @@ def net(**options):
     return model
 
 
+@pytest.mark.broad
 def test_ft13_the_same_training_and_the_last_index_is_one_that_exists():
     one, many, hooks = net(), net(steps_per_execution=2), Hooks()
     weights = np.linspace(0, 1, 18, dtype="float32")
@@ -51,6 +52,7 @@ def test_ft13_the_same_training_and_the_last_index_is_one_that_exists():
     assert many.optimizer.iterations.numpy() == 10
 
 
+@pytest.mark.broad
 def test_a_callback_stops_after_an_execution():
     model, hooks = net(steps_per_execution=2), Hooks(stop_after=3)
     model.fit(X[:16], Y[:16], batch_size=2, verbose=0, callbacks=[hooks])
@@ -58,6 +60,7 @@ def test_a_callback_stops_after_an_execution():
     assert int(model.optimizer.iterations) == 4
 
 
+@pytest.mark.broad
 def test_what_is_frozen_between_two_fits_stays():
     model = net(steps_per_execution=2)
     model.fit(X[:16], Y[:16], batch_size=4, verbose=0)
@@ -128,6 +131,7 @@ class Changing(gx.Model):
         return {"loss": loss}
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("counts", [pytest.param(0, marks=pytest.mark.slow), 1])
 def test_steps_that_change_what_the_next_one_is_train_as_one_by_one(counts):
     found = []

@@ -22,6 +22,7 @@ def test_a_trained_model_is_exported_as_it_predicts(tmp_path: Path) -> None:
     np.testing.assert_allclose(gx.export.load(tmp_path / "net").predict(X), model.predict(X, verbose=0), rtol=1e-6)
 
 
+@pytest.mark.broad
 def test_a_graph_of_layers_takes_what_its_inputs_say(tmp_path: Path) -> None:
     x, tokens = gx.Input((3,), name="x"), gx.Input((4,), dtype="int32", name="tokens")
     pooled = layers.GlobalAveragePooling1D()(layers.Embedding(9, 3)(tokens))
@@ -43,6 +44,7 @@ def test_a_model_that_was_not_called_needs_inputs(tmp_path: Path) -> None:
     model.export(tmp_path / "net", X, overwrite=True, weights="inside", vjp_order=1, check=False)
 
 
+@pytest.mark.broad
 def test_state_that_moves_at_each_call_is_part_of_the_artefact_if_that_is_said(tmp_path: Path) -> None:
     model = gx.Sequential([layers.GRU(4, stateful=True, return_sequences=True), layers.Dense(1)])
     steps = np.random.default_rng(1).normal(size=(2, 6, 3)).astype("float32")

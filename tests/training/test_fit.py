@@ -11,12 +11,14 @@ from graftax.core.errors import ArgumentError, BackendCapabilityError, StateErro
 from tests.training.lines import X, Y, line, losses
 
 
+@pytest.mark.broad
 def test_ft1_loss_is_the_mean_over_samples_not_over_batches():
     history = line(metrics=["mae"]).fit(X, Y, batch_size=4, shuffle=False, verbose=0).history
     assert history["loss"] == [6.0]
     assert history["mae"] == [2.0]
 
 
+@pytest.mark.broad
 def test_ft2_sample_weights_scale_the_loss_and_count_in_weighted_metrics_only():
     weights = np.array([1, 1, 1, 1, 10], "float32")
     model = line(metrics=["mae"], weighted_metrics=["mae"])
@@ -26,6 +28,7 @@ def test_ft2_sample_weights_scale_the_loss_and_count_in_weighted_metrics_only():
     assert logs["weighted_mae"] == pytest.approx(46 / 14)
 
 
+@pytest.mark.broad
 def test_ft3_class_weight_and_a_class_that_is_not_named_counts_one():
     model = gx.Sequential([layers.Dense(2, kernel_initializer="zeros")])
     model.compile(gx.optimizers.SGD(0.0), gx.losses.SparseCategoricalCrossentropy(from_logits=True))
@@ -36,6 +39,7 @@ def test_ft3_class_weight_and_a_class_that_is_not_named_counts_one():
     assert history.history["loss"][0] == pytest.approx(np.log(2) * 7 / 4, rel=1e-5)
 
 
+@pytest.mark.broad
 def test_ft4_class_weight_and_sample_weight_multiply():
     model = gx.Sequential([layers.Dense(2, kernel_initializer="zeros")])
     model.compile(gx.optimizers.SGD(0.0), gx.losses.SparseCategoricalCrossentropy(from_logits=True))
@@ -50,6 +54,7 @@ def test_ft6_epochs_is_an_end_index():
     assert len(history.history["loss"]) == 2
 
 
+@pytest.mark.broad
 def test_ft7_steps_per_epoch_go_on_and_wrap():
     seen = losses(line(), X, Y, batch_size=2, steps_per_epoch=2, epochs=3, shuffle=False)
     # batches have the losses .5, 6.5, 16 and rows 2, 2, 1; the stream is 0 1 | 2 0 | 1 2
@@ -232,6 +237,7 @@ def test_ft32_train_step_and_compute_loss_are_used():
     assert calls == ["train_step"]  # traced once
 
 
+@pytest.mark.broad
 def test_ft33_loss_includes_regularizers_and_added_losses():
     class Adds(gx.Layer):
         def call(self, x):
@@ -268,6 +274,7 @@ def test_a_changed_learning_rate_is_honoured_and_compiles_nothing():
     assert model._gx_compiled_step("train_step").trace_count == 1
 
 
+@pytest.mark.broad
 def test_run_eagerly_gives_the_same_numbers():
     def train(eagerly):
         gx.set_random_seed(0)
@@ -323,6 +330,7 @@ def test_nothing_warns_in_a_plain_run():
         line(0.01).fit(X, Y, epochs=2, verbose=0)
 
 
+@pytest.mark.broad
 def test_an_optimizer_made_before_the_model_does_not_change_the_weights():
     def weights(optimizer_first):
         gx.set_random_seed(0)

@@ -39,6 +39,7 @@ def model(count=positions, compiled=False, **options):
     return made
 
 
+@pytest.mark.in_turn(6)
 @pytest.mark.parametrize("count", [positions, shifted])
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("run", ["fit", "evaluate", "train_on_batch", "test_on_batch", "several steps"])
@@ -62,6 +63,7 @@ def test_any_compiled_function_sees_them():
         gx.jit(lambda x: table[positions(x)])(np.ones((1, 5)))
 
 
+@pytest.mark.broad
 def test_a_branch_that_does_not_run_may_hold_them():
     table = gx.Variable(np.zeros((4, 2), "float32"))
 

@@ -99,6 +99,7 @@ def test_a_shared_layer_has_one_set_of_weights():
     assert not np.asarray(model([X, X])).any()
 
 
+@pytest.mark.broad
 def test_parts_of_a_graph_share_weights_and_grafts():
     model = two_ways()
     encoder = gx.Model(model.input, model.get_layer("h").output)
@@ -142,6 +143,7 @@ def test_a_layer_alone_is_copied_without_its_graph():
     assert not hasattr(alone, "output")
 
 
+@pytest.mark.broad
 def test_a_deep_graph_is_copied_and_pickled():
     x = y = gx.Input((2,))
     for _ in range(400):
@@ -157,6 +159,7 @@ def test_checkpoints_go_by_position(tmp_path):
     np.testing.assert_array_equal(other(X), model(X))
 
 
+@pytest.mark.broad
 def test_masks_go_from_layer_to_layer():
     words = gx.Input((None,), dtype="int32")
     embedded = layers.Embedding(5, 3, mask_zero=True)(words)
@@ -169,6 +172,7 @@ def test_masks_go_from_layer_to_layer():
     assert np.asarray(pooled(x, mask=np.array([[True, False]]))).tolist() == [[1.0, 1.0, 1.0]]
 
 
+@pytest.mark.broad
 def test_training_reaches_the_layers():
     x = gx.Input((50,))
     model = gx.Model(x, layers.Dropout(0.5)(x))
@@ -223,6 +227,7 @@ def test_summary_counts_the_layers(capsys):
     assert "43" in capsys.readouterr().out
 
 
+@pytest.mark.broad
 def test_listed_outputs_are_called_as_their_layers():
     x = gx.Input((4,))
     model = gx.Model(x, [layers.Dense(1, name="size")(x), layers.Dense(3, name="label")(x)])

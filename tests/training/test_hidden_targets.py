@@ -19,6 +19,7 @@ def compiled(mask_zero, loss, **options):
     return model
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("eagerly", [False, pytest.param(True, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("ignored", "mask_zero"), [(-1, False), (None, True)])
 def test_l5_accuracy_leaves_out_what_the_loss_ignores_or_a_mask_hides(eagerly, ignored, mask_zero):
@@ -31,6 +32,7 @@ def test_l5_accuracy_leaves_out_what_the_loss_ignores_or_a_mask_hides(eagerly, i
     assert model.evaluate(X, Y, batch_size=4, verbose=0)["accuracy"] == pytest.approx(4 / 7)
 
 
+@pytest.mark.broad
 def test_l5_three_of_three_are_right():
     x, y = np.eye(4, dtype="float32"), np.int32([0, 1, -1, 2])
     model = gx.Sequential([layers.Dense(4, use_bias=False, kernel_initializer="identity")])
@@ -48,12 +50,14 @@ def test_l5_metrics_made_by_hand_say_what_they_do_not_know():
         model.fit(X, Y, verbose=0)
 
 
+@pytest.mark.broad
 def test_l5_labels_that_nothing_hides_still_raise():
     for bad, mask_zero in ((np.where(Y < 0, 7, Y), False), (np.where(X == 3, 7, Y), True)):
         with pytest.raises(gx.errors.IndexRangeError, match="= 7 is not in"):
             compiled(mask_zero, LOSS(from_logits=True)).fit(X, bad, verbose=0)
 
 
+@pytest.mark.broad
 def test_l5_weights_of_0_hide_labels_from_the_loss_and_from_metrics_that_count_them():
     weights = (Y >= 0).astype("float32")
     model = compiled(False, LOSS(from_logits=True), weighted_metrics=["accuracy"])
@@ -101,6 +105,7 @@ class Careless(metrics.Metric):
         return self.total.value
 
 
+@pytest.mark.broad
 def test_a4_metrics_as_in_keras_work_in_fit_and_get_masks_as_weights():
     model = compiled(True, LOSS(from_logits=True), metrics=[Counted()], weighted_metrics=[Counted(name="weighed")])
     history = model.fit(X, Y, sample_weight=2 * np.ones(4, "float32"), epochs=2, verbose=0).history
@@ -108,6 +113,7 @@ def test_a4_metrics_as_in_keras_work_in_fit_and_get_masks_as_weights():
     assert history["weighed"] == [14, 14]
 
 
+@pytest.mark.broad
 def test_a4_metrics_without_weights_work_where_there_are_none_and_are_refused_where_there_are():
     x, y = np.ones((2, 3), "float32"), np.ones((2, 1), "float32")
     for options, given in (

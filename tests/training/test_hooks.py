@@ -43,6 +43,7 @@ def test_ft10_params():
     assert {k: log.params[k] for k in ("verbose", "epochs", "steps")} == {"verbose": 0, "epochs": 2, "steps": 3}
 
 
+@pytest.mark.broad
 def test_ft11_order_of_hooks():
     log = Log()
     line().fit(X, Y, batch_size=3, validation_data=(X, Y), verbose=0, callbacks=[log])
@@ -74,6 +75,7 @@ def test_ft11_callbacks_run_in_list_order():
     assert order == ["a", "b"]
 
 
+@pytest.mark.broad
 def test_ft12_batch_logs_are_running_means():
     seen = []
 
@@ -94,6 +96,7 @@ def test_ft14_a_hook_without_logs_is_a_type_error():
         line().fit(X, Y, verbose=0, callbacks=[Wrong()])
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize(("freq", "count"), [(2, 2), ([1, 4], 2), (1, 4)])
 def test_ft15_validation_freq(freq, count):
     history = line().fit(X, Y, epochs=4, validation_data=(X, Y), validation_freq=freq, verbose=0).history
@@ -132,6 +135,7 @@ def test_stop_training_ends_after_the_step():
     assert int(model.optimizer.iterations) == 2
 
 
+@pytest.mark.broad
 def test_one_function_as_two_hooks_is_looked_at_as_each():
     class Once(gx.Callback):
         def on_train_begin(self, logs=None):

@@ -30,6 +30,7 @@ def run(name, model, y, w=None):
 RUNS = ["fit", "evaluate", "train_on_batch", "test_on_batch"]
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize(("name", "eagerly"), crossed(RUNS, [False, True]))
 def test_weights_of_an_output_without_a_loss(name, eagerly):
     model = Two()
@@ -46,6 +47,7 @@ def test_weights_of_an_output_without_a_loss(name, eagerly):
     run(name, model, Y, W)
 
 
+@pytest.mark.broad
 def test_weights_in_a_list():
     model = Two(as_list=True)
     model.compile("sgd", ["mse", None], metrics=[[], ["mae"]])
@@ -54,6 +56,7 @@ def test_weights_in_a_list():
     run("fit", model, [Y["a"], Y["b"]], [W["a"], None])
 
 
+@pytest.mark.in_turn(5, 1)
 @pytest.mark.parametrize("metrics", [None, {"a": ["mae"], "b": []}])
 @pytest.mark.parametrize("name", RUNS)
 def test_targets_of_an_output_with_neither(name, metrics):
@@ -76,6 +79,7 @@ class Itself(gx.Model):
         return y
 
 
+@pytest.mark.in_turn(4, 2)
 @pytest.mark.parametrize("name", RUNS)
 def test_a_model_that_adds_its_own_loss(name):
     model = Itself()
@@ -93,6 +97,7 @@ def test_a_model_that_adds_its_own_loss(name):
     run(name, model, X, W["a"])
 
 
+@pytest.mark.broad
 def test_steps_of_ones_own_use_what_they_like():
     class Own(Two):
         def compute_metrics(self, x, y, y_pred, sample_weight=None):

@@ -27,6 +27,7 @@ class Evaluates(gx.Callback):
         self.seen.append(self.model.evaluate(X[:2], Y[:2], verbose=0)["loss"])
 
 
+@pytest.mark.broad
 def test_an_evaluation_in_a_callback_leaves_the_numbers_of_the_epoch_as_they_were():
     plain = line().fit(X, Y, batch_size=2, epochs=2, shuffle=False, verbose=0).history
     watch = Evaluates()

@@ -9,7 +9,7 @@ import pytest
 import graftax as gx
 from graftax import layers
 from graftax.core.errors import StateError
-from graftax.training import at_work
+from graftax.training import active_loops
 from tests.conformance.lanes import crossed
 from tests.interrupts import interrupts
 
@@ -32,6 +32,7 @@ def fitted(model, *hooks):
     return model.fit(X, Y, batch_size=4, epochs=2, shuffle=False, verbose=0, callbacks=list(hooks)).history
 
 
+@pytest.mark.broad
 def test_predict_and_a_copy_may_run_beside_fit():
     model = line()
     expected = fitted(model)
@@ -49,6 +50,7 @@ def test_predict_and_a_copy_may_run_beside_fit():
     np.testing.assert_allclose(found[1], expected["mae"][0], rtol=1e-6)
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("run", ["evaluate", "fit", "train_on_batch", "test_on_batch"])
 def test_another_thread_is_refused_and_changes_no_number(run):
     model = line()
@@ -74,6 +76,7 @@ def test_another_thread_is_refused_and_changes_no_number(run):
 HOOKS = ["on_train_batch_end", "on_test_batch_end", "on_epoch_end", "on_test_begin"]
 
 
+@pytest.mark.in_turn(4, 1)
 @pytest.mark.parametrize(("hook", "run"), crossed(HOOKS, ["evaluate", "train_on_batch", "test_on_batch"]))
 def test_in_a_callback_the_numbers_of_the_loop_go_on(run, hook):
     model = line()
@@ -103,6 +106,7 @@ def test_an_evaluation_inside_of_an_evaluation():
     assert model.evaluate(X, Y, batch_size=4, verbose=0, callbacks=[hook]) == expected
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("around", ["fit", "evaluate"])
 def test_fit_inside_of_a_loop_is_refused(around):
     model = line()
@@ -128,13 +132,13 @@ def test_in_a_step_that_is_compiled_it_is_refused(run):
 def test_ctrl_c_anywhere_leaves_the_model_to_the_next_loop():
     model = line()
 
-    def run(method=at_work.at_work):
+    def run(method=active_loops.active_loop):
         with method(model, "fit"):
             pass
 
-    for method in (at_work.at_work, at_work.own_count):
+    for method in (active_loops.active_loop, active_loops.own_count):
         number = 0
-        for number in interrupts(lambda: run(method), at_work.__file__):  # noqa: B023
+        for number in interrupts(lambda: run(method), active_loops.__file__):  # noqa: B023
             run()  # refused where the interrupted one counts as running
-            assert not at_work._loops.get(model), number
+            assert not active_loops._loops.get(model), number
         assert number > 5

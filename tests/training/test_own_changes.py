@@ -37,6 +37,7 @@ def test_fit_initialises_by_the_first_batch_once(build):
     np.testing.assert_allclose(fit(False), fit(True), rtol=1e-4)
 
 
+@pytest.mark.broad
 def test_a_train_step_sees_the_slots_that_its_first_run_made():
     class Normed(gx.Model):
         def __init__(self):

@@ -89,6 +89,7 @@ class VAE(gx.Model):
         return {"loss": self.total.result(), "rows": self.rows.result()}
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("eagerly", [False, True])
 @pytest.mark.parametrize("kind", [Steps, Property])
 def test_t1_own_metrics_start_over_each_epoch_validation_and_evaluation(kind, eagerly):
@@ -102,6 +103,7 @@ def test_t1_own_metrics_start_over_each_epoch_validation_and_evaluation(kind, ea
     assert model.evaluate(X, Y, verbose=0) == {"seen": 4}
 
 
+@pytest.mark.broad
 def test_t1_on_batch_they_start_over_unless_told():
     model = Steps()
     model.compile(gx.optimizers.SGD(0.0))
@@ -126,6 +128,7 @@ def test_t1_metrics_in_layers_and_in_nested_models_are_found_reset_and_shown():
     assert [float(m.result()) for m in model.metrics] == [0, 0, 0]
 
 
+@pytest.mark.broad
 def test_t1_a_vae_whose_metrics_property_leaves_one_out():
     model = VAE()
     model.compile(gx.optimizers.SGD(0.01))
@@ -170,6 +173,7 @@ class Ratio(metrics.Metric):
         return self.above.result() / self.below.result()
 
 
+@pytest.mark.broad
 def test_t1_a_metric_resets_the_metrics_that_it_holds():
     model = gx.Sequential([layers.Dense(1, use_bias=False, kernel_initializer="ones")])
     model.compile(gx.optimizers.SGD(0.0), "mse", [Ratio()])
@@ -212,6 +216,7 @@ def test_t1_before_compile_the_metrics_are_those_it_holds():
     assert float(model.layers[0].rows.result()) == 0
 
 
+@pytest.mark.broad
 def test_t1_steps_per_execution_and_copies():
     model = gx.Sequential([Counts()])
     model.compile(gx.optimizers.SGD(0.0), "mse", steps_per_execution=2)

@@ -1,6 +1,7 @@
 import copy
 
 import numpy as np
+import pytest
 
 import graftax as gx
 from graftax import layers
@@ -57,6 +58,7 @@ def test_a_metric_that_came_in_a_list_starts_over_in_the_next_epoch():
     assert float(model.listed[0].result()) == 0.0
 
 
+@pytest.mark.broad
 def test_a_layer_that_comes_later_is_asked_whether_it_carries_states():
     model = gx.Sequential([layers.LSTM(2, stateful=True), layers.Dense(1)])
     model.compile("sgd", "mse")

@@ -40,10 +40,12 @@ def assert_same(one, other):
         np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.broad
 def test_many_steps_alike_are_those_of_plain_calls():
     assert_same(fitted(net()), by_hand(net(), batches()))
 
 
+@pytest.mark.broad
 def test_what_is_frozen_between_batches_stays():
     model, kept = net(), {}
 
@@ -56,12 +58,14 @@ def test_what_is_frozen_between_batches_stays():
     np.testing.assert_array_equal(model.layers[0].kernel.numpy(), kept["kernel"])
 
 
+@pytest.mark.broad
 def test_a_setting_that_changes_between_batches_counts():
     model = net(0.5)
     fitted(model, lambda batch, logs=None: setattr(model.layers[1], "rate", 0.0))
     assert_same(model.get_weights(), by_hand(net(0.0), batches()))
 
 
+@pytest.mark.broad
 def test_eager_running_begins_between_batches():
     calls = []
 
@@ -94,12 +98,14 @@ def test_data_that_a_callback_writes_over_are_those_of_the_step():
     assert_same(model.get_weights(), by_hand(net(), batches()))
 
 
+@pytest.mark.broad
 def test_batches_on_the_device():
     model = net()
     model.fit([tuple(map(gx.ops.asarray, batch)) for batch in batches()], verbose=0)
     assert_same(model.get_weights(), by_hand(net(), batches()))
 
 
+@pytest.mark.broad
 def test_another_dtype_and_another_length_are_other_programs():
     model = net()
     given = [*batches()[:3], (X[:2], Y[:2]), (X[2:4].astype("float16"), Y[2:4]), *batches()[3:]]
@@ -107,6 +113,7 @@ def test_another_dtype_and_another_length_are_other_programs():
     assert_same(model.get_weights(), by_hand(net(), given))
 
 
+@pytest.mark.broad
 def test_a_program_that_looks_at_results_still_raises():
     model = net()
     x = X.copy()

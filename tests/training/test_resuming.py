@@ -98,6 +98,7 @@ def check_the_same(tmp_path, kill_at, source="arrays", make_callbacks=list, **mo
 QUICK = ("arrays", "a generator")
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("source", [pytest.param(s, marks=() if s in QUICK else pytest.mark.slow) for s in SOURCES])
 def test_need4_killed_in_the_middle_of_an_epoch(tmp_path, source):
     check_the_same(tmp_path, 8, source)
@@ -108,6 +109,7 @@ def test_need4_killed_at_any_step(tmp_path, kill_at):
     check_the_same(tmp_path, kill_at)
 
 
+@pytest.mark.broad
 def test_need4_with_callbacks_and_validation(tmp_path):
     def callbacks():
         return [
@@ -118,6 +120,7 @@ def test_need4_with_callbacks_and_validation(tmp_path):
     check_the_same(tmp_path, 12, make_callbacks=callbacks, validation_data=(A, B))
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize(
     "options", [{"steps_per_execution": 2}, pytest.param({"run_eagerly": True}, marks=pytest.mark.slow)]
 )
@@ -137,6 +140,7 @@ def test_need4_however_steps_are_run(tmp_path, options):
         np.testing.assert_array_equal(value, runs[1][0][path], err_msg=path)
 
 
+@pytest.mark.broad
 def test_need4_a_train_step_of_ones_own(tmp_path):
     class Own(gx.Model):
         def __init__(self):
@@ -166,6 +170,7 @@ def test_need4_a_train_step_of_ones_own(tmp_path):
     assert whole[1].history == resumed[1].history
 
 
+@pytest.mark.broad
 def test_a_callback_that_fails_at_the_end_of_an_epoch_costs_nothing(tmp_path):
     class Full(gx.Callback):
         def on_epoch_end(self, epoch, logs=None):
@@ -200,6 +205,7 @@ def test_more_epochs_go_on(tmp_path):
     assert history.history == fit(tmp_path / "whole", epochs=4)[1].history
 
 
+@pytest.mark.broad
 def test_saves_that_compete_are_those_after_a_validation(tmp_path):
     save = ModelCheckpoint(tmp_path, every=2, keep=2, monitor="val_loss", keep_best=1)
     history = line(0.01).fit(X, Y, batch_size=1, epochs=4, validation_data=(X, Y), verbose=0, callbacks=[save]).history
@@ -221,6 +227,7 @@ def test_a_manager_of_ones_own(tmp_path):
     np.testing.assert_array_equal(model.variables[0].numpy(), before)
 
 
+@pytest.mark.broad
 def test_a_directory_with_a_run_that_is_further_on_is_refused(tmp_path):
     fit(tmp_path / "run")
     with pytest.raises(StateError, match="step 15, and this run is at step 0") as caught:
@@ -228,12 +235,14 @@ def test_a_directory_with_a_run_that_is_further_on_is_refused(tmp_path):
     assert "resume=" in str(caught.value)
 
 
+@pytest.mark.broad
 def test_what_remembered_something_is_missed(tmp_path):
     fit(tmp_path / "run", callbacks=[EarlyStopping("loss", patience=5)])
     with pytest.raises(StateError, match="EarlyStopping"):
         fit(tmp_path / "run")
 
 
+@pytest.mark.broad
 def test_other_data_and_other_models_are_refused(tmp_path):
     fit(tmp_path / "run")
     options = {"epochs": 4, "verbose": 0, "resume": tmp_path / "run"}
@@ -255,17 +264,21 @@ def test_resume_takes_a_directory_or_a_manager(wrong):
         line().fit(X, Y, verbose=0, resume="nowhere", initial_epoch=0 + 1, epochs=2)
 
 
+@pytest.mark.broad
 def test_the_system_asks_the_program_to_end(tmp_path):
     import os
     import signal
 
     ask = LambdaCallback(on_train_batch_end=lambda batch, logs: batch == 6 % 5 and os.kill(os.getpid(), signal.SIGTERM))
     model = make()
-    model.fit(A, B, batch_size=4, epochs=9, verbose=0, callbacks=[ask, ModelCheckpoint(tmp_path, on_preemption=True)])
+    save = ModelCheckpoint(tmp_path, on_preemption=True)
+    model.fit(A, B, batch_size=4, epochs=9, verbose=0, callbacks=[ask, save])
+    assert save.preempted
     assert gx.CheckpointManager(tmp_path).latest().step == int(model.optimizer.iterations) == 2
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
 
 
+@pytest.mark.broad
 def test_goal_is_mode_by_another_name(tmp_path):
     for options in ({"goal": "max"}, {"mode": "max"}, {"mode": "auto", "monitor": "val_accuracy"}):
         made = gx.callbacks.ModelCheckpoint(tmp_path, **{"monitor": "quality", **options})
@@ -280,3 +293,6 @@ def test_goal_is_mode_by_another_name(tmp_path):
         gx.callbacks.ModelCheckpoint(tmp_path, monitor="quality", mode="up")
     with pytest.raises(ArgumentTypeError, match="instead: mode='max'"):
         gx.callbacks.EarlyStopping("quality", goal="max")
+    for name in ("goal", "mode"):
+        with pytest.raises(ArgumentError, match=f"{name}='min' without monitor="):
+            gx.callbacks.ModelCheckpoint(tmp_path, **{name: "min"})

@@ -54,6 +54,7 @@ def rates_of(make, where, every, kill_at=None):
     return history.history["learning_rate"], getattr(callback, "epochs", 3)
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("every", [2, "epoch"])
 @pytest.mark.parametrize("make", [lambda: LearningRateScheduler(lambda e, lr: lr * 0.5), Halves], ids=["ours", "own"])
 def test_a_rate_that_is_halved_each_epoch_is_halved_once(tmp_path, make, every):

@@ -77,6 +77,7 @@ def loop(folder, epochs, callbacks=(), kill_at=None):
     return model, run
 
 
+@pytest.mark.broad
 def test_hk5_a_session_that_is_interrupted_goes_on_to_the_same_bits(tmp_path):
     def callbacks():
         return [EarlyStopping("loss", patience=9, restore_best_weights=True), CSVLogger(tmp_path / "log.csv")]
@@ -93,6 +94,7 @@ def test_hk5_a_session_that_is_interrupted_goes_on_to_the_same_bits(tmp_path):
     assert "learning_rate" in (tmp_path / "log.csv").read_text()
 
 
+@pytest.mark.broad
 def test_hk3_and_hk4_steps_are_counted_over_runs(tmp_path):
     _, run = loop(tmp_path, 9, [StopAtStep(last_step=3)])
     assert run.steps == 3

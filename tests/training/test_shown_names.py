@@ -43,6 +43,7 @@ def identity(**options):
     return model
 
 
+@pytest.mark.broad
 def test_several_metrics_of_one_name_are_all_shown():
     thresholds = (-2.0, -1.0, 0.5, 1.0)
     model = identity(metrics=[metrics.BinaryAccuracy(threshold) for threshold in thresholds])
@@ -58,6 +59,7 @@ def test_a_metric_called_loss_does_not_hide_the_loss():
     assert logs["also_loss"] == pytest.approx(float(np.mean(np.abs(X - Y))))
 
 
+@pytest.mark.broad
 def test_a_weighted_metric_of_an_output_has_the_name_that_keras_gives_it():
     model = Twice()
     model.compile(loss="mse", metrics={"b": ["mae"]}, weighted_metrics={"b": ["mae"]})
@@ -89,6 +91,7 @@ def test_one_metric_for_two_things_is_refused():
         Twice().compile(loss="mse", metrics={"a": [one]}, weighted_metrics={"a": [one]})
 
 
+@pytest.mark.broad
 def test_one_metric_for_all_outputs_is_refused_and_a_name_is_not():
     model = Twice()
     model.compile(loss="mse", metrics=metrics.MeanAbsoluteError())

@@ -34,6 +34,7 @@ def batches(count):
 VALUES = [np.nan, np.inf, -np.inf]
 
 
+@pytest.mark.in_turn(6)
 @pytest.mark.parametrize("value", VALUES)
 @pytest.mark.parametrize("run", ["fit", "evaluate", "train_on_batch", "test_on_batch", "batches", "validation"])
 def test_weights_that_are_not_finite(run, value):
@@ -59,6 +60,7 @@ def test_weights_of_an_output_are_named():
         line().fit(X, Y, sample_weight={"a": np.ones(8), "b": bad(np.nan, (8, 2))}, verbose=0)
 
 
+@pytest.mark.in_turn(4, 1)
 @pytest.mark.parametrize("value", VALUES)
 @pytest.mark.parametrize(
     "objective",
@@ -87,6 +89,7 @@ def test_means_and_sums_refuse_them(metric):
         metric()(1.0, sample_weight=np.nan)
 
 
+@pytest.mark.broad
 def test_lists_in_dicts_and_lists_are_arrays():
     class Named(gx.Model):
         def __init__(self):
@@ -124,6 +127,7 @@ def test_a_number_in_a_dict_gets_an_axis_as_the_remedy_says():
     assert eval(remedy, {"np": np, "x": x}).shape == (1,)
 
 
+@pytest.mark.broad
 def test_an_iterator_for_several_validations_is_refused_at_once():
     model = line()
     model(X)
@@ -154,6 +158,7 @@ def test_an_iterator_that_was_used_up_before(run):
     getattr(model, run)(list(batches(2)), verbose=0)
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("steps", [None, 2])
 def test_an_iterator_that_ends_while_training_says_what_to_write(steps):
     with pytest.warns(UserWarning, match=r"Instead: fewer steps or epochs.*list\(batches\)"):

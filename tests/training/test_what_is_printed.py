@@ -34,6 +34,7 @@ def test_summary_counts(capsys):
     assert model.count_params() == 27
 
 
+@pytest.mark.broad
 def test_verbose(capsys):
     line().fit(X, Y, epochs=2, verbose=0)
     assert capsys.readouterr().out == ""

@@ -61,6 +61,7 @@ def test_what_may_be_a_batch_or_a_sample_is_told_how_to_say_which():
         compiled().fit(Batches(), verbose=0)
 
 
+@pytest.mark.broad
 def test_what_gives_a_sample_for_an_index_is_put_together():
     batches = []
     model = compiled()
@@ -73,6 +74,7 @@ def test_what_gives_a_sample_for_an_index_is_put_together():
     assert batches == [0, 1]
 
 
+@pytest.mark.broad
 def test_outputs_of_different_lengths_are_told_at_the_first_batch_that_differs():
     model = gx.Sequential([layers.LSTM(2, return_sequences=True)])
     ran = []

@@ -90,6 +90,7 @@ def _flat(value):
     return [one for part in value for one in _flat(part)] if isinstance(value, list) else [np.asarray(value)]
 
 
+@pytest.mark.in_turn(5)
 @pytest.mark.parametrize("name", MODELS)
 def test_a_model_comes_back_and_computes_the_same(name, tmp_path):
     make, x, custom = MODELS[name]
@@ -123,6 +124,7 @@ def test_training_goes_on_to_the_same_bits(tmp_path):
         np.testing.assert_array_equal(one.numpy(), other.numpy())
 
 
+@pytest.mark.broad
 def test_grafts_by_whichever_way_they_came(tmp_path):
     model = graph()
     gx.graft(model, gx.reparam.LoRA(rank=1), where="**/h/kernel")
@@ -149,6 +151,7 @@ def test_what_is_frozen_and_what_was_changed_later(tmp_path):
     assert again.layers[1].rate == 0.25
 
 
+@pytest.mark.in_turn(2, 1)
 @pytest.mark.parametrize("how", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
 def test_a_copy_is_saved_as_well(how, tmp_path):
     model = how(graph())
@@ -219,10 +222,28 @@ def test_what_cannot_be_rebuilt_fails_at_save_by_name(name, tmp_path):
     assert not (tmp_path / "m").exists()
 
 
+class Doubling(gx.Layer):
+    def call(self, x):
+        return 2 * x
+
+
+def halved(x):
+    return x / 2
+
+
 def test_classes_are_given_and_all_that_are_given_are_used(tmp_path):
     gx.Sequential([gx.Input((4,)), Scaled(2)]).save(tmp_path / "m")
     with pytest.raises(ArgumentError, match="'Scaled', which is none of graftax's"):
         gx.load_model(tmp_path / "m")
+    model = gx.Sequential([gx.Input((4,)), Scaled(2), Doubling(), gx.layers.Activation(halved), Scaled(3)])
+    model.save(tmp_path / "all")
+    with pytest.raises(ArgumentError, match="'Scaled', 'Doubling', 'halved', which are none") as told:
+        gx.load_model(tmp_path / "all")
+    assert "{'Scaled': Scaled, 'Doubling': Doubling, 'halved': halved}" in told.value.instead
+    with pytest.raises(ArgumentError, match="'Doubling', 'halved', which are none") as told:
+        gx.load_model(tmp_path / "all", custom=[Scaled])
+    assert "{'Scaled': Scaled, 'Doubling': Doubling, 'halved': halved}" in told.value.instead
+    gx.load_model(tmp_path / "all", custom=[Scaled, Doubling, halved])
     with pytest.raises(ArgumentError, match="custom= has Net"):
         gx.load_model(tmp_path / "m", custom=[Scaled, Net])
     with pytest.raises(ArgumentTypeError, match="classes and functions"):
@@ -276,6 +297,7 @@ def test_a_checkpoint_of_values_is_no_whole_model(tmp_path):
         gx.load_model(tmp_path / "w")
 
 
+@pytest.mark.broad
 def test_weights_alone(tmp_path):
     model, other = graph(), graph()
     model.compile("adam", "mse")

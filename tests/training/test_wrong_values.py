@@ -22,6 +22,7 @@ def embed(loss="mse", **options):
     return model
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("eagerly", [False, True])
 @pytest.mark.parametrize("size", [2, 5])
 def test_t10_indices_out_of_range_raise_as_in_eager_code(size, eagerly):
@@ -49,6 +50,7 @@ def test_t10_indices_out_of_range_raise_as_in_eager_code(size, eagerly):
     assert all(np.isfinite(v.numpy()).all() for v in model.variables)
 
 
+@pytest.mark.broad
 def test_t10_several_steps_in_one_execution():
     model = embed(steps_per_execution=2)
     with pytest.raises(IndexRangeError, match=RANGE):
@@ -85,6 +87,7 @@ def test_t10_positions_beyond_the_table():
         model.predict(np.zeros((2, 6, 2), "float32"), verbose=0)
 
 
+@pytest.mark.in_turn(4, 1)
 @pytest.mark.parametrize("given", ["metric alone", "loss"])
 @pytest.mark.parametrize("run", ["fit", "evaluate", "train_on_batch", "test_on_batch"])
 def test_t10_labels_out_of_range(given, run):
@@ -99,6 +102,7 @@ def test_t10_labels_out_of_range(given, run):
         getattr(model, run)(X, np.where(np.arange(6) == 4, 7, LABELS), **quiet)
 
 
+@pytest.mark.broad
 def test_t10_what_was_heard_follows_the_model():
     model = gx.Sequential([layers.Embedding(5, 1), layers.Flatten(), layers.Dense(1)])
     model.compile("sgd", "mse")
@@ -124,6 +128,7 @@ def scores(loss, activation=None, **options):
     return model, LOSSES[loss][1]
 
 
+@pytest.mark.in_turn(6, 2)
 @pytest.mark.parametrize("run", ["fit", "evaluate", "train_on_batch", "steps"])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_t10_raw_scores_are_told_once(loss, run):
@@ -141,6 +146,7 @@ def test_t10_raw_scores_are_told_once(loss, run):
     assert one.filename == __file__
 
 
+@pytest.mark.in_turn(5, 3)
 @pytest.mark.parametrize("loss", LOSSES)
 def test_t10_nothing_is_said_of_what_fits(loss):
     activation = {"poisson": "softplus", "binary_crossentropy": "sigmoid"}.get(loss, "softmax")
@@ -149,12 +155,14 @@ def test_t10_nothing_is_said_of_what_fits(loss):
     model.evaluate(X, y, verbose=0)
 
 
+@pytest.mark.broad
 def test_t10_eager_code_raises():
     model, y = scores("binary_crossentropy", run_eagerly=True)
     with pytest.raises(ArgumentError, match="from_logits"):
         model.fit(X, y, verbose=0)
 
 
+@pytest.mark.broad
 def test_t10_the_output_is_named_and_no_step_waits():
     class Heads(gx.Model):
         def __init__(self):

@@ -283,6 +283,7 @@ def shown(pairs):
     return [" of ".join(pair) for pair in pairs]
 
 
+@pytest.mark.in_turn(6)
 @pytest.mark.parametrize(("outer", "inner"), QUICK, ids=shown(QUICK))
 def test_x1_a_transform_of_a_transform(outer, inner):
     number = QUICK.index((outer, inner))
@@ -304,6 +305,7 @@ def test_checks_inside_of_what_does_not_look_are_refused(outer):
         made(X)
 
 
+@pytest.mark.in_turn(4, 1)
 @pytest.mark.parametrize("outer", UNCHECKED[2:])
 def test_checks_around_the_whole_look_inside(outer):
     made = gx.jit(ALL[outer][0](gx.jit(Program().plain, checked=True)), checked=True)
@@ -311,6 +313,7 @@ def test_checks_around_the_whole_look_inside(outer):
     np.testing.assert_allclose(numbers(made(X)), expected, rtol=2e-4)
 
 
+@pytest.mark.in_turn(4, 2)
 @pytest.mark.parametrize("outer", FORWARDS)
 @pytest.mark.parametrize("inner", OWN_RULES)
 @pytest.mark.parametrize("compiled", [False, True], ids=["eager", "compiled"])

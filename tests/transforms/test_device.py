@@ -51,6 +51,7 @@ print("ok")
 """
 
 
+@pytest.mark.broad
 def test_dv1_dv3_two_devices():
     flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=2"
     env = {**os.environ, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"}

@@ -31,6 +31,7 @@ def noisy(net, given):
 MODES = pytest.mark.parametrize("mode", [lambda f: f, gx.jit], ids=["eager", "gx.jit"])
 
 
+@pytest.mark.in_turn(4)
 @MODES
 @pytest.mark.parametrize("chunk_size", [None, 4])
 def test_a_state_that_is_the_same_for_all_rows_branches(net, mode, chunk_size):
@@ -50,6 +51,7 @@ def test_rows_draw_what_a_call_of_the_module_draws(net):
     np.testing.assert_array_equal(out, vectorized_map(lambda _: net(X, training=True), ROWS))
 
 
+@pytest.mark.in_turn(2, 1)
 @MODES
 def test_states_of_the_rows_own_count(net, mode):
     (path,) = state(net)
@@ -81,6 +83,7 @@ def test_each_row_gives_back_a_state_that_goes_on(net):
     np.testing.assert_array_equal(unused, [given[path]] * 6)
 
 
+@pytest.mark.broad
 def test_maps_in_maps_gradients_and_scans_branch_too(net):
     given = state(net)
     nested = vectorized_map(lambda _: vectorized_map(lambda _: noisy(net, given), ROWS), ROWS)
@@ -116,6 +119,7 @@ def test_outside_of_a_map_a_given_state_is_taken_as_it_is(net):
     np.testing.assert_array_equal(noisy(net, given), net(X, training=True))
 
 
+@pytest.mark.broad
 def test_a_layer_that_is_made_in_training_only_is_named_with_what_to_call():
     class Late(gx.Layer):
         def __init__(self):

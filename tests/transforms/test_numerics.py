@@ -58,6 +58,7 @@ BACKWARD = {
 }
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("backward", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["forward", "backward"])
 def test_a_planted_nan_is_found_at_its_site(backward):
     missed = []
@@ -78,6 +79,7 @@ def test_a_planted_nan_is_found_at_its_site(backward):
     assert not missed, missed
 
 
+@pytest.mark.broad
 def test_what_is_fine_or_comes_in_bad():
     x = np.array([1.0, np.inf, np.nan], "float32")
     assert gx.find_nan(lambda x: ops.sum(ops.where(ops.isfinite(x), x, 0.0)), x) is None
@@ -110,6 +112,7 @@ def test_fit_raises_at_the_bad_step_and_keeps_the_state_before_it():
         model.fit(x, y, verbose=0, check_nans=True)
 
 
+@pytest.mark.broad
 def test_gradcheck_names_the_worst_element():
     wrong = gx.custom_gradient(lambda x: (x**2, lambda g: ops.where(ops.arange(x.size) == 40, 0.0, 2 * g * x)))
     x = np.linspace(1, 2, 64, dtype="float32")

@@ -55,6 +55,7 @@ def eagerly(fn, *args):
         return fn(*args)
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("compiled", [False, True], ids=["eager", "compiled"])
 @pytest.mark.parametrize("name", ORDERED)
 def test_x3_dicts_keep_their_order(name, compiled):

@@ -245,6 +245,7 @@ FIXED = {
 }
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("name", FIXED)
 def test_x2_a_program_of_many_parts(name):
     check(FIXED[name], only=("tape", "grad of jit", "jit of tape"))

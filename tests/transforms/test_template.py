@@ -37,6 +37,7 @@ def test_tp2_other_variables_at_a_later_call():
     assert len(made.variables) == 2
 
 
+@pytest.mark.broad
 def test_tp3_plain_variables_and_layers_are_captured_in_order():
     def fn(x):
         x = layers.Dense(5, activation="relu")(x)

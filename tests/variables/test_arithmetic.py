@@ -62,6 +62,7 @@ def test_fv2_fv3_binary_operators_on_either_side(backend, kind, op, other):
     np.testing.assert_allclose(np.asarray(op(partner, left)), op(B, base), rtol=1e-6)
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("op", [o for o in BINARY if o is not operator.matmul], ids=lambda op: op.__name__)
 def test_fv3_python_numbers_on_either_side(backend, kind, op):

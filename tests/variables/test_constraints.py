@@ -144,6 +144,7 @@ def test_the_radius_of_a_ball_is_called_so(radius):
         constraints.L1Ball(radius)
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("shape", [(0,), (2, 0), (0, 3)])
 def test_constraints_of_weights_without_elements_give_them_back_or_say_why_not(shape):
     empty = np.zeros(shape, "float32")

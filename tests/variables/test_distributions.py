@@ -75,6 +75,7 @@ def test_a_refusal_moves_no_stream():
     assert generator.state.numpy().tolist() == before
 
 
+@pytest.mark.in_turn(5)
 @pytest.mark.parametrize("kind", [list, np.float32, gx.Variable, ops.asarray])
 @pytest.mark.parametrize("name", ["jax", "numpy"])
 def test_each_draw_may_have_parameters_of_its_own(kind, name, stats):
@@ -90,6 +91,7 @@ def test_each_draw_may_have_parameters_of_its_own(kind, name, stats):
     np.testing.assert_allclose(coins.mean(0), [0, 0.25, 1], atol=0.02)
 
 
+@pytest.mark.in_turn(2, 1)
 @pytest.mark.parametrize("name", ["jax", "numpy"])
 def test_draws_have_the_dtype_that_was_asked_for_whatever_that_of_a_parameter(name):
     with registry.use(name):
@@ -108,6 +110,7 @@ def test_whole_numbers_are_counts_and_logits(name, stats):
         assert np.asarray(random.categorical(np.zeros((4, 3)), shape=(5, 4), seed=0)).shape == (5, 4)
 
 
+@pytest.mark.broad
 def test_compiled_code_checks_values_where_it_is_asked_to():
     draw = jit(lambda s: random.normal((2,), stddev=s, seed=0), checked=True)
     assert np.isfinite(np.asarray(draw(1.0))).all()

@@ -36,6 +36,7 @@ def test_moments_are_those_of_the_density(draw: Any, mean: float, variance: floa
     assert found.var() == pytest.approx(variance, rel=0.2)
 
 
+@pytest.mark.in_turn(5)
 @each
 def test_a_seed_gives_the_same_everywhere(draw: Any, mean: float, variance: float) -> None:
     with use("numpy"):
@@ -45,6 +46,7 @@ def test_a_seed_gives_the_same_everywhere(draw: Any, mean: float, variance: floa
     assert str(draw((2,), dtype="float16", seed=0).dtype) == "float16"
 
 
+@pytest.mark.broad
 def test_choices_with_and_without_replacement() -> None:
     rows = np.arange(8, dtype="float32").reshape(4, 2)
     for backend in ("jax", "numpy"):

@@ -52,12 +52,14 @@ SOURCES = {
 }
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("source", SOURCES)
 def test_no_draw_comes_twice(source):
     draws = in_two_threads(SOURCES[source]())
     assert len(set(draws)) == len(draws) == 2 * DRAWS
 
 
+@pytest.mark.broad
 def test_the_draws_of_two_threads_are_those_of_one():
     generator, twin = gx.SeedGenerator(3), gx.SeedGenerator(3)
     together = in_two_threads(key_of(generator))

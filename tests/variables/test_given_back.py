@@ -10,6 +10,7 @@ from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, Gr
 X = np.ones((2, 3), "float32")
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("given", [None, 1.0, "a", [X]])
 @pytest.mark.parametrize("name", ["Dense", "Activation", "LSTM", "GRU", "GRU gates"])
 def test_an_activation_gives_an_array(name, given):

@@ -64,6 +64,7 @@ def test_a_seed_that_is_none_changes_nothing():
     assert got + numbers(plain, 2) == expected
 
 
+@pytest.mark.broad
 def test_fit_draws_anew_after_a_seed():
     class Noisy(gx.Layer):
         def call(self, x):

@@ -100,6 +100,7 @@ def test_a_restored_state_replays():
 N = (20_000,)
 
 
+@pytest.mark.in_turn(5)
 @pytest.mark.parametrize(
     ("draw", "law"),
     [
@@ -120,6 +121,7 @@ def test_continuous_laws(name, draw, law, stats):
     assert draws.dtype == np.float32
 
 
+@pytest.mark.in_turn(2, 1)
 @pytest.mark.parametrize("name", ["jax", "numpy"])
 def test_discrete_laws(name, stats):
     with registry.use(name):
@@ -137,6 +139,7 @@ def test_discrete_laws(name, stats):
     assert sorted(map(tuple, rows)) == [(0, 1), (2, 3), (4, 5)]
 
 
+@pytest.mark.broad
 def test_the_same_draws_on_both_backends():
     draws = []
     for name in ("jax", "numpy"):

@@ -106,6 +106,7 @@ def test_cauchy_has_its_quartiles():
     np.testing.assert_allclose(np.quantile(drawn, [0.25, 0.5, 0.75]), [-1, 1, 3], atol=0.25)
 
 
+@pytest.mark.broad
 def test_dropout_keeps_the_mean_and_whole_axes():
     x = np.ones((50, 40), "float32")
     out = np.asarray(random.dropout(x, 0.2, seed=0))

@@ -35,6 +35,7 @@ def test_values_are_those_of_keras(keras, name):
     assert float(getattr(regularizers, name)()(W)) == pytest.approx(float(getattr(keras.regularizers, name)()(W)))
 
 
+@pytest.mark.broad
 def test_the_slope_at_zero_is_zero():
     for name in ("l1", "l2", "l1_l2", "orthogonal"):
         gradient = gx.grad(lambda w, name=name: ops.sum(regularizers.get(name)(w)))(ops.zeros((3, 3)))

@@ -71,6 +71,7 @@ def test_the_state_has_a_value_before_the_first_draw(seed):
     assert draw(generator) == draw(other)
 
 
+@pytest.mark.broad
 def test_a_generator_that_is_made_anew_starts_anew():
     generator = gx.SeedGenerator(3)
     step = gx.jit(lambda: gx.random.normal((3,), seed=generator))
@@ -116,6 +117,7 @@ def test_a_checkpoint_that_is_only_named_draws_nothing():
     assert weights(True) == weights(False)
 
 
+@pytest.mark.broad
 def test_resuming_before_the_first_noise_is_exact(tmp_path):
     def build(seed):
         gx.set_random_seed(seed)
@@ -187,6 +189,7 @@ def call(layer, **arguments):
     return layer(x, x, **arguments) if isinstance(layer, layers.MultiHeadAttention) else layer(x, **arguments)
 
 
+@pytest.mark.in_turn(5)
 @pytest.mark.parametrize("name", STREAMS)
 def test_layers_that_are_built_make_nothing_more_in_training(name):
     layer = STREAMS[name]()
@@ -219,6 +222,7 @@ def without_arguments(kinds):
     return made
 
 
+@pytest.mark.in_turn(3, 1)
 @pytest.mark.parametrize("kind", without_arguments(public_modules()), ids=lambda kind: kind.__name__)
 def test_whatever_needs_no_shapes_is_there_from_the_start(kind):
     thing = kind()

@@ -87,6 +87,7 @@ def test_expressions_tell_which_they_are():
     assert str(model).endswith("  layers/0  Dense(8)  kernel (7, 8) of LowRankMatrix, bias (8,)")
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize(("count", "depth"), [(3, 1), (3, 5), (3, 30), (60, 1), (60, 2)])
 def test_forty_lines_of_eighty_columns_are_enough(count, depth):
     def tree(levels):

@@ -34,11 +34,16 @@ def translated(error: Exception) -> GraftaxError | None:
 
 # --- by class: decisions on traced values ----------------------------------------------------------------------------
 
+_LENGTH = re.compile(r"= div \w+ -?[\d.]+:\w+\[\]\n[^\n]*\n\n  operation \w+:bool\[\] = eq \w+ 0\.0:")
+"""What ``np.arange`` asks of a stop that is a free size: whether there are no steps up to it."""
+
 _NO_VALUES = "while a function is compiled or mapped, its arrays have shapes but no values"
 _FLOW = "graftax.cond or graftax.while_loop for control flow"
 
 
-def _truth(text: str) -> CompileError:
+def _truth(text: str) -> GraftaxError:
+    if _LENGTH.search(text):
+        return foreign_sizes.integer()
     return CompileError(
         "if, while, and, or, not or bool() needs the value of a traced array",
         f"{_NO_VALUES}, and Python must decide now",
@@ -161,7 +166,8 @@ def _no_array(kind: str) -> ArgumentTypeError:
     return ArgumentTypeError(
         f"an argument of type {kind.rpartition('.')[2]} that holds no numbers",
         "a compiled function takes arrays of numbers, and values that stay as they are",
-        "numbers in place of texts: layer(texts) of a StringLookup or TextVectorization, before the call",
+        "numbers in place of texts: layer(texts) of a StringLookup or TextVectorization, before the call; "
+        "x.shape[0] itself in place of np.array(x.shape[0]), where that size is free",
     )
 
 

@@ -72,12 +72,14 @@ def _constraint(left: str, sign: str, right: str) -> str:
     return f"{left} {sign} {right}"
 
 
-def _integer() -> ExportError:
+def integer() -> ExportError:
+    """Return the error for a free size where Python or NumPy needs an integer."""
     return ExportError(
         "a free size is used as a Python integer (the end of a range, a length, a size of NumPy)",
         _LATER,
-        "graftax.scan in place of a loop over range(x.shape[1]), x.shape[0] in place of len(x), ops in place of NumPy, "
-        "x[:, -1] in place of x[:, x.shape[1] - 1]; or a number for that size in the Spec",
+        "graftax.scan in place of a loop over range(x.shape[1]), x.shape[0] in place of len(x), ops in place of NumPy "
+        "as in ops.arange(x.shape[1]), x[:, -1] in place of x[:, x.shape[1] - 1]; or a number for that size "
+        "in the Spec",
     )
 
 
@@ -112,12 +114,12 @@ _EXPRESSION = r"(-? ?\w+ [-+*] .*|- \w+|\S*\*\S*|(?:floordiv|mod|max|min)\(.*\))
 """A size that is computed from others, which no string in brackets looks like."""
 
 BY_TEXT: list[tuple[re.Pattern[str], Callable[..., GraftaxError]]] = [
-    (re.compile("^'_DimExpr' object cannot be interpreted as an integer"), _integer),
-    (re.compile("^(?:list|tuple|range) indices must be integers or slices, not _DimExpr"), _integer),
+    (re.compile("^'_DimExpr' object cannot be interpreted as an integer"), integer),
+    (re.compile("^(?:list|tuple|range) indices must be integers or slices, not _DimExpr"), integer),
     (re.compile(r"^(?:float\(\) argument must be a string or a|must be) real number, not '?_DimExpr"), _number),
     (re.compile("^loop of ufunc does not support argument . of type _DimExpr"), _number),
     (re.compile("^Symbolic dimension cannot be raised to non-integer powers"), _number),
-    (re.compile(r"^unsupported format string passed to _DimExpr"), _integer),
+    (re.compile(r"^unsupported format string passed to _DimExpr"), integer),
     (re.compile(rf"^only integers, slices .* are valid indices\. Got {_EXPRESSION}$"), _subscript),
     (re.compile(r"^Incompatible types for matmul arguments: \w+\[(.*)\] and \w+\[(.*)\]$"), _product),
     (re.compile(r"^(Shape polymorphism for .*)$"), _lacking),

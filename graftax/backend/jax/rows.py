@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Protocol
 import jax
 
 from graftax.backend.jax import packing, tracing
+from graftax.backend.jax.row_parts import with_hidden_places
 
 
 class Equation(Protocol):
@@ -74,7 +75,7 @@ def in_rows(
         eqns=[*before.eqns, *program.eqns, *after.eqns],
         debug_info=program.debug_info.with_unknown_names(),
     )
-    return _without_detours(whole, stands_for)
+    return with_hidden_places(_without_detours(whole, stands_for))
 
 
 def _without_detours(program: Any, stands_for: dict[Any, Any]) -> Any:

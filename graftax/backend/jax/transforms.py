@@ -19,6 +19,7 @@ from graftax.backend.jax.control import JaxControl
 from graftax.backend.jax.program import JaxProgram
 from graftax.backend.jax.staged import Staged
 from graftax.core import foreign_errors
+from graftax.core.short_traceback import chained
 from graftax.core.typedefs import Array
 
 _HOST = frozenset({np.ndarray, np.memmap})
@@ -212,7 +213,8 @@ def _explained() -> Iterator[None]:
         yield
     except Exception as error:
         if type(error).__name__ == "CustomVJPException":  # which has no public name
-            raise custom.closed_over() from error
+            closed = custom.closed_over()
+            raise closed from chained(closed, error)
         if (told := foreign_errors.explained(error)) is not None:
-            raise told from error
+            raise told from chained(told, error)
         raise

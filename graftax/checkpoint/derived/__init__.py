@@ -1,1 +1,1 @@
-"""Checkpoints made of checkpoints, without the program that saved them: what the command line does to them."""
+"""Checkpoints derived from checkpoints, without the program that saved them: the commands of ``graftax ckpt``."""

@@ -1,4 +1,4 @@
-"""The mean of several checkpoints, as of a soup of models."""
+"""The mean of several checkpoints, as for model soups."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from graftax.core.errors import MatchError, MissingInCheckpoint, ShapeMismatch
 
 
 def average(sheets: Sequence[Sheet], names: Sequence[str]) -> list[str]:
-    """Give the Variables of the first checkpoint the mean of all; returns the paths that differ and are no fractions.
+    """Average the Variables of all checkpoints into the first; return the paths that differ and are not floating.
 
-    Sums are taken in float64. Integers, such as counters, stay those of the first. The step, and each value that was
-    saved beside, such as metrics, stays where all of them have it alike.
+    Sums are computed in float64. Integers, such as counters, are taken from the first checkpoint. The step, and each
+    value of ``meta``, is kept only if it is equal in all of them.
 
     Args:
         sheets: Two or more checkpoints.
         names: What they are called, for messages.
 
     Raises:
-        MatchError: a Variable is not in all of them, or has another shape there.
+        MatchError: a Variable is missing in one of them, or has another shape there.
     """
     first, *others = sheets
     variables = [sheet.variables() for sheet in sheets]

@@ -12,15 +12,15 @@ from graftax.core.errors import ArgumentError
 
 
 def cast(sheet: Sheet, subset: Subset, dtype: str) -> list[str]:
-    """Give the chosen arrays of fractions another dtype; returns their paths.
+    """Convert the selected floating arrays to another dtype, and return their paths.
 
     Args:
         sheet: The checkpoint.
-        subset: Which arrays; integers among them stay as they are.
-        dtype: A dtype of fractions.
+        subset: The arrays to convert; integers among them stay as they are.
+        dtype: A floating dtype.
 
     Raises:
-        ArgumentError: it is none.
+        ArgumentError: ``dtype`` is not floating.
         SelectorError: a selector matches nothing.
     """
     if dtype not in DTYPES or not is_inexact(dtype):

@@ -1,4 +1,4 @@
-"""What differs between two checkpoints, or files of arrays: which paths are there, and what they hold."""
+"""The differences between two checkpoints, or files of arrays: their paths, and the values at these."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from graftax.core.dtypes import is_complex
 from graftax.core.typedefs import Shape
 
 _PIECE = 1 << 22
-"""How many elements are compared at a time."""
+"""The number of elements that are compared at a time."""
 
 
 class Held(NamedTuple):
-    """What is at a path: an array, or a value of Python with the arrays inside of it.
+    """The content of a path: an array, or a Python value with the arrays inside of it.
 
-    ``sums`` are the checksums of an array, block by block: where two have the same, the bytes are not read. They are
-    None where none are stored.
+    ``sums`` are the checksums of an array, block by block. Arrays with equal checksums are not read. None if the file
+    stores no checksums.
     """
 
     role: str
@@ -42,7 +42,7 @@ class Held(NamedTuple):
 
 
 class Change(NamedTuple):
-    """Something that both have and that differs; ``largest`` is the greatest absolute difference of numbers."""
+    """A path with different content on both sides; ``largest`` is the greatest absolute difference of numbers."""
 
     path: str
     first: str
@@ -51,7 +51,7 @@ class Change(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """What differs: paths with other values, only in the first, only in the second; and how many are the same."""
+    """The paths that are changed, only in the first, and only in the second; and the number of equal ones."""
 
     changed: tuple[Change, ...]
     removed: tuple[str, ...]
@@ -61,7 +61,7 @@ class Difference(NamedTuple):
 
 @uncollected()
 def held_by_checkpoint(reader: Reader) -> dict[str, Held]:
-    """Return what a checkpoint holds, by path; arrays are read, and checked, when they are asked for.
+    """Return the content of a checkpoint, by path. Arrays are read and checked at their first access.
 
     Raises:
         CorruptCheckpoint: a data file is missing, or has another size.
@@ -86,7 +86,7 @@ def _array(reader: Reader, number: int, role: str) -> Held:
     index = reader.index
     record = index.tensors[number]
     sums = None
-    if index.sum == DEFAULT:  # of 64 bits: nothing else has the same by accident
+    if index.sum == DEFAULT:  # checksums of 64 bits: equal ones by accident are not to be expected
         sums = index.block, [(chunk.start, chunk.extent, chunk.sums) for chunk in record.chunks]
     return Held(role, record.dtype, record.shape, partial(_read, reader, number), sums)
 
@@ -96,17 +96,17 @@ def _read(reader: Reader, number: int) -> HostArray:
 
 
 def held_by_file(file: ForeignFile) -> dict[str, Held]:
-    """Return what a file of arrays holds, by name."""
+    """Return the content of a file of arrays, by name."""
     return {name: Held("weight", a.dtype, a.shape, a.read) for name, a in file.arrays.items()}
 
 
 def difference(first: Mapping[str, Held], second: Mapping[str, Held], subset: Subset) -> Difference:
-    """Compare what two hold, as far as it is chosen.
+    """Compare the selected content of two checkpoints or files.
 
     Args:
-        first: One of them.
-        second: The other one.
-        subset: Which paths.
+        first: The content of the first.
+        second: The content of the second.
+        subset: The paths to compare.
 
     Raises:
         SelectorError: a selector matches nothing.
@@ -138,7 +138,7 @@ def _change(path: str, first: Held, second: Held) -> Change | None:
 
 
 def _alike(first: Held, second: Held) -> bool:
-    """Return True for values that are equal, and for arrays whose checksums are."""
+    """Return True for equal values, and for arrays with equal checksums."""
     if (first.dtype, first.shape) != (second.dtype, second.shape):
         return False
     if first.dtype:
@@ -159,7 +159,7 @@ def _largest(one: HostArray, other: HostArray) -> float:
     one, other = one.reshape(-1), other.reshape(-1)
     largest = 0.0
     with np.errstate(invalid="ignore"):
-        for i in range(0, len(one), _PIECE):  # a piece at a time, since a wide copy of all may not fit
+        for i in range(0, len(one), _PIECE):  # in pieces, since a float64 copy of the whole may not fit into memory
             gap = np.abs(one[i : i + _PIECE].astype(wide) - other[i : i + _PIECE].astype(wide))
             largest = float(np.maximum(largest, gap.max()))
     return largest

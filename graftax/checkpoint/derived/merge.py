@@ -1,4 +1,4 @@
-"""Several checkpoints as one: roots and parts side by side; where two have the same path, one is preferred."""
+"""Merging several checkpoints into one. Where two have the same path, one of them is preferred."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ PREFERENCES = ("first", "last")
 
 
 def merge(first: Sheet, other: Sheet, prefer: str | None) -> None:
-    """Add what another checkpoint has to the first.
+    """Merge another checkpoint into the first.
 
     Args:
-        first: What is added to; its step, meta and random state stay.
-        other: What is added.
-        prefer: Whose values count where both have the same path: ``"first"``, ``"last"``, or None to allow equal ones.
+        first: The checkpoint to add to; its step, meta and random state are kept.
+        other: The checkpoint to add.
+        prefer: Whose values are kept at paths that both have: ``"first"``, ``"last"``, None to allow equal ones only.
 
     Raises:
-        RenameConflict: both have other values at one path, and nothing is preferred.
+        RenameConflict: both have different values at one path, and ``prefer`` is None.
     """
     _Merge(first, other, prefer).run()
 
@@ -67,7 +67,7 @@ class _Merge:
         return node._replace(edges=edges, payload=payload)
 
     def _joined(self, path: str, mine: int, theirs: int) -> int:
-        """Return the node that stands for both."""
+        """Return the node that merges both."""
         if theirs in self._same or mine == theirs:
             return self._same.get(theirs, mine)
         self._same[theirs] = mine

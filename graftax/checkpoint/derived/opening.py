@@ -16,26 +16,26 @@ from graftax.core.errors import ArgumentError, KindMismatch
 
 @contextmanager
 def sheet_at(path: str, subset: Subset) -> Iterator[Sheet]:
-    """Open the chosen part of a checkpoint as a sheet, whose arrays are read until the block ends.
+    """Open the selected part of a checkpoint as a sheet, whose arrays can be read until the block ends.
 
     Args:
         path: The checkpoint.
-        subset: What to take.
+        subset: The part to select.
     """
     with Reader(path) as reader:
         yield Sheet.of(part_of(reader, subset))
 
 
 def sheet_of_file(file: ForeignFile, subset: Subset) -> Sheet:
-    """Return the arrays of a file as a sheet: what stands between slashes, or dots, becomes the parts of a path.
+    """Return the arrays of a file as a sheet. Names are split at slashes, or dots, into the components of a path.
 
     Args:
         file: The file.
-        subset: What to take, by such paths.
+        subset: The part to select, by such paths.
 
     Raises:
-        KindMismatch: a name goes on where another one ends.
-        ArgumentError: nothing is left.
+        KindMismatch: the name of an array is also the beginning of another name.
+        ArgumentError: the selectors leave nothing.
     """
     separator = "/" if any("/" in name for name in file.arrays) else "."
     tree: dict[str, object] = {}

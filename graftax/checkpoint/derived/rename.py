@@ -1,4 +1,4 @@
-"""Other names for parts of a checkpoint."""
+"""Renaming parts of a checkpoint."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from graftax.core.errors import ArgumentError, RenameConflict
 
 
 def rename(sheet: Sheet, names: Mapping[str, str]) -> None:
-    """Hang parts of a checkpoint elsewhere; a place that several paths lead to keeps the others.
+    """Move parts of a checkpoint to other paths. An object with several paths keeps the others.
 
     Args:
         sheet: The checkpoint.
-        names: New paths, and those that are now.
+        names: New paths, each with the present path.
 
     Raises:
-        ArgumentError: there is no such path, or nothing to hang it under.
-        RenameConflict: something is there already.
+        ArgumentError: a path does not exist, or a new path has no parent.
+        RenameConflict: the new path exists already.
     """
     taken = {old: _found(sheet, old) for old in names.values()}
     above = {old: _found(sheet, old.rpartition("/")[0]) for old in taken if "/" in old}
-    for old in taken:  # all were found before the first is taken away
+    # all paths are resolved before the first part is moved, so that the order of the entries does not matter
+    for old in taken:
         _take(sheet, old, above.get(old))
     for new, old in names.items():
         *parents, last = new.split("/")
@@ -47,7 +48,7 @@ def rename(sheet: Sheet, names: Mapping[str, str]) -> None:
 
 
 def _take(sheet: Sheet, old: str, parent: int | None) -> None:
-    """Take a part from where it hangs."""
+    """Remove a part from its parent."""
     last = old.rpartition("/")[2]
     if parent is None:
         del sheet.roots[last]

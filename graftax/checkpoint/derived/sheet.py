@@ -1,4 +1,4 @@
-"""Sheet: the graph of a checkpoint that is about to be written, in a form that can be changed."""
+"""The class Sheet: the graph of a checkpoint in a form that can be changed, before it is written."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from graftax.core.typedefs import Shape
 
 @dataclass
 class Tensor:
-    """An array, in the pieces in which it was saved.
+    """An array, as the pieces in which it was saved.
 
     Args:
         dtype: Its name.
@@ -32,7 +32,7 @@ class Tensor:
     items: list[Item]
 
     def array(self) -> HostArray:
-        """Return its values."""
+        """Return the values of the array."""
         parts = [(item, _array(item)) for item in self.items]
         if len(parts) == 1 and self.items[0].whole is None:
             return parts[0][1]
@@ -44,13 +44,13 @@ class Tensor:
 
     @classmethod
     def of(cls, dtype: str, shape: Shape, read: Callable[[], HostArray], path: str) -> Tensor:
-        """Return an array that is computed when it is written.
+        """Return a Tensor that is computed only when it is written.
 
         Args:
             dtype: Its name.
             shape: Its shape.
-            read: Gives its values.
-            path: For messages.
+            read: Returns its values.
+            path: Its path, for messages.
         """
         return cls(dtype, shape, [Item(dtype, shape, path, lambda: to_bytes(read(), path))])
 
@@ -64,12 +64,12 @@ class Sheet:
     """A graph that can be changed: nodes whose payloads name arrays by their numbers.
 
     Args:
-        nodes: As an index has them.
+        nodes: The nodes, as in an index.
         tensors: The arrays.
-        roots: Names, and numbers of nodes.
-        slots: As an index has them.
-        step: The number to list it under.
-        meta: The values of whoever saved it.
+        roots: The names of the roots and the numbers of their nodes.
+        slots: The slots, as in an index.
+        step: The training step of the checkpoint.
+        meta: The user's own values.
         random: The state of the global seed.
     """
 
@@ -99,7 +99,7 @@ class Sheet:
         )
 
     def paths(self) -> dict[int, str]:
-        """Return the shortest path of every node that can be reached; of slots, last."""
+        """Return the shortest path of every node that can be reached. Slots come last."""
         found: dict[int, str] = {}
         level = [(escaped(name), node) for name, node in self.roots.items()]
         while level:
@@ -115,7 +115,7 @@ class Sheet:
         return found
 
     def draft(self) -> Draft:
-        """Return it to be written: what can be reached, arrays under the paths where they hang."""
+        """Return the draft to write: all nodes that can be reached, with arrays named by their paths."""
         paths = self.paths()
         numbers = {node: i for i, node in enumerate(paths)}
         names: dict[int, str] = {}
@@ -139,7 +139,7 @@ class Sheet:
     # --- changes ------------------------------------------------------------------------------------------------------
 
     def child(self, node: int, component: str) -> tuple[Edge, int] | None:
-        """Return the edge of a node that reads as a component of a path, and where it leads."""
+        """Return the edge of a node that a path component names, and the node that it leads to."""
         return next(((edge, child) for edge, child in self.nodes[node].edges if escaped(edge) == component), None)
 
     def set_edges(self, node: int, edges: list[tuple[Edge, int]]) -> None:

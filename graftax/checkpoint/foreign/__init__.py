@@ -1,1 +1,1 @@
-"""Weights that other libraries saved: readers of their files, rules for their layers, and the pairing of both sides."""
+"""Loading weights of other libraries: readers of their files, rules for their layers, and the pairing of both sides."""

@@ -1,4 +1,4 @@
-"""Flatten → Dense: torch flattens channels first, here they come last, so rows of the kernel change places."""
+"""Flatten → Dense: torch flattens channels first, graftax channels last, so the rows of the kernel are reordered."""
 
 from __future__ import annotations
 
@@ -29,12 +29,13 @@ _KINDS = {
 
 
 def flattened_before(modules: list[Module]) -> dict[int, Shape]:
-    """Return, by the id of a layer, the shape that was flattened into the features that it sees.
+    """Return, by the id of a layer, the shape that a Flatten before it turns into its input features.
 
-    Layers are taken in the order of their definition: what follows a Flatten sees its features, up to the first Dense.
+    Layers are visited in the order of their definition: all layers after a Flatten, up to the first Dense, see its
+    features.
 
     Args:
-        modules: The modules of a program, in that order.
+        modules: The modules of a program, in the order of their definition.
     """
     found: dict[int, Shape] = {}
     shape: Shape | None = None
@@ -61,11 +62,11 @@ def _features(module: Any, kind: str) -> int:
 
 
 def reordered(choice: Choice, shape: Shape) -> Choice:
-    """Return a choice whose first axis goes from ``(channels, *space)`` to ``(*space, channels)``.
+    """Return a choice that reorders the first axis from ``(channels, *space)`` to ``(*space, channels)``.
 
     Args:
-        choice: A choice.
-        shape: What was flattened, without the batch: ``(*space, channels)``.
+        choice: How the Variable is made of arrays of the file.
+        shape: The shape before Flatten, without the batch: ``(*space, channels)``.
     """
     numbers = np.arange(prod(shape)).reshape(shape[-1], *shape[:-1])
     order = np.moveaxis(numbers, 0, -1).reshape(-1)

@@ -1,4 +1,4 @@
-"""What a reader gives: arrays of a file by name, of which nothing is read before it is asked for."""
+"""The result of a reader: the arrays of a file by name, each read at its first access."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from graftax.core.typedefs import Shape
 
 @dataclass(frozen=True)
 class ForeignArray:
-    """An array of a file: what it is like is known, its values are read when they are asked for.
+    """An array of a file: its shape and dtype are known, its values are read when they are needed.
 
     Args:
-        name: As the file has it.
-        shape: As the file has it.
-        dtype: Its name.
-        read: Gives the values.
-        memory: What arrays that share their values have in common; None where the file does not say.
+        name: As in the file.
+        shape: As in the file.
+        dtype: The name of its dtype.
+        read: Returns the values.
+        memory: A key that is equal for arrays that share memory; None if the file does not say.
     """
 
     name: str
@@ -29,27 +29,27 @@ class ForeignArray:
     memory: Hashable = None
 
     def derived(self, name: str, shape: Shape, change: Callable[[HostArray], HostArray]) -> ForeignArray:
-        """Return a part of it, or the same in another order."""
+        """Return an array that is computed from this one: a part, or a reordering."""
         return ForeignArray(name, shape, self.dtype, lambda: change(self.read()))
 
 
 def nothing_to_close() -> None:
-    """Close nothing: whoever reads opens anew."""
+    """Close nothing, since every read opens the file again."""
 
 
 @dataclass
 class ForeignFile:
-    """Arrays by name, and what else a file tells.
+    """The arrays of a file by name, and its metadata.
 
     Args:
         path: The file or directory.
-        arrays: In the order of the file.
-        source: The library that wrote it: ``"torch"``, ``"keras"``, ``"flax"``, ``"graftax"``; None where the format is
-            that of several.
-        keeps_order: Whether the order is that in which the layers were defined.
-        labels: Names that layers were given, by the name of what holds their arrays.
-        notes: What whoever loads it should know.
-        close: Lets go of the file.
+        arrays: The arrays, in the order of the file.
+        source: The library that wrote it: ``"torch"``, ``"keras"``, ``"flax"``, ``"graftax"``; None if several
+            libraries use the format.
+        keeps_order: Whether arrays are in the order in which their layers were defined.
+        labels: The ``name`` of layers, by the name of the group that holds their arrays.
+        notes: Notes for the report.
+        close: Closes the file.
     """
 
     path: str

@@ -1,6 +1,6 @@
-"""Which rule a layer has: by its class, or the first of its base classes that has one.
+"""The lookup of the rule for a layer: by its class, or by its first base class that has one.
 
-Classes are named as text, so that loading weights imports no layers that the program does not have.
+Classes are named as text, so that loading weights imports no layers that the program does not use.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ T = TypeVar("T")
 
 
 def rule_of(layer: object, table: Mapping[str, T]) -> T | None:
-    """Return what a table of classes has for an object.
+    """Return the entry of a table of classes for an object, or None.
 
     Args:
         layer: The object.
-        table: By module and class, without the beginning ``graftax.layers.``: ``"dense.Dense"``.
+        table: Entries by module and class, without the prefix ``graftax.layers.``: ``"dense.Dense"``.
     """
     for kind in type(layer).__mro__:
         if kind.__module__.startswith("graftax.layers."):

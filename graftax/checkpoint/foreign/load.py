@@ -1,4 +1,4 @@
-"""load_foreign: weights that another library saved, into a program of ours."""
+"""The function load_foreign: weights that another library saved are loaded into a module."""
 
 from __future__ import annotations
 
@@ -51,41 +51,42 @@ def load_foreign(
     mode: str = "exact",
     cast: str = "exact",
 ) -> ForeignReport:
-    """Give a module the weights that another library saved, all or none: if anything does not fit, nothing changes.
+    """Load the weights that another library saved, all or none: if anything does not match, nothing changes.
 
-    Layers and the arrays of the file are paired by name where both sides have the same, else in the order of their
-    definition where shapes fit, or because only one way fits; where several would, the load is refused and ``names``
-    decides. What lies otherwise in that library (kernels, gates, packed projections, rows after a Flatten) is put
-    right, and the report says so. Nothing that a file says is ever run: pickles are read by an interpreter that knows
-    tensors only.
+    Layers and arrays of the file are paired by name if both sides have the same names. Otherwise they are paired in
+    the order of their definition if the shapes match, or because there is only one possible pairing. If several
+    pairings are possible, the load is refused, and ``names`` decides. Differences of layout (kernels, gates, packed
+    projections, rows after a Flatten) are converted, and the report lists these conversions. No code of a file is
+    ever run: pickles are read by an interpreter that knows tensors only.
 
     Args:
         path: A ``.safetensors`` file or the index of several, a ``.pt``, ``.pth`` or ``.bin`` of torch, a
             ``.weights.h5`` or ``.keras`` of Keras 3 (needs h5py), a ``.msgpack`` of Flax, an ``.npz``, a directory of
             Hugging Face or Orbax (needs orbax-checkpoint), or a checkpoint of graftax.
-        module: What gets the weights; its layers must be built.
-        source: Whose names and layouts they are: ``"torch"``, ``"keras"``, ``"flax"`` or ``"graftax"``. Defaults to
-            what the file says by its format or its names.
-        names: Paths of the module, and the names in the file of what goes there: layers, parts with layers in them, or
-            single arrays. ``*`` stands for one component of a path, and in the name for the same. ``""`` is the whole.
-            Defaults to none.
+        module: The module that gets the weights; its layers must be built.
+        source: The library whose names and layouts the file has: ``"torch"``, ``"keras"``, ``"flax"`` or ``"graftax"``.
+            Defaults to None: it is recognized by the format or the names.
+        names: Paths of the module, each with the name in the file that it takes its values from: of a layer, of a part
+            with several layers, or of a single array. ``*`` stands for one component of a path, and for the same text
+            in the name. ``""`` is the whole. Defaults to none.
         only: Load only what this selects, see `graftax.select`, in paths from the module. Defaults to all.
-        skip: Load all but what this selects. Defaults to nothing.
+        skip: Do not load what this selects. Defaults to nothing.
         mode: ``"exact"``: every Variable gets a value, every array is used; ``"cover"``: every Variable gets a value;
-            ``"overlap"``: whatever fits, at least one. Defaults to ``"exact"``.
+            ``"overlap"``: whatever matches, at least one array. Defaults to ``"exact"``.
         cast: ``"exact"``: dtypes must agree; ``"safe"``: widening is allowed; ``"any"``: everything is. Defaults to
             ``"exact"``.
 
     Returns:
-        A report: what came from where and how, what was left out and why, and settings such as the epsilon of a batch
-        normalization that differ from the defaults of that library, which no file holds.
+        A report: which array went into which Variable, with which conversion; what was left out and why; and settings
+        that files do not contain, such as the epsilon of a batch normalization, if they differ from the defaults of
+        that library.
 
     Raises:
-        NotACheckpoint: nothing is there, or nothing that is known.
-        CorruptCheckpoint, UnsafeCheckpoint: the file is damaged, or holds what must not be read.
-        MatchError: it does not fit; one of its subclasses that says how.
-        NotBuiltError: layers are not built.
-        ArgumentError: an argument that there is not, or a library that is not installed.
+        NotACheckpoint: there is nothing at the path, or its format is unknown.
+        CorruptCheckpoint, UnsafeCheckpoint: the file is damaged, or has content that must not be read.
+        MatchError: file and module do not match; a subclass says how.
+        NotBuiltError: some layers are not built.
+        ArgumentError: an argument has an unknown value, or a library is not installed.
 
     Example:
         >>> import os, tempfile
@@ -136,7 +137,7 @@ class _Scoped(NamedTuple):
 
 
 class _Loading:
-    """One load: what the file has, what the module has, and what becomes of both."""
+    """A single load: the groups of the file, the units of the module, and their pairing."""
 
     def __init__(self, file: ForeignFile, module: Module, report: ForeignReport, subset: Subset) -> None:
         self._file = file
@@ -164,7 +165,7 @@ class _Loading:
     # --- pairing ------------------------------------------------------------------------------------------------------
 
     def pair(self, names: Mapping[str, str]) -> None:
-        """Find which group is which unit."""
+        """Find the group of each unit."""
         scopes = scopes_of(names, self._units, self._groups, self._file.path)
         units, groups = split_units(self._units, scopes), split_groups(self._groups, scopes)
         if not any(scope.path == "" for scope in scopes):
@@ -183,7 +184,7 @@ class _Loading:
         self._take_shared(groups, twins)
 
     def _common_root(self, units: list[Unit], groups: list[Group]) -> str:
-        """Return the root of a whole program that the module is, in a file of ours."""
+        """Return the root that the module was in a checkpoint of a whole program."""
         if not self._source.by_name:
             return ""
         names = {group.name for group in groups}
@@ -193,7 +194,7 @@ class _Loading:
         return next((root for root in roots if all(f"{root}/{unit.path}" in names for unit in units)), "")
 
     def _take_shared(self, groups: list[Group], twins: list[Group]) -> None:
-        """Let units share a group: what has its name, though a name map gave it to another one, and what is untied."""
+        """Let units share a group: a unit with its name, although ``names`` maps it to another one; untied weights."""
         rest = [(components_of_path(unit.path), unit) for unit in self._pairs.units]
         found = self._pairing.paired(rest, list(zip(components_of_names([g.name for g in twins]), twins, strict=True)))
         self._pairs.made |= found.made
@@ -209,7 +210,7 @@ class _Loading:
             self._pair_rest()
 
     def _pair_rest(self) -> None:
-        """Pair what is left on both sides, now that there is less of it."""
+        """Pair the rest of both sides once more, since fewer candidates can make a pairing unique."""
         units, groups = self._pairs.units, self._pairs.groups
         there = components_of_names([group.name for group in groups])
         paths = [components_of_path(unit.path) for unit in units]
@@ -217,7 +218,7 @@ class _Loading:
         self._pairs.made |= found.made
         self._pairs.units, self._pairs.groups = found.units, found.groups
 
-    # --- judging ------------------------------------------------------------------------------------------------------
+    # --- checking -----------------------------------------------------------------------------------------------------
 
     def judge(self, cast: str) -> None:
         """Fill the report; raise if the mode does not allow what is in it."""
@@ -266,7 +267,7 @@ class _Loading:
         return self._is_wanted(made.part.path, made.part.variable)
 
     def _unused(self, skipped: list[Unit]) -> list[Group]:
-        """Return the groups that nothing took; not those that are tied, nor those of what is skipped."""
+        """Return the groups that no unit uses, except tied ones and those of skipped units."""
         used = [array for _, _, all_made in self._pairs.made.values() for made in all_made for array in made.arrays]
         free: list[Group] = []
         for group in self._pairs.groups:
@@ -295,7 +296,7 @@ class _Loading:
     # --- values -------------------------------------------------------------------------------------------------------
 
     def values(self) -> list[tuple[Made, object]]:
-        """Return the values that are to be assigned, as arrays of the backend; nothing can fail after that."""
+        """Return the values to assign, as arrays of the backend. Nothing after this can fail."""
         read: dict[int, HostArray] = {}
         ready: list[tuple[Made, object]] = []
         for made in self._wanted:
@@ -319,7 +320,7 @@ def _restored(made: Made) -> Restored:
 
 
 def _scoped(scopes: list[Scope], units: list[Unit], groups: list[Group]) -> list[_Scoped]:
-    """Return the parts with what is in each: a unit is in the narrowest one, a group not in wider ones than it need."""
+    """Return the scopes with their units and groups: each of these is in the narrowest scope that contains it."""
     found = []
     taken: set[int] = set()
     for scope in scopes:

@@ -1,4 +1,4 @@
-"""``names=``: parts of the program, and the parts of the file that they take their values from."""
+"""The argument ``names=``: parts of the program, and the parts of the file that they take their values from."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from graftax.core.errors import ArgumentError, ArgumentTypeError, MissingInCheck
 
 
 class Scope(NamedTuple):
-    """A part of the program and the part of the file that is it; both begin there."""
+    """A part of the program and the corresponding part of the file, as prefixes of paths and names."""
 
     path: str
     name: str
 
 
 def scopes_of(names: Mapping[str, str], units: Iterable[Unit], groups: Iterable[Group], file: str) -> list[Scope]:
-    """Return the parts that a name map means, each ``*`` of a path standing for one component.
+    """Return the scopes that a name map describes; each ``*`` of a path stands for one component.
 
     Args:
-        names: Paths of the program, and names of the file, whose ``*`` stand for what those of the path did.
-        units: Those of the program.
-        groups: Those of the file.
-        file: Where it lies, for messages.
+        names: Paths of the program, and names of the file. A ``*`` in a name stands for the text of that in the path.
+        units: The units of the program.
+        groups: The groups of the file.
+        file: The path of the file, for messages.
 
     Raises:
         ArgumentError: a path matches nothing, or there are more ``*`` in the name than in the path.
@@ -64,7 +64,7 @@ def scopes_of(names: Mapping[str, str], units: Iterable[Unit], groups: Iterable[
 
 
 def split_units(units: list[Unit], scopes: Iterable[Scope]) -> list[Unit]:
-    """Return the units, those apart of which single Variables have names of their own."""
+    """Return the units, after splitting those of which single Variables have an entry in the name map."""
     single = {scope.path for scope in scopes}
     found: list[Unit] = []
     for unit in units:
@@ -78,7 +78,7 @@ def split_units(units: list[Unit], scopes: Iterable[Scope]) -> list[Unit]:
 
 
 def split_groups(groups: list[Group], scopes: Iterable[Scope]) -> list[Group]:
-    """Return the groups, those arrays apart that are named on their own."""
+    """Return the groups, after splitting off single arrays that the name map names."""
     single = {scope.name for scope in scopes}
     found: list[Group] = []
     for group in groups:
@@ -91,12 +91,12 @@ def split_groups(groups: list[Group], scopes: Iterable[Scope]) -> list[Group]:
 
 
 def is_within(name: str, prefix: str) -> bool:
-    """Return True if a path or name is, or begins with, another one."""
+    """Return True if a path or name equals a prefix or lies below it."""
     return not prefix or name == prefix or (name.startswith(prefix) and name[len(prefix)] in "./")
 
 
 def rest_of(name: str, prefix: str) -> str:
-    """Return what a name has after its beginning."""
+    """Return the rest of a name after a prefix."""
     return name[len(prefix) :].lstrip("./") if prefix else name
 
 

@@ -1,4 +1,4 @@
-"""Names of both sides as components that can be compared: separators, wrappers and usual synonyms apart."""
+"""Names of both sides as comparable components, without differences of separators, wrappers and common synonyms."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ _SYNONYMS: tuple[tuple[frozenset[str], dict[str, str]], ...] = (
         )
     ),
 )
-"""Names that stand for others where all of some are there: which, and for what each stands."""
+"""Synonyms that apply only if all names of a set occur together: the set, and the meaning of each."""
 
 
 def components_of_path(path: str) -> Components:
-    """Return a path of the program without the ``layers`` of a Sequential before a number."""
+    """Return the components of a path, without the ``layers`` of a Sequential before a number."""
     if not path:
         return ()
     parts = path.split("/")
@@ -58,7 +58,7 @@ def components_of_path(path: str) -> Components:
 
 
 def components_of_names(names: Sequence[str]) -> list[Components]:
-    """Return names of a file by their parts, those that stand for others replaced."""
+    """Return names of a file as components, with synonyms replaced."""
     found = [tuple(re.split(r"[./]", name)) if name else () for name in names]
     beside: dict[Components, set[str]] = {}
     for parts in found:
@@ -83,7 +83,7 @@ _RANKS = {
 
 
 def natural(parts: Components) -> tuple[tuple[str, int, str], ...]:
-    """Return a key that sorts ``h.2`` before ``h.10``, and ``dense`` before ``dense_1``."""
+    """Return a sort key that puts ``h.2`` before ``h.10``, and ``dense`` before ``dense_1``."""
     return tuple(map(_split, parts))
 
 
@@ -95,7 +95,7 @@ def _split(part: str) -> tuple[str, int, str]:
 
 
 def is_order_known(one: Components, other: Components) -> bool:
-    """Return True if two names say which comes first: they differ in a number."""
+    """Return True if two names tell their order, because they differ in a number."""
     for a, b in zip(natural(one), natural(other), strict=False):
         if a != b:
             return a[0] == b[0]

@@ -1,4 +1,4 @@
-"""Which reader a path takes: by its name, and for directories by what lies in them."""
+"""The choice of a reader for a path: by its suffix, and for directories by their content."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ READERS: dict[str, Callable[[str], ForeignFile]] = {
     ".msgpack": read_flax,
     ".flax": read_flax,
 }
-"""By the end of the name of a file."""
+"""Readers by the suffix of the file."""
 
 _IN_FOLDERS = (
     "model.safetensors.index.json",
@@ -43,14 +43,14 @@ _IN_FOLDERS = (
 
 
 def opened(path: str | os.PathLike[str]) -> ForeignFile:
-    """Return what a file or directory of weights holds, whoever wrote it.
+    """Return the content of a file or directory of weights in any known format.
 
     Args:
         path: A file, a directory of Hugging Face, Orbax or graftax, or a URL of a checkpoint of graftax.
 
     Raises:
-        NotACheckpoint: nothing is there, or nothing that is known.
-        ArgumentError: its name does not say what it is.
+        NotACheckpoint: there is nothing at the path, or its format is unknown.
+        ArgumentError: its name does not tell the format.
         CorruptCheckpoint, UnsafeCheckpoint: it is damaged, or must not be read.
     """
     where = os.fspath(path)
@@ -81,4 +81,4 @@ def _opened_folder(folder: str) -> ForeignFile:
             return opened(inside)
     if is_orbax(folder):
         return read_orbax(folder)
-    return read_checkpoint(folder)  # which says what lies there
+    return read_checkpoint(folder)  # raises an error that says what is there

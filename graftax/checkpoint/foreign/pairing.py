@@ -1,4 +1,4 @@
-"""Which group of a file is which layer: by name where both sides agree, by order and shape where only one way fits."""
+"""Pairing groups of a file with layers: by name if both sides agree, else by order and shape if that is unambiguous."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from graftax.checkpoint.foreign.unit import Group, Made, Unit, fitted
 T = TypeVar("T")
 Units: TypeAlias = list[tuple[Components, Unit]]
 Groups: TypeAlias = list[tuple[Components, Group]]
-"""With what is left of their names."""
+"""Units or groups, with the rest of their names."""
 
 
 @dataclass
 class Pairs:
-    """What was found: pairs, and what is left on both sides."""
+    """The pairs that were found, and the rest of both sides."""
 
     made: dict[int, tuple[Unit, Group, list[Made]]] = field(default_factory=dict)
     units: list[Unit] = field(default_factory=list)
     groups: list[Group] = field(default_factory=list)
 
     def add(self, unit: Unit, group: Group) -> bool:
-        """Pair the two if they fit; returns whether they do."""
+        """Pair the two if they match, and return whether they do."""
         made = fitted(unit, group)
         if made is None:
             return False
@@ -34,11 +34,11 @@ class Pairs:
 
 
 class Pairing:
-    """Finds pairs.
+    """The search for pairs.
 
     Args:
-        keeps_order: Whether groups come in the order in which their layers were defined.
-        by_name: Whether names alone decide.
+        keeps_order: Whether groups are in the order in which their layers were defined.
+        by_name: Whether only names are compared.
     """
 
     def __init__(self, keeps_order: bool, by_name: bool = False) -> None:
@@ -49,8 +49,8 @@ class Pairing:
         """Return the pairs of units and groups.
 
         Args:
-            units: What is left of their paths, in the order of definition.
-            groups: What is left of their names.
+            units: The units, with the rest of their paths, in the order of definition.
+            groups: The groups, with the rest of their names.
         """
         found = Pairs()
         rest_units, rest_groups = self._by_names(found, list(units), list(groups))
@@ -70,7 +70,7 @@ class Pairing:
         common = [name for name in ours if name in theirs and name != ""]
         numbers = [name for name in common if name.isdecimal()]
         all_numbers = {name for name in (*ours, *theirs) if name.isdecimal()}
-        if set(numbers) != all_numbers:  # the others may count what has no weights
+        if set(numbers) != all_numbers:  # the other library may also count layers without weights
             common = [name for name in common if not name.isdecimal()]
         taken: set[int] = set()
         for name in common:
@@ -88,7 +88,7 @@ class Pairing:
         return self.paired([(p[1:], u) for p, u in units], [(p[1:], g) for p, g in groups])
 
     def _by_labels(self, found: Pairs, units: Units, groups: Groups) -> tuple[Units, Groups]:
-        """Pair layers that were given the same name."""
+        """Pair layers with the same given name."""
         taken: set[int] = set()
         for _, unit in units:
             same = [group for _, group in groups if unit.label and group.label == unit.label]
@@ -143,7 +143,7 @@ class Pairing:
         able: dict[int, Groups],
         taken: set[int],
     ) -> list[tuple[Unit, Group]]:
-        """Return pairs that can be no others: one group for one unit, or as many of both whose order is known."""
+        """Return unambiguous pairs: one group for one unit, or equally many of both in a known order."""
         if len(left) == 1 and len(rivals) == 1:
             return [(unit, left[0][1])]
         same = [{id(g) for _, g in able[id(u)] if id(g) not in taken} for u in rivals]
@@ -158,7 +158,7 @@ class Pairing:
         return all(is_order_known(a, b) for a, b in pairwise(names))
 
     def _all_in_order(self, found: Pairs, units: Units, groups: Groups) -> set[int]:
-        """Pair them one after the other, if all fit; what is not wanted need not. Return what was paired."""
+        """Pair them in order if all match (units that are not selected need not match), and return the pairs."""
         if len(units) != len(groups):
             return set()
         fits = [fitted(unit, group) for (_, unit), (_, group) in zip(units, groups, strict=True)]
@@ -173,13 +173,13 @@ class Pairing:
 
 
 def _is_other_kind(unit: Unit, parts: Components, kinds: set[str]) -> bool:
-    """Return True if a group is called as layers of another class are."""
+    """Return True if the name of a group is that of another class of layers."""
     stem = natural(parts[-1:])[0][0] if parts else ""
     return stem in kinds and bool(unit.kind) and stem not in unit.kind
 
 
 def _unwrapped(units: Units, groups: Groups) -> tuple[Units, Groups]:
-    """Drop a first part that all names of one side have, and none of the other, such as ``module.``."""
+    """Drop a first component that all names of one side have and none of the other, such as ``module.``."""
     changed = True
     while changed:
         changed = False

@@ -1,4 +1,4 @@
-"""What a load of foreign weights did, and what the file cannot say."""
+"""The report of `load_foreign`."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from graftax.checkpoint.report import RestoreReport
 
 
 class LeftOut(NamedTuple):
-    """An array of a file that no Variable took, and why that is right."""
+    """An array of a file that no Variable uses, and the reason why it is not needed."""
 
     name: str
     reason: str
 
 
 class ForeignReport(RestoreReport):
-    """What `load_foreign` did: a `RestoreReport` with more.
+    """What `load_foreign` did: a `RestoreReport` with more attributes.
 
-    ``source`` is the library whose rules were followed. ``left_out`` are arrays that no layer has, with the reason,
-    ``kept`` Variables that no file has and that stay as they were, ``settings`` those of layers that differ from the
-    defaults of that library, ``notes`` what else is to be known. All are tuples.
+    ``source`` is the library whose rules were applied. ``left_out`` are arrays that no layer needs, with the reason;
+    ``kept`` are Variables that the file does not have and that keep their values; ``settings`` are the settings of
+    layers that differ from the defaults of that library; ``notes`` are further notes. These four are tuples.
     """
 
     def __init__(self, path: str, source: str, mode: str) -> None:
@@ -32,7 +32,7 @@ class ForeignReport(RestoreReport):
         self.notes: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the report in plain values, for JSON."""
+        """Return the report as plain values, for JSON."""
         return {
             **super().as_dict(),
             "source": self.source,

@@ -1,4 +1,4 @@
-"""What no file of weights holds, and what the library that wrote it takes where it is not told."""
+"""Settings of layers that files of weights do not contain, with their defaults in other libraries."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ _DEFAULTS: dict[str, dict[str, dict[str, Any]]] = {
 class Setting(NamedTuple):
     """A setting of a layer that differs from the default of the library that wrote the file.
 
-    ``path`` is that of the layer, ``here`` its value, ``there`` that default: whether it was kept, no file says.
+    ``path`` is that of the layer, ``here`` its value, ``there`` the default of that library. The file does not say
+    whether the saved layer used this default.
     """
 
     path: str
@@ -47,12 +48,12 @@ class Setting(NamedTuple):
 
 
 def differing(layer: object, path: str, source: str) -> list[Setting]:
-    """Return the settings of a layer that differ from the defaults of a library.
+    """Return the settings of a layer that differ from the defaults of another library.
 
     Args:
         layer: The layer.
         path: Its path.
-        source: ``"torch"``, ``"keras"`` or ``"flax"``; others have none.
+        source: ``"torch"``, ``"keras"`` or ``"flax"``; for others the result is empty.
     """
     defaults = rule_of(layer, _DEFAULTS.get(source, {})) or {}
     return [

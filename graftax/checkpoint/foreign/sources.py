@@ -1,4 +1,4 @@
-"""The libraries whose weights are read: their rules, how their arrays are put together, and how they are told apart."""
+"""The libraries whose weights can be read: their rules, how their arrays are grouped, and how they are recognized."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Grouped = tuple[list[Group], dict[str, str]]
 
 
 class Source(NamedTuple):
-    """A library: rules by class of our layers, how arrays become groups, and whether it flattens channels first."""
+    """A library: rules by class of layer, how its arrays are grouped, and whether it flattens channels first."""
 
     rules: Mapping[str, Rule]
     groups: Callable[[ForeignFile, bool], Grouped]
@@ -41,14 +41,14 @@ _ENDS = {
 
 
 def source_of(file: ForeignFile, source: str | None) -> str:
-    """Return which library wrote a file: as told, as its format says, or as its names are.
+    """Return the library that wrote a file: the given one, else by its format, else by its names.
 
     Args:
         file: The file.
-        source: What the caller says; None for nothing.
+        source: The library, if it is given; else None.
 
     Raises:
-        ArgumentError: there is no such library, or the names are those of several.
+        ArgumentError: the library is unknown, or the names occur in several libraries.
     """
     if source is not None:
         if source not in SOURCES:
@@ -59,7 +59,7 @@ def source_of(file: ForeignFile, source: str | None) -> str:
     ends = {name.replace(".", "/").rpartition("/")[2] for name in file.arrays}
     likely = [name for name, words in _ENDS.items() if words & ends]
     if "flax" in likely and "graftax" in likely and not (_ENDS["graftax"] - {"kernel"}) & ends:
-        likely.remove("graftax")  # both have kernels
+        likely.remove("graftax")  # Flax and graftax both use the name kernel
     if len(likely) == 1:
         return likely[0]
     shown = ", ".join(list(file.arrays)[:4])

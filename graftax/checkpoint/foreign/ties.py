@@ -1,4 +1,4 @@
-"""Tied weights: a file may have one array under two names, of which the program needs one."""
+"""Tied weights: a file may have one array under two names, of which the program needs only one."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from graftax.checkpoint.foreign.unit import Group
 
 
 def tied_to(group: Group, used: Iterable[ForeignArray]) -> dict[str, str] | None:
-    """Return, for each array of a group, the array that was used and is the same; None unless all are.
+    """Return, for each array of a group, the equal array that was used; None unless all have one.
 
     Args:
-        group: A group that nothing took.
-        used: The arrays that Variables took.
+        group: A group that no unit uses.
+        used: The arrays that Variables use.
     """
     known = list(used)
     found = {}
@@ -28,7 +28,7 @@ def tied_to(group: Group, used: Iterable[ForeignArray]) -> dict[str, str] | None
 
 
 def without_twins(groups: Iterable[Group]) -> tuple[list[Group], list[Group]]:
-    """Return groups, and apart from them those that are in the same memory as one before.
+    """Return the groups without duplicates, and the duplicates, which share the memory of an earlier group.
 
     Args:
         groups: All groups of a file.
@@ -46,7 +46,7 @@ def without_twins(groups: Iterable[Group]) -> tuple[list[Group], list[Group]]:
 
 def _is_same(one: ForeignArray, other: ForeignArray) -> bool:
     if one.shape != other.shape or one.dtype != other.dtype or len(one.shape) < 2:
-        return False  # vectors of zeros and ones are alike by chance
+        return False  # vectors of zeros or ones are often equal by chance
     if one.memory is not None and one.memory == other.memory:
         return True
     return np.array_equal(one.read(), other.read())

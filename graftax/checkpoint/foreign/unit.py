@@ -1,4 +1,4 @@
-"""Unit: a layer of the program whose Variables take their values together; Part: one Variable, and how to make it."""
+"""Units of a program, groups of a file, and how the Variables of a unit are made of the arrays of a group."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Convert = Callable[..., HostArray]
 
 
 class Choice(NamedTuple):
-    """One way to make a Variable: from which arrays of a group, by what function, and a word on it for the report."""
+    """One way to make a Variable: the arrays of a group that it needs, the function, and a note for the report."""
 
     names: tuple[str, ...]
     convert: Convert
@@ -35,7 +35,7 @@ class Part(NamedTuple):
 
 
 class Made(NamedTuple):
-    """What a Variable is made of."""
+    """The choice for a Variable, with the arrays that it uses."""
 
     part: Part
     choice: Choice
@@ -44,15 +44,15 @@ class Made(NamedTuple):
 
 @dataclass
 class Unit:
-    """A layer, or a Variable on its own.
+    """A layer, or a single Variable, that is paired as a whole.
 
     Args:
         path: From the module that is loaded.
-        kind: The names of its class and its base classes, in snake case; none for a Variable on its own.
-        label: The name that it was given; empty if none.
+        kind: The names of its class and its base classes, in snake case; empty for a single Variable.
+        label: Its given name, or empty.
         parts: Its Variables.
-        is_wanted: Whether any of them is to be loaded.
-        leaves_some: Whether a group may have more than it needs, since a name map gives a part of it otherwise.
+        is_wanted: Whether any of them is selected.
+        leaves_some: Whether a group may have more arrays than it needs, since a name map gives some to other units.
     """
 
     path: str
@@ -63,13 +63,13 @@ class Unit:
     leaves_some: bool = False
 
     def shapes(self) -> str:
-        """Return what it needs, for messages."""
+        """Return the shapes that it needs, for messages."""
         return ", ".join(f"{part.path.rpartition('/')[2]} {part.variable.shape}" for part in self.parts)
 
 
 @dataclass
 class Group:
-    """Arrays of a file that belong to one layer, by what they are called in it; one on its own is called ``""``."""
+    """The arrays of a file that belong to one layer, by their names within it; a single array has the name ``""``."""
 
     name: str
     arrays: dict[str, ForeignArray]
@@ -77,12 +77,12 @@ class Group:
     label: str = ""
 
     def shapes(self) -> str:
-        """Return what it has, for messages."""
+        """Return the shapes that it has, for messages."""
         return ", ".join(f"{name or 'array'} {array.shape}" for name, array in self.arrays.items())
 
 
 def fitted(unit: Unit, group: Group) -> list[Made] | None:
-    """Return how a unit is made of a group that it uses up; None if it cannot be."""
+    """Return how a unit is made of all arrays of a group; None if that is not possible."""
     made: list[Made] = []
     for part in unit.parts:
         for choice in part.choices:
@@ -98,7 +98,7 @@ def fitted(unit: Unit, group: Group) -> list[Made] | None:
 
 def _gives(choice: Choice, arrays: tuple[ForeignArray, ...], shape: Shape) -> bool:
     size = prod(shape)
-    if any(prod(array.shape) > size for array in arrays):  # nothing that is forged is ever made
+    if any(prod(array.shape) > size for array in arrays):  # a huge shape in a forged file must not allocate memory
         return False
     return _shape_of(choice.convert, tuple(array.shape for array in arrays)) == shape
 
@@ -113,4 +113,4 @@ def _shape_of(convert: Convert, shapes: tuple[Shape, ...]) -> Shape | None:
 
 Choices = Mapping[str, tuple[Choice, ...]]
 Rule = Callable[[Any], Choices]
-"""From a layer to the ways in which its Variables are made, by the names of its attributes."""
+"""A function of a layer that returns the choices for its Variables, by the names of its attributes."""

@@ -1,4 +1,4 @@
-"""The layers of a program as units: which Variables they have, and by what rule each is made."""
+"""The layers of a program as units: their Variables, and the rules by which these are made."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Units:
     """The units of a module.
 
     Args:
-        module: What is loaded.
-        rules: Those of the library that wrote the file.
+        module: The module to load.
+        rules: The rules of the library that wrote the file.
         channels_first: Whether that library flattens channels first.
 
     Raises:

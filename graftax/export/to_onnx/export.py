@@ -58,39 +58,40 @@ def onnx(
     tolerance: float | None = None,
     overwrite: bool = False,
 ) -> OnnxReport:
-    """Write a function with its weights as an ONNX file, which other languages run, and compare the two.
+    """Export a function with its weights as an ONNX file, for other languages, and compare the two.
 
-    The file is run at two values of every free size; a difference raises, and the file is gone.
+    The file is run with two values of every free size. If a result differs, this raises, and the file is deleted.
 
     Args:
         path: The file.
         function: A function, a Module, which stands for its call with ``training=False``, or a `Signature`.
-        *inputs: What it takes, as for `Signature`: Specs or examples. A Module that was called needs none.
-        constraints: What holds between sizes, such as ``"time >= 2"``. Defaults to none.
-        fold: Whether expressions behind weights are computed now, or a selector of those for which it is so.
-            Defaults to True.
-        products: ``"int8"`` multiplies integers where weights lie on a grid of 8 bits or fewer, as those that `Int8`
-            or a trained `FakeQuant` stand behind; values are rounded when the file runs. Defaults to ``"float32"``, in
-            which all weights are numbers with fractions.
-        calibration: With ``products="int8"``: batches of inputs, arrays or tuples of them. The ranges that values have
-            on them are kept in the file, and weights that lie on no grid are rounded, too. Defaults to None.
-        weights: ``"apart"`` puts them beside the file, into ``<name>.safetensors``; those that an artefact in the same
-            folder has in its ``weights.safetensors`` are used from there. Defaults to ``"inside"``.
-        opset: The version of the operators, from 17 on. Defaults to 17.
-        check: Whether to compare; needs onnxruntime. Defaults to True.
-        tolerance: How far a result may be off, in units of its largest magnitude, or of 1. Defaults to 1e-5, to 1e-2 in
-            half precision, and to 0.1 with products of integers.
+        *inputs: The inputs, as for `Signature`: Specs or examples. A Module that was called needs none.
+        constraints: Constraints on sizes, such as ``"time >= 2"``. Defaults to none.
+        fold: Whether weights that are expressions are computed at the export, or a selector of such weights. Defaults
+            to True.
+        products: ``"int8"`` uses integer products for weights on a grid of at most 8 bits, such as those of `Int8` or a
+            trained `FakeQuant`; activations are quantized when the file runs. Defaults to ``"float32"``: all products
+            use floating numbers.
+        calibration: With ``products="int8"``: batches of inputs, arrays or tuples of these. The ranges of activations
+            on them are stored in the file, and weights that are not on a grid are quantized, too. Defaults to None.
+        weights: ``"apart"`` writes them to ``<name>.safetensors`` beside the file, except those in the
+            ``weights.safetensors`` of an artefact in the same folder, which are used from there. Defaults to
+            ``"inside"``.
+        opset: The version of the ONNX operator set, at least 17. Defaults to 17.
+        check: Whether to compare the results, which needs onnxruntime. Defaults to True.
+        tolerance: The largest error of a result, relative to its largest magnitude or to 1. Defaults to 1e-5, to 1e-2
+            in half precision, and to 0.1 with integer products.
         overwrite: Whether a file at ``path`` is replaced. Defaults to False.
 
     Returns:
-        Sizes, operators, and how near the file is to the function.
+        A report with sizes, operators, and the error of the file.
 
     Raises:
         ExportError: an operation has no counterpart in ONNX; the message names it, its layer and the user's line.
-        ExportMismatch: the file computes something else than the function.
-        DestinationExists: there is a file.
-        MissingLibraryError: onnxruntime is not installed and ``check`` is not off.
-        ArgumentError: an option is none of these, or would have no effect.
+        ExportMismatch: the file computes other values than the function.
+        DestinationExists: something exists at the path already.
+        MissingLibraryError: onnxruntime is not installed, and ``check`` is True.
+        ArgumentError: an option has an unknown value, or would have no effect.
 
     Example:
         >>> import tempfile, graftax as gx

@@ -9,20 +9,20 @@ from graftax.export.report import only_one_value
 
 @dataclass(frozen=True)
 class OnnxReport:
-    """What `graftax.export.onnx` wrote, and how near it is to the function.
+    """The result of `graftax.export.onnx`.
 
     Attributes:
         path: The file.
-        bytes: Its size, that of a file with arrays beside it included; weights of an artefact are not counted.
-        opset: The version of the operators.
-        inputs: Names of what it takes, with sizes and dtypes, such as ``"float32[batch, 8]"``.
-        outputs: Names of what it gives, likewise.
-        operators: How many of each operator there are.
-        sizes: The values of free sizes at which it was compared; empty with ``check=False``.
-        error: The largest difference, in units of the largest magnitude of a result, or of 1.
-        integer_products: How many products are of integers.
-        folded: The weights that were expressions and are plain now.
-        left_out: What checks of the function say, of which a file has none.
+        bytes: Its size, including a file with arrays beside it, but not the weights of an artefact.
+        opset: The version of the operator set.
+        inputs: The inputs by name, with dtypes and sizes, such as ``"float32[batch, 8]"``.
+        outputs: The outputs, likewise.
+        operators: The number of nodes of each operator.
+        sizes: The values of free sizes in the comparisons; empty with ``check=False``.
+        error: The largest error, relative to the largest magnitude of a result, or to 1.
+        integer_products: The number of integer products.
+        folded: The weights that are expressions and were folded.
+        left_out: The checks of the function that the file does not have.
 
     Example:
         >>> print(OnnxReport("model.onnx", 1200, 17, {"x": "float32[batch, 8]"}, {"output": "float32[batch, 2]"}))

@@ -1,7 +1,7 @@
 """Rows of what makes arrays, converts them, takes parts of them, and puts them in another order."""
 
 SHAPE = """
-transpose(x, axes: Axes | None = None): Axes in another order; all reversed unless told.
+transpose(x, axes: Axes | None = None): Axes in another order, by default reversed.
 swapaxes(x, axis1: Axis, axis2: Axis): Two axes exchanged.
 moveaxis(x, source: Axes, destination: Axes): Axes moved, the others kept in order.
 expand_dims(x, axis: NewAxes): Axes of size 1 inserted.

@@ -7,6 +7,7 @@ from typing import Any
 from graftax import ops
 from graftax.core.typedefs import Array
 from graftax.optimizers.engine.numbers import cast_to, compute_dtype, number
+from graftax.optimizers.engine.roots import root
 from graftax.optimizers.engine.total import total
 from graftax.optimizers.engine.update import Update
 from graftax.variables.variable import Variable
@@ -85,13 +86,7 @@ def _square(gradient: Array) -> Array:
 
 def _norm(square: Array) -> Array:
     """Return the norm that belongs to such a square."""
-    return _root(square) / _SCALE
-
-
-def _root(square: Array) -> Array:
-    """Return the root, with a slope of zero at zero, as the norm of a gradient of zeros is a part of no gradient."""
-    zero = ops.equal(square, 0)
-    return ops.where(zero, square, ops.sqrt(ops.where(zero, ops.ones_like(square), square)))
+    return root(square) / _SCALE
 
 
 def _factor(norm: Array, limit: Any) -> Array:

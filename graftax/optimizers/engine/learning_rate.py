@@ -81,7 +81,7 @@ def _holds_no_number(holder: object) -> bool:
 
 
 def current(rate: object, iterations: Array, dtype: str | None = None) -> Array:
-    """Return the rate as a scalar of that dtype, in which a schedule is computed, too; of the widest one unless told.
+    """Return the rate as a scalar of that dtype, in which a schedule is computed, too; by default the widest one.
 
     Raises:
         ShapeError: it is no scalar.

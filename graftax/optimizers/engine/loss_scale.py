@@ -76,7 +76,8 @@ class LossScale(Checked):
 
         def bad() -> None:
             if self.growth_interval is not None:
-                self.scale.assign(ops.maximum(self.scale.value / 2, 1.0))
+                smaller = ops.maximum(self.scale.value / 2, 1.0)
+                self.scale.assign(ops.minimum(self.scale.value, smaller))  # one that began below 1 stays
                 self.good_steps.assign(ops.zeros_like(self.good_steps))
 
         cond(finite, good, bad)

@@ -151,6 +151,8 @@ class Planning(Rule, Averaging):
         require_floating(trainable)
         for variable in trainable:
             self._gx_make_slots(variable)
+        for other in self.others:
+            _check_other(other)  # again, as these may have been set since
         for keeper in (self, *self.others):
             keeper._gx_leave_scopes()
             keeper._gx_check_together()

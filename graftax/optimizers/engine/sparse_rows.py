@@ -77,7 +77,8 @@ class IndexedRows:
         order = ops.argsort(indices)
         places = ops.take(indices, order, axis=0)
         changes = ops.cast(ops.not_equal(places[1:], places[:-1]), "int32")
-        segments = ops.concatenate([ops.zeros((1,), "int32"), ops.cumsum(changes)])
+        first = ops.zeros((min(indices.size, 1),), "int32")
+        segments = ops.concatenate([first, ops.cumsum(changes)])
         sums = ops.segment_sum(ops.take(values, order, axis=0), segments, indices.size)
         return TouchedRows(places, segments), sums
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar, cast
 
 from graftax import ops
+from graftax.backend import registry
+from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import NOT_NEGATIVE, POSITIVE, STEPS, Kinds
 from graftax.optimizers.schedules.schedule import SCHEDULE, Schedule, ScheduleLike
@@ -47,7 +49,7 @@ class ExponentialWarmup(Schedule):
         start: Rate at step 0, positive.
 
     Raises:
-        ArgumentError: the start or the number of steps is not positive.
+        ArgumentError: the start, the number of steps or the target is not positive.
 
     Example:
         >>> schedule = ExponentialWarmup(4, 1.0, 0.0625)
@@ -63,6 +65,18 @@ class ExponentialWarmup(Schedule):
         self.warmup_steps = warmup_steps
         self.then = cast(Any, then)
         self.start = start
+        self._gx_check_together()
+
+    def _gx_check_together(self) -> None:
+        """Raise if the other schedule starts at 0, which no factor leads to."""
+        arrays = registry.current().arrays
+        target = self.then(0)
+        if arrays.is_concrete(target) and not float(target) > 0:
+            raise ArgumentError(
+                f"ExponentialWarmup towards {self.then!r}, which starts at {float(target):g}",
+                "the rate grows by the same factor in each step, and none leads there",
+                "a schedule that starts above 0, or LinearWarmup",
+            )
 
     def rate(self, step: Array) -> Array:
         """See the class."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar, Unpack
 
-from graftax import ops
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import FRACTION, NOT_NEGATIVE, Kinds
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.options import Options
+from graftax.optimizers.engine.roots import divisor
 from graftax.optimizers.engine.slot import Slot, SlotValues
 from graftax.optimizers.engine.step import Step
 from graftax.optimizers.optimizer import Optimizer
@@ -77,7 +77,7 @@ class AdaBelief(Optimizer):
         momentum = slots.momentum + (1 - self.beta_1) * (gradient - slots.momentum)
         distance = gradient - momentum
         surprise = self.beta_2 * slots.surprise + (1 - self.beta_2) * distance * distance + self.epsilon_root
-        move = momentum * correction_1 / (ops.sqrt(surprise * correction_2) + self.epsilon)
+        move = momentum * correction_1 / (divisor(surprise * correction_2) + self.epsilon)
         return value - step.learning_rate * move, {"momentum": momentum, "surprise": surprise}
 
     def _corrections(self, step: Step) -> tuple[Array, Array]:

@@ -10,6 +10,7 @@ from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import FLAG, NOT_NEGATIVE, POSITIVE, Kinds
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.options import Options
+from graftax.optimizers.engine.roots import root
 from graftax.optimizers.engine.slot import Slot, SlotValues
 from graftax.optimizers.engine.step import Step
 from graftax.optimizers.optimizer import Optimizer
@@ -88,13 +89,14 @@ class Adafactor(Optimizer):
         square = gradient * gradient + self.epsilon_1
         if value.ndim < 2:
             velocity = kept * slots.velocity + (1 - kept) * square
-            new = {"velocity": velocity}
+            new, factor = {"velocity": velocity}, _inverse_root(velocity)
         else:
             row = kept * slots.row + (1 - kept) * ops.mean(square, axis=-1, keepdims=True)
             column = kept * slots.column + (1 - kept) * ops.mean(square, axis=-2, keepdims=True)
-            velocity = row / ops.mean(row, axis=-2, keepdims=True) * column
-            new = {"row": row, "column": column}
-        direction = gradient * ops.rsqrt(velocity)
+            new, share = {"row": row, "column": column}, row / _sloped(ops.mean(row, axis=-2, keepdims=True))
+            # the product of two that are epsilon_1 alone would be 0 in float32, that of their roots is not
+            factor = _inverse_root(share) * _inverse_root(column)
+        direction = gradient * factor
         direction = direction / ops.maximum(_rms(direction) / self.clip, 1.0)
         rate = step.learning_rate
         if self.relative_step:
@@ -102,5 +104,17 @@ class Adafactor(Optimizer):
         return value - rate * direction, new
 
 
+def _sloped(square: Array) -> Array:
+    """Return the same, cut off from gradients where it is `epsilon_1` alone, at which slopes are beyond float32."""
+    return ops.where(square > _LEAST, square, ops.stop_gradient(square))
+
+
+def _inverse_root(square: Array) -> Array:
+    return ops.rsqrt(_sloped(ops.maximum(square, 1e-37)))  # above what becomes 0 in float32
+
+
+_LEAST = 1e-18
+
+
 def _rms(x: Array) -> Array:
-    return ops.sqrt(ops.mean(x * x))
+    return root(ops.mean(x * x))

@@ -10,6 +10,7 @@ from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import NOT_NEGATIVE, Kinds, one_of
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.options import Options
+from graftax.optimizers.engine.roots import divisor
 from graftax.optimizers.engine.slot import Slot, SlotValues
 from graftax.optimizers.engine.step import Step
 from graftax.optimizers.optimizer import Optimizer
@@ -73,5 +74,5 @@ class Adagrad(Optimizer):
         """Compute the new value of a variable, and of its slots."""
         accumulator = slots.accumulator + gradient * gradient
         inside = self.epsilon_form == "keras"
-        root = ops.sqrt(accumulator + self.epsilon) if inside else ops.sqrt(accumulator) + self.epsilon
+        root = ops.sqrt(accumulator + self.epsilon) if inside else divisor(accumulator) + self.epsilon
         return value - step.learning_rate * gradient / root, {"accumulator": accumulator}

@@ -10,6 +10,7 @@ from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import FLAG, FRACTION, NOT_NEGATIVE, Kinds, one_of
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.options import Options
+from graftax.optimizers.engine.roots import divisor
 from graftax.optimizers.engine.slot import Slot, SlotValues
 from graftax.optimizers.engine.step import Step
 from graftax.optimizers.optimizer import Optimizer
@@ -88,7 +89,7 @@ class Adam(Optimizer):
         new = {"momentum": momentum, "velocity": velocity}
         if self.amsgrad:
             new["velocity_hat"] = velocity = ops.maximum(slots.velocity_hat, velocity)
-        return value - rate * momentum / (ops.sqrt(velocity) + epsilon), new
+        return value - rate * momentum / (divisor(velocity) + epsilon), new
 
     def _rate_and_epsilon(self, step: Step) -> tuple[Array, Array | float]:
         root = ops.sqrt(1 - self.beta_2**step.count)

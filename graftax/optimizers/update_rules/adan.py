@@ -10,6 +10,7 @@ from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import FRACTION, NOT_NEGATIVE, Kinds
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.options import Options
+from graftax.optimizers.engine.roots import divisor
 from graftax.optimizers.engine.slot import Slot, SlotValues
 from graftax.optimizers.engine.step import Step
 from graftax.optimizers.optimizer import Optimizer
@@ -19,10 +20,10 @@ from graftax.variables.variable import Variable
 class Adan(Optimizer):
     """Averages of the gradient, of its change, and of the square of both together.
 
-    With ``d = g - g_before`` (0 in the first update): ``m = beta_1 * m + (1 - beta_1) * g;  v = beta_2 * v + (1 -
-    beta_2) * d; n = beta_3 * n + (1 - beta_3) * (g + beta_2 * d)**2``; all corrected by ``1 - beta**t``; ``w = w - rate
-    * (m + beta_2 * v) / (sqrt(n) + epsilon)``. The betas are one minus those of the paper, as in the code of its
-    authors; they, and optax with 1 - beta_2 in place of the two factors beta_2, differ in the weight of the change.
+    With ``d = g - g_before`` (0 in the first update of a variable): ``m = beta_1 * m + (1 - beta_1) * g;  v = beta_2 *
+    v + (1 - beta_2) * d; n = beta_3 * n + (1 - beta_3) * (g + beta_2 * d)**2``; all corrected by ``1 - beta**t``; ``w =
+    w - rate * (m + beta_2 * v) / (sqrt(n) + epsilon)``. The betas are one minus those of the paper, as in the code of
+    its authors; they, and optax with 1 - beta_2 in place of the two factors beta_2, differ in the weight of the change.
 
     Args:
         learning_rate: See `Optimizer`. Defaults to 0.001.
@@ -66,18 +67,21 @@ class Adan(Optimizer):
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
         """Declare the three averages, and the gradient before."""
-        return {name: Slot() for name in ("momentum", "change", "square", "gradient")}
+        kept = {name: Slot() for name in ("momentum", "change", "square", "gradient")}
+        return kept | {"square": Slot(initializer=-1.0)}  # below 0: there was no gradient before
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
         """Compute the new value of a variable, and of its slots."""
         correction_1, correction_2, correction_3 = step.once(self._corrections)
-        difference = ops.where(step.count > 1, gradient - slots.gradient, 0.0)
+        has_one = ops.logical_and(step.count > 1, slots.square >= 0)
+        difference = ops.where(has_one, gradient - slots.gradient, 0.0)
         ahead = gradient + self.beta_2 * difference
         momentum = slots.momentum + (1 - self.beta_1) * (gradient - slots.momentum)
         change = slots.change + (1 - self.beta_2) * (difference - slots.change)
-        square = slots.square + (1 - self.beta_3) * (ahead * ahead - slots.square)
+        before = ops.maximum(slots.square, 0.0)
+        square = before + (1 - self.beta_3) * (ahead * ahead - before)
         move = momentum * correction_1 + self.beta_2 * change * correction_2
-        new = value - step.learning_rate * move / (ops.sqrt(square * correction_3) + self.epsilon)
+        new = value - step.learning_rate * move / (divisor(square * correction_3) + self.epsilon)
         return new, {"momentum": momentum, "change": change, "square": square, "gradient": gradient}
 
     def _corrections(self, step: Step) -> tuple[Array, Array, Array]:

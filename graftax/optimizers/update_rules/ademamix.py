@@ -12,6 +12,7 @@ from graftax.optimizers.arguments.kinds import FRACTION, INSIDE, NOT_NEGATIVE, W
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.numbers import is_plain
 from graftax.optimizers.engine.options import Options
+from graftax.optimizers.engine.roots import divisor
 from graftax.optimizers.engine.slot import Slot, SlotValues
 from graftax.optimizers.engine.step import Step
 from graftax.optimizers.optimizer import Optimizer
@@ -90,7 +91,7 @@ class AdEMAMix(Optimizer):
         momentum = slots.momentum + (1 - self.beta_1) * (gradient - slots.momentum)
         slow = slots.slow + (1 - beta_3) * (gradient - slots.slow)
         velocity = slots.velocity + (1 - self.beta_2) * (gradient * gradient - slots.velocity)
-        move = (momentum * correction_1 + alpha * slow) / (ops.sqrt(velocity * correction_2) + self.epsilon)
+        move = (momentum * correction_1 + alpha * slow) / (divisor(velocity * correction_2) + self.epsilon)
         return value - step.learning_rate * move, {"momentum": momentum, "slow": slow, "velocity": velocity}
 
     def _warm(self, step: Step) -> tuple[Array, Array, Array | float, Array | float]:

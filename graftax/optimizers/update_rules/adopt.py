@@ -10,6 +10,7 @@ from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import FLAG, FRACTION, NOT_NEGATIVE, Kinds
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.options import Options
+from graftax.optimizers.engine.roots import divisor
 from graftax.optimizers.engine.slot import Slot, SlotValues
 from graftax.optimizers.engine.step import Step
 from graftax.optimizers.optimizer import Optimizer
@@ -19,9 +20,9 @@ from graftax.variables.variable import Variable
 class ADOPT(Optimizer):
     """Divides each gradient by the average of the squares *before* it, then averages.
 
-    In the first update only ``v = g**2``. Then ``m = beta_1 * m + (1 - beta_1) * clip(g / max(sqrt(v), epsilon), ±(t -
-    1)**0.25); w = w - rate * m;  v = beta_2 * v + (1 - beta_2) * g**2``. Nothing is corrected: neither average starts
-    at zero.
+    In the first update of a variable only ``v = g**2``. Then ``m = beta_1 * m + (1 - beta_1) * clip(g / max(sqrt(v),
+    epsilon), ±(t - 1)**0.25); w = w - rate * m;  v = beta_2 * v + (1 - beta_2) * g**2``. Nothing is corrected: neither
+    average starts at zero.
 
     Args:
         learning_rate: See `Optimizer`. Defaults to 0.001.
@@ -68,13 +69,14 @@ class ADOPT(Optimizer):
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
         """Declare the average of normalised gradients, and that of squares."""
-        return {"momentum": Slot(), "velocity": Slot()}
+        return {"momentum": Slot(), "velocity": Slot(initializer=-1.0)}  # below 0: it has seen no gradient
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
         """Compute the new value of a variable, and of its slots."""
         first, limit = step.once(self._first_and_limit)
+        first = ops.logical_or(first, slots.velocity < 0)
         square = gradient * gradient
-        normal = gradient / ops.maximum(ops.sqrt(slots.velocity), self.epsilon)
+        normal = gradient / ops.maximum(divisor(slots.velocity), self.epsilon)
         if self.clipping:
             normal = ops.clip(normal, -limit, limit)
         momentum = ops.where(first, slots.momentum, self.beta_1 * slots.momentum + (1 - self.beta_1) * normal)

@@ -21,8 +21,8 @@ class Ftrl(Optimizer):
 
     With ``p = -learning_rate_power`` and ``b = a + g**2``: ``z = z + g + 2 * shrinkage * w - (b**p - a**p) / rate * w;
     a = b; w = (clip(z, -l1, l1) - z) / ((b**p + beta) / rate + 2 * l2)``, where l1, l2 and shrinkage are the three
-    strengths. As the weights follow from ``z`` alone, the value at the start counts for little, and the rate must stay
-    positive.
+    strengths. As the weights follow from ``z`` alone, the value at the start counts for little. At a rate of 0, as
+    at the start of a warm-up, nothing changes.
 
     Args:
         learning_rate: See `Optimizer`. Defaults to 0.001.
@@ -86,14 +86,18 @@ class Ftrl(Optimizer):
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
         """Compute the new value of a variable, and of its slots."""
-        per_rate = step.once(self._per_rate)
+        moves, per_rate = step.once(self._per_rate)
         accumulator = slots.accumulator + gradient * gradient
         power = -self.learning_rate_power
         before, after = slots.accumulator**power, accumulator**power
         linear = slots.linear + gradient + 2 * self.l2_shrinkage * value - (after - before) * per_rate * value
         curvature = (after + self.beta) * per_rate + 2 * self.l2_strength
         new = (ops.clip(linear, -self.l1_strength, self.l1_strength) - linear) / curvature
-        return new, {"accumulator": accumulator, "linear": linear}
+        return ops.where(moves, new, value), {
+            "accumulator": ops.where(moves, accumulator, slots.accumulator),
+            "linear": ops.where(moves, linear, slots.linear),
+        }
 
-    def _per_rate(self, step: Step) -> Array:
-        return 1 / step.learning_rate
+    def _per_rate(self, step: Step) -> tuple[Array, Array]:
+        moves = step.learning_rate > 0
+        return moves, 1 / ops.where(moves, step.learning_rate, 1.0)

@@ -10,6 +10,7 @@ from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import FRACTION, NOT_NEGATIVE, Kinds
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.options import Options
+from graftax.optimizers.engine.roots import divisor, norm
 from graftax.optimizers.engine.slot import Slot, SlotValues
 from graftax.optimizers.engine.step import Step
 from graftax.optimizers.optimizer import Optimizer
@@ -69,7 +70,7 @@ class LAMB(Optimizer):
         momentum = self.beta_1 * slots.momentum + (1 - self.beta_1) * gradient
         velocity = self.beta_2 * slots.velocity + (1 - self.beta_2) * gradient * gradient
         corrected = momentum / (1 - self.beta_1**step.count)
-        root = ops.sqrt(velocity / (1 - self.beta_2**step.count))
+        root = divisor(velocity / (1 - self.beta_2**step.count))
         direction = corrected / (root + self.epsilon) + step.weight_decay * value
         moved = value - step.learning_rate * trust_ratio(value, direction) * direction
         return moved, {"momentum": momentum, "velocity": velocity}
@@ -80,8 +81,3 @@ def trust_ratio(value: Array, direction: Array) -> Array:
     size, length = norm(value), norm(direction)
     usable = (size > 0) & (length > 0)
     return ops.where(usable, size / ops.where(usable, length, ops.ones_like(length)), ops.ones_like(size))
-
-
-def norm(x: Array) -> Array:
-    """Return the root of the sum of squares of all elements."""
-    return ops.sqrt(ops.sum(x * x))

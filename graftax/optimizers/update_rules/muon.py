@@ -12,6 +12,7 @@ from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import COUNT, FLAG, FRACTION, NOT_NEGATIVE, Kinds, one_of
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.options import Options
+from graftax.optimizers.engine.roots import divisor, norm
 from graftax.optimizers.engine.settings import Rules
 from graftax.optimizers.engine.slot import Slot, SlotValues
 from graftax.optimizers.engine.step import Step
@@ -130,7 +131,7 @@ class Muon(Optimizer):
         momentum = self.beta_1 * slots.momentum + (1 - self.beta_1) * gradient
         velocity = self.beta_2 * slots.velocity + (1 - self.beta_2) * gradient * gradient
         corrected = momentum / (1 - self.beta_1**step.count)
-        root = ops.sqrt(velocity / (1 - self.beta_2**step.count))
+        root = divisor(velocity / (1 - self.beta_2**step.count))
         moved = value - step.learning_rate * corrected / (root + self.epsilon)
         return moved, {"momentum": momentum, "velocity": velocity}
 
@@ -142,7 +143,7 @@ def newton_schulz(matrix: Array, steps: int = 5) -> Array:
     """
     tall = matrix.shape[0] > matrix.shape[1]
     x = ops.transpose(matrix) if tall else matrix
-    x = x / (ops.sqrt(ops.sum(x * x)) + 1e-7)
+    x = x / (norm(x) + 1e-7)
     for _ in range(steps):
         square = ops.matmul(x, ops.transpose(x))
         x = 3.4445 * x + ops.matmul(-4.7750 * square + 2.0315 * ops.matmul(square, square), x)

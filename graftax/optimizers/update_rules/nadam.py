@@ -12,6 +12,7 @@ from graftax.optimizers.arguments.kinds import FRACTION, NOT_NEGATIVE, POSITIVE,
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.numbers import is_plain
 from graftax.optimizers.engine.options import Options
+from graftax.optimizers.engine.roots import divisor
 from graftax.optimizers.engine.slot import Slot, SlotValues
 from graftax.optimizers.engine.step import Step
 from graftax.optimizers.optimizer import Optimizer
@@ -80,7 +81,7 @@ class Nadam(Optimizer):
         ahead, now, correction = step.once(self._factors)
         momentum = slots.momentum + (1 - self.beta_1) * (gradient - slots.momentum)
         velocity = slots.velocity + (1 - self.beta_2) * (gradient * gradient - slots.velocity)
-        move = (ahead * momentum + now * gradient) / (ops.sqrt(velocity * correction) + self.epsilon)
+        move = (ahead * momentum + now * gradient) / (divisor(velocity * correction) + self.epsilon)
         return value - step.learning_rate * move, {"momentum": momentum, "velocity": velocity}
 
     def _factors(self, step: Step) -> tuple[Array, Array, Array]:

@@ -10,6 +10,7 @@ from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import FRACTION, NOT_NEGATIVE, Kinds
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.options import Options
+from graftax.optimizers.engine.roots import divisor
 from graftax.optimizers.engine.slot import Slot, SlotValues
 from graftax.optimizers.engine.step import Step
 from graftax.optimizers.optimizer import Optimizer
@@ -19,7 +20,7 @@ from graftax.variables.variable import Variable
 class Novograd(Optimizer):
     """Gradients divided by an average of their norm, one number for each variable, then momentum.
 
-    ``v = beta_2 * v + (1 - beta_2) * |g|**2``, which starts as ``|g|**2``;
+    ``v = beta_2 * v + (1 - beta_2) * |g|**2``, which starts as the first ``|g|**2`` of the variable;
     ``m = beta_1 * m + g / (sqrt(v) + epsilon) + weight_decay * w;  w = w - rate * m``. Nothing is corrected, and m is
     a sum, ``1 / (1 - beta_1)`` times as long as an average.
 
@@ -62,13 +63,14 @@ class Novograd(Optimizer):
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
         """Declare the sum of steps, and the average of the squared norm."""
-        return {"momentum": Slot(), "velocity": Slot(shape=())}
+        return {"momentum": Slot(), "velocity": Slot(shape=(), initializer=-1.0)}  # below 0: it has seen no gradient
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
         """Compute the new value of a variable, and of its slots."""
         square = ops.sum(gradient * gradient)
         average = self.beta_2 * slots.velocity + (1 - self.beta_2) * square
-        velocity = ops.where(step.iterations < 1, square, average)
-        direction = gradient / (ops.sqrt(velocity) + self.epsilon) + step.weight_decay * value
+        first = ops.logical_or(step.iterations < 1, slots.velocity < 0)
+        velocity = ops.where(first, square, average)
+        direction = gradient / (divisor(velocity) + self.epsilon) + step.weight_decay * value
         momentum = self.beta_1 * slots.momentum + direction
         return value - step.learning_rate * momentum, {"momentum": momentum, "velocity": velocity}

@@ -12,8 +12,9 @@ from graftax.optimizers.arguments.kinds import AT_LEAST_ONE, FLAG, FRACTION, NOT
 from graftax.optimizers.engine import learning_rate as rates
 from graftax.optimizers.engine.averaging import slot_for
 from graftax.optimizers.engine.learning_rate import LearningRate
-from graftax.optimizers.engine.numbers import cast_to, widest
+from graftax.optimizers.engine.numbers import cast_to, is_plain, widest
 from graftax.optimizers.engine.options import Options
+from graftax.optimizers.engine.roots import divisor
 from graftax.optimizers.engine.rule import RuleInput, RuleOutput
 from graftax.optimizers.engine.slot import Slot
 from graftax.optimizers.engine.step import Step
@@ -122,7 +123,7 @@ class Prodigy(Optimizer):
         )
         moved = []
         for one, (rate, slots, _) in zip(moving, gathered, strict=True):
-            root = ops.sqrt(slots["velocity"]) + self.epsilon * cast_to(self.d.value, str(one.value.dtype))
+            root = divisor(slots["velocity"]) + self.epsilon * cast_to(self.d.value, str(one.value.dtype))
             direction = slots["momentum"] / root + one.step.weight_decay * one.value
             moved.append((one.value - rate * direction, slots))
         return moved
@@ -155,6 +156,9 @@ class Prodigy(Optimizer):
         self.numerator.assign(self._kept() * self.numerator.value + progress)
         found = ops.where(known, self.d_coef * self.numerator.value / ops.where(known, denominator, 1.0), d)
         self.largest_d.assign(ops.maximum(self.largest_d.value, found))
+        if is_plain(self.growth_rate) and self.growth_rate == inf:  # a gradient times infinity would be nan
+            self.d.assign(self.largest_d.value)
+            return
         most = ops.where(ops.equal(d, self.d0), ops.maximum(d, found), d) * self.growth_rate
         self.d.assign(ops.minimum(self.largest_d.value, most))
 

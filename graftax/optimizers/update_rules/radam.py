@@ -10,6 +10,7 @@ from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import ABOVE_06, AT_LEAST_FOUR, FRACTION, NOT_NEGATIVE, Kinds, one_of
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.options import Options
+from graftax.optimizers.engine.roots import divisor
 from graftax.optimizers.engine.slot import Slot, SlotValues
 from graftax.optimizers.engine.step import Step
 from graftax.optimizers.optimizer import Optimizer
@@ -85,7 +86,7 @@ class RAdam(Optimizer):
         momentum = slots.momentum + (1 - self.beta_1) * (gradient - slots.momentum)
         velocity = slots.velocity + (1 - self.beta_2) * (gradient * gradient - slots.velocity)
         move = rate * momentum
-        adaptive = move * rectified / (ops.sqrt(velocity) + epsilon)
+        adaptive = move * rectified / (divisor(velocity) + epsilon)
         return value - ops.where(known, adaptive, move), {"momentum": momentum, "velocity": velocity}
 
     def _rectification(self, step: Step) -> tuple[Array, Array, Array, Array | float]:

@@ -11,6 +11,7 @@ from graftax.optimizers.arguments.kinds import FLAG, FRACTION, NOT_NEGATIVE, Kin
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.numbers import is_on
 from graftax.optimizers.engine.options import Options
+from graftax.optimizers.engine.roots import divisor
 from graftax.optimizers.engine.slot import Slot, SlotValues
 from graftax.optimizers.engine.step import Step
 from graftax.optimizers.optimizer import Optimizer
@@ -96,7 +97,7 @@ class RMSprop(Optimizer):
             new["average"] = average = self.rho * slots.average + (1 - self.rho) * gradient
             variance = ops.maximum(variance - average * average, 0.0)  # rounding may go below
         inside = self.epsilon_form == "keras"
-        root = ops.sqrt(variance + self.epsilon) if inside else ops.sqrt(variance) + self.epsilon
+        root = ops.sqrt(variance + self.epsilon) if inside else divisor(variance) + self.epsilon
         move = step.learning_rate * gradient / root
         if is_on(self.momentum):
             new["momentum"] = move = self.momentum * slots.momentum + move

@@ -12,6 +12,7 @@ from graftax.optimizers.arguments.kinds import POSITIVE, Checked, Kinds
 from graftax.optimizers.around import AroundOptimizer
 from graftax.optimizers.engine.gradients import Variables, flat_variables
 from graftax.optimizers.engine.numbers import cast_to
+from graftax.optimizers.engine.roots import root
 from graftax.optimizers.engine.total import total
 from graftax.optimizers.minimizer import check_loss_fn
 from graftax.optimizers.optimizer import Optimizer
@@ -67,12 +68,12 @@ class SAM(AroundOptimizer, Checked):
         (_, found), gradients = self.optimizer.value_and_scaled_grad(loss_fn, trainable, has_aux)
         wide = "float64" if any(v.dtype == "float64" for v in trainable) else "float32"
         squares = [ops.sum(cast_to(g, wide) ** 2) for g in gradients]
-        norm = ops.sqrt(total(squares))
+        norm = root(total(squares))
         factor = ops.where(norm > 0, self.radius / ops.where(norm > 0, norm, ops.ones_like(norm)), norm)
         before = [variable._gx_stored for variable in trainable]
         try:
             for variable, gradient in zip(trainable, gradients, strict=True):
-                variable.assign_add(cast_to(factor, variable.dtype) * gradient)
+                variable.assign_add(cast_to(factor * cast_to(gradient, wide), variable.dtype))
             _, gradients = self.optimizer.value_and_scaled_grad(loss_fn, trainable, has_aux)
         finally:
             for variable, value in zip(trainable, before, strict=True):

@@ -15,6 +15,7 @@ from graftax.optimizers.engine.averaging import slot_for, two_averages
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.numbers import cast_to, widest
 from graftax.optimizers.engine.options import Options
+from graftax.optimizers.engine.roots import divisor
 from graftax.optimizers.engine.slot import Slot, SlotValues
 from graftax.optimizers.engine.step import Step
 from graftax.optimizers.engine.update import Update
@@ -236,4 +237,4 @@ class ScheduleFreeAdamW(ScheduleFree):
     def _direction(self, gradient: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
         velocity = slots.velocity + (1 - self.beta_2) * (gradient * gradient - slots.velocity)
         square = velocity / (1 - self.beta_2**step.count) if self.correction == "root" else velocity
-        return gradient / (ops.sqrt(square) + self.epsilon), {"velocity": velocity}
+        return gradient / (divisor(square) + self.epsilon), {"velocity": velocity}

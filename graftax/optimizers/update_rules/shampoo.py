@@ -11,6 +11,7 @@ from graftax.optimizers.arguments.kinds import COUNT, PART, POSITIVE, Kinds, one
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.numbers import is_plain
 from graftax.optimizers.engine.options import Options
+from graftax.optimizers.engine.roots import norm
 from graftax.optimizers.engine.slot import Slot, SlotValues
 from graftax.optimizers.engine.step import Step
 from graftax.optimizers.optimizer import Optimizer
@@ -110,7 +111,7 @@ class Shampoo(Optimizer):
             if self.graft == "adagrad":
                 new["squares"] = slots.squares + gradient * gradient
                 other = gradient * ops.rsqrt(new["squares"] + self.epsilon)
-            direction = direction * (_norm(other) / ops.maximum(_norm(direction), 1e-30))
+            direction = direction * (norm(other) / ops.maximum(norm(direction), 1e-30))
         return value - step.learning_rate * direction, new
 
     def _power(self, matrix: Array, power: float) -> Array:
@@ -120,7 +121,3 @@ class Shampoo(Optimizer):
         values, vectors = ops.eigh(matrix)
         scaled = vectors * (ops.maximum(values, 0.0) + self.epsilon) ** power
         return ops.matmul(scaled, ops.transpose(vectors))
-
-
-def _norm(x: Array) -> Array:
-    return ops.sqrt(ops.sum(x * x))

@@ -14,6 +14,7 @@ from graftax.optimizers.engine.numbers import cast_to
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.slot import Slot, SlotValues
 from graftax.optimizers.engine.step import Step
+from graftax.optimizers.engine.total import total
 from graftax.optimizers.minimizer import check_loss_fn, loss_of
 from graftax.optimizers.optimizer import Optimizer
 from graftax.transforms.flow.branches import cond
@@ -107,16 +108,19 @@ class Sophia(Optimizer):
 
     def update_hessian(self, loss_fn: Callable[[], Any], variables: Variables) -> None:
         """Estimate once the curvature of ``loss_fn()``, for the trainable ones of the variables."""
-        wrt = self._gx_build(flat_variables(variables))
+        wrt = [v for v in self._gx_build(flat_variables(variables)) if self._gx_rule_of(v) is self]
+        if not wrt:
+            return
         noise = [random.normal(v.shape, dtype=v.dtype, seed=self.noise) for v in wrt]
+        wide = "float64" if any(v.dtype == "float64" for v in wrt) else "float32"
 
         def along() -> Array:
             slopes = grad(loss_fn, wrt=wrt)()
-            return ops.sum(ops.stack([ops.sum(g * u) for g, u in zip(slopes, noise, strict=True)]))
+            return total([ops.sum(cast_to(g, wide) * cast_to(u, wide)) for g, u in zip(slopes, noise, strict=True)])
 
         for variable, u, product in zip(wrt, noise, grad(along, wrt=wrt)(), strict=True):
             slot = self._gx_slots.state(variable).slots["hessian"]
-            estimate = cast_to(u * product, slot.dtype)
+            estimate = cast_to(u, slot.dtype) * cast_to(product, slot.dtype)
             slot.assign(self.beta_2 * slot.value + (1 - self.beta_2) * estimate)
 
     def minimize(self, loss_fn: Callable[[], Any], variables: Variables, has_aux: bool = False) -> Any:

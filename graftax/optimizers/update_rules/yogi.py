@@ -10,6 +10,7 @@ from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import FRACTION, NOT_NEGATIVE, Kinds
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.options import Options
+from graftax.optimizers.engine.roots import divisor
 from graftax.optimizers.engine.slot import Slot, SlotValues
 from graftax.optimizers.engine.step import Step
 from graftax.optimizers.optimizer import Optimizer
@@ -78,7 +79,7 @@ class Yogi(Optimizer):
         square = gradient * gradient
         momentum = slots.momentum + (1 - self.beta_1) * (gradient - slots.momentum)
         velocity = slots.velocity - (1 - self.beta_2) * ops.sign(slots.velocity - square) * square
-        move = momentum * correction_1 / (ops.sqrt(velocity * correction_2) + self.epsilon)
+        move = momentum * correction_1 / (divisor(velocity * correction_2) + self.epsilon)
         return value - step.learning_rate * move, {"momentum": momentum, "velocity": velocity}
 
     def _corrections(self, step: Step) -> tuple[Array, Array]:

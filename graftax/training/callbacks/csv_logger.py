@@ -1,4 +1,4 @@
-"""CSVLogger: the numbers of every epoch in a table of text."""
+"""CSVLogger: writes the numbers of every epoch to a CSV file."""
 
 from __future__ import annotations
 
@@ -9,23 +9,24 @@ from pathlib import Path
 from typing import Any
 
 from graftax.core.errors import ArgumentError, ArgumentTypeError
-from graftax.training.callbacks.callback import Callback, Logs
+from graftax.training.hooks.callback import Callback, Logs
 from graftax.training.log_files import told
 
 
 class CSVLogger(Callback):
     """Writes a line for each epoch: its number, counted from 0, and its logs.
 
-    The line is there when the epoch ends. A number that comes later, as of a validation every second epoch, gets a
-    column of its own, empty in earlier lines. A run that resumes goes on in the file, from where its state is.
+    The line is written when the epoch ends. A number that first appears later, for example from a validation every
+    second epoch, gets a new column, which is empty in earlier lines. A resumed run continues the file after the last
+    line that its saved state includes.
 
     Args:
         filename: The file.
-        separator: What stands between columns, one character. Defaults to ``","``.
-        append: Keep what is in the file, and write after it. Defaults to False.
+        separator: The separator of columns, one character. Defaults to ``","``.
+        append: Keep the content of the file, and append to it. Defaults to False.
 
     Raises:
-        LogError: the file cannot be written; the model is as the last step left it.
+        LogError: the file cannot be written; the model keeps the state after the last step.
 
     Example:
         >>> import numpy as np, graftax as gx
@@ -51,10 +52,10 @@ class CSVLogger(Callback):
         self.append = append
         self._columns: list[str] = []
         self._is_open = False
-        self._size: int | None = None  # what a run that resumes had written
+        self._size: int | None = None  # the size of the file that the saved state includes
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
-        """Begin anew, unless told to append; a state that comes after it says more."""
+        """Start a new file, unless ``append`` is True. A later `set_state` overrides this."""
         self._is_open = False
         self._columns, self._size = [], None
 
@@ -80,7 +81,7 @@ class CSVLogger(Callback):
         self._is_open = True
 
     def _widen(self, columns: list[str]) -> None:
-        """Write the file with more columns; the old one stays until the new one is whole."""
+        """Rewrite the file with more columns. The old file stays until the new one is complete."""
         kept = [[*row, *[""] * (len(columns) - len(row))] for row in self._rows()[1:]]
         beside = self.path.with_name(f"{self.path.name}.new")
         beside.write_text("".join(map(self._line, [columns, *kept])), encoding="utf-8", newline="")
@@ -99,10 +100,10 @@ class CSVLogger(Callback):
         return text.getvalue()
 
     def get_state(self) -> dict[str, Any]:
-        """Return how much of the file is written."""
+        """Return the size of the file."""
         return {"size": self.path.stat().st_size if self._is_open and self.path.exists() else self._size or 0}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Go on in the file from there: what a run wrote after its state was saved comes again."""
+        """Continue the file from there: lines written after the state was saved are written again."""
         self._size = state["size"]
         self._is_open = False

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from graftax.core.errors import ArgumentError
-from graftax.training.callbacks.callback import Callback, Logs
 from graftax.training.callbacks.monitor import Monitor
+from graftax.training.hooks.callback import Callback, Logs
 from graftax.training.spread import whole
 from graftax.training.weights import restore_weights, weights_of
 
@@ -16,24 +16,25 @@ from graftax.training.weights import restore_weights, weights_of
 class EarlyStopping(Callback):
     """Ends training once a number of the logs has not improved for some epochs.
 
-    ``stopped_epoch`` is the epoch after which it ended training, or None; ``best`` and ``best_epoch`` say when the
-    number was best.
+    ``stopped_epoch`` is the epoch after which it ended training, or None. ``best`` is the best value so far and
+    ``best_epoch`` its epoch.
 
     Args:
-        monitor: The name of the number. An epoch without it is left out, once it has been there. Defaults to
+        monitor: The name of the number. After its first appearance, epochs without it are ignored. Defaults to
             ``"val_loss"``.
-        min_delta: What a change must exceed to count as better. Defaults to 0.
-        patience: How many epochs without improvement are allowed. Defaults to 0.
+        min_delta: The change that an improvement must exceed. Defaults to 0.
+        patience: The number of epochs without improvement that are allowed. Defaults to 0.
         verbose: Whether to print a line when training ends. Defaults to 0.
-        mode: ``"min"``, ``"max"``, or ``"auto"`` to tell by the name. Defaults to ``"auto"``.
-        baseline: A value to improve on: epochs count as without improvement until then. Defaults to None.
-        restore_best_weights: Give the model the weights of its best epoch when training ends, early or not. Defaults
-            to False.
-        start_from_epoch: The first epoch that is looked at, counted from 0. Defaults to 0.
+        mode: ``"min"``, ``"max"``, or ``"auto"`` to infer it from the name. Defaults to ``"auto"``.
+        baseline: A value that must be improved on; epochs before that count as epochs without improvement. Defaults to
+            None.
+        restore_best_weights: Whether to restore the weights of the best epoch when training ends, early or not.
+            Defaults to False.
+        start_from_epoch: The first monitored epoch, counted from 0. Defaults to 0.
 
     Raises:
-        ArgumentError: nothing tells the direction, or a number cannot be.
-        DataError: the number is not in the logs of the first epoch that is looked at.
+        ArgumentError: the direction cannot be inferred, or a number is invalid.
+        DataError: the number is not in the logs of the first monitored epoch.
 
     Example:
         >>> import numpy as np, graftax as gx
@@ -79,12 +80,12 @@ class EarlyStopping(Callback):
         self.best_weights = None
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
-        """Start over."""
+        """Reset the counters."""
         self.monitor.seen = False
         self._start_over()
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
-        """Look at the number, and end training if it has not improved for too long."""
+        """Check the number, and end training if it has not improved for too long."""
         if epoch < self.start_from_epoch or (current := self.monitor.read(logs, self.params)) is None:
             return
         self.wait += 1
@@ -103,7 +104,7 @@ class EarlyStopping(Callback):
             self.model.stop_training = True
 
     def on_train_end(self, logs: Logs | None = None) -> None:
-        """Say that training ended early, and bring back the best weights."""
+        """Print that training ended early, and restore the best weights."""
         if self.stopped_epoch is not None and self.verbose:
             print(f"epoch {self.stopped_epoch + 1}: early stopping", flush=True)
         if self.restore_best_weights and self.best_weights is not None and self.best_epoch is not None:
@@ -112,7 +113,7 @@ class EarlyStopping(Callback):
             restore_weights(self.model, self.best_weights)
 
     def get_state(self) -> dict[str, Any]:
-        """Return the best value so far, how long ago it was, and the weights of then."""
+        """Return the best value so far, the number of epochs since, and the weights of that epoch."""
         return {
             "best": self.best,
             "best_epoch": self.best_epoch,
@@ -122,9 +123,9 @@ class EarlyStopping(Callback):
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Go on from a best value, and from how long ago it was."""
+        """Restore the best value and the number of epochs since."""
         self.best, self.best_epoch, self.wait = float(state["best"]), state["best_epoch"], state["wait"]
         self.stopped_epoch, self.best_weights = state["stopped_epoch"], state["best_weights"]
         self.monitor.seen = self.best_epoch is not None
-        if self.stopped_epoch is not None:  # a run that was over is over
+        if self.stopped_epoch is not None:  # a run that had been stopped stays stopped
             self.model.stop_training = True

@@ -7,11 +7,11 @@ from typing import Any
 
 from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.user_functions import check_takes
-from graftax.training.callbacks.callback import Callback, Logs
+from graftax.training.hooks.callback import Callback, Logs
 
 
 class LambdaCallback(Callback):
-    """Calls functions at given moments.
+    """Calls functions as hooks.
 
     Args:
         on_train_begin: ``f(logs)``, called before the first epoch.
@@ -26,8 +26,8 @@ class LambdaCallback(Callback):
         on_predict_end: ``f(logs)``, called after each prediction.
 
     Raises:
-        ArgumentError: there is none.
-        ArgumentTypeError: something is no function, or takes other arguments.
+        ArgumentError: no function is given.
+        ArgumentTypeError: an argument is not a function, or takes other arguments.
 
     Example:
         >>> import numpy as np, graftax as gx
@@ -84,41 +84,41 @@ class LambdaCallback(Callback):
             self.functions[hook](*args)
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
-        """Call the function for it."""
+        """Call the function of this hook."""
         self._call("on_train_begin", logs)
 
     def on_train_end(self, logs: Logs | None = None) -> None:
-        """Call the function for it."""
+        """Call the function of this hook."""
         self._call("on_train_end", logs)
 
     def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
-        """Call the function for it."""
+        """Call the function of this hook."""
         self._call("on_epoch_begin", epoch, logs)
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
-        """Call the function for it."""
+        """Call the function of this hook."""
         self._call("on_epoch_end", epoch, logs)
 
     def on_train_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
-        """Call the function for it."""
+        """Call the function of this hook."""
         self._call("on_train_batch_begin", batch, logs)
 
     def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
-        """Call the function for it."""
+        """Call the function of this hook."""
         self._call("on_train_batch_end", batch, logs)
 
     def on_test_begin(self, logs: Logs | None = None) -> None:
-        """Call the function for it."""
+        """Call the function of this hook."""
         self._call("on_test_begin", logs)
 
     def on_test_end(self, logs: Logs | None = None) -> None:
-        """Call the function for it."""
+        """Call the function of this hook."""
         self._call("on_test_end", logs)
 
     def on_predict_begin(self, logs: Logs | None = None) -> None:
-        """Call the function for it."""
+        """Call the function of this hook."""
         self._call("on_predict_begin", logs)
 
     def on_predict_end(self, logs: Logs | None = None) -> None:
-        """Call the function for it."""
+        """Call the function of this hook."""
         self._call("on_predict_end", logs)

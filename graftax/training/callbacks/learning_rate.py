@@ -1,4 +1,4 @@
-"""The learning rate of a model's optimizer, as callbacks read and set it."""
+"""Reading and setting the learning rate of a model's optimizer, for callbacks."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 from graftax.core.errors import StateError
 from graftax.core.typedefs import VariableLike
+from graftax.optimizers.around import AroundOptimizer
 from graftax.optimizers.optimizer import Optimizer
 from graftax.variables.variable import Variable
 
@@ -16,9 +17,16 @@ def optimizer_of(model: object) -> Any:
     return objectives.optimizer if objectives is not None else getattr(model, "optimizer_root", None)
 
 
+def stepping(optimizer: object) -> Any:
+    """Return what takes the steps and has the rate: the optimizer itself, or the one inside of one around it."""
+    while isinstance(optimizer, AroundOptimizer):
+        optimizer = optimizer.optimizer
+    return optimizer
+
+
 def rate_of(model: object) -> Any:
-    """Return the learning rate now, a number or an array; None if there is none of one number."""
-    optimizer = optimizer_of(model)
+    """Return the present learning rate, a number or an array; None if there is no single rate."""
+    optimizer = stepping(optimizer_of(model))
     if not isinstance(optimizer, Optimizer):
         return None
     rate = optimizer.learning_rate
@@ -30,9 +38,9 @@ def settable(model: object, who: str) -> Optimizer:
     """Return the optimizer, if its learning rate can be set.
 
     Raises:
-        StateError: there is no such optimizer, or a schedule gives its rate.
+        StateError: there is no such optimizer, or it has a schedule.
     """
-    optimizer = optimizer_of(model)
+    optimizer = stepping(optimizer_of(model))
     if not isinstance(optimizer, Optimizer):
         raise StateError(
             f"{who} with the optimizer {type(optimizer).__name__}",
@@ -50,12 +58,12 @@ def settable(model: object, who: str) -> Optimizer:
 
 
 def steps_taken(model: object) -> int:
-    """Return how many steps the optimizer of a model has counted so far; 0 where it counts none."""
+    """Return the number of steps that the optimizer has counted so far; 0 if it does not count."""
     count = iterations_of(model)
     return 0 if count is None else int(count.value)
 
 
 def iterations_of(model: object) -> Variable | None:
-    """Return what counts the steps of the optimizer of a model; None where nothing does."""
+    """Return the step counter of the optimizer of a model; None if there is none."""
     found = getattr(optimizer_of(model), "iterations", None)
     return found if isinstance(found, Variable) else None

@@ -8,22 +8,22 @@ from typing import Any
 
 from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.user_functions import check_takes, misfit
-from graftax.training.callbacks.callback import Callback, Logs
 from graftax.training.callbacks.learning_rate import settable
+from graftax.training.hooks.callback import Callback, Logs
 
 
 class LearningRateScheduler(Callback):
-    """Sets the learning rate at the start of each epoch to what a function says.
+    """Sets the learning rate at the start of each epoch to the result of a function.
 
     A rate that changes with each step is a schedule: ``optimizers.Adam(optimizers.schedules.CosineDecay(1e-3, 1000))``.
 
     Args:
-        schedule: ``schedule(epoch)`` or ``schedule(epoch, learning_rate)``, with epochs counted from 0, gives the rate.
+        schedule: ``schedule(epoch)`` or ``schedule(epoch, learning_rate)`` returns the rate; epochs are counted from 0.
         verbose: Whether to print a line for each epoch. Defaults to 0.
 
     Raises:
-        ArgumentTypeError: it is no such function.
-        ArgumentError: it gives no finite number.
+        ArgumentTypeError: ``schedule`` is not such a function.
+        ArgumentError: it does not return a finite number.
         StateError: the optimizer has a schedule.
 
     Example:
@@ -57,7 +57,7 @@ class LearningRateScheduler(Callback):
         self.verbose = verbose
 
     def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
-        """Set the rate; not again where a run is resumed within the epoch, whose rate was saved."""
+        """Set the rate, except if a run is resumed within the epoch: then the saved rate is kept."""
         if self.params.get("resumes_epoch"):
             return
         optimizer = settable(self.model, "LearningRateScheduler")

@@ -1,4 +1,4 @@
-"""MLflow: the numbers of training in a run of MLflow."""
+"""MLflow: logs the numbers of training to MLflow."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from graftax.core.errors import ArgumentError
-from graftax.training.callbacks.callback import Callback, Logs
+from graftax.training.callbacks.every_steps import EverySteps
+from graftax.training.hooks.callback import Callback, Logs
 from graftax.training.optional_libraries import optional_library
 
 
 class MLflow(Callback):
-    """Writes the logs of each epoch into a run of MLflow: that which is active, else one that is made.
+    """Writes the logs of each epoch to the active run of MLflow, or to a new one.
 
-    Where it is kept is said by ``mlflow.set_tracking_uri`` and ``mlflow.set_experiment``, or the environment.
+    ``mlflow.set_tracking_uri`` and ``mlflow.set_experiment``, or the environment, say where the run is stored.
 
     Args:
-        run_name: The name of a run that is made. Defaults to None, for one that MLflow makes up.
-        parameters: What was chosen for the run, by name. Defaults to None.
-        every: Write the numbers of every so many steps, too, which waits for the device; 0 for none. Defaults to 0.
+        run_name: The name of a new run. Defaults to None: MLflow chooses one.
+        parameters: Hyperparameters of the run, by name. Defaults to None.
+        every: Also write the numbers once in so many steps, which waits for the device; 0 for never. Defaults to 0.
 
     Raises:
         MissingLibraryError: mlflow is not installed: ``pip install 'graftax[mlflow]'``.
@@ -39,11 +40,13 @@ class MLflow(Callback):
             raise ArgumentError(f"MLflow got every={every}", "it is a number of steps", "every=100")
         self._library: Any = None
         self.run_name, self.parameters, self.every = run_name, dict(parameters or {}), every
+        self._due = EverySteps(every)
         self._known: str | None = None
         self._is_own = False
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
-        """Import the library; nothing is written yet."""
+        """Import the library, so that a missing one is reported now."""
+        self._due.begin(self.params["step"])
         self._library = optional_library("mlflow", "mlflow", "the callback MLflow")
 
     def _opened(self) -> Any:
@@ -57,9 +60,9 @@ class MLflow(Callback):
         return library
 
     def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
-        """Write the numbers of the step, if they are due."""
+        """Write the numbers of the step, if it is due."""
         step = self.params["step"]
-        if self.every and step % self.every == 0:
+        if self._due.comes_at(step):
             self._opened().log_metrics({f"batch_{n}": float(v) for n, v in (logs or {}).items()}, step=step)
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
@@ -67,11 +70,11 @@ class MLflow(Callback):
         self._opened().log_metrics({name: float(value) for name, value in (logs or {}).items()}, step=epoch)
 
     def on_train_end(self, logs: Logs | None = None) -> None:
-        """End the run, if it was made here."""
+        """End the run, if this callback started it."""
         self._finish("FINISHED")
 
     def on_exception(self, error: BaseException) -> None:
-        """Mark the run as failed, if it was made here."""
+        """Mark the run as failed, if this callback started it."""
         self._finish("FAILED")
 
     def _finish(self, status: str) -> None:
@@ -80,9 +83,9 @@ class MLflow(Callback):
             self._is_own = False
 
     def get_state(self) -> dict[str, Any]:
-        """Return which run it is."""
+        """Return the id of the run."""
         return {"id": self._known}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Go on in that run."""
+        """Continue that run."""
         self._known = state["id"]

@@ -1,4 +1,4 @@
-"""ModelCheckpoint: saves a run while it goes on, so that it can be resumed to the bit."""
+"""ModelCheckpoint: saves a run regularly, so that it can be resumed bit-exactly."""
 
 from __future__ import annotations
 
@@ -10,37 +10,38 @@ from graftax.backend.rendezvous import several
 from graftax.checkpoint.manager import CheckpointManager
 from graftax.checkpoint.preemption import Preemption
 from graftax.core.errors import ArgumentError, CheckpointError, StateError
-from graftax.training.callbacks.callback import Callback, Logs
 from graftax.training.callbacks.monitor import Monitor
+from graftax.training.hooks.callback import Callback, Logs
 from graftax.training.resuming import managed
 
 
 class ModelCheckpoint(Callback):
-    """Saves model, optimizer, metrics, seeds, history, callbacks and the place in the data, as ``directory/step-100``.
+    """Saves model, optimizer, metrics, seeds, history, callbacks and the place in the data to ``directory/step-100``.
 
-    ``fit(resume=directory)`` goes on from the latest, in the middle of an epoch, too, to the same numbers as a run that
-    was never interrupted. It saves after all other callbacks have had their turn, a last time when training ends
-    (before the best weights come back), and after an error. ``gx.Checkpoint(model=model).restore(path)`` takes the
-    model alone.
+    ``fit(resume=directory)`` continues from the latest checkpoint, even in the middle of an epoch, and gives the same
+    numbers as an uninterrupted run. It saves after all other callbacks have run, once more when training ends (before
+    the best weights are restored), and after an error. ``gx.Checkpoint(model=model).restore(path)`` restores only the
+    model.
 
     Args:
         directory: A directory for the checkpoints, or a `CheckpointManager`.
         every: ``"epoch"``, or a number of steps. Defaults to ``"epoch"``.
-        monitor: The number of the logs that says which is best: only checkpoints of epochs that have it compete. With
-            ``every`` in steps, the end of each such epoch is saved, too. Defaults to None.
-        goal: ``"min"``, ``"max"``, or ``"auto"`` to tell by the name. Defaults to ``"auto"``.
-        keep: How many of the newest stay. Defaults to None, for all.
-        keep_best: How many of the best stay besides. Defaults to None.
-        on_preemption: Whether to save and end training when the system asks the program to end (SIGTERM). Defaults to
-            False.
-        in_background: Whether to write beside training. Defaults to False.
-        mode: What other callbacks call ``goal``; one of the two. Defaults to None.
+        monitor: The number of the logs that decides which checkpoint is best, among those of epochs that have it. If
+            ``every`` is a number of steps, the end of each such epoch is saved, too. Defaults to None.
+        goal: ``"min"``, ``"max"``, or ``"auto"`` to infer it from the name. Defaults to ``"auto"``.
+        keep: How many of the newest checkpoints to keep. Defaults to None: all.
+        keep_best: How many of the best checkpoints to keep in addition. Defaults to None.
+        on_preemption: Whether to save and end training when the system asks the program to end (SIGTERM); then
+            ``preempted`` is True. Defaults to False.
+        in_background: Whether to write in a background thread. Defaults to False.
+        mode: Another name for ``goal``, as in other callbacks; give only one of the two. Defaults to None.
 
     Raises:
-        ArgumentError: ``every`` cannot be, or settings are given beside a manager, which has its own.
-        StateError: the directory holds a run that is further on.
-        DataError: the number that is monitored is not in the logs of the first epoch.
-        SaveError: a checkpoint could not be written; those before it are whole.
+        ArgumentError: ``every`` is invalid, a goal is given without a number to monitor, or settings are given together
+            with a manager, which has its own.
+        StateError: the directory has a checkpoint of a later step.
+        DataError: the monitored number is not in the logs of the first epoch.
+        SaveError: a checkpoint could not be written; earlier ones are complete.
 
     Example:
         >>> import numpy as np, graftax as gx
@@ -78,6 +79,12 @@ class ModelCheckpoint(Callback):
                 f"ModelCheckpoint got goal={goal!r} and mode={mode!r}", "they are two words for one thing", "goal=..."
             )
         goal = goal if mode is None else mode
+        if monitor is None and goal != "auto":
+            raise ArgumentError(
+                f"ModelCheckpoint got {'goal' if mode is None else 'mode'}={goal!r:.60} without monitor=",
+                "it says which of the numbers that are monitored is best, and nothing is",
+                f'monitor="val_loss", {"goal" if mode is None else "mode"}={goal!r:.60}',
+            )
         if every != "epoch" and (isinstance(every, bool) or not isinstance(every, int) or every < 1):
             raise ArgumentError(
                 f"ModelCheckpoint got every={every!r}", "it is 'epoch' or a number of steps", "every=1000"
@@ -90,6 +97,12 @@ class ModelCheckpoint(Callback):
             )
         if isinstance(directory, CheckpointManager) and monitor is None:
             monitor, goal = directory.retention.monitor, directory.retention.goal
+        elif monitor is None and goal != "auto":
+            raise ArgumentError(
+                f"ModelCheckpoint got {'goal' if mode is None else 'mode'}={goal!r} and no monitor",
+                "no number is monitored that it would be said of",
+                f'ModelCheckpoint(..., monitor="val_loss", {"goal" if mode is None else "mode"}={goal!r})',
+            )
         self.directory, self.every = directory, every
         self.monitor = (
             None
@@ -100,11 +113,13 @@ class ModelCheckpoint(Callback):
         self.on_preemption, self.in_background = on_preemption, in_background
         self.manager: CheckpointManager | None = None
         self._preemption: Preemption | None = None
+        self.preempted = False
+        """Whether the last training ended because the system asked for it, with work left to do."""
         self._entered = ExitStack()
         self._saved = -1
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
-        """Look into the directory, and begin to listen for the system."""
+        """Check the directory, and start to listen for signals."""
         run = self.params["run"]
         settings: dict[str, Any] = {"keep": self.keep, "keep_best": self.keep_best}
         if self.monitor is not None:
@@ -123,21 +138,22 @@ class ModelCheckpoint(Callback):
                 f'fit(..., resume="{self.manager.directory}") to go on with it, or another directory',
             )
         self._saved = -1 if latest is None else latest.step
+        self.preempted = False
         if self.on_preemption:
             self._preemption = self._entered.enter_context(self.manager.on_preemption())
 
     def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
-        """End training if the system asks for it."""
+        """End training if a signal asks for it."""
         if self._preemption is not None and self._preemption.comes_at(self.params["step"]):
-            self.model.stop_training = True
+            self.model.stop_training = self.preempted = True
 
     def on_train_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
-        """Save what the step before left, if it is due; not sooner: the end of an epoch is saved with its logs."""
+        """Save the state after the previous step, if due; the last one of an epoch is saved with its logs."""
         if isinstance(self.every, int) and self.params["step"] // self.every > max(self._saved, 0) // self.every:
             self._save({}, competes=False)
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
-        """Save, if it is due, with the number that is monitored."""
+        """Save, if due, with the monitored number."""
         value = None if self.monitor is None else self.monitor.read(logs, self.params)
         is_due = (
             not isinstance(self.every, int) or self.params["step"] // self.every > max(self._saved, 0) // self.every
@@ -147,14 +163,14 @@ class ModelCheckpoint(Callback):
             self._save(numbers, competes=value is not None)
 
     def on_train_end(self, logs: Logs | None = None) -> None:
-        """Save a last time."""
+        """Save the final state."""
         self._save({}, competes=False)
         if self.manager is not None:
             self.manager.wait()
         self._entered.close()
 
     def on_exception(self, error: BaseException) -> None:
-        """Save what the last step left, unless it was saving that failed; of several processes, others go on."""
+        """Save the state after the last step, unless saving itself has failed, or other processes still run."""
         self._entered.close()
         if self.manager is not None and not isinstance(error, CheckpointError) and several() is None:
             self._save({}, competes=False)

@@ -1,4 +1,4 @@
-"""Which number of the logs a callback watches, and what counts as better."""
+"""The number of the logs that a callback monitors, and its direction of improvement."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class Monitor:
     Args:
         owner: The name of the callback, for messages.
         name: The name of the number, such as ``"val_loss"``.
-        mode: ``"min"``, ``"max"``, or ``"auto"`` to tell by the name.
-        min_delta: What a change must exceed to count. Defaults to 0.
-        word: What the callback calls the mode, for messages. Defaults to ``"mode"``.
+        mode: ``"min"``, ``"max"``, or ``"auto"`` to infer it from the name.
+        min_delta: The change that an improvement must exceed. Defaults to 0.
+        word: The name of the argument for the mode, for messages. Defaults to ``"mode"``.
 
     Raises:
-        ArgumentError: the mode cannot be, or cannot be told by the name; or ``min_delta`` is negative.
+        ArgumentError: the mode is invalid, or cannot be inferred from the name; or ``min_delta`` is negative.
 
     Example:
         >>> monitor = Monitor("EarlyStopping", "val_loss", "auto", min_delta=0.1)
@@ -53,24 +53,24 @@ class Monitor:
 
     @property
     def worst(self) -> float:
-        """What anything is better than."""
+        """Return the initial value, which any number improves on."""
         return math.inf if self.mode == "min" else -math.inf
 
     def is_better(self, value: float, than: float) -> bool:
-        """Whether a value improves on another by more than ``min_delta``; nan never does."""
+        """Return whether a value improves on another by more than ``min_delta``; nan never does."""
         if self.mode == "min":
             return value < than - self.min_delta
         return value > than + self.min_delta
 
     def read(self, logs: Mapping[str, float] | None, params: Mapping[str, Any]) -> float | None:
-        """Return the number; None in an epoch that lacks it, if it was there before or comes from a validation.
+        """Return the number; None in an epoch without it, if it was there before or comes from a validation.
 
         Args:
             logs: The logs of the epoch.
-            params: What the callback was told of the run.
+            params: The ``params`` of the callback.
 
         Raises:
-            DataError: it is not in the logs, and nothing says that it will be.
+            DataError: it is not in the logs, and is not expected later.
         """
         if logs is not None and self.name in logs:
             self.seen = True

@@ -1,4 +1,4 @@
-"""Profiler: a trace of some steps."""
+"""Profiler: writes a trace of some steps."""
 
 from __future__ import annotations
 
@@ -8,24 +8,25 @@ from pathlib import Path
 
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError
-from graftax.training.callbacks.callback import Callback, Logs
+from graftax.training.hooks.callback import Callback, Logs
 from graftax.training.log_files import told
 
 
 class Profiler(Callback):
-    """Writes a trace of some steps: which layers and operations take how long.
+    """Writes a trace of some steps, with the time of each layer and operation.
 
-    ``trace`` is the file; https://ui.perfetto.dev opens it, and TensorBoard's profiler the directory.
+    ``trace`` is the path of the file, for https://ui.perfetto.dev. TensorBoard's profiler opens the directory. With
+    ``steps_per_execution=`` the trace starts with the next run of steps and ends with the run of the last one.
 
     Args:
-        directory: Where it is written. Defaults to ``"profile"``.
-        first_step: The step of the run before which it begins, counted from 1; those before compile. Defaults to 3.
-        steps: How many steps. Defaults to 5.
+        directory: The directory for the trace. Defaults to ``"profile"``.
+        first_step: The first traced step of the run, counted from 1; the steps before it compile. Defaults to 3.
+        steps: The number of steps. Defaults to 5.
 
     Raises:
         ArgumentError: a number is below 1.
-        BackendCapabilityError: the backend does not compile.
-        LogError: it cannot be written.
+        BackendCapabilityError: the backend does not compile functions.
+        LogError: the trace cannot be written.
 
     Example:
         >>> profiler = Profiler("profile", first_step=10, steps=2)
@@ -44,33 +45,34 @@ class Profiler(Callback):
         self.trace: Path | None = None
         self._open = ExitStack()
         self._begins = self._ends = 0
-        self._is_open = False
+        self._is_open = self._was_open = False
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
-        """Find the steps."""
+        """Compute the numbers of the first and last step."""
         self._begins = self.params["step"] + self.first_step - 1
-        self._ends = self._begins + self.steps
+        self._was_open = False
 
     def on_train_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
-        """Begin, if this is the first of them."""
-        if not self._is_open and self._begins <= self.params["step"] < self._ends:
+        """Start the trace at the first step."""
+        if not self._was_open and self._begins <= self.params["step"]:
             with told("Profiler", self.directory):
                 self.directory.mkdir(parents=True, exist_ok=True)
                 self._open.enter_context(registry.current().compiling.profile(str(self.directory)))
-            self._is_open = True
+            self._is_open = self._was_open = True
+            self._ends = self.params["step"] + self.steps
 
     def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
-        """End, if this was the last of them, once it is computed."""
+        """End the trace after the last step has been computed."""
         if self._is_open and self.params["step"] >= self._ends:
             dict(logs or {})  # waits for the step
             self._close()
 
     def on_train_end(self, logs: Logs | None = None) -> None:
-        """End with what there is."""
+        """End the trace early."""
         self._close()
 
     def on_exception(self, error: BaseException) -> None:
-        """End with what there is."""
+        """End the trace early."""
         self._close()
 
     def _close(self) -> None:

@@ -6,24 +6,24 @@ import time
 from collections.abc import Mapping
 
 from graftax.training.arguments import verbosity
-from graftax.training.callbacks.callback import Callback, Logs
 from graftax.training.display.progress_line import Progressed
 from graftax.training.display.screen import Screen
+from graftax.training.hooks.callback import Callback, Logs
 
 _INTERIM = 60.0
-"""Seconds after which a file gets a line of an epoch that is not over."""
+"""Seconds after which a line of an unfinished epoch is written to a file."""
 
 
 class Progress(Callback):
-    """Shows how training, evaluation or prediction goes.
+    """Shows the progress of training, evaluation or prediction.
 
-    An epoch is one line: its number, steps, a bar, time for a step, time left, and the numbers. On a terminal and in a
-    notebook it moves, cut to the width that there is; in a file or a pipe it is written when the epoch is over, and
-    once a minute before. Numbers are fetched from the device at most ten times a second.
+    Each epoch has one line: its number, steps, a bar, time per step, remaining time, and the numbers. On a terminal and
+    in a notebook the line is updated, and cut to the available width; in a file or a pipe it is written at the end of
+    the epoch, and once a minute before. Numbers are fetched from the device at most ten times a second.
 
     Args:
-        verbose: ``"auto"`` or 1: as above, but ``"auto"`` writes no line for a prediction into a file. 2: one line for
-            each epoch, nothing that moves. 0: nothing. Defaults to ``"auto"``.
+        verbose: ``"auto"`` or 1: as above, except that ``"auto"`` writes no line for a prediction to a file. 2: one
+            line for each epoch, without updates. 0: nothing. Defaults to ``"auto"``.
 
     Example:
         >>> bar = Progress(verbose=2)
@@ -35,20 +35,20 @@ class Progress(Callback):
         self._screen = Screen(0)
         self._title = ""
         self._began = self._counted_from = self._due = 0.0
-        self._first = 0  # steps that the rate leaves out, since they compile
-        self._last = 0.0  # when the latest of them was handed to the device
+        self._first = 0  # steps that compile, and so are not part of the rate
+        self._last = 0.0  # the time when the latest of these was dispatched
         self._done = 0
         self._total: int | None = None
 
     @property
     def is_silent(self) -> bool:
-        """Return True if it shows nothing, whatever happens."""
+        """Return True if it never shows anything."""
         return self._verbose == 0
 
-    # --- training ---------------------------------------------------------------------------------------------------
+    # --- training -----------------------------------------------------------------------------------------------------
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
-        """Look where the lines go."""
+        """Find out whether the output is a terminal, a notebook or a file."""
         self._screen = Screen(self._verbose)
 
     def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
@@ -59,7 +59,7 @@ class Progress(Callback):
             self._show({})
 
     def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
-        """Move the bar."""
+        """Update the line."""
         self._move(batch + 1, logs)
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
@@ -67,7 +67,7 @@ class Progress(Callback):
         self._finish(logs)
 
     def on_train_end(self, logs: Logs | None = None) -> None:
-        """Leave the terminal."""
+        """Release the terminal."""
         self.close()
 
     # --- evaluation and prediction ------------------------------------------------------------------------------------
@@ -79,7 +79,7 @@ class Progress(Callback):
             self._start("evaluate", self.params["steps"])
 
     def on_test_batch_end(self, batch: int, logs: Logs | None = None) -> None:
-        """Move the bar; the line of an epoch says that it validates."""
+        """Update the line; during an epoch, it shows the progress of the validation."""
         if not self.params.get("validating"):
             self._move(batch + 1, logs)
         elif self._screen.is_moving and (now := time.perf_counter()) >= self._due:
@@ -100,21 +100,21 @@ class Progress(Callback):
         self._start("predict", self.params["steps"])
 
     def on_predict_batch_end(self, batch: int, logs: Logs | None = None) -> None:
-        """Move the bar."""
+        """Update the line."""
         self._move(batch + 1, None)
 
     def on_predict_end(self, logs: Logs | None = None) -> None:
         """Finish the line."""
         self._finish(None)
 
-    # --- inside -----------------------------------------------------------------------------------------------------
+    # --- inside -------------------------------------------------------------------------------------------------------
 
     def clear(self) -> None:
-        """Take the moving line away, since other callbacks may print."""
+        """Clear the updated line, since other callbacks may print."""
         self._screen.clear()
 
     def close(self) -> None:
-        """Leave the terminal as it is; also after an exception."""
+        """Keep the last line and release the terminal, also after an exception."""
         self._screen.close()
 
     def _start(self, title: str, total: int | None) -> None:

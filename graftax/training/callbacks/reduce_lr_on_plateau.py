@@ -5,28 +5,28 @@ from __future__ import annotations
 from typing import Any
 
 from graftax.core.errors import ArgumentError
-from graftax.training.callbacks.callback import Callback, Logs
 from graftax.training.callbacks.learning_rate import settable
 from graftax.training.callbacks.monitor import Monitor
+from graftax.training.hooks.callback import Callback, Logs
 
 
 class ReduceLROnPlateau(Callback):
     """Multiplies the learning rate by a factor once a number of the logs has not improved for some epochs.
 
     Args:
-        monitor: The name of the number. An epoch without it is left out, once it has been there. Defaults to
+        monitor: The name of the number. After its first appearance, epochs without it are ignored. Defaults to
             ``"val_loss"``.
-        factor: What the rate is multiplied by, between 0 and 1. Defaults to 0.1.
-        patience: How many epochs without improvement are allowed. Defaults to 10.
+        factor: The factor for the learning rate, between 0 and 1. Defaults to 0.1.
+        patience: The number of epochs without improvement that are allowed. Defaults to 10.
         verbose: Whether to print a line for each change. Defaults to 0.
-        mode: ``"min"``, ``"max"``, or ``"auto"`` to tell by the name. Defaults to ``"auto"``.
-        min_delta: What a change must exceed to count as better. Defaults to 0.0001.
-        cooldown: Epochs after a change that do not count as without improvement. Defaults to 0.
-        min_lr: The rate is not lowered below. Defaults to 0.
+        mode: ``"min"``, ``"max"``, or ``"auto"`` to infer it from the name. Defaults to ``"auto"``.
+        min_delta: The change that an improvement must exceed. Defaults to 0.0001.
+        cooldown: The number of epochs after a change during which patience does not count. Defaults to 0.
+        min_lr: The lowest learning rate. Defaults to 0.
 
     Raises:
-        ArgumentError: the factor is not between 0 and 1, or nothing tells the direction.
-        StateError: the optimizer has a schedule, which gives the rate.
+        ArgumentError: the factor is not between 0 and 1, or the direction cannot be inferred.
+        StateError: the optimizer has a schedule, which sets the rate.
         DataError: the number is not in the logs of the first epoch.
 
     Example:
@@ -77,13 +77,13 @@ class ReduceLROnPlateau(Callback):
         self.cooldown_counter = 0
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
-        """Start over."""
-        settable(self.model, "ReduceLROnPlateau")  # raises now rather than in the epoch of the first plateau
+        """Reset the counters."""
+        settable(self.model, "ReduceLROnPlateau")  # raises now rather than at the first plateau
         self.monitor.seen = False
         self._start_over()
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
-        """Look at the number, and lower the rate if it has not improved for too long."""
+        """Check the number, and lower the rate if it has not improved for too long."""
         current = self.monitor.read(logs, self.params)
         if current is None:
             return
@@ -112,11 +112,11 @@ class ReduceLROnPlateau(Callback):
         self.wait = 0
 
     def get_state(self) -> dict[str, Any]:
-        """Return the best value so far, and how long ago it was."""
+        """Return the best value so far, and the number of epochs since."""
         return {"best": self.best, "wait": self.wait, "cooldown_counter": self.cooldown_counter}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Go on from a best value, and from how long ago it was."""
+        """Restore the best value and the number of epochs since."""
         self.best, self.wait = float(state["best"]), state["wait"]
         self.cooldown_counter = state["cooldown_counter"]
         self.monitor.seen = self.best != self.monitor.worst

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from graftax.core.errors import ArgumentError
-from graftax.training.callbacks.callback import Callback, Logs
+from graftax.training.hooks.callback import Callback, Logs
 
 
 class StopAtStep(Callback):
-    """Ends training once so many steps have been taken, those of earlier runs counted.
+    """Ends training after a number of steps, including those of earlier runs.
 
     Args:
-        last_step: The step after which training ends; a run that resumes there takes no step.
-        num_steps: How many steps to take in this run. One of both is given.
+        last_step: The step after which training ends. A run that is resumed at that step takes no further step.
+        num_steps: The number of steps of this run. Give exactly one of the two.
 
     Raises:
-        ArgumentError: both are given or none, or it is not above 0.
+        ArgumentError: both or none are given, or a number is not above 0.
 
     Example:
         >>> import numpy as np, graftax as gx
@@ -40,8 +40,9 @@ class StopAtStep(Callback):
         self._end = given
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
-        """Find the last step; there may be none to take."""
+        """Compute the last step, and end training at once if it has been reached."""
         self._end = self.last_step if self.last_step is not None else self.params["step"] + (self.num_steps or 0)
+        self.params["last_step"] = min(self._end, self.params.get("last_step", self._end))  # none is run beyond it
         self._look()
 
     def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:

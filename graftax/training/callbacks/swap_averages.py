@@ -1,20 +1,21 @@
-"""SwapAverages: validates with the averages that the optimizer keeps."""
+"""SwapAverages: evaluates with the averaged weights of the optimizer."""
 
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, ExitStack
 
 from graftax.core.errors import StateError
+from graftax.optimizers.around import AroundOptimizer
 from graftax.optimizers.optimizer import Optimizer
-from graftax.training.callbacks.callback import Callback, Logs
-from graftax.training.callbacks.learning_rate import optimizer_of
+from graftax.training.callbacks.learning_rate import optimizer_of, stepping
+from graftax.training.hooks.callback import Callback, Logs
 
 
 class SwapAverages(Callback):
-    """Puts the averages of the weights in place for each evaluation, and for good when training ends.
+    """Replaces the weights by their averages for each evaluation, and permanently when training ends.
 
-    The optimizer keeps them: ``Adam(1e-3, ema_momentum=0.999)``, or one whose rule averages by itself. Training goes on
-    with the weights as they are.
+    The optimizer computes the averages: ``Adam(1e-3, ema_momentum=0.999)``, or an optimizer whose update rule averages.
+    Training continues with the original weights.
 
     Args:
         at_end: Whether the model keeps the averages when training ends. Defaults to True.
@@ -36,9 +37,9 @@ class SwapAverages(Callback):
         self.at_end = at_end
         self._swapped = ExitStack()
 
-    def _optimizer(self) -> Optimizer:
+    def _optimizer(self) -> Optimizer | AroundOptimizer:
         optimizer = optimizer_of(self.model)
-        if not isinstance(optimizer, Optimizer) or not _keeps_averages(optimizer):
+        if not isinstance(optimizer, Optimizer | AroundOptimizer) or not _keeps_averages(stepping(optimizer)):
             raise StateError(
                 f"SwapAverages with the optimizer {type(optimizer).__name__}",
                 "it keeps no averages of the weights",
@@ -47,24 +48,24 @@ class SwapAverages(Callback):
         return optimizer
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
-        """Look whether there will be averages."""
+        """Check that the optimizer keeps averages."""
         self._optimizer()
 
     def on_test_begin(self, logs: Logs | None = None) -> None:
-        """Put the averages in place."""
+        """Replace the weights by their averages."""
         averages: AbstractContextManager[None] = self._optimizer().averaged()
         self._swapped.enter_context(averages)
 
     def on_test_end(self, logs: Logs | None = None) -> None:
-        """Put the weights back."""
+        """Restore the original weights."""
         self._swapped.close()
 
     def on_exception(self, error: BaseException) -> None:
-        """Put the weights back."""
+        """Restore the original weights."""
         self._swapped.close()
 
     def on_train_end(self, logs: Logs | None = None) -> None:
-        """Give the model the averages."""
+        """Assign the averages to the model."""
         if self.at_end and self.params["step"] > 0:
             self._optimizer().assign_averages()
 

@@ -1,4 +1,4 @@
-"""TensorBoard: numbers, histograms and texts of training, as TensorBoard shows them."""
+"""TensorBoard: writes numbers, histograms and texts of training for TensorBoard."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ import numpy as np
 
 from graftax.core.errors import ArgumentError
 from graftax.layers.layer import Layer
-from graftax.training.callbacks.callback import Callback, Logs
+from graftax.training.callbacks.every_steps import EverySteps
 from graftax.training.callbacks.learning_rate import iterations_of, optimizer_of, rate_of
 from graftax.training.display.summary_table import summarize
+from graftax.training.hooks.callback import Callback, Logs
 from graftax.training.summary.event_writer import EventWriter
 from graftax.training.summary.recording import entered
 from graftax.training.weights import weights_of
@@ -24,18 +25,18 @@ from graftax.training.weights import weights_of
 class TensorBoard(Callback):
     """Writes event files: ``log_dir/train`` and ``log_dir/validation``. ``tensorboard --logdir logs`` shows them.
 
-    Each epoch gives ``epoch_loss``, ``epoch_learning_rate`` and so on, those of a validation under the same names
-    beside them. The table of the model is a text, what was chosen for the run is in the tab of hyperparameters.
+    Each epoch writes ``epoch_loss``, ``epoch_learning_rate`` and so on; numbers of the validation have the same names,
+    in the other directory. The summary of the model is a text; hyperparameters are in the tab with this name.
 
     Args:
         log_dir: The directory. Defaults to ``"logs"``.
-        histogram_freq: Write histograms of all weights every so many epochs; 0 for none. Defaults to 0.
-        write_graph: Whether to write the table of the model. Defaults to True.
-        write_images: Whether to write weights as pictures, too, with histograms. Defaults to False.
-        write_steps_per_second: Whether to write how many steps a second ran. Defaults to False.
-        update_freq: ``"epoch"``; or ``"batch"``, or every so many steps, for numbers of steps besides, which wait for
-            the device. Defaults to ``"epoch"``.
-        hyperparameters: What was chosen for the run, by name. Defaults to None.
+        histogram_freq: Write histograms of all weights once in so many epochs; 0 for never. Defaults to 0.
+        write_graph: Whether to write the summary of the model. Defaults to True.
+        write_images: Whether to also write the weights as images, together with the histograms. Defaults to False.
+        write_steps_per_second: Whether to write the number of steps per second. Defaults to False.
+        update_freq: ``"epoch"``; or ``"batch"``, or a number of steps, to also write numbers of single steps, which
+            waits for the device. Defaults to ``"epoch"``.
+        hyperparameters: Hyperparameters of the run, by name. Defaults to None.
 
     Raises:
         MissingLibraryError: tensorboardX is not installed: ``pip install 'graftax[tensorboard]'``.
@@ -77,32 +78,34 @@ class TensorBoard(Callback):
         self.write_images = write_images
         self.write_steps_per_second = write_steps_per_second
         self.update_freq = 1 if update_freq == "batch" else update_freq
+        self._due = EverySteps(self.update_freq if isinstance(self.update_freq, int) else 0)
         self.hyperparameters = dict(hyperparameters or {})
         self._writers: dict[str, EventWriter] = {}
         self._default = ExitStack()
         self._began, self._step_at_begin, self._graph_is_written = 0.0, 0, False
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
-        """Open the files; what `graftax.summary` records during training goes to those of training, too."""
+        """Open the files. Entries of `graftax.summary` during training are written to those of training."""
         self._open()
         self._default.enter_context(entered(self._writers["train"], iterations_of(self.model)))
         self._graph_is_written = False
+        self._due.begin(self.params["step"])
 
     def _open(self) -> None:
         self._writers = {name: EventWriter(self.log_dir / name) for name in ("train", "validation")}
 
     def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
-        """Start to count."""
+        """Start to measure the time."""
         self._began, self._step_at_begin = time.perf_counter(), self.params["step"]
 
     def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
-        """Write the numbers of the step, if they are due."""
+        """Write the numbers of the step, if it is due."""
         step = self.params["step"]
-        if isinstance(self.update_freq, int) and step % self.update_freq == 0:
+        if self._due.comes_at(step):
             self._write("train", "batch_", {**(logs or {}), **self._rate()}, step)
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
-        """Write the numbers of the epoch, and histograms if they are due."""
+        """Write the numbers of the epoch, and histograms if due."""
         found = dict(logs or {})
         if self.write_steps_per_second:
             seconds = time.perf_counter() - self._began
@@ -119,18 +122,18 @@ class TensorBoard(Callback):
             writer.flush()
 
     def on_test_begin(self, logs: Logs | None = None) -> None:
-        """Open the files, unless training has."""
+        """Open the files, unless training has opened them."""
         if not self.params.get("training"):
             self._open()
 
     def on_test_end(self, logs: Logs | None = None) -> None:
-        """Write the numbers of an evaluation by the step, as it is no epoch."""
+        """Write the numbers of an evaluation outside of fit, by the step."""
         if not self.params.get("training"):
             self._write("validation", "evaluation_", dict(logs or {}), self.params.get("step", 0))
             self._close()
 
     def on_train_end(self, logs: Logs | None = None) -> None:
-        """Write the hyperparameters with the last numbers, and finish the files."""
+        """Write the hyperparameters with the last numbers, and close the files."""
         if self.hyperparameters or optimizer_of(self.model) is not None:
             chosen = {"optimizer": type(optimizer_of(self.model)).__name__, **self._rate(), **self.hyperparameters}
             results = {f"final/{name}": float(value) for name, value in (logs or {}).items()}
@@ -138,7 +141,7 @@ class TensorBoard(Callback):
         self._close()
 
     def on_exception(self, error: BaseException) -> None:
-        """Finish the files."""
+        """Close the files."""
         self._close()
 
     def _close(self) -> None:
@@ -169,7 +172,7 @@ class TensorBoard(Callback):
 
 
 def _picture(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | None:
-    """A weight of two axes, or the first filter of a convolution, in shades of grey; None for other weights."""
+    """Return a matrix, or the first filter of a convolution, as a grayscale image; None for other weights."""
     if values.ndim < 2:
         return None
     plane = np.asarray(values.reshape(values.shape[0], values.shape[1], -1)[..., 0], "float32")

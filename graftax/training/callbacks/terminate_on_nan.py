@@ -1,17 +1,17 @@
-"""TerminateOnNaN: ends training at a loss that is no number."""
+"""TerminateOnNaN: ends training if the loss is nan or infinite."""
 
 from __future__ import annotations
 
 import math
 
-from graftax.training.callbacks.callback import Callback, Logs
+from graftax.training.hooks.callback import Callback, Logs
 
 
 class TerminateOnNaN(Callback):
     """Ends training after the first step whose loss is nan or infinite.
 
     It reads the loss after each step, and so waits for the device each time. ``fit(check_nans=True)`` stops before
-    the Variables change, and says which layer and operation made the nan.
+    the Variables change, and reports the layer and operation that produced the nan.
 
     Example:
         >>> import numpy as np, graftax as gx
@@ -24,7 +24,7 @@ class TerminateOnNaN(Callback):
     """
 
     def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
-        """Look at the loss."""
+        """Check the loss."""
         if logs is not None and "loss" in logs and not math.isfinite(logs["loss"]):
             print(f"step {self.params['step']}: the loss is {logs['loss']}, training ends", flush=True)
             self.model.stop_training = True

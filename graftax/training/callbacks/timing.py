@@ -1,17 +1,17 @@
-"""Timing: how long steps and epochs take."""
+"""Timing: measures the time of steps and epochs."""
 
 from __future__ import annotations
 
 import time
 
-from graftax.training.callbacks.callback import Callback, Logs
+from graftax.training.hooks.callback import Callback, Logs
 
 
 class Timing(Callback):
-    """Adds to the logs of each epoch how long it took and how many steps a second ran.
+    """Adds the time of each epoch and the number of steps per second to its logs.
 
-    ``seconds`` is the time of the epoch with its validation, ``steps_per_second`` counts training alone. The first
-    step of a run compiles, and is left out of the rate where there are others; ``first_step_seconds`` has its time.
+    ``seconds`` is the time of the epoch with its validation; ``steps_per_second`` is for training only. The first
+    step of a run compiles, so the rate does not include it, if there are others; ``first_step_seconds`` is its time.
 
     Example:
         >>> import numpy as np, graftax as gx
@@ -31,22 +31,22 @@ class Timing(Callback):
         self._last: float | None = None
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
-        """Forget earlier runs."""
+        """Reset the times of earlier runs."""
         self.first_step_seconds = None
 
     def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
-        """Start to count."""
+        """Start to measure the time."""
         self._epoch_began = self._counted_from = time.perf_counter()
         self._before = self.params["step"]
         self._last = None
 
     def on_train_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
-        """Note when the first step begins."""
+        """Record the start time of the first step."""
         if self.first_step_seconds is None:
             self._step_began = time.perf_counter()
 
     def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
-        """Note when the step was handed to the device."""
+        """Record when the step was dispatched."""
         now = time.perf_counter()
         self._last = now
         if self.first_step_seconds is None:
@@ -58,7 +58,7 @@ class Timing(Callback):
         now = time.perf_counter()
         steps = self.params["step"] - self._before
         since = self._counted_from
-        if steps == 0 and self.first_step_seconds is not None:  # the only step is the first
+        if steps == 0 and self.first_step_seconds is not None:  # the only step is the first one, which compiles
             steps, since = 1, (self._last or now) - self.first_step_seconds
         if logs is not None:
             logs["seconds"] = now - self._epoch_began

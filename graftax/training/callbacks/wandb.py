@@ -1,4 +1,4 @@
-"""WandB: the numbers of training at Weights & Biases."""
+"""WandB: logs the numbers of training to Weights & Biases."""
 
 from __future__ import annotations
 
@@ -6,23 +6,24 @@ from collections.abc import Mapping
 from typing import Any
 
 from graftax.core.errors import ArgumentError
-from graftax.training.callbacks.callback import Callback, Logs
+from graftax.training.callbacks.every_steps import EverySteps
+from graftax.training.hooks.callback import Callback, Logs
 from graftax.training.optional_libraries import optional_library
 
 
 class WandB(Callback):
-    """Sends the logs of each epoch to a run of Weights & Biases; a run that resumes goes on in the same one.
+    """Sends the logs of each epoch to a run of Weights & Biases. A resumed training continues the same run.
 
     Args:
-        project: Where a run is made. Defaults to None, for the project that wandb chooses.
-        name: The name of that run. Defaults to None, for one that wandb makes up.
-        config: What was chosen for the run, by name. Defaults to None.
-        run: A run that ``wandb.init`` returned, in place of these; it is not finished here. Defaults to None.
-        every: Send the numbers of every so many steps, too, which waits for the device; 0 for none. Defaults to 0.
+        project: The project of a new run. Defaults to None: wandb chooses one.
+        name: The name of the new run. Defaults to None: wandb chooses one.
+        config: Hyperparameters of the run, by name. Defaults to None.
+        run: A run that ``wandb.init`` returned, instead of these; the callback does not finish it. Defaults to None.
+        every: Also send the numbers once in so many steps, which waits for the device; 0 for never. Defaults to 0.
 
     Raises:
         MissingLibraryError: wandb is not installed: ``pip install 'graftax[wandb]'``.
-        ArgumentError: a run is given together with what it would be made from.
+        ArgumentError: a run is given together with arguments for a new one.
 
     Example:
         >>> import types
@@ -57,10 +58,12 @@ class WandB(Callback):
         self._library: Any = None
         self.project, self.name, self.config = project, name, dict(config or {})
         self.run, self._is_own, self.every = run, run is None, every
+        self._due = EverySteps(every)
         self._known: str | None = None
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
-        """Import the library, if a run is to be made."""
+        """Import the library, if it is needed for a new run."""
+        self._due.begin(self.params["step"])
         if self._is_own:
             self._library = optional_library("wandb", "wandb", "the callback WandB")
 
@@ -76,9 +79,9 @@ class WandB(Callback):
         return self.run
 
     def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
-        """Send the numbers of the step, if they are due."""
+        """Send the numbers of the step, if it is due."""
         step = self.params["step"]
-        if self.every and step % self.every == 0:
+        if self._due.comes_at(step):
             numbers = {f"batch/{name}": float(value) for name, value in (logs or {}).items()}
             self._opened().log({**numbers, "step": step})
 
@@ -88,11 +91,11 @@ class WandB(Callback):
         self._opened().log({**numbers, "epoch": epoch, "step": self.params["step"]})
 
     def on_train_end(self, logs: Logs | None = None) -> None:
-        """Finish the run, if it was made here."""
+        """Finish the run, if this callback started it."""
         self._finish(0)
 
     def on_exception(self, error: BaseException) -> None:
-        """Mark the run as failed, if it was made here."""
+        """Mark the run as failed, if this callback started it."""
         self._finish(1)
 
     def _finish(self, exit_code: int) -> None:
@@ -101,9 +104,9 @@ class WandB(Callback):
             self.run = None
 
     def get_state(self) -> dict[str, Any]:
-        """Return which run it is."""
+        """Return the id of the run."""
         return {"id": self.run.id if self.run is not None else self._known}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Go on in that run."""
+        """Continue that run."""
         self._known = state["id"]

@@ -1,4 +1,4 @@
-"""Data for fit: names of columns, lengths padded to a few, pictures and texts in folders, reading ahead."""
+"""Data for fit: columns by name, bucketing of sequences, images and texts in folders, prefetching."""
 
 import typing as _typing
 
@@ -13,7 +13,7 @@ from graftax.training.data.reading_ahead import prefetch as prefetch
 from graftax.training.data.texts import Texts as Texts
 from graftax.training.data.texts import texts_from_directory as texts_from_directory
 
-if not _typing.TYPE_CHECKING:  # a checker should see which names there are
+if not _typing.TYPE_CHECKING:  # so that type checkers see the names
     __getattr__ = _answering("data")
 __all__ = _names_in(globals())  # pyright: ignore[reportUnsupportedDunderAll]  # of what is imported above
 

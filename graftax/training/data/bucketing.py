@@ -1,4 +1,4 @@
-"""Sequences of many lengths in batches of a few sizes."""
+"""Bucketing: sequences of many lengths in batches of a few lengths."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def bucket(
     shuffle: bool = True,
     weights: str = "ones",
 ) -> Buckets:
-    """Return batches of sequences, padded to a few lengths, so that a step is compiled for these alone.
+    """Return batches of sequences, padded to a few lengths, so that a step is compiled only for these.
 
-    Each sequence goes where the padding is least. What is left over in one bucket joins the next one, so there are as
-    many shapes as sizes, and one more. Where ``y`` has the lengths of ``x``, it is padded, too, and weights come with
-    each batch: 0 for padding, 1 for the rest. Where the output carries a mask of its own, the loss is then the mean
-    over what is real; where it does not, ``weights="mean"`` makes it so. For other targets, the model hides padding in
-    ``x`` by ``Embedding(mask_zero=True)`` or a mask of its own.
+    Each sequence goes into the bucket with the least padding. The rest of a bucket that does not fill a batch joins the
+    next bucket, so there is one more shape than there are sizes. If ``y`` has the lengths of ``x``, it is padded, too,
+    and each batch has weights: 0 for padding, 1 for the rest. The loss is then the mean over the real positions if the
+    output has a mask; otherwise, ``weights="mean"`` has this effect. For other targets, the model must mask padding in
+    ``x``, by ``Embedding(mask_zero=True)`` or a mask of its own.
 
     `Model.predict` returns the rows in the order of ``x``, whatever the order of the batches.
 
@@ -43,16 +43,17 @@ def bucket(
         x: A list of arrays ``(length, ...)``, or lists of numbers.
         y: Targets, one for each sequence, or for each of its positions. Defaults to None.
         sample_weight: Weights, likewise. Defaults to None.
-        sizes: The lengths to pad to; the largest must hold the longest sequence. Defaults to None, for powers of 2.
-        batch_size: Sequences in a batch. Defaults to 32.
-        pad_value: What ``x`` is padded with. Defaults to 0.
-        shuffle: Whether each pass has a new order, which follows from the global seed. Defaults to True.
-        weights: For targets of each position ``"ones"``, or ``"mean"`` for all positions / real ones in place of 1,
-            which makes the loss of a model without a mask the mean over what is real. Defaults to ``"ones"``.
+        sizes: The lengths to pad to; the longest sequence must fit into the largest. Defaults to None: powers of 2.
+        batch_size: The number of sequences in a batch. Defaults to 32.
+        pad_value: The value of padding in ``x``. Defaults to 0.
+        shuffle: Whether each pass has a new order, which depends on the global seed. Defaults to True.
+        weights: The weights of real positions: ``"ones"``, or ``"mean"`` for the number of all positions divided by
+            that of the real ones, so that the loss of a model without a mask is the mean over real positions. Defaults
+            to ``"ones"``.
 
     Raises:
-        DataError: a sequence is longer than every size, or the parts do not fit together.
-        ArgumentError: the sizes or the batch size cannot be.
+        DataError: a sequence is longer than every size, or the parts have different numbers of rows.
+        ArgumentError: the sizes or the batch size are invalid, or ``x`` cannot hold ``pad_value``.
 
     Example:
         >>> batches = bucket([[1, 2, 3], [4], [5, 6]], [0, 1, 0], sizes=[2, 4], batch_size=2, shuffle=False)
@@ -63,7 +64,7 @@ def bucket(
 
 
 class Buckets:
-    """What `bucket` returns: iterate over it for the batches of a pass; `len` tells how many there are.
+    """The result of `bucket`: iterating over it yields the batches of a pass; `len` is their number.
 
     Example:
         >>> batches = bucket([[1, 2, 3], [4], [5, 6]], sizes=[2, 4])
@@ -98,6 +99,7 @@ class Buckets:
                 )
         lengths = [_length(row, i) for i, row in enumerate(self._x)]
         self.sizes = _sizes(sizes, max(lengths))
+        _check_pad_value(pad_value, self._x)
         self._batch_size, self._pad, self._shuffle = batch_size, pad_value, shuffle
         self._is_mean = weights == "mean"
         self._home = [next(i for i, size in enumerate(self.sizes) if length <= size) for length in lengths]
@@ -123,7 +125,7 @@ class Buckets:
             yield self._batch(size, rows)
 
     def _plan(self, number: int) -> list[tuple[int, list[int]]]:
-        """The size and the rows of each batch of a pass."""
+        """Return the padded length and the rows of each batch of a pass."""
         draw = np.random.default_rng((self._seed, number))
         order = draw.permutation(len(self._x)) if self._shuffle else np.arange(len(self._x))
         plan: list[tuple[int, list[int]]] = []
@@ -156,7 +158,7 @@ class Buckets:
         return x, y, weight
 
     def row_order(self) -> list[int]:
-        """Return the numbers of the rows in the order in which the batches of the last pass had them.
+        """Return the numbers of the rows in the order of the batches of the last pass.
 
         Example:
             >>> batches = bucket([[1, 2, 3], [4], [5, 6]], sizes=[2, 4], batch_size=2, shuffle=False)
@@ -167,11 +169,11 @@ class Buckets:
         return [row for _, rows in self._plan(max(self._passes - 1, 0)) for row in rows]
 
     def get_state(self) -> dict[str, Any]:
-        """Return which pass comes next, and the seed of their orders."""
+        """Return the number of the next pass, and the seed of the orders."""
         return {"seed": self._seed, "passes": self._passes}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Go on with that pass."""
+        """Continue with that pass."""
         self._seed, self._passes = state["seed"], state["passes"]
 
 
@@ -205,3 +207,20 @@ def _sizes(given: Sequence[int] | None, longest: int) -> list[int]:
 def _padded(row: np.ndarray[Any, Any], size: int, value: float) -> np.ndarray[Any, Any]:
     width = [(0, size - len(row)), *[(0, 0)] * (row.ndim - 1)]
     return np.pad(row, width, constant_values=value)
+
+
+def _check_pad_value(value: float, rows: list[np.ndarray[Any, Any]]) -> None:
+    """Raise if rows cannot hold what they are padded with: NumPy would cut it off, or wrap it around."""
+    for dtype in {row.dtype for row in rows}:
+        if dtype.kind in "iub" and not (math.isfinite(value) and int(value) == value and _holds(dtype, int(value))):
+            raise ArgumentError(
+                f"bucket got pad_value={value!r} for sequences of dtype {dtype}",
+                "they cannot hold it",
+                "pad_value=0, or x = [row.astype(...) for row in x]",
+            )
+
+
+def _holds(dtype: np.dtype[Any], value: int) -> bool:
+    if dtype.kind == "b":
+        return value in (0, 1)
+    return bool(np.iinfo(dtype).min <= value <= np.iinfo(dtype).max)

@@ -1,4 +1,4 @@
-"""Files in folders, one folder for each class."""
+"""Files in a directory with one folder for each class."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ def files_by_class(
     validation_split: float,
     subset: str | None,
 ) -> tuple[list[Path], list[int], list[str]]:
-    """Return files below a directory in their order, the class number of each, and the names of the classes.
+    """Return the sorted files below a directory, the class number of each, and the names of the classes.
 
     Args:
-        directory: It has a folder for each class.
-        endings: How names of files end, in small letters.
-        class_names: The folders, in the order of their numbers; all, sorted, unless told.
-        validation_split: The part of the files that is kept back.
-        subset: ``"training"`` or ``"validation"``, if there is such a part.
+        directory: A directory with a folder for each class.
+        endings: The suffixes of the files, in lower case.
+        class_names: The folders, in the order of their class numbers; None for all, sorted.
+        validation_split: The fraction of the files for validation.
+        subset: ``"training"`` or ``"validation"``, if there is a split.
 
     Raises:
-        DataError: there is no such directory, no folder or no file in it, or files that are no data.
-        ArgumentError: a split without a subset, or the other way round.
+        DataError: the directory is missing, has no folders or files, or has files with other suffixes.
+        ArgumentError: a split is given without a subset, or the other way round.
     """
     if bool(validation_split) != (subset is not None) or subset not in (None, "training", "validation"):
         raise ArgumentError(

@@ -1,4 +1,4 @@
-"""Pictures in folders, one folder for each class."""
+"""Images in a directory with one folder for each class."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from graftax.core import hyperparameters
 from graftax.core.errors import ArgumentError, DataError
 from graftax.core.short_traceback import door
 from graftax.training.batch import Batch
@@ -36,30 +37,31 @@ def images_from_directory(
     crop_to_aspect_ratio: bool = False,
     workers: int = 4,
 ) -> ImageFolder:
-    """Return batches of the pictures in a directory that has a folder for each class, read with Pillow.
+    """Return batches of the images in a directory with one folder for each class, read with Pillow.
 
     Args:
         directory: The directory.
-        image_size: Height and width, in pixels, to which pictures are scaled. Defaults to ``(256, 256)``.
-        batch_size: Pictures in a batch. Defaults to 32.
-        class_names: The folders, in the order of their class numbers. Defaults to None, for all of them, sorted.
+        image_size: The height and width, in pixels, to which images are resized. Defaults to ``(256, 256)``.
+        batch_size: The number of images in a batch. Defaults to 32.
+        class_names: The folders, in the order of their class numbers. Defaults to None: all, sorted.
         color_mode: ``"rgb"``, ``"rgba"`` or ``"grayscale"``. Defaults to ``"rgb"``.
         label_mode: ``"int"`` for class numbers, ``"categorical"`` for one-hot rows, ``"binary"`` for 0.0 and 1.0 of two
-            classes, or None for pictures alone. Defaults to ``"int"``.
-        shuffle: Whether each pass has a new order, which follows from the global seed. Defaults to True.
-        validation_split: The part of the files that is kept back, the same for one seed. Defaults to 0.
-        subset: ``"training"`` or ``"validation"``, where there is such a split. Defaults to None.
-        crop_to_aspect_ratio: Whether to cut pictures to the shape that is asked for, in place of distorting them.
+            classes, or None for images only. Defaults to ``"int"``.
+        shuffle: Whether each pass has a new order, which depends on the global seed. Defaults to True.
+        validation_split: The fraction of the files for validation; they depend on the global seed. Defaults to 0.
+        subset: ``"training"`` or ``"validation"``, if there is a split. Defaults to None.
+        crop_to_aspect_ratio: Whether to crop images to the aspect ratio of ``image_size`` instead of distorting them.
             Defaults to False.
-        workers: Threads that read. Defaults to 4.
+        workers: The number of threads that read files. Defaults to 4.
 
     Returns:
-        Batches ``(x, y)``: float32 ``(batch, height, width, channels)`` from 0 to 255, and labels.
+        Batches ``(x, y)``: float32 ``(batch, height, width, channels)`` from 0 to 255, and labels. Of pictures with 16
+        bits the upper 8 count.
 
     Raises:
-        DataError: there are no such folders or files, or a file is no picture.
-        ArgumentError: a mode that there is not.
-        MissingLibraryError: Pillow is not installed: ``pip install 'graftax[images]'``.
+        DataError: folders or files are missing, or a file is not an image.
+        ArgumentError: a mode is unknown, or a number is below 1.
+        MissingLibraryError: pillow is not installed: ``pip install 'graftax[images]'``.
 
     Example:
         >>> import pathlib
@@ -78,16 +80,17 @@ def images_from_directory(
     files, labels, names = files_by_class(directory, _ENDINGS, class_names, validation_split, subset)
     if label_mode == "binary" and len(names) != 2:
         raise DataError(f"label_mode='binary' for {len(names)} classes", "it tells two apart", 'label_mode="int"')
-    size = (int(image_size[0]), int(image_size[1]))
+    size = _height_and_width(image_size)
+    batch_size, workers = _counted("batch_size", batch_size), _counted("workers", workers)
     return ImageFolder(
         files, labels, names, size, batch_size, color_mode, label_mode, shuffle, crop_to_aspect_ratio, workers
     )
 
 
 class ImageFolder:
-    """What `images_from_directory` returns: iterate over it for the batches of a pass.
+    """The result of `images_from_directory`: iterating over it yields the batches of a pass.
 
-    ``class_names`` has the names of the classes, in the order of their numbers, ``file_paths`` the files.
+    ``class_names`` are the names of the classes, in the order of their numbers, and ``file_paths`` the files.
 
     Example:
         >>> import pathlib
@@ -115,7 +118,7 @@ class ImageFolder:
         self.file_paths, self.class_names = files, class_names
         self._labels = np.asarray(labels, "int32")
         self._size, self._batch_size, self._mode, self._label_mode = size, batch_size, color_mode, label_mode
-        self._shuffle, self._crops, self._workers = shuffle, crops, max(workers, 1)
+        self._shuffle, self._crops, self._workers = shuffle, crops, workers
         self._seed, self._passes = get_random_seed(), 0
 
     def __len__(self) -> int:
@@ -148,8 +151,10 @@ class ImageFolder:
         height, width = self._size
         try:
             with self._pillow.open(path) as file:
+                if file.mode.startswith("I;16"):  # of which convert makes white of all but the darkest
+                    file = self._pillow.fromarray((np.asarray(file) >> 8).astype("uint8"))
                 picture = file.convert(_MODES[self._mode])
-        except OSError as error:  # Pillow's for what it cannot read is one
+        except OSError as error:  # OSError: Pillow's error for unreadable files is a subclass
             raise DataError(f"{path}: {error}", "it cannot be read as a picture", "another file, or none") from None
         if self._crops:
             scale = max(width / picture.width, height / picture.height)
@@ -161,9 +166,20 @@ class ImageFolder:
         return array if array.ndim == 3 else array[..., None]
 
     def get_state(self) -> dict[str, Any]:
-        """Return which pass comes next, and the seed of their orders."""
+        """Return the number of the next pass, and the seed of the orders."""
         return {"seed": self._seed, "passes": self._passes}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Go on with that pass."""
+        """Continue with that pass."""
         self._seed, self._passes = state["seed"], state["passes"]
+
+
+def _counted(name: str, value: object) -> int:
+    return hyperparameters.positive(name, value, "it counts, from 1 up", 4)
+
+
+def _height_and_width(given: Any) -> tuple[int, int]:
+    sizes = list(given) if isinstance(given, list | tuple) else []
+    if len(sizes) != 2 or not all(isinstance(one, int | np.integer) and one > 0 for one in sizes):
+        raise ArgumentError(f"image_size={given!r:.60}", "it is a height and a width", "image_size=(256, 256)")
+    return int(sizes[0]), int(sizes[1])

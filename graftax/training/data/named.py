@@ -1,4 +1,4 @@
-"""Columns of batches by name."""
+"""Selecting columns of batches by name."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ def columns(
     y: str | Sequence[str] | None = None,
     sample_weight: str | None = None,
 ) -> Iterable[tuple[Any, ...]]:
-    """Return batches that are dicts as ``(x, y)`` or ``(x, y, sample_weight)``, as fit takes them.
+    """Return batches that are dicts as ``(x, y)`` or ``(x, y, sample_weight)``, for fit.
 
     ``fit(batches, y="label")`` is short for ``fit(columns(batches, y="label"))``.
 
     Args:
-        batches: Yields dicts of arrays, or a data set of Hugging Face.
-        x: The name of the input, or several for a dict of inputs. Defaults to None, for all that is not named.
+        batches: An iterable of dicts of arrays, or a data set of Hugging Face.
+        x: The name of the input, or several for a dict of inputs. Defaults to None: all columns that are not named.
         y: The name of the targets, or several for a dict of targets. Defaults to None.
         sample_weight: The name of the weights of rows. Defaults to None.
 
     Raises:
-        ArgumentError: one name has two places.
-        DataError: a batch has no such name.
+        ArgumentError: a name is given twice.
+        DataError: a batch does not have such a column.
 
     Example:
         >>> import numpy as np

@@ -1,4 +1,4 @@
-"""Reading ahead: the next batches are made ready in a thread while the device works on this one."""
+"""Prefetching: a thread prepares the next batches while the device computes with the present one."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from graftax.training.sources.wrapper import Wrapper
 
 @door
 def prefetch(batches: Iterable[Any], size: int = 2) -> Prefetched:
-    """Return the same batches, read and put onto the device by a thread, some ahead.
+    """Return the same batches, prefetched by a thread, which also moves them to the device.
 
-    What a loader does in Python, such as decoding pictures, then happens while the device computes. An exception of the
-    loader comes out where its batch would. A loop that ends early ends the thread.
+    Python code of a loader, such as decoding images, then runs while the device computes. An exception of the loader is
+    raised at the position of its batch. If a loop ends early, the thread ends, too.
 
     Args:
-        batches: Yields batches as fit takes them: ``x``, ``(x, y)`` or ``(x, y, sample_weight)``.
-        size: How many batches are ready at most. Defaults to 2.
+        batches: An iterable of batches: ``x``, ``(x, y)`` or ``(x, y, sample_weight)``.
+        size: The largest number of prefetched batches. Defaults to 2.
 
     Raises:
-        ArgumentTypeError: it cannot be iterated over.
+        ArgumentTypeError: ``batches`` is not iterable.
         ArgumentError: the size is not above 0.
 
     Example:
@@ -48,7 +48,7 @@ def prefetch(batches: Iterable[Any], size: int = 2) -> Prefetched:
 
 
 class Prefetched(Wrapper):
-    """Batches that a thread reads ahead; each pass has a thread of its own."""
+    """Batches that a thread prefetches; each pass has its own thread."""
 
     def __init__(self, batches: Iterable[Any], size: int) -> None:
         super().__init__(batches)
@@ -58,13 +58,13 @@ class Prefetched(Wrapper):
         return _read_ahead(iter(self._batches), self._size)
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("get_state", "set_state", "row_order"):  # what tells, and sets, the order of passes
+        if name in ("get_state", "set_state", "row_order"):  # which saves and restores the order of passes
             return getattr(self._batches, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
 
 
 class PrefetchedOnce(Prefetched, Iterator[OnDevice]):
-    """The same of an iterator, which goes on."""
+    """Prefetched batches of an iterator, which continues from pass to pass."""
 
     def __init__(self, batches: Iterator[Any], size: int) -> None:
         super().__init__(batches, size)

@@ -1,4 +1,4 @@
-"""Texts in folders, one folder for each class."""
+"""Texts in a directory with one folder for each class."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from graftax.training.data.class_folders import files_by_class
 
 
 class Texts(NamedTuple):
-    """Texts, the class number of each, and the names of the classes.
+    """Texts, their class numbers, and the names of the classes.
 
     Example:
         >>> Texts(["good"], np.array([1]), ["bad", "fine"]).class_names
@@ -35,21 +35,21 @@ def texts_from_directory(
     subset: str | None = None,
     encoding: str = "utf-8",
 ) -> Texts:
-    """Return the texts in a directory that has a folder of ``.txt`` files for each class.
+    """Return the texts in a directory with one folder of ``.txt`` files for each class.
 
-    They fit into memory; what makes numbers of them, such as a tokenizer, comes next: ``gx.data.bucket([encode(text)
-    for text in texts.texts], texts.labels)``.
+    All texts are read into memory. A tokenizer then converts them to numbers: ``gx.data.bucket([encode(text) for text
+    in texts.texts], texts.labels)``.
 
     Args:
         directory: The directory.
-        class_names: The folders, in the order of their class numbers. Defaults to None, for all of them, sorted.
-        validation_split: The part of the files that is kept back, the same for one seed. Defaults to 0.
-        subset: ``"training"`` or ``"validation"``, where there is such a split. Defaults to None.
-        encoding: How the files are written. Defaults to ``"utf-8"``.
+        class_names: The folders, in the order of their class numbers. Defaults to None: all, sorted.
+        validation_split: The fraction of the files for validation; they depend on the global seed. Defaults to 0.
+        subset: ``"training"`` or ``"validation"``, if there is a split. Defaults to None.
+        encoding: The text encoding of the files. Defaults to ``"utf-8"``.
 
     Raises:
-        DataError: there are no such folders or files, or a file is written in another way.
-        ArgumentError: a split without a subset, or the other way round.
+        DataError: folders or files are missing, or a file has another encoding.
+        ArgumentError: a split is given without a subset, or the other way round.
 
     Example:
         >>> import pathlib

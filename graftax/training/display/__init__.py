@@ -1,1 +1,1 @@
-"""What people see of a model and its training: tables, bars, pictures."""
+"""Displays of a model and its training: tables, progress bars, drawings."""

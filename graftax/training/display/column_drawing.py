@@ -1,4 +1,4 @@
-"""A picture of a model without any library: boxes below one another as SVG, and lines from what gives to what takes."""
+"""A drawing of a model as SVG without any library: boxes in a column, with lines from producers to consumers."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from graftax.training.display.model_boxes import Box, Path
 
 _WIDTH, _HIGH, _GAP, _PAD = 300, 44, 18, 12
 _LANE = 10
-"""Between lines that pass by boxes, at their right."""
+"""The distance of lines that pass boxes on their right."""
 
 
 def column_drawing(model: Box) -> str:
-    """Return the picture as SVG."""
+    """Return the drawing as SVG."""
     column = _Column(model)
     body, high = column.inside(model, 0, _PAD + 24)
     width = column.width(0) + 2 * _PAD
@@ -25,7 +25,7 @@ def column_drawing(model: Box) -> str:
 
 
 class _Column:
-    """The boxes of each level as wide as all that is inside of one of them needs."""
+    """The layout of a column. All boxes of a level have the same width, which fits the content of each."""
 
     def __init__(self, model: Box) -> None:
         self._lanes: list[int] = []
@@ -41,7 +41,7 @@ class _Column:
             self._look(one, level + 1)
 
     def width(self, level: int) -> int:
-        """Return how wide the boxes of a level are, with the lines that pass by them."""
+        """Return the width of the boxes of a level, including the lines that pass them."""
         deeper = sum(2 * _PAD + self._lane(one) for one in range(level + 1, len(self._lanes)))
         return _WIDTH + deeper + self._lane(level)
 
@@ -49,7 +49,7 @@ class _Column:
         return _LANE * (self._lanes[level] + 1) if level < len(self._lanes) and self._lanes[level] else 0
 
     def inside(self, parent: Box, level: int, top: int) -> tuple[str, int]:
-        """Return the boxes inside of one, from a height on, and the height where they end."""
+        """Return the SVG of the boxes inside of a box, starting at ``top``, and the position of their end."""
         width = self.width(level) - self._lane(level)
         left = 1 + _PAD * (level + 1)
         parts: list[str] = []
@@ -76,7 +76,7 @@ class _Column:
 
 
 def _passing(box: Box) -> list[tuple[Path, Path]]:
-    """Return the arrows that lead to another box than the next one."""
+    """Return the arrows that do not lead to the next box."""
     order = {one.path: i for i, one in enumerate(box.boxes)}
     return [(first, second) for first, second in box.arrows if order[second] != order[first] + 1]
 

@@ -1,4 +1,4 @@
-"""A picture of a model by Graphviz: its language, and its program ``dot``, if that is installed."""
+"""A drawing of a model by Graphviz: the DOT language, and the program ``dot``, if it is installed."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from graftax.core.errors import StateError
 from graftax.training.display.model_boxes import Box, Path
 
 _PATIENCE = 60.0
-"""Seconds until a picture is given up."""
+"""The timeout of ``dot`` in seconds."""
 
 
 def is_installed() -> bool:
-    """Return whether there is a program ``dot``."""
+    """Return whether the program ``dot`` is installed."""
     return shutil.which("dot") is not None
 
 
 def drawn(source: str, kind: str) -> bytes:
-    """Return the picture that ``dot`` makes.
+    """Return the image that ``dot`` draws.
 
     Args:
-        source: What to draw, in the language of Graphviz.
-        kind: Such as ``"svg"`` or ``"png"``.
+        source: The graph in the DOT language.
+        kind: The format, such as ``"svg"`` or ``"png"``.
 
     Raises:
         StateError: the program failed.
@@ -48,7 +48,7 @@ def _failed(kind: str, said: str) -> StateError:
 
 
 def dot_of(model: Box) -> str:
-    """Return the picture in the language of Graphviz: a cluster for each box with others inside."""
+    """Return the graph in the DOT language, with a cluster for each box that has others inside."""
     lines = [
         "digraph {",
         "  compound=true; rankdir=TB; newrank=true;",
@@ -78,7 +78,7 @@ def dot_of(model: Box) -> str:
     def inside(box: Box, indent: str) -> None:
         for one in box.boxes:
             add(one, indent)
-        if not box.arrows:  # nothing says how they are wired: arrows that are not seen keep them in their order
+        if not box.arrows:  # the wiring is not known: invisible edges keep the boxes in order
             for one, below in pairwise(box.boxes):
                 bottom, top = _name(ends[one.path][1]), _name(ends[below.path][0])
                 lines.append(f"{indent}{bottom} -> {top} [style=invis];")

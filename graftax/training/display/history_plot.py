@@ -1,4 +1,4 @@
-"""Curves of a history."""
+"""Plotting the curves of a history."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import Any
 from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.known_names import closest
 from graftax.core.short_traceback import door
-from graftax.training.callbacks.history import History
+from graftax.training.hooks.history import History
 from graftax.training.optional_libraries import optional_library
 
 
 @door
 def plot_history(history: History | Mapping[str, Sequence[float]], names: Sequence[str] | None = None) -> Any:
-    """Return a figure of matplotlib with a curve for each number: training and validation of one in the same axes.
+    """Return a figure of matplotlib with a curve for each number; training and validation share axes.
 
     Args:
-        history: What ``fit`` returned, or its ``history``.
-        names: Which numbers, without ``val_``. Defaults to None, for all.
+        history: The result of ``fit``, or its ``history``.
+        names: The numbers to plot, without ``val_``. Defaults to None: all.
 
     Raises:
-        ArgumentTypeError: it is no history.
-        ArgumentError: it is empty, or has no such number.
+        ArgumentTypeError: it is not a history.
+        ArgumentError: it is empty, or does not have such a number.
         MissingLibraryError: matplotlib is not installed: ``pip install 'graftax[plots]'``.
 
     Example:

@@ -1,4 +1,4 @@
-"""The table of a model in a notebook."""
+"""The summary of a model in a notebook."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from graftax.training.display.summary_table import Summary
 
 
 def html_of(summary: Summary) -> str:
-    """Return the table as HTML, with the colours that the notebook has."""
+    """Return the table as HTML, with the colors of the notebook."""
     head = "<tr><th>layer</th><th>output shape</th><th style='text-align:right'>parameters</th><th></th></tr>"
     body = "".join(
         f"<tr><td style='text-align:left;padding-left:{len(row.path) - 1}em'><code>{escape('/'.join(row.path))}</code> "

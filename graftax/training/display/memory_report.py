@@ -1,4 +1,4 @@
-"""What training of a model holds in memory, before a step is run."""
+"""The memory that training of a model needs, computed before a step runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from graftax.transforms.py_function import ArraySpec
 
 
 class MemoryReport(NamedTuple):
-    """What one step of training holds, in bytes.
+    """The memory of one training step, in bytes.
 
     Example:
         >>> MemoryReport(weights=8, slots=16, other=0, batch=4, in_between=2, peak=30).slots
@@ -28,15 +28,15 @@ class MemoryReport(NamedTuple):
     weights: int
     """Weights and moving statistics."""
     slots: int
-    """What the optimizer keeps."""
+    """Slots and other Variables of the optimizer."""
     other: int
     """Metrics and seeds."""
     batch: int
-    """The batch, as it comes in."""
+    """The input batch."""
     in_between: int
-    """Activations, gradients and whatever else the compiled step needs for a while."""
+    """Activations, gradients and other temporary memory of the compiled step."""
     peak: int
-    """All that is held at once, as the compiler says."""
+    """The peak of the total memory, as computed by the compiler."""
 
     def __str__(self) -> str:
         rows = zip(("weights", "optimizer", "other state", "batch", "in between", "at once"), self, strict=True)
@@ -45,17 +45,17 @@ class MemoryReport(NamedTuple):
 
 @door
 def memory_report(model: Trained, batch: object) -> MemoryReport:
-    """Return what a step of training holds in memory; the step is compiled for that, and not run.
+    """Return the memory that a training step needs. The step is compiled for this, but not run.
 
-    To know it before memory is taken for the weights, pass what `build_abstract` makes of the model.
+    To get the report before memory is allocated for the weights, pass the result of `build_abstract`.
 
     Args:
-        model: A model that is compiled; it is built if need be.
-        batch: A batch like those of training: ``x``, ``(x, y)`` or ``(x, y, sample_weight)``, of arrays or, for
-            each, an `ArraySpec`.
+        model: A compiled model; it is built if necessary.
+        batch: A batch as in training: ``x``, ``(x, y)`` or ``(x, y, sample_weight)``; each part may be an `ArraySpec`
+            instead of an array.
 
     Raises:
-        StateError: the model is not compiled, or its backend has no programs.
+        StateError: the model is not compiled, or its steps run uncompiled.
 
     Example:
         >>> import numpy as np, graftax as gx
@@ -78,7 +78,7 @@ def memory_report(model: Trained, batch: object) -> MemoryReport:
             "what a step holds is known to the compiler",
             "model.compile(...) without run_eagerly, on a backend that compiles",
         )
-    ready = FirstStep(model, required_objectives(model), builds=model._gx_has_own_train_step)
+    ready = FirstStep(model, required_objectives(model), builds=model._gx_has_own("train_step"))
     ready.before(step, given, [given])
     memory = step.lower(given).memory
     summary = Summary(model)

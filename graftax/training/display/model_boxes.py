@@ -1,4 +1,4 @@
-"""What a picture of a model shows: a box for each layer and op, inside of one another, and which leads to which."""
+"""The content of a drawing of a model: nested boxes for layers and ops, and the arrows between them."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Box:
     """A layer, or an op between layers.
 
     Args:
-        path: Where it stands; the last part of an op's is its name and the number of its step.
-        title: Its class and path; the name of an op.
-        detail: Shape, number of parameters, what is worth a note.
-        boxes: What is inside.
-        arrows: Which of those inside give what which others take.
+        path: Its path; for an op, the last component is its name and the number of its step.
+        title: Its class and path; for an op, its name.
+        detail: The shape, the number of parameters, and a note.
+        boxes: The boxes inside.
+        arrows: Pairs of the inner boxes: a producer and a consumer of a value.
     """
 
     path: Path
@@ -38,14 +38,14 @@ class Box:
 
 
 def boxes_of(model: Layer, expand: bool | int = True) -> Box:
-    """Return the model as a box with all others inside.
+    """Return the model as a box with all other boxes inside.
 
     Args:
         model: The model.
-        expand: How many levels of layers inside of layers are boxes; True for all. Defaults to True.
+        expand: The number of nested levels of layers that have boxes; True for all. Defaults to True.
 
     Raises:
-        ArgumentTypeError: ``expand`` is neither.
+        ArgumentTypeError: ``expand`` is neither an integer nor a bool.
     """
     summary = Summary(model, expand)
     rows = {row.path: row for row in summary.rows if row.path != (".",)}
@@ -76,7 +76,7 @@ def boxes_of(model: Layer, expand: bool | int = True) -> Box:
 
 
 def _arrows(layer: Layer, path: Path, below: list[Path]) -> tuple[list[Box], list[tuple[Path, Path]]]:
-    """Return boxes for ops, and arrows, where it is known what is computed from what."""
+    """Return boxes for ops, and arrows, if the wiring of the layer is known."""
     if isinstance(layer, Wired) and layer._gx_in_a_row:
         row = [one for one in below if one[: len(path) + 1] == (*path, "layers")]
         return [], list(pairwise(row))
@@ -103,7 +103,7 @@ def _place(graph: Graph, number: int, path: Path) -> Path:
 
 
 def _in_order(paths: list[Path], arrows: Iterable[tuple[Path, Path]]) -> list[Path]:
-    """Return boxes such that what gives stands before what takes, else as they are; a layer called twice may not."""
+    """Return boxes with producers before consumers, else unchanged: a layer that is called twice may be both."""
     waiting: dict[Path, set[Path]] = {path: set() for path in paths}
     for first, second in arrows:
         if first != second:
@@ -122,7 +122,7 @@ def _title(row: Row) -> str:
 
 
 def _detail(row: Row, total: int) -> str:
-    """Return shape, parameters of all inside, and the note of a row."""
+    """Return the shape, the parameters of all inner boxes, and the note of a row."""
     count = f"{total:,} parameters" if total else ""
     return ", ".join(part for part in (row.shape.replace("?", ""), count, row.note) if part)
 

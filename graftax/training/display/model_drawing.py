@@ -1,4 +1,4 @@
-"""A drawing of a model: its layers as boxes inside of boxes, by Graphviz where that is installed."""
+"""A drawing of a model: its layers as nested boxes, by Graphviz if it is installed."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _OF_GRAPHVIZ = ("png", "pdf", "jpg", "ps")
 
 
 class Drawing:
-    """A picture as SVG, and in the language of Graphviz; a notebook shows it.
+    """A drawing as SVG, and in the DOT language of Graphviz; notebooks display it.
 
     Args:
-        svg: The picture.
-        dot: What ``dot`` draws it from.
+        svg: The drawing as SVG.
+        dot: The drawing in the DOT language.
 
     Example:
         >>> Drawing("<svg/>", "digraph {}").svg
@@ -35,14 +35,14 @@ class Drawing:
         return self.svg
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it into a file, whose name says how.
+        """Write the drawing to a file in the format of its suffix.
 
         Args:
-            path: Its name: ``.svg``; ``.dot`` for the language of Graphviz; ``.png``, ``.pdf``, ``.jpg`` or ``.ps``
-                with Graphviz.
+            path: The file: ``.svg``; ``.dot`` for the language of Graphviz; ``.png``, ``.pdf``, ``.jpg`` or ``.ps``
+                if Graphviz is installed.
 
         Raises:
-            ArgumentError: the name ends in something else, or Graphviz is not installed.
+            ArgumentError: the suffix is another one, or Graphviz is not installed.
         """
         where = Path(path)
         kind = where.suffix[1:].lower()
@@ -68,20 +68,20 @@ class Drawing:
 def plot_model(model: Layer, to_file: str | os.PathLike[str] | None = None, expand: bool | int = True) -> Drawing:
     """Return a drawing of a model as SVG: a box for each layer, with its path, shape and number of parameters.
 
-    Layers inside of others are boxes inside of boxes. Lines lead from what gives a value to what takes it, in a
-    `Sequential` and in a graph of layers, whose ops are boxes, too; what the ``call`` of a class computes from what is
-    not known, and its layers stand in the order in which it holds them. Graphviz draws where its program ``dot`` is
-    installed; else the boxes stand in one column.
+    Nested layers are nested boxes. In a `Sequential` and in a graph of layers, lines lead from the producer of a value
+    to its consumers, and ops are boxes, too. The wiring in the ``call`` of a class is not known, so its layers are in
+    the order of its attributes. Graphviz draws the model if its program ``dot`` is installed; otherwise the boxes are
+    in one column.
 
     Args:
         model: The model.
-        to_file: Where it is written, too, as `Drawing.save` does: ``"model.svg"``. Defaults to None.
-        expand: How many levels of layers inside of layers are drawn; True for all. Defaults to True.
+        to_file: A file to write the drawing to, see `Drawing.save`: ``"model.svg"``. Defaults to None.
+        expand: The number of nested levels of layers to draw; True for all. Defaults to True.
 
     Raises:
-        ArgumentTypeError: it is no layer.
-        ArgumentError: the name of the file ends in what cannot be written.
-        StateError: Graphviz failed.
+        ArgumentTypeError: ``model`` is not a layer.
+        ArgumentError: the suffix of the file is not supported.
+        StateError: graphviz failed.
 
     Example:
         >>> import graftax as gx
@@ -95,7 +95,7 @@ def plot_model(model: Layer, to_file: str | os.PathLike[str] | None = None, expa
     dot = graphviz_drawing.dot_of(boxes)
     if graphviz_drawing.is_installed():
         svg = graphviz_drawing.drawn(dot, "svg").decode()
-        svg = svg[svg.index("<svg") :]  # a notebook shows it without the lines before
+        svg = svg[svg.index("<svg") :]  # a notebook shows an SVG without the XML declaration
     else:
         svg = column_drawing(boxes)
     drawing = Drawing(svg, dot)

@@ -1,4 +1,4 @@
-"""One line that says how far training, evaluation or prediction is, as wide as there is room."""
+"""The progress of training, evaluation or prediction as one line of a given width."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ _GAP = "  "
 
 @dataclass(frozen=True)
 class Progressed:
-    """How far it is.
+    """The progress, as data.
 
     Args:
-        title: What is done, such as ``"epoch 3/10"``.
-        done: How many steps.
-        total: Out of how many; None if nobody knows.
-        seconds: Since when.
-        per_step: Seconds for a step; None if there is none to tell by.
+        title: What is running, such as ``"epoch 3/10"``.
+        done: The number of finished steps.
+        total: The number of all steps; None if it is not known.
+        seconds: The seconds since the start.
+        per_step: The seconds per step; None if it is not known.
         numbers: The numbers to show, by name.
-        is_over: Whether it is finished; then there is no bar.
+        is_over: Whether it is finished; then the line has no bar.
 
     Example:
         >>> running = Progressed("epoch 1/2", 3, 12, 0.9, 0.1, {"loss": 0.25})
@@ -40,10 +40,10 @@ class Progressed:
     is_over: bool = False
 
     def line(self, width: int | None, plain: bool = False) -> str:
-        """Return the line, in at most so many columns; numbers without room are counted at its end.
+        """Return the line, in at most ``width`` columns; its end says how many numbers had no room.
 
         Args:
-            width: How many columns there are; None for as many as it takes.
+            width: The number of columns; None for no limit.
             plain: Whether the bar is made of ASCII characters.
         """
         head = [self.title, self._count()]
@@ -59,7 +59,7 @@ class Progressed:
         return _fitted(head, timing[:1], self._pairs(), width)
 
     def _pairs(self) -> list[str]:
-        """The numbers with less room: those of validation beside those of training, the learning rate last."""
+        """Return the numbers in short form: validation beside training, the learning rate last."""
         found = []
         for name, value in self.numbers.items():
             plain = name.removeprefix("val_")
@@ -85,9 +85,9 @@ class Progressed:
 
 
 def _fitted(head: list[str], timing: list[str], numbers: list[str], width: int) -> str:
-    """The parts in a line; where they are too many, the count goes first, then the last numbers, then the time."""
+    """Return the parts as a line. If it is too long, drop the count, the learning rate, the last numbers, the time."""
     few = [[*numbers[:shown], f"+{len(numbers) - shown}"] for shown in range(len(numbers) - 1, -1, -1)]
-    unrated = [number for number in numbers if not number.startswith("lr ")]  # it is in the history, too
+    unrated = [number for number in numbers if not number.startswith("lr ")]  # the history has the rate, too
     ways = [[*head, *timing, *numbers], [head[0], *timing, *numbers], [head[0], *timing, *unrated]]
     ways += [[head[0], *kept] for kept in (numbers, unrated, *few)]
     return next((one for one in map(_GAP.join, ways) if len(one) <= width), head[0][: max(width, 0)])

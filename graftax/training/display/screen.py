@@ -1,4 +1,4 @@
-"""Where lines go: a terminal or a notebook, where the last line is written over, or a file, where lines follow."""
+"""The output of lines: a terminal or a notebook, where the last line is overwritten, or a file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class Screen:
-    """The standard output, as it is when the first line is written.
+    """The standard output at the time of the first line.
 
     Args:
         verbose: ``"auto"``, 0, 1 or 2, see `graftax.callbacks.Progress`.
@@ -20,21 +20,21 @@ class Screen:
         self.is_moving = verbose in (1, "auto") and (self._terminal or _is_notebook())
         self.prints = verbose != 0
         self.seconds_between = 0.1 if self._terminal else 0.5
-        self._open = 0  # columns of the line that can be written over
-        # a notebook keeps every line of a stream, also those that were written over; of a display, its last state
+        self._open = 0  # columns of the line that can be overwritten
+        # a notebook saves every line of a stream, also overwritten ones, but only the last state of a display
         self._display = _display() if self.is_moving and not self._terminal else None
         self._shown: Any = None
 
     @property
     def width(self) -> int | None:
-        """How many columns a line has; None in a file, where there is no end."""
+        """Return the number of columns of a line; None for a file, which has no limit."""
         if self._terminal:
-            return max(shutil.get_terminal_size().columns - 1, 20)  # in the last column some terminals begin a new line
+            return max(shutil.get_terminal_size().columns - 1, 20)  # some wrap after the last one
         return 100 if self.is_moving else None
 
     @property
     def is_plain(self) -> bool:
-        """Whether only ASCII characters can be shown."""
+        """Return whether only ASCII characters can be shown."""
         try:
             "━─".encode(getattr(sys.stdout, "encoding", None) or "ascii")
         except (UnicodeEncodeError, LookupError):
@@ -50,7 +50,7 @@ class Screen:
         self._open = len(line)
 
     def finish(self, line: str) -> None:
-        """Write a line that stays."""
+        """Write a permanent line."""
         if self._display is not None:
             self._update(line)
             self._shown = None
@@ -60,13 +60,13 @@ class Screen:
         self._open = 0
 
     def clear(self) -> None:
-        """Take away the line that would be replaced, since somebody else may write now."""
+        """Clear the line that would be replaced, since other output may follow."""
         if self._open:
             self._write(f"\r{' ' * self._open}\r")
             self._open = 0
 
     def close(self) -> None:
-        """Leave the line that would be replaced; what comes next begins a new one."""
+        """Keep the line that would be replaced; further output starts a new one."""
         if self._open:
             self._write("\n")
             self._open = 0
@@ -82,12 +82,12 @@ class Screen:
         try:
             sys.stdout.write(text)
             sys.stdout.flush()
-        except (BrokenPipeError, ValueError):  # nobody reads any more, which is no reason to stop training
+        except (BrokenPipeError, ValueError):  # the pipe was closed, which is no reason to stop training
             self.prints = self.is_moving = False
 
 
 class _Line:
-    """A line as a notebook shows it."""
+    """A line in a notebook."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -97,14 +97,14 @@ class _Line:
 
 
 def _display() -> Callable[..., Any] | None:
-    """Return what shows an output in a notebook, which gives a handle that changes it."""
+    """Return the function of IPython that displays an output and returns a handle to update it."""
     return getattr(sys.modules.get("IPython.display"), "display", None)
 
 
 def _is_terminal() -> bool:
     try:
         return bool(sys.stdout.isatty())
-    except (AttributeError, ValueError):  # replaced, or closed
+    except (AttributeError, ValueError):  # stdout was replaced or closed
         return False
 
 

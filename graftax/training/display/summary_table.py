@@ -1,4 +1,4 @@
-"""The table of a model: a row for each layer, whose numbers add up to those below it."""
+"""The summary of a model as a table: a row for each layer, and totals, which are the sums of the rows."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _SMALL = {"bool": 1, "int4": 0.5, "uint4": 0.5}
 
 @dataclass(frozen=True)
 class Row:
-    """A layer and the weights of its own; or with what is below it that has no rows.
+    """A layer with its own weights, and with those of layers below it that have no rows.
 
     Args:
-        path: From the model, edge by edge.
+        path: The edges from the model.
         kind: The name of the class.
-        name: What the user named it; empty if nothing.
-        shape: Of the output, as text.
-        parameters: How many numbers; None where the layer is not built.
-        size: In bytes.
-        note: ``"frozen"``, ``"not built"`` or nothing.
+        name: The name that the user gave, or empty.
+        shape: The shape of the output, as text.
+        parameters: The number of parameters; None if the layer is not built.
+        size: The size of the parameters in bytes.
+        note: ``"frozen"``, ``"not built"`` or empty.
     """
 
     path: tuple[str, ...]
@@ -40,15 +40,15 @@ class Row:
 
 
 class Summary:
-    """What is in a model, row by row.
+    """The content of a model, row by row.
 
     Args:
         model: The model.
-        expand: How many levels of layers inside of layers have rows; True for all, False for one.
+        expand: The number of nested levels of layers that have rows; True for all, False for one.
         show_trainable: Whether frozen layers are marked.
 
     Raises:
-        ArgumentTypeError: ``expand`` is neither.
+        ArgumentTypeError: ``expand`` is neither an integer nor a bool.
     """
 
     def __init__(self, model: Layer, expand: bool | int = True, show_trainable: bool = True) -> None:
@@ -74,7 +74,7 @@ class Summary:
 
     @property
     def totals(self) -> list[str]:
-        """The lines below the table."""
+        """Return the lines below the table."""
         lines = [
             f"parameters: {self.parameters:,} ({bytes_text(self.bytes)})",
             f"  trainable {self.trainable:,}, not trainable {self.parameters - self.trainable:,}",
@@ -89,7 +89,7 @@ class Summary:
         return lines
 
     def __str__(self) -> str:
-        """Return the table; given names have lines of their own where their rows would be wider than 80 columns."""
+        """Return the table. Given names have their own lines if their rows would be wider than 80 columns."""
         table = self._table(beside=True)
         lines = table if max(map(len, table)) <= _COLUMNS else self._table(beside=False)
         return "\n".join([self.title, *lines, *self.totals])
@@ -113,7 +113,7 @@ def summarize(model: Layer) -> str:
 
 
 def count_params(model: Layer) -> int:
-    """Return the number of elements of all weights; warn of layers that no call of a built model has used.
+    """Return the number of elements of all weights; warn about layers that no call of a built model has used.
 
     Raises:
         NotBuiltError: the model is not built.
@@ -134,7 +134,7 @@ def count_params(model: Layer) -> int:
 
 
 def _rows(model: Layer, levels: int | None) -> list[Row]:
-    """The rows, each Variable counted in the first layer that has it and nowhere else."""
+    """Return the rows. Each Variable is counted only in the first layer that has it."""
     layers = [(tuple(map(str, edges)), node) for edges, node in walk_with_edges(model) if isinstance(node, Layer)]
     shown = [(path, node) for path, node in layers if path and (levels is None or _depth(path, layers) <= levels)]
     if len(layers) == 1 or bool(_own(model, layers, shown, ())):
@@ -150,7 +150,7 @@ def _rows(model: Layer, levels: int | None) -> list[Row]:
         note = "" if built and not frozen else "frozen" if built else "not built"
         number = sum(v.size for v in own) if built or own else None
         kind, name, size = type(node).__name__, "", sum(map(_bytes, own))
-        if path:  # the name of the model is in the head
+        if path:  # the title has the name of the model
             name = node._gx_name or ""
         rows.append(Row(path or (".",), kind, name, _output_shape(node), number, size, note))
     return rows
@@ -159,14 +159,14 @@ def _rows(model: Layer, levels: int | None) -> list[Row]:
 def _own(
     node: Layer, layers: list[tuple[tuple[str, ...], Layer]], shown: list[tuple[tuple[str, ...], Layer]], path: Any
 ) -> list[Variable]:
-    """The weights below a layer that are in none of the layers further in which have rows."""
+    """Return the weights below a layer that are in no nested layer with a row."""
     further = [one for where, one in shown if where != path and where[: len(path)] == path]
     theirs = {id(v) for one in further for v in one.variables}
     return [v for v in node.variables if v.role in ("weight", "state") and id(v) not in theirs]
 
 
 def _depth(path: tuple[str, ...], layers: list[tuple[tuple[str, ...], Layer]]) -> int:
-    """How many layers there are from below the model to this one."""
+    """Return the depth of a layer: the number of layers between the model and it, plus one."""
     return sum(1 for other, _ in layers if other and path[: len(other)] == other)
 
 
@@ -186,7 +186,7 @@ def _output_shape(layer: Layer) -> str:
     try:
         return str(layer.compute_output_shape((None, *shape[1:])))
     except (GraftaxError, KeyError, TypeError, ValueError):
-        return "?"  # takes more than one array, say; the table is no place to fail
+        return "?"  # a layer with several inputs, for example; a summary should not raise
 
 
 def _optimizer_of(model: Layer) -> Any:
@@ -195,7 +195,7 @@ def _optimizer_of(model: Layer) -> Any:
 
 
 def _kept_by(optimizer: object) -> list[Variable]:
-    """The Variables of an optimizer, slots among them."""
+    """Return the Variables of an optimizer, including slots."""
     if not isinstance(optimizer, Module):
         return []
     slots = [record.slot for _, one in walk_with_edges(optimizer) for record in _records(one)]
@@ -211,7 +211,7 @@ def _bytes(variable: Variable) -> float:
 
 
 def bytes_of(dtype: str) -> float:
-    """Return how many bytes a number of a dtype takes; half of one for 4 bits."""
+    """Return the number of bytes of one element of a dtype; 0.5 for 4 bits."""
     if dtype in _SMALL:
         return _SMALL[dtype]
     bits = int("".join(c for c in dtype.removeprefix("b").partition("_")[0] if c.isdigit())[:3] or 8)

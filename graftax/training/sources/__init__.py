@@ -1,1 +1,1 @@
-"""Where batches come from."""
+"""Sources of batches."""

@@ -14,22 +14,24 @@ from graftax.core.errors import DataError
 from graftax.training.arrays import as_arrays, count_rows, take_rows
 from graftax.training.batch import NAMES, Batch, pack
 from graftax.training.sources.host_batches import finite_weights
+from graftax.training.sources.row_order import RowOrder
 from graftax.variables.keys import get_random_seed
 
 
 class ArraySource:
-    """Arrays in memory, cut into batches; the order of an epoch follows from the global seed and the epoch's number.
+    """Arrays in memory, cut into batches. The order of an epoch depends on the global seed and the epoch's number.
 
     Args:
         x: An array, or nested lists, tuples and dicts of arrays, with the same number of rows.
         y: Targets, likewise, or None.
         sample_weight: One number for each row, or None.
-        batch_size: Rows in a batch; the last one may have fewer.
-        shuffle: A new order in each epoch.
-        steps: Batches in an epoch if not one pass over the rows; the stream goes on where the last epoch stopped.
+        batch_size: The number of rows in a batch; the last one may have fewer.
+        shuffle: Whether each epoch has a new order.
+        steps: The number of batches in an epoch; each epoch continues where the last one stopped. None for one pass
+            over the rows.
 
     Raises:
-        DataError: no rows, or different numbers of rows.
+        DataError: there are no rows, or different numbers of rows.
     """
 
     def __init__(
@@ -45,10 +47,10 @@ class ArraySource:
         self.steps = steps or self._per_pass
 
     def require_one_pass(self) -> None:
-        """Raise if there are more steps than batches: rows would count twice.
+        """Raise if there are more steps than batches, so that rows would be used twice.
 
         Raises:
-            DataError: names both numbers.
+            DataError: there are more steps; the message has both numbers.
         """
         if self.steps > self._per_pass:
             raise DataError(
@@ -58,14 +60,14 @@ class ArraySource:
             )
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
-        """The batches of an epoch, from a batch on."""
+        """Yield the batches of an epoch, from batch ``start`` on."""
         for rows, _ in self._rows_of(number, start):
             yield self._batch(rows)
 
     def _rows_of(self, number: int, start: int) -> Iterator[tuple[Any, bool]]:
-        """The rows of each batch, and whether they are as many as they can be."""
+        """Yield the rows of each batch, and whether the batch is full."""
         first = number * self.steps
-        order: Any = None
+        order: RowOrder | None = None
         for position in range(first + start, first + self.steps):
             number_of_pass, step = divmod(position, self._per_pass)
             if step == 0 or position == first + start:
@@ -79,9 +81,9 @@ class ArraySource:
         return pack(take_rows(x, rows), take_rows(y, rows), take_rows(sample_weight, rows))
 
     def epoch_in_groups(self, number: int, start: int, size: int) -> Iterator[tuple[Batch, int]]:
-        """The same, ``size`` batches at once where as many follow each other that are full, and how many they are.
+        """Yield the batches of an epoch in groups of ``size`` full ones, or single, each with their number.
 
-        Their arrays have an axis of batches before the others; a batch that comes alone has none.
+        Arrays of a group have an additional first axis of batches; those of a single batch do not.
         """
         held: list[Any] = []
         for rows, is_full in self._rows_of(number, start):
@@ -105,24 +107,22 @@ class ArraySource:
         shape = (len(held), self._full)
         return tree.map_structure(lambda leaf: None if leaf is None else leaf.reshape(*shape, *leaf.shape[1:]), found)  # type: ignore[no-any-return]
 
-    def _order(self, number_of_pass: int) -> np.ndarray[Any, Any] | None:
-        if not self.shuffle:
-            return None
-        return np.random.default_rng((self._seed, number_of_pass)).permutation(self.rows)
+    def _order(self, number_of_pass: int) -> RowOrder | None:
+        return RowOrder((self._seed, number_of_pass), self.rows) if self.shuffle else None
 
     def example(self) -> Batch:
-        """The first batch."""
+        """Return the first batch."""
         return next(self.epoch(0))
 
     def get_state(self, index: int = 0) -> dict[str, Any]:
-        """The seed, from which the order of each pass follows."""
+        """Return the seed, which determines the order of each pass."""
         return {"seed": self._seed, "rows": self.rows}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Go on with the orders of that seed.
+        """Continue with the orders of that seed.
 
         Raises:
-            DataError: there are more or fewer rows now.
+            DataError: the number of rows has changed.
         """
         if state["rows"] != self.rows:
             raise DataError(

@@ -1,4 +1,4 @@
-"""Which source there is for what a user gives as data."""
+"""The choice of a source for the data of a user."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from graftax.backend.rendezvous import several
 from graftax.core.errors import DataError
 from graftax.distribution.processes import process_count
 from graftax.distribution.rows import Rows
-from graftax.training.arrays import as_arrays, count_rows, cut_rows, is_arrays
+from graftax.training.arrays import as_arrays, count_rows, cut_rows, is_arrays, no_numbers
 from graftax.training.batch import NAMES, Parts, is_list_of_batches, parts_of_validation
 from graftax.training.class_weights import ClassWeights
 from graftax.training.sources.array_source import ArraySource
@@ -19,6 +19,7 @@ from graftax.training.sources.indexed_source import IndexedSource, gives_batches
 from graftax.training.sources.iterable_source import IterableSource
 from graftax.training.sources.named_columns import with_columns
 from graftax.training.sources.source import Source
+from graftax.training.sources.wrapper import warn_of_random_order
 
 
 def make_source(
@@ -30,10 +31,10 @@ def make_source(
     steps: int | None,
     class_weights: ClassWeights | None = None,
 ) -> Source:
-    """The source for what the user gave: arrays, or an iterable of batches.
+    """Return the source for the data of a user: arrays, or an iterable of batches.
 
     Raises:
-        DataError: an iterable together with ``y`` or ``sample_weight``, or something else altogether.
+        DataError: an iterable is given together with ``y`` or ``sample_weight``, or the data have an unknown type.
     """
     rows: Any = x if isinstance(x, Rows) else None
     x = x if rows is None else rows.batches
@@ -53,7 +54,9 @@ def make_source(
         return IndexedSource(x, None if by_batch else batch_size or 32, shuffle, steps, class_weights)
     if not isinstance(x, Iterable) or isinstance(x, str | bytes | PathLike | Mapping | set | frozenset):
         raise _no_data(x)
-    none_here = rows is not None and isinstance(x, list | tuple) and not x  # which others may not know
+    none_here = (
+        rows is not None and isinstance(x, list | tuple) and not x
+    )  # the others must learn that this process has none
     if isinstance(x, list | tuple) and not none_here and not is_list_of_batches(x):
         raise _no_data(x)
     _refuse_beside(x, y, sample_weight, batch_size)
@@ -68,10 +71,10 @@ def make_source(
 
 
 def _refuse_beside(x: object, y: object, sample_weight: object, batch_size: int | None) -> None:
-    """Raise for what batches have already.
+    """Raise for arguments that an iterable of batches already determines.
 
     Raises:
-        DataError: says which.
+        DataError: such an argument is given; the message names it.
     """
     if y is not None or sample_weight is not None:
         raise DataError(
@@ -88,10 +91,10 @@ def _refuse_beside(x: object, y: object, sample_weight: object, batch_size: int 
 
 
 def once(x: object, y: object, sample_weight: object, batch_size: int | None, steps: int | None) -> Source:
-    """The source for one pass over what the user gave, in its order.
+    """Return the source for one pass over the data of a user, in their order.
 
     Raises:
-        DataError: as `make_source`, or there are more steps than batches.
+        DataError: as for `make_source`, or there are more steps than batches.
     """
     source = make_source(x, y, sample_weight, batch_size, shuffle=False, steps=steps)
     if isinstance(source, ArraySource):
@@ -99,8 +102,20 @@ def once(x: object, y: object, sample_weight: object, batch_size: int | None, st
     return source
 
 
+def in_order(x: object, batch_size: int | None, steps: int | None) -> Source:
+    """The source for one pass whose results belong to rows in their order: it warns of a loader that shuffles.
+
+    Raises:
+        DataError: as `once`.
+    """
+    warn_of_random_order(x)
+    return once(x, None, None, batch_size, steps)
+
+
 def _no_data(x: object) -> DataError:
     kind = type(x).__name__
+    if _holds_text(x):
+        return no_numbers(f"x is a {kind} of text")
     if callable(x) and not isinstance(x, Iterable):
         return DataError(f"x is of type {kind}", "it is to be called for what yields batches", "model.fit(x())")
     inside = " with something in it that is no array" if isinstance(x, list | tuple | dict) else ""
@@ -111,24 +126,29 @@ def _no_data(x: object) -> DataError:
     )
 
 
+def _holds_text(x: object) -> bool:
+    parts = x.values() if isinstance(x, Mapping) else x if isinstance(x, list | tuple) else ()
+    return isinstance(x, str | bytes) or any(map(_holds_text, parts))
+
+
 ANEW = "a list of batches, list(batches), or an object whose __iter__ starts anew; an iterator runs once"
-"""What to give in place of an iterator that has come to its end."""
+"""The advice for an iterator that has ended."""
 
 
 def goes_on(source: Source) -> bool:
-    """Whether a source is an iterator, which comes to its end once and does not start anew."""
+    """Return whether a source is an iterator, which runs only once."""
     return isinstance(source, IterableSource) and source.goes_on
 
 
 def require_enough(source: Source | None, validations: int) -> None:
-    """Raise if an iterator is to be run through to its end more than once.
+    """Raise if more than one validation would run an iterator to its end.
 
     Args:
-        source: Where batches for validation come from.
-        validations: How many there will be.
+        source: The source for validation.
+        validations: The number of validations.
 
     Raises:
-        DataError: the second validation would have no batch.
+        DataError: the second validation would have no batches.
     """
     if validations > 1 and source is not None and goes_on(source) and source.steps is None:
         raise DataError(
@@ -139,13 +159,13 @@ def require_enough(source: Source | None, validations: int) -> None:
 
 
 def validation_source(given: object, batch_size: int | None, fallback: int | None, steps: int | None) -> Source | None:
-    """The source for ``validation_data``: a tuple or list of arrays, an iterable of batches, or None.
+    """Return the source for ``validation_data``: a tuple or list of arrays, an iterable of batches, or None.
 
     Args:
-        given: What the user gave.
-        batch_size: Rows in a batch, as given for validation; for arrays.
-        fallback: Rows in a batch where that is None.
-        steps: Batches in a validation, if not all.
+        given: The argument of the user.
+        batch_size: ``validation_batch_size``, for arrays.
+        fallback: The number of rows in a batch if that is None.
+        steps: The number of batches in a validation; None for all.
     """
     if given is None:
         return None
@@ -158,10 +178,10 @@ def validation_source(given: object, batch_size: int | None, fallback: int | Non
 
 
 def split_validation(x: object, y: object, sample_weight: object, fraction: float) -> tuple[Parts, Parts]:
-    """The last part of the rows, before any shuffle, is for validation.
+    """Split off the last part of the rows, before any shuffle, for validation.
 
     Raises:
-        DataError: not arrays, or nothing would be left for one side.
+        DataError: the data are not arrays, or one part would have no rows.
     """
     if not is_arrays(x) or (y is None and is_list_of_batches(x)):
         raise DataError(

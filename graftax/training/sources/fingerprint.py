@@ -1,4 +1,4 @@
-"""Fingerprint: tells whether batches that are read again are those of before."""
+"""Fingerprints, which tell whether batches that are read again are the same as before."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from graftax.core.errors import DataError
 from graftax.training.batch import Batch
 
 _LOOKED_AT = 16384
-"""How many values of an array are looked at; more would cost time in each step."""
+"""The number of values of an array that are used; more would cost time in each step."""
 
 
 def followed(before: int, batch: Batch) -> int:
-    """Return the fingerprint of a row of batches and one more.
+    """Return the fingerprint of a sequence of batches, extended by one more.
 
     Args:
-        before: That of the row; 0 for none.
-        batch: Arrays of the host, whose shapes, types and first 16384 values count.
+        before: The fingerprint of the sequence; 0 for an empty one.
+        batch: Arrays on the host, of which shapes, dtypes and the first 16384 values are used.
 
     Example:
         >>> import numpy as np
@@ -36,13 +36,13 @@ def followed(before: int, batch: Batch) -> int:
 
 
 def require_same(found: int, saved: int, count: int, kind: str) -> None:
-    """Raise if batches that a resumed run passes over are not those that it was trained on.
+    """Raise if batches that a resumed run skips are not those that it was trained on.
 
     Args:
-        found: Their fingerprint.
-        saved: What it was.
-        count: How many they are.
-        kind: What yields them, for the message.
+        found: The fingerprint of the skipped batches.
+        saved: The fingerprint in the checkpoint.
+        count: The number of skipped batches.
+        kind: The kind of the loader, for the message.
 
     Raises:
         DataError: they differ.

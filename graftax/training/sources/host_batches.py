@@ -1,4 +1,4 @@
-"""Batches as arrays of the host."""
+"""Batches as arrays on the host."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from graftax.training.class_weights import ClassWeights
 def host_batch(
     x: object, y: object = None, sample_weight: object = None, class_weights: ClassWeights | None = None
 ) -> Batch:
-    """The parts of one batch as arrays of the host, weighted by class where that is wanted."""
+    """Return the parts of a batch as arrays on the host, with class weights if there are any."""
     x, y = (_viewed(as_arrays(part, name), name) for part, name in ((x, "x"), (y, "y")))
     sample_weight = finite_weights(sample_weight)
     if class_weights is not None:
@@ -24,7 +24,7 @@ def host_batch(
 
 
 def _viewed(part: Any, name: str) -> Any:
-    """The rows of a part, in arrays that nobody else changes the shape of.
+    """Return a part as views, so that changes of the shape of the original arrays have no effect.
 
     Raises:
         DataError: an array has no axis of rows.
@@ -41,10 +41,10 @@ def _viewed(part: Any, name: str) -> Any:
 
 
 def finite_weights(sample_weight: object) -> Any:
-    """Sample weights as arrays of the host.
+    """Return sample weights as arrays on the host.
 
     Raises:
-        ArgumentError: a weight is nan or infinite; names its row.
+        ArgumentError: a weight is nan or infinite; the message names its row.
     """
     if sample_weight is None:
         return None
@@ -56,7 +56,7 @@ def finite_weights(sample_weight: object) -> Any:
 
 
 class Alike:
-    """Looks whether the batches of a source are of one kind: the same parts, the same structure, the same axes.
+    """The check that all batches of a source have the same parts, structure and number of axes.
 
     Example:
         >>> import numpy as np
@@ -69,10 +69,10 @@ class Alike:
         self._first: list[tuple[str, int]] | None = None
 
     def require(self, batch: Batch, number: int) -> None:
-        """Raise if a batch is of another kind than the first one.
+        """Raise if a batch differs in kind from the first one.
 
         Raises:
-            DataError: names the batch, counted from 0, and what differs.
+            DataError: it differs; the message names the batch, counted from 0, and the difference.
         """
         kind = [(path, getattr(leaf, "ndim", 0)) for path, leaf in tree.flatten_with_paths(batch)]
         if self._first is None:

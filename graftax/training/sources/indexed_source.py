@@ -23,8 +23,8 @@ from graftax.variables.keys import get_random_seed
 _OF_KERAS = ("PyDataset", "Sequence")
 
 
-def has_index(x: Any) -> bool:
-    """Whether something gives samples or batches by their number, and cannot be iterated over for batches."""
+def has_index(x: object) -> bool:
+    """Return whether an object has samples or batches by index, and does not yield batches as an iterable."""
     if isinstance(x, str | bytes | PathLike | Mapping | set | frozenset | list | tuple | type) or is_array(x):
         return False
     if not all(callable(getattr(type(x), name, None)) for name in ("__getitem__", "__len__")):
@@ -33,10 +33,10 @@ def has_index(x: Any) -> bool:
 
 
 def gives_batches(x: Any, batch_size: int | None) -> bool:
-    """Whether an index gives a batch, as in a PyDataset of Keras, and not a sample, as in a Dataset of torch.
+    """Return whether indexing gives a batch, as for a PyDataset of Keras, rather than a sample, as for a torch Dataset.
 
     Raises:
-        DataError: neither the class nor a ``batch_size`` tells.
+        DataError: neither the class nor a ``batch_size`` decides this.
     """
     if _is_called(x, _OF_KERAS):
         return True
@@ -66,24 +66,24 @@ def _is_of_torch(base: type[Any]) -> bool:
     return base.__name__ == "Dataset" and base.__module__.startswith("torch.")
 
 
-def _is_rows(x: Any) -> bool:
-    """A data set of Hugging Face: iterating over it gives rows one by one."""
+def _is_rows(x: object) -> bool:
+    """Return whether it is a data set of Hugging Face, which yields single rows."""
     return isinstance(x, IndexedColumns) or is_table_of_rows(x)
 
 
 class IndexedSource:
-    """Samples or batches by their number; the order of an epoch follows from the global seed and the epoch's number.
+    """Samples or batches by index. The order of an epoch depends on the global seed and the epoch's number.
 
     Args:
-        data: Gives a sample, or a batch, for an index. ``workers`` and ``max_queue_size``, as a PyDataset has them, say
-            how many threads read ahead, and how far.
-        batch_size: How many samples become a batch; None for what gives batches.
-        shuffle: A new order in each epoch.
-        steps: Batches in an epoch; all there are, unless told.
-        class_weights: Weights for the rows, by the class of their target.
+        data: Returns a sample, or a batch, for an index. Its ``workers`` and ``max_queue_size``, if it has them, as a
+            PyDataset does, are the number of threads that prefetch, and of prefetched entries.
+        batch_size: The number of samples in a batch; None for data that return batches.
+        shuffle: Whether each epoch has a new order.
+        steps: The number of batches in an epoch; None for all.
+        class_weights: Weights of rows by the class of their target.
 
     Raises:
-        DataError: there is nothing in it, or it asks for processes.
+        DataError: the data are empty, or ask for worker processes.
     """
 
     def __init__(
@@ -113,14 +113,14 @@ class IndexedSource:
 
     @property
     def steps(self) -> int:
-        """Batches in an epoch: as many as were asked for, else as there are now, since data may grow between epochs."""
+        """Return the number of batches in an epoch: the given one, else the present one, since data may grow."""
         return self._steps or self._batches_of(len(self._data))
 
     def _batches_of(self, size: int) -> int:
         return size if self._batch_size is None else math.ceil(size / self._batch_size)
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
-        """The batches of an epoch, from a batch on."""
+        """Yield the batches of an epoch, from batch ``start`` on."""
         if callable(begin := getattr(self._data, "on_epoch_begin", None)):
             begin()
         self._size, steps = self._length_now(), self.steps
@@ -137,7 +137,7 @@ class IndexedSource:
             end()
 
     def _length_now(self) -> int:
-        """Return the length for an epoch; raise if epochs are parts of passes, and these have changed."""
+        """Return the length for an epoch; raise if it has changed and epochs are not whole passes."""
         size = len(self._data)
         if self._steps is not None and size != self._known:
             raise DataError(
@@ -162,18 +162,18 @@ class IndexedSource:
         return np.random.default_rng((self._seed, number_of_pass)).permutation(size)
 
     def example(self) -> Batch:
-        """The first batch."""
+        """Return the first batch."""
         return next(self.epoch(0))
 
     def get_state(self, index: int = 0) -> dict[str, Any]:
-        """The seed, from which the order of each pass follows."""
+        """Return the seed, which determines the order of each pass."""
         return {"seed": self._seed, "size": self._size}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Go on with the orders of that seed.
+        """Continue with the orders of that seed.
 
         Raises:
-            DataError: it has another length now.
+            DataError: the length of the data has changed.
         """
         if state["size"] != self._size:
             raise DataError(
@@ -185,7 +185,7 @@ class IndexedSource:
 
 
 def _ahead(positions: range, read: Callable[[int], Any], data: Any) -> Iterator[Any]:
-    """What is read at each position, in their order; by threads, some positions ahead, where the data set has some."""
+    """Yield the entry of each position, in order; prefetch with threads if the data set has ``workers``."""
     workers = int(getattr(data, "workers", 0) or 0)
     if workers <= 1:
         yield from map(read, positions)
@@ -206,7 +206,7 @@ def _ahead(positions: range, read: Callable[[int], Any], data: Any) -> Iterator[
 
 
 def _together(data: Any, rows: list[int]) -> Any:
-    """The samples of these rows as one batch."""
+    """Return the samples of these rows as one batch."""
     if is_table_of_rows(data):
         columns = data[rows]
         return {name: _stacked([as_arrays(one, name) for one in columns[name]], name, rows) for name in columns}
@@ -221,7 +221,13 @@ def _together(data: Any, rows: list[int]) -> Any:
 
 
 def _as_sample(sample: Any) -> Any:
-    if isinstance(sample, list | tuple):  # its parts may be lists of numbers
+    if isinstance(sample, list | tuple):  # parts of a sample may be lists of numbers
+        if not 1 <= len(sample) <= len(NAMES):
+            raise DataError(
+                f"a sample that is a {type(sample).__name__} of {len(sample)}",
+                "a sample is x, (x, y) or (x, y, sample_weight)",
+                "several inputs go into a dict: ({'a': ..., 'b': ...}, y); numbers into an array: np.asarray(sample)",
+            )
         return tuple(as_arrays(part, name) for part, name in zip(sample, NAMES, strict=False))
     return as_arrays(sample, "x")
 

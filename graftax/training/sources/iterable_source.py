@@ -19,16 +19,16 @@ from graftax.training.sources.wrapper import require_end, require_same_order
 
 
 class IterableSource:
-    """Batches from an iterable: a list or loader starts anew each epoch, an iterator or generator goes on.
+    """Batches from an iterable: a list or loader restarts in each epoch, an iterator or generator continues.
 
     Args:
-        batches: Yields ``x``, ``(x, y)`` or ``(x, y, sample_weight)``; lists do as well as tuples.
-        steps: Batches in an epoch; all there are, unless told.
-        class_weights: Weights for the rows, by the class of their target.
-        are_local: Whether the rows are those of this process, and others have others.
+        batches: Yields ``x``, ``(x, y)`` or ``(x, y, sample_weight)``, as tuples or lists.
+        steps: The number of batches in an epoch; None for all.
+        class_weights: Weights of rows by the class of their target.
+        are_local: Whether each process has its own rows.
 
     Raises:
-        DataError: the batches never end, and no number of steps was given.
+        DataError: the batches never end, and the number of steps is not given.
     """
 
     def __init__(
@@ -43,24 +43,24 @@ class IterableSource:
         self._batches: Any = batches
         self.are_local = are_local
         self.goes_on = isinstance(batches, Iterator)
-        self.remembers = False  # whether the state after each batch is kept, for a checkpoint
+        self.remembers = False  # whether the state of the loader after each batch is kept, for a checkpoint
         self._class_weights = class_weights
         self._steps = steps or (_length(batches) if self.goes_on else None)
         self._stream: Iterator[Any] | None = None
         self._alike = Alike()
-        self._read = 0  # from an iterator that goes on, in all epochs together
-        self._pass: Any = None  # what the loader said of itself before the pass that is under way
-        self._places: deque[tuple[int, Any]] = deque(maxlen=_REMEMBERED)  # after how many batches which state
-        self._marks: deque[tuple[int, int]] = deque(maxlen=_REMEMBERED)  # and which fingerprint of all of them
-        self._waiting: dict[str, Any] | None = None  # a state to go on from
+        self._read = 0  # batches read from an iterator, in all epochs together
+        self._pass: Any = None  # the state of the loader before the present pass
+        self._places: deque[tuple[int, Any]] = deque(maxlen=_REMEMBERED)  # states of the loader, by batches read
+        self._marks: deque[tuple[int, int]] = deque(maxlen=_REMEMBERED)  # fingerprints of all batches, likewise
+        self._waiting: dict[str, Any] | None = None  # the state to resume from
 
     @property
     def steps(self) -> int | None:
-        """Batches in an epoch: as many as were asked for, else as there are now, since data may grow between epochs."""
+        """Return the number of batches in an epoch: the given one, else the present one, since data may grow."""
         return self._steps or _length(self._batches)
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
-        """The batches of an epoch, from a batch on; fewer than ``steps``, or none, once the iterable has ended."""
+        """Yield the batches of an epoch, from batch ``start`` on; fewer than ``steps`` if the iterable ends."""
         found, others = self._of_this_process(number, start), several()
         if others is None:
             return found
@@ -93,10 +93,10 @@ class IterableSource:
         return batch if isinstance(batch, OnDevice) else host_batch(*unpack(batch), self._class_weights)
 
     def _passed_over(self, stream: Iterator[Any], count: int, waiting: dict[str, Any] | None) -> int:
-        """Read batches that were trained on before; return the fingerprint of all up to here."""
+        """Skip batches that were trained on before; return the fingerprint of all up to here."""
         if waiting is None:
             return self._marks[-1][1] if self._marks and self.goes_on else 0
-        saved = waiting.get("mark")  # not in checkpoints of earlier versions
+        saved = waiting.get("mark")  # checkpoints of earlier versions have no fingerprint
         if saved is None or count == 0:
             self._read += sum(1 for _ in itertools.islice(stream, count))
             return saved or 0
@@ -108,7 +108,7 @@ class IterableSource:
         return mark
 
     def _opened(self, waiting: dict[str, Any] | None) -> Iterator[Any]:
-        """The stream to read from, at the place of a state if there is one."""
+        """Return the iterator to read from, at the position of a saved state if there is one."""
         if waiting is not None and waiting["pass"] is not None:
             self._batches.set_state(waiting["pass"])
         if waiting is not None and waiting["place"] is not None and hasattr(self._batches, "load_state_dict"):
@@ -123,13 +123,13 @@ class IterableSource:
         return self._stream
 
     def _remember(self, stream: Iterator[Any], done: int) -> None:
-        """Keep where the loader stands, if somebody will ask and it says so: batches are read before they are used."""
+        """Record the position of the loader, if it is needed and known, since batches are read before they are used."""
         if self.remembers:
             tell = getattr(stream, "get_state", None) or getattr(self._batches, "state_dict", None)
             self._places.append((done, None if tell is None else tell()))
 
     def example(self) -> Batch:
-        """A batch of a pass by itself; of an iterator the first one, which is put back."""
+        """Return a batch of a separate pass, or the first one of an iterator, which is put back."""
         if not self.goes_on:
             kept = self._batches.get_state() if hasattr(self._batches, "get_state") else None
             first = next(iter(self._batches))
@@ -145,12 +145,12 @@ class IterableSource:
         return self._host_batch(first)
 
     def row_order(self) -> list[int] | None:
-        """The numbers of the rows as the batches of the last pass had them, if that is another order than theirs."""
+        """Return the numbers of the rows in the order of the last pass, if the loader has changed the order."""
         tell = getattr(self._batches, "row_order", None)
         return None if tell is None else list(tell())
 
     def get_state(self, index: int = 0) -> dict[str, Any]:
-        """Where the loader stands after so many batches of the epoch, as it says itself, or how many were read."""
+        """Return the position after ``index`` batches of the epoch: the loader's state, or the number of batches."""
         ahead = self._places[-1][0] - index if self._places and index else 0
         place = next((state for done, state in self._places if done == index), None) if index else None
         if index == 0 and self.goes_on and hasattr(self._batches, "get_state"):
@@ -160,14 +160,14 @@ class IterableSource:
             mark = next((mark for done, mark in self._marks if done == index), None)
         else:
             mark = self._marks[-1][1] if self._marks else None
-        mark = None if self.are_local else mark  # of this process alone
+        mark = None if self.are_local else mark  # fingerprints of local rows differ between processes
         return {"read": self._read - ahead, "place": place, "pass": begin, "mark": mark}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Go on after these batches with the next epoch.
+        """Restore a position for the next epoch.
 
         Raises:
-            DataError: the order of the loader follows from a generator that nobody saved.
+            DataError: the loader shuffles with a generator that is not saved.
         """
         if state["place"] is None:
             require_same_order(self._batches)
@@ -175,11 +175,11 @@ class IterableSource:
 
 
 _REMEMBERED = 64
-"""How many batches may be read before the first of them is used."""
+"""The number of batches that may be read before the first of them is used."""
 
 
 def _behind(waiting: dict[str, Any], start: int, goes_on: bool) -> int:
-    """How many batches are to be read again: none where the loader took its place back."""
+    """Return the number of batches to skip: none if the loader has restored its own position."""
     if waiting["place"] is not None:
         return 0
     return int(waiting["read"]) if goes_on else start
@@ -188,5 +188,5 @@ def _behind(waiting: dict[str, Any], start: int, goes_on: bool) -> int:
 def _length(batches: Any) -> int | None:
     try:
         return len(batches)
-    except TypeError:  # it has none, or a loader over a stream says that it does not know
+    except TypeError:  # it has no length, or is a loader of a stream of unknown length
         return None

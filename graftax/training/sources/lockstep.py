@@ -1,7 +1,7 @@
-"""Lockstep: processes that read batches of their own know that all have another one, before any computes with it.
+"""Lockstep: before a step, all processes agree that each of them has a batch of the same shape.
 
-A step over the devices of all processes waits for each of them. Where one has no further batch, a shorter one, or a
-loader that fails, the others would wait for ever, or until it has ended, for a reason that nobody tells.
+A step on the devices of all processes waits for each of them. If one process had no more batches, a shorter one, or a
+failed loader, the others would wait forever, or until it has ended, without an error that says why.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from graftax.training.sources import fingerprint
 from graftax.training.sources.on_device import host_of
 
 _MOST = 16
-"""How many batches are read before the others are asked, at most; a slow loader begins with one."""
+"""The largest number of batches that are read before the processes compare them; a slow loader starts with one."""
 
 _INSTEAD = (
     "as many batches, of the same shapes, in every process: a sampler that fills up or drops the last rows, or "
@@ -29,19 +29,19 @@ _INSTEAD = (
 def in_lockstep(
     batches: Iterator[Batch], processes: Processes, epoch: int, start: int, are_local: bool, ahead: bool
 ) -> Iterator[Batch]:
-    """Yield the batches of an epoch, each once all processes have one of that kind.
+    """Yield the batches of an epoch, each after all processes have one of the same kind.
 
     Args:
-        batches: Those of this process.
-        processes: All.
-        epoch: Its number, for messages.
+        batches: The batches of this process.
+        processes: The group of all processes.
+        epoch: The number of the epoch, for messages.
         start: The number of the first batch.
-        are_local: Whether the rows of each process are its own; else all yield the same ones.
-        ahead: Whether batches may be read some time before they are used.
+        are_local: Whether each process has its own rows; otherwise all yield the same batches.
+        ahead: Whether several batches may be read before they are used.
 
     Raises:
-        ProcessError: in all processes: they differ in the number of batches or their shapes, in values where these are
-            to be the same, or the loader of one has failed; names the process.
+        ProcessError: raised in all processes if they differ in the number of batches, in shapes, or in values that must
+            be equal, or if a loader has failed; the message names the process.
     """
     parts: list[str] = []
     count = 1
@@ -78,6 +78,6 @@ def in_lockstep(
 
 
 def _kinds(batch: Batch) -> dict[str, str]:
-    """Return what each part of a batch is, by path."""
+    """Return the kind of each part of a batch, by path."""
     found = {path: leaf for path, leaf in tree.flatten_with_paths(batch) if leaf is not None}
     return {path: f"{np.asarray(leaf).dtype}{list(np.shape(leaf))}" for path, leaf in found.items()}

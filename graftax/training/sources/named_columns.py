@@ -1,4 +1,4 @@
-"""Data with names: tables, and rows or batches that are dicts; which names are inputs, and which are targets."""
+"""Data with named columns: tables, and rows or batches that are dicts; some names are inputs, others targets."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def with_columns(x: Any, y: str) -> tuple[Any, Any]:
     """Return inputs and targets for ``fit(x, y="label")``: the column of that name, and all others.
 
     Raises:
-        DataError: there are no names, or not this one.
+        DataError: there are no column names, or not this one.
     """
-    if hasattr(x, "columns") and hasattr(x, "drop"):  # a table of pandas, polars and the like
+    if hasattr(x, "columns") and hasattr(x, "drop"):  # a table of pandas, polars or a similar library
         require_name(y, list(x.columns), f"the {type(x).__name__}")
         return x[[name for name in x.columns if name != y]], x[y]
     if isinstance(x, Mapping):
@@ -34,13 +34,13 @@ def with_columns(x: Any, y: str) -> tuple[Any, Any]:
     )
 
 
-def is_table_of_rows(x: Any) -> bool:
-    """Whether it is a data set of Hugging Face, whose rows have numbers; those that stream have none."""
+def is_table_of_rows(x: object) -> bool:
+    """Return whether it is a data set of Hugging Face with an index, not a streaming one."""
     return all(hasattr(x, name) for name in ("column_names", "with_format", "__len__"))
 
 
 def with_all_columns(x: Any, y: Any, validation_data: Any) -> tuple[Any, Any, Any]:
-    """Return inputs, targets and validation data; where the targets are a name, it counts for both."""
+    """Return inputs, targets and validation data; a column name as ``y`` is used for both data sets."""
     if not isinstance(y, str):
         return x, y, validation_data
     x, targets = with_columns(x, y)
@@ -51,10 +51,10 @@ def with_all_columns(x: Any, y: Any, validation_data: Any) -> tuple[Any, Any, An
 
 
 def require_name(name: str, names: Sequence[str], where: str) -> None:
-    """Raise if there is no such name.
+    """Raise if there is no such column.
 
     Raises:
-        DataError: lists what there is.
+        DataError: there is none; the message lists the columns.
     """
     if name not in names:
         near = closest(name, [one for one in names if isinstance(one, str)])
@@ -68,7 +68,7 @@ def _only_or_all(parts: Mapping[str, Any]) -> Any:
 
 
 def columns_of(batches: Any, x: Names | None, y: Names | None, sample_weight: str | None) -> Iterable[tuple[Any, ...]]:
-    """Return the batches by the names of their parts; an iterator of them for an iterator."""
+    """Return batches with named parts; for an iterator, an iterator."""
     return (ColumnsOnce if isinstance(batches, Iterator) else Columns)(batches, x, y, sample_weight)
 
 
@@ -83,10 +83,10 @@ class Columns(Wrapper):
         return map(self.parts, self._batches)
 
     def parts(self, batch: Any) -> tuple[Any, ...]:
-        """The parts of one batch, or of one sample.
+        """Return the parts of a batch or a sample.
 
         Raises:
-            DataError: it is no dict, or has not a name.
+            DataError: it is not a dict, or a column is missing.
         """
         if not isinstance(batch, Mapping):
             raise DataError(
@@ -106,7 +106,7 @@ class Columns(Wrapper):
 
 
 class ColumnsOnce(Columns, Iterator[tuple[Any, ...]]):
-    """The same of an iterator, which goes on."""
+    """`Columns` of an iterator, which continues from pass to pass."""
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         return self
@@ -116,11 +116,11 @@ class ColumnsOnce(Columns, Iterator[tuple[Any, ...]]):
 
 
 class IndexedColumns(Columns):
-    """Rows that are dicts, by their number."""
+    """Rows that are dicts, by index."""
 
     @property
     def column_names(self) -> list[str]:
-        """Marks a data set of rows."""
+        """Return the names; their presence marks a data set of rows."""
         return list(self._batches.column_names)
 
     def __getitem__(self, index: int) -> tuple[Any, ...]:
@@ -135,7 +135,7 @@ def listed(names: object) -> list[str]:
     """Return a name, or several, as a list.
 
     Raises:
-        ArgumentTypeError: they are something else.
+        ArgumentTypeError: it is neither a name nor a list of names.
     """
     if names is None or isinstance(names, str):
         return [] if names is None else [names]

@@ -1,4 +1,4 @@
-"""Batches that are on the device already."""
+"""Batches that were already moved to the device."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from graftax.training.batch import Batch
 
 
 class OnDevice(tuple[Any, ...]):
-    """A batch on the device; ``host`` is the same on the host, which is looked at before a step.
+    """A batch on the device. ``host`` is the same batch on the host, for checks before a step.
 
     Example:
         >>> import numpy as np
@@ -23,7 +23,7 @@ class OnDevice(tuple[Any, ...]):
 
     @classmethod
     def of(cls, batch: Batch) -> OnDevice:
-        """Put a batch onto the device."""
+        """Move a batch to the device."""
         made = cls(tree.map_structure(lambda leaf: None if leaf is None else ops.asarray(leaf), tuple(batch)))
         made.host = batch
         return made
@@ -35,5 +35,5 @@ def host_of(batch: Batch) -> Batch:
 
 
 def plain(batch: Batch) -> Batch:
-    """Return the batch as a step takes it."""
+    """Return the batch in the form for a step."""
     return tuple(batch) if isinstance(batch, OnDevice) else batch

@@ -1,4 +1,4 @@
-"""Source: where batches come from."""
+"""Source: the interface of sources of batches."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from graftax.training.batch import Batch
 
 
 class Source(Protocol):
-    """Where batches come from."""
+    """A source of batches."""
 
     @property
     def steps(self) -> int | None:
-        """Batches in an epoch, or None if nobody knows before the end."""
+        """Return the number of batches in an epoch; None if it is not known before the end."""
         ...
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
-        """The batches of an epoch, counted from 0, from a batch on."""
+        """Yield the batches of an epoch (counted from 0), from batch ``start`` on."""
         ...
 
     def example(self) -> Batch:
-        """A batch like the others, which is none the less there in its place later."""
+        """Return a batch as an example, without removing it from the epochs."""
         ...
 
     def get_state(self, index: int = 0) -> dict[str, Any]:
-        """What says where the stream of batches stands, after so many batches of the epoch, besides their number."""
+        """Return the position of the source after ``index`` batches of the epoch, besides that number."""
         ...
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Go on from there with the next epoch."""
+        """Restore a position for the next epoch."""
         ...

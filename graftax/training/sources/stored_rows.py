@@ -1,4 +1,4 @@
-"""Arrays that become dense, or come from a disk, only a batch at a time."""
+"""Sparse arrays, and arrays on disk, of which only one batch at a time is converted or read."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from graftax.core.errors import DataError
 _NARROW = {"float64": "float32", "int64": "int32", "uint64": "uint32"}
 
 
-def is_stored(leaf: Any) -> bool:
-    """True for matrices of scipy.sparse, and for arrays of h5py and zarr, and memory maps of 64 bits."""
+def is_stored(leaf: object) -> bool:
+    """Return True for matrices of scipy.sparse, arrays of h5py and zarr, and memory maps of 64 bits."""
     return _is_sparse(leaf) or _is_file(leaf) or (isinstance(leaf, np.memmap) and leaf.dtype.name in _NARROW)
 
 
-def _is_sparse(leaf: Any) -> bool:
+def _is_sparse(leaf: object) -> bool:
     return type(leaf).__module__.startswith("scipy.sparse") and hasattr(leaf, "tocsr")
 
 
-def _is_file(leaf: Any) -> bool:
+def _is_file(leaf: object) -> bool:
     root = type(leaf).__module__.partition(".")[0]
     return root in ("h5py", "zarr") and hasattr(leaf, "shape") and hasattr(leaf, "dtype")
 
 
 class StoredRows:
-    """Rows of an array that is not in memory as it is computed with; indexing gives dense ones, of 32 bits.
+    """Rows of an array on disk, or of a sparse matrix. Indexing returns dense rows of 32 bits.
 
     Args:
-        stored: The matrix, or the array on the disk.
+        stored: The matrix, or the array on disk.
 
     Example:
         >>> import scipy.sparse
@@ -53,11 +53,11 @@ class StoredRows:
         stored = self._stored
         if _is_sparse(stored):
             return np.asarray(stored[rows].toarray(), self.dtype)
-        if isinstance(rows, np.ndarray) and _is_file(stored):  # they take increasing numbers only
+        if isinstance(rows, np.ndarray) and _is_file(stored):  # h5py accepts only increasing indices
             order, back = np.unique(rows, return_inverse=True)
             return np.asarray(stored[order], self.dtype)[back]
         return np.asarray(stored[rows], self.dtype)
 
     def cut(self, rows: slice) -> Any:
-        """Some rows, stored as they are; a file is read."""
+        """Return some rows in the stored form; those of a file are read."""
         return StoredRows(self._stored[rows]) if _is_sparse(self._stored) or not _is_file(self._stored) else self[rows]

@@ -1,4 +1,4 @@
-"""What is known of the loader that others stand around, such as named columns and reading ahead."""
+"""Properties of the innermost loader below wrappers, such as those for named columns and prefetching."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ import itertools
 from collections.abc import Iterable
 from typing import Any
 
+from graftax.core import user_line
 from graftax.core.errors import DataError
 
 _INFINITE = -1
-"""What ``cardinality()`` of tf.data says of a data set without end; -2 is one whose length is not known."""
+"""The ``cardinality()`` of an infinite data set of tf.data; -2 means an unknown length."""
 
 _TOO_MANY = 2**48
-"""More batches than anybody has: grain divides ``sys.maxsize`` by the size of a batch."""
+"""A length from which on a loader counts as infinite: grain returns ``sys.maxsize`` divided by the batch size."""
 
 
 class Wrapper:
-    """Batches made of those of another loader, in its order."""
+    """The base of loaders that convert the batches of another loader, in its order."""
 
     def __init__(self, batches: Any) -> None:
         self._batches = batches
@@ -26,14 +27,14 @@ class Wrapper:
 
 
 def innermost(batches: Any) -> Any:
-    """Return the loader that was wrapped; the same where nothing is around it."""
+    """Return the innermost loader: the argument itself, if it is not a wrapper."""
     while isinstance(batches, Wrapper):
         batches = batches._batches
     return batches
 
 
 def is_endless(batches: Any) -> bool:
-    """Tell whether batches say of themselves that they never end, as those of tf.data and grain do after ``repeat()``.
+    """Tell whether a loader reports that it is infinite, as those of tf.data and grain do after ``repeat()``.
 
     Example:
         >>> is_endless(itertools.cycle([1, 2])), is_endless([1, 2])
@@ -48,15 +49,15 @@ def is_endless(batches: Any) -> bool:
         return True
     try:
         return len(batches) > _TOO_MANY
-    except TypeError:  # it has no length, or does not know it
+    except TypeError:  # it has no length, or an unknown one
         return False
 
 
 def require_end(batches: Any) -> None:
-    """Raise for batches without end where nobody said how many steps there are.
+    """Raise for infinite batches if the number of steps is not given.
 
     Raises:
-        DataError: says which argument tells.
+        DataError: the batches are infinite; the message names the argument to give.
     """
     if is_endless(batches):
         raise DataError(
@@ -68,10 +69,10 @@ def require_end(batches: Any) -> None:
 
 
 def require_same_order(batches: Any) -> None:
-    """Raise for a loader whose order cannot be had again: torch and tf.data shuffle by what no checkpoint holds.
+    """Raise for a loader whose order cannot be repeated: the generators of torch and tf.data are not in checkpoints.
 
     Raises:
-        DataError: says how to give the loader an order of its own.
+        DataError: it is such a loader; the message says how to get a repeatable order.
     """
     loader = innermost(batches)
     if type(getattr(loader, "sampler", None)).__name__ == "RandomSampler":
@@ -89,10 +90,25 @@ def require_same_order(batches: Any) -> None:
         )
 
 
+def warn_of_random_order(batches: Any) -> None:
+    """Warn that what is predicted for a loader that shuffles is in no order that anybody knows afterwards."""
+    loader = innermost(batches)
+    sampler = getattr(loader, "sampler", None)  # that of a DataLoader of torch
+    if (
+        "Random" in type(sampler).__name__
+        or getattr(sampler, "shuffle", False) is True  # one for several processes
+        or any(type(step).__name__ == "_ShuffleDataset" for step in _steps_of(loader))
+    ):
+        user_line.warn(
+            f"predict got a {type(loader).__name__} that shuffles: row i of what comes out belongs to the row that "
+            "came i-th this time, not to row i of the data set. Give one with shuffle=False."
+        )
+
+
 def _steps_of(loader: Any) -> Iterable[Any]:
-    """The data sets of tf.data that a data set is made of, itself among them; nothing for others."""
+    """Return the tf.data data sets that a data set consists of, including itself; empty for other loaders."""
     found = [loader] if type(loader).__module__.startswith("tensorflow.") and hasattr(loader, "_inputs") else []
-    for one in found:  # grows on the way
+    for one in found:  # the list grows during the loop
         found += one._inputs()
     return found
 

@@ -1,4 +1,4 @@
-"""Numbers, histograms, pictures and texts of a program, in event files that TensorBoard shows."""
+"""Summaries: numbers, histograms, images and texts of a program, in event files for TensorBoard."""
 
 import typing as _typing
 
@@ -14,7 +14,7 @@ from graftax.training.summary.recording import scalar as scalar
 from graftax.training.summary.recording import set_step as set_step
 from graftax.training.summary.recording import text as text
 
-if not _typing.TYPE_CHECKING:  # a checker should see which names there are
+if not _typing.TYPE_CHECKING:  # so that type checkers see the names
     __getattr__ = _answering("summary")
 __all__ = _names_in(globals())  # pyright: ignore[reportUnsupportedDunderAll]  # of what is imported above
 

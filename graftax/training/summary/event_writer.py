@@ -1,4 +1,4 @@
-"""EventWriter: an event file that TensorBoard reads."""
+"""EventWriter: writes an event file for TensorBoard."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _numbers = itertools.count()
 
 
 class EventWriter:
-    """Writes what TensorBoard shows into one file of a directory; made with tensorboardX.
+    """Writes entries for TensorBoard to one file in a directory, with tensorboardX.
 
-    The file begins with the first entry. It is written to disk every few seconds, by `flush`, and by `close`; a crash
-    loses at most what came since. Several writers may share a directory.
+    The file is created at the first entry. It is flushed to disk every few seconds, by `flush`, and by `close`; a crash
+    loses only later entries. Several writers may share a directory.
 
     Args:
-        log_dir: The directory, made if need be.
-        flush_seconds: After how long entries are written to disk with the next one. Defaults to 10.
+        log_dir: The directory; created if necessary.
+        flush_seconds: The time in seconds after which the next entry flushes the file. Defaults to 10.
 
     Raises:
         MissingLibraryError: tensorboardX is not installed.
@@ -53,7 +53,7 @@ class EventWriter:
         self.add(self._made.scalar(name, float(value)), step)
 
     def histogram(self, name: str, values: object, step: int, bins: int = 50) -> None:
-        """Add how values are spread; those that are not finite are left out, and their count is a number of its own."""
+        """Add a histogram of the finite values. The number of other values is added as a scalar."""
         array = np.asarray(values, "float64").reshape(-1)
         finite = array[np.isfinite(array)]
         if finite.size < array.size:
@@ -62,7 +62,7 @@ class EventWriter:
             self.add(self._made.histogram(name, finite, bins), step)
 
     def image(self, name: str, picture: object, step: int) -> None:
-        """Add a picture ``(height, width, channels)``, of 0 to 1 or of uint8."""
+        """Add an image ``(height, width, channels)``, with values from 0 to 1, or uint8."""
         self.add(self._made.image(name, np.asarray(picture), dataformats="HWC"), step)
 
     def text(self, name: str, text: str, step: int) -> None:
@@ -70,17 +70,17 @@ class EventWriter:
         self.add(self._made.text(name, text), step)
 
     def hyperparameters(self, values: Mapping[str, Any], results: Mapping[str, float]) -> None:
-        """Add what was chosen for the run, and what came of it."""
+        """Add the hyperparameters of the run, and its results."""
         plain = {name: v if isinstance(v, bool | int | float | str) else repr(v) for name, v in values.items()}
         for summary in self._made.hparams(plain, dict(results)):
             self.add(summary, None)
 
     def add(self, summary: object, step: int | None) -> None:
-        """Add a summary that tensorboardX made.
+        """Add a summary created by tensorboardX.
 
         Raises:
             StateError: the writer is closed.
-            LogError: it cannot be written.
+            LogError: the file cannot be written.
         """
         event = self._events.Event(summary=summary, wall_time=time.time())
         if step is not None:
@@ -100,13 +100,13 @@ class EventWriter:
                 self._flushed = time.monotonic()
 
     def flush(self) -> None:
-        """Write to disk what is not there yet."""
+        """Flush the file to disk."""
         with self._lock, told("the log for TensorBoard", self.log_dir):
             if self._file is not None and not self._closed:
                 self._file.flush()
 
     def close(self) -> None:
-        """Write the rest and finish the file; closing twice does nothing."""
+        """Flush and close the file; closing it again has no effect."""
         with self._lock, told("the log for TensorBoard", self.log_dir):
             if self._file is not None and not self._closed:
                 self._file.close()

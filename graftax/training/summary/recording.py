@@ -1,4 +1,4 @@
-"""What a program records of itself, from anywhere in it: eagerly, inside of compiled functions, inside of fit."""
+"""Recording summaries anywhere in a program: eagerly, inside of compiled functions, and inside of fit."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ Step: TypeAlias = "int | ArrayLike | None"
 
 
 class Writer:
-    """An event file, and the step that entries are for unless they say another.
+    """A writer of an event file, with the default step of its entries.
 
     Args:
-        log_dir: The directory of the file, which TensorBoard is pointed at.
-        flush_seconds: After how long entries are written to disk with the next one. Defaults to 10.
+        log_dir: The directory of the file, for TensorBoard.
+        flush_seconds: The time in seconds after which the next entry flushes the file. Defaults to 10.
 
     Raises:
         MissingLibraryError: tensorboardX is not installed: ``pip install 'graftax[tensorboard]'``.
@@ -43,28 +43,28 @@ class Writer:
 
     @contextmanager
     def as_default(self, step: Step = None) -> Iterator[Writer]:
-        """Inside, `scalar` and the others write here; in compiled functions, too.
+        """Use this writer for `scalar` and the other functions inside of the block, also in compiled functions.
 
         Args:
-            step: The step of entries that say none: a number, or a Variable that counts. Defaults to None.
+            step: The default step of entries: a number, or a Variable that counts steps. Defaults to None.
         """
         with entered(self.events, step):
             yield self
         self.flush()
 
     def flush(self) -> None:
-        """Write to disk what is not there yet."""
+        """Flush the file to disk."""
         _settle()
         self.events.flush()
 
     def close(self) -> None:
-        """Write the rest and finish the file."""
+        """Flush and close the file."""
         _settle()
         self.events.close()
 
 
 class _Place:
-    """A writer that is in place, and the step of entries that say none."""
+    """The active writer, and the default step of its entries."""
 
     def __init__(self, events: EventWriter, step: Step) -> None:
         self.events, self.step = events, step
@@ -72,14 +72,14 @@ class _Place:
 
 _lock = threading.Lock()
 _places: list[_Place] = []
-"""Of the whole process, since what a compiled function records comes from a thread of the library that runs it."""
+"""Global, not for each thread, since callbacks of compiled functions run in threads of the backend."""
 _recording: ScopeStack[bool] = ScopeStack("summary.record_if")
 _names: ScopeStack[str] = ScopeStack("summary.name_scope")
 _NOTHING_RECORDED = "summary", False, True, ""
 
 
 def _setting() -> Hashable:
-    """Return what a trace depends on; most programs record nothing, and each compiled call asks."""
+    """Return the settings that traces depend on. Each compiled call needs them, so this must be fast."""
     recording, names = _recording.read(), _names.read()
     if not (_places or recording or names):
         return _NOTHING_RECORDED
@@ -91,7 +91,7 @@ register_ambient(_setting)
 
 @contextmanager
 def entered(events: EventWriter, step: Step) -> Iterator[None]:
-    """Inside, a writer is in place."""
+    """Use a writer inside of the block."""
     place = _Place(events, step)
     with _lock:
         _places.append(place)
@@ -105,7 +105,7 @@ def entered(events: EventWriter, step: Step) -> Iterator[None]:
 
 @contextmanager
 def record_if(condition: bool) -> Iterator[None]:
-    """Inside, entries are recorded only if the condition holds, and that of each block around.
+    """Record entries inside of the block only if the condition holds, and those of all enclosing blocks.
 
     Example:
         >>> import graftax as gx
@@ -124,7 +124,7 @@ def record_if(condition: bool) -> Iterator[None]:
 
 @contextmanager
 def name_scope(name: str) -> Iterator[None]:
-    """Inside, names of entries begin with this one: ``train/loss``.
+    """Prefix the names of entries inside of the block: ``train/loss``.
 
     Example:
         >>> import graftax as gx
@@ -137,7 +137,7 @@ def name_scope(name: str) -> Iterator[None]:
 
 
 def get_step() -> Step:
-    """Return the step of entries that say none; None if there is no writer, or it has none.
+    """Return the default step of entries; None if there is no active writer, or it has no step.
 
     Example:
         >>> get_step() is None
@@ -147,10 +147,10 @@ def get_step() -> Step:
 
 
 def set_step(step: Step) -> None:
-    """Set the step of entries that say none, of the writer that is in place.
+    """Set the default step of the active writer.
 
     Raises:
-        ArgumentError: there is no writer in place.
+        ArgumentError: there is no active writer.
 
     Example:
         >>> try:
@@ -169,15 +169,15 @@ def set_step(step: Step) -> None:
 
 @door
 def scalar(name: str, value: ArrayLike, step: Step = None) -> bool:
-    """Record a number; True if a writer is in place.
+    """Record a number; return True if there is an active writer.
 
     Args:
-        name: Its name; a slash makes groups.
+        name: The name of the entry; slashes separate groups.
         value: One number.
-        step: Its place on the axis. Defaults to that of the writer.
+        step: The step of the entry. Defaults to that of the writer.
 
     Raises:
-        ShapeError: the value is no single number.
+        ShapeError: the value is not a single number.
         ArgumentError: there is no step.
 
     Example:
@@ -196,13 +196,13 @@ def scalar(name: str, value: ArrayLike, step: Step = None) -> bool:
 
 @door
 def histogram(name: str, values: ArrayLike, step: Step = None, bins: int = 50) -> bool:
-    """Record how values are spread; True if a writer is in place.
+    """Record a histogram of values; return True if there is an active writer.
 
     Args:
         name: Its name.
-        values: Any shape; those that are not finite are counted apart.
-        step: Its place on the axis. Defaults to that of the writer.
-        bins: How many intervals. Defaults to 50.
+        values: An array of any shape; values that are not finite are only counted.
+        step: The step of the entry. Defaults to that of the writer.
+        bins: The number of bins. Defaults to 50.
 
     Example:
         >>> histogram("weights", [0.5, 1.5], step=1)
@@ -214,17 +214,17 @@ def histogram(name: str, values: ArrayLike, step: Step = None, bins: int = 50) -
 
 @door
 def image(name: str, pictures: ArrayLike, step: Step = None, max_outputs: int = 3) -> bool:
-    """Record pictures; True if a writer is in place.
+    """Record images; return True if there is an active writer.
 
     Args:
         name: Its name.
         pictures: ``(height, width, channels)`` or several, ``(batch, height, width, channels)``, with 1, 3 or 4
             channels; floats from 0 to 1, or uint8.
-        step: Their place on the axis. Defaults to that of the writer.
-        max_outputs: How many of several are recorded. Defaults to 3.
+        step: The step of the entry. Defaults to that of the writer.
+        max_outputs: The largest number of images that are recorded. Defaults to 3.
 
     Raises:
-        ShapeError: the shape is no picture's.
+        ShapeError: the shape is not that of images.
 
     Example:
         >>> image("digit", [[[0.0], [1.0]]], step=1)
@@ -248,15 +248,15 @@ def image(name: str, pictures: ArrayLike, step: Step = None, max_outputs: int = 
 
 @door
 def text(name: str, text: str, step: Step = None) -> bool:
-    """Record a text, in Markdown; True if a writer is in place.
+    """Record a text, in Markdown; return True if there is an active writer.
 
     Args:
         name: Its name.
         text: The text, known on the host.
-        step: Its place on the axis. Defaults to that of the writer.
+        step: The step of the entry. Defaults to that of the writer.
 
     Raises:
-        ArgumentTypeError: it is no text.
+        ArgumentTypeError: it is not a text.
 
     Example:
         >>> text("note", "*first* run", step=1)
@@ -270,7 +270,7 @@ def text(name: str, text: str, step: Step = None) -> bool:
 def _record(
     name: str, step: Step, arrays: list[Any], write: Callable[[EventWriter, str, int, list[Any]], None]
 ) -> bool:
-    """Write now, or when the program that is being traced runs."""
+    """Write an entry now or, inside of a trace, when the traced program runs."""
     if not _places or not all(_recording.items):
         return False
     chosen = _places[-1].step if step is None else step
@@ -281,7 +281,7 @@ def _record(
             f"step=step, or writer.as_default(step=optimizer.iterations) around {name!r}",
         )
     tag = "/".join([*_names.items, name])
-    from_host = step is None and isinstance(chosen, int)  # looked at when it is written: the trace lives longer
+    from_host = step is None and isinstance(chosen, int)  # read at each run, since a trace is reused
     values = [ops.stop_gradient(array) for array in arrays]
     if not from_host:
         values.append(ops.asarray(chosen.value if isinstance(chosen, VariableLike) else chosen))
@@ -304,7 +304,7 @@ def _record(
 
 
 def _settle() -> None:
-    """Wait for what compiled functions still have to record; not where one is being traced."""
+    """Wait for pending entries of compiled functions, unless a function is being traced."""
     backend = registry.current()
     if backend.has("callbacks") and frames.top is None:
         backend.callbacks.settle()

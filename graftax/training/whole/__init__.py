@@ -1,1 +1,1 @@
-"""Whole models as files: how they are described, rebuilt, saved and loaded."""
+"""Whole models as files: describing, rebuilding, saving and loading them."""

@@ -1,4 +1,4 @@
-"""Description: what a model is made of, as plain values that a file can hold."""
+"""Descriptions: the architecture of a model as plain values for a file."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ _ATOMS = (type(None), bool, int, float, complex, str, bytes)
 
 
 class Describing:
-    """Describes objects; one that is met again is referred to.
+    """Describes objects. An object that occurs again is described by a reference.
 
-    A value becomes itself, where it is a number or text, else a list of a word and what belongs to it.
+    Numbers and texts are described by themselves, other values by a list of a keyword and its data.
     """
 
     def __init__(self) -> None:
-        self._seen: dict[int, tuple[int, Any]] = {}  # with the object, so that no other one gets its id
+        self._seen: dict[int, tuple[int, Any]] = {}  # the object is kept alive, so that no other one gets its id
         self.names: dict[str, Any] = {}
-        """The classes and functions that were met, by name."""
+        """The classes and functions that were found, by name."""
 
     @property
     def objects(self) -> dict[int, object]:
@@ -45,11 +45,11 @@ class Describing:
         """Return the description of a value.
 
         Args:
-            value: What to describe.
-            where: What it is called in messages.
+            value: The value to describe.
+            where: Its name in messages.
 
         Raises:
-            ArgumentError: it could not be rebuilt.
+            ArgumentError: the value could not be rebuilt.
         """
         if type(value) in _ATOMS:
             return value
@@ -128,7 +128,7 @@ class Describing:
         ]
 
     def _settings(self, model: Module) -> list[Any]:
-        """Return name, ``trainable`` and policy, which every model takes."""
+        """Return the arguments that every model has: name, ``trainable`` and dtype policy."""
         policy: Any = getattr(model, "_gx_policy", None)
         return [model._gx_name, None if policy is None else policy.name]
 
@@ -144,7 +144,7 @@ class Describing:
         return [layers, operands, steps, self.value(graph.inputs, where), self.value(graph.outputs, where)]
 
     def _by_attribute(self, value: object, where: str) -> dict[str, Any]:
-        """Return the settings of an object that keeps each under the name of its parameter."""
+        """Return the settings of an object that stores each argument as an attribute of the same name."""
         found = {}
         for one in inspect.signature(type(value)).parameters.values():
             if one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD):

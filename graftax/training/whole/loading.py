@@ -1,4 +1,4 @@
-"""load_model: a whole model out of a file."""
+"""The function load_model, which loads a whole model from a file."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from graftax.training.whole.saved import roots_of
 
 @door
 def load_model(path: str | os.PathLike[str], custom: Custom = ()) -> Any:
-    """Return the model that ``model.save(path)`` has written: its layers, wiring, grafts, weights, and how it trains.
+    """Load a model that ``model.save(path)`` has saved: its layers, wiring, grafts, weights, and arguments of compile.
 
-    No code of the file is run, and no module that it names is imported: a public class of graftax is looked up here,
-    any other is one of ``custom``.
+    No code of the file is run, and no module that it names is imported: public classes of graftax are looked up by
+    name, all others must be in ``custom``.
 
-    Its layers have the dtype policies that they had, whatever the global one is now. On which devices its Variables lie
-    is the program's: load within the ``scope()`` of a distribution.
+    The layers keep the dtype policies that they had, whatever the global policy is now. The devices of the Variables
+    are not saved: load within the ``scope()`` of a distribution.
 
-    The streams of its layers go on where they were. The global seed is the program's own and stays as it is: what is
-    drawn from it later, such as the order in which `fit` shuffles, follows `set_random_seed`.
-    `Checkpoint.restore` brings it back, and ``fit(resume=...)`` a whole run.
+    The random streams of its layers continue from their saved states. The global seed of the program is not changed, so
+    the order in which `fit` shuffles, for example, depends on `set_random_seed`. `Checkpoint.restore` also restores the
+    global seed, and ``fit(resume=...)`` a whole run.
 
     Args:
         path: The directory.
-        custom: Your classes and functions that the model is made of: a list, or a dict by the names that they had.
-            Defaults to none.
+        custom: Your own classes and functions that the model uses: a list, or a dict by their names at the time of the
+            save. Defaults to none.
 
     Raises:
-        ArgumentError: the file holds no whole model; it has a class that is not given, or one is given that it has not.
-        CheckpointError: the file is damaged, or a class that was given makes other weights.
+        ArgumentError: the file has no whole model, or needs a class that is not given, or a given one is not used.
+        CheckpointError: the file is damaged, or a given class creates other weights.
 
     Example:
         >>> import os, tempfile, graftax as gx
@@ -62,7 +62,7 @@ def load_model(path: str | os.PathLike[str], custom: Custom = ()) -> Any:
             "the version that saved it",
         )
     used: set[str] = set()
-    model = rebuilt(said, lambda name: found(name, own, used))
+    model = rebuilt(said, lambda name: found(name, own, used, said))
     if not isinstance(model, Model):
         raise ArgumentError(f"{os.fspath(path)} describes no model", "load_model gives a Model", "another file")
     if idle := [name for name in own if name not in used]:

@@ -1,4 +1,4 @@
-"""What a file says of a whole model besides the values of its Variables, and the model that it says so of."""
+"""The description of a whole model in a file, besides the values of its Variables, and rebuilding the model from it."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ READABLE = (1, 2)
 
 
 def described(model: Any) -> dict[str, Any]:
-    """Return what a file is to say of a model, after a look that a model can be made of it.
+    """Return the description of a model, after a check that the model can be rebuilt from it.
 
     Raises:
-        ArgumentError: a part of it could not be rebuilt.
+        ArgumentError: a part of the model could not be rebuilt.
     """
     describing = Describing()
     found: dict[str, Any] = {"format": FORMAT, "model": describing.value(model, "model")}
@@ -94,14 +94,14 @@ def _compiled(model: Any, describing: Describing) -> dict[str, Any]:
 
 
 def rebuilt(said: Any, find: Callable[[str], Any]) -> Any:
-    """Return the model, with weights that are there, with grafts, and compiled.
+    """Return the rebuilt model, with built layers, grafts, and compiled.
 
     Args:
-        said: What the file says.
-        find: Gives the class or function of a name.
+        said: The description in the file.
+        find: Returns the class or function of a name.
 
     Raises:
-        CorruptCheckpoint: it is no description of a model.
+        CorruptCheckpoint: it is not a description of a model.
     """
     try:
         model, making = _made(said, find)

@@ -1,4 +1,4 @@
-"""Names by which files know classes and functions: those of graftax, and the user's, which are given."""
+"""Names of classes and functions in files: public ones of graftax, and those that the user passes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _CUSTOM = "custom."
 def name_of(thing: Any) -> str | None:
     """Return the name of a class or a function: a public one of graftax, else ``custom.`` and its own.
 
-    None for what has no name under which it could be given again, such as a lambda.
+    None for a function without a usable name, such as a lambda.
     """
     name = getattr(thing, "__name__", None)
     if not isinstance(name, str):
@@ -50,7 +50,7 @@ def name_of(thing: Any) -> str | None:
 
 @cache
 def _public(name: str) -> Any:
-    """Return what a public name of graftax stands for; None for any other text."""
+    """Return the object of a public name of graftax; None for any other text."""
     space, _, last = name.rpartition(".")
     if not last.isidentifier() or last.startswith("_"):
         return None
@@ -63,10 +63,10 @@ def _public(name: str) -> Any:
 
 
 def given(custom: Custom) -> dict[str, Any]:
-    """Return the classes and functions of the user's, by name.
+    """Return the classes and functions of the user, by name.
 
     Raises:
-        ArgumentTypeError: one of them cannot be called, or has no name.
+        ArgumentTypeError: one of them is not callable, or has no name.
     """
     if isinstance(custom, Mapping):
         found = dict(custom)
@@ -80,28 +80,53 @@ def given(custom: Custom) -> dict[str, Any]:
     return found
 
 
-def found(name: str, custom: Mapping[str, Any], used: set[str]) -> Any:
+def own_names(described: object) -> list[str]:
+    """Return the names of all classes and functions that a description of a model has, and that are not graftax's."""
+    names: dict[str, None] = {}
+    if isinstance(described, Mapping | list):
+        if isinstance(described, list) and described[:1] == ["object"] and len(described) > 3:
+            name = described[3]
+            if isinstance(name, str) and name.startswith(_CUSTOM):
+                names[name.removeprefix(_CUSTOM)] = None
+        for part in described.values() if isinstance(described, Mapping) else described:
+            names.update(dict.fromkeys(own_names(part)))
+    return [*names]
+
+
+def found(name: str, custom: Mapping[str, Any], used: set[str], described: object = None) -> Any:
     """Return what a name in a file stands for; note which of the user's were needed.
 
+    Args:
+        name: The name.
+        custom: What the user gave.
+        used: Where to note it.
+        described: The description that has it, for an error that tells all names that are not given. Defaults to None.
+
     Raises:
-        ArgumentError: nothing known has this name.
+        ArgumentError: the name is unknown.
     """
     if name.startswith(_CUSTOM):
         own = name.removeprefix(_CUSTOM)
         if own in custom:
             used.add(own)
             return custom[own]
-        near = closest(own, custom)
-        given = "".join(f"{one!r}: {getattr(thing, '__name__', one)}, " for one, thing in custom.items() if one != near)
-        raise ArgumentError(
-            f"the file has {own!r}, which is none of graftax's",
-            "no code of a file is run and no module that it names is imported, so it must be given"
-            + (f"; custom= has {', '.join(custom)}" if custom else ""),
-            f"load_model(path, custom={{{given}{own!r}: {near or own}}})",
-        )
+        raise _not_given([one for one in own_names(described) if one not in custom] or [own], custom)
     thing = _public(name)
     if thing is None:
         raise ArgumentError(
             f"the file has {name!r}", "this version of graftax has no such thing", "the version that saved the file"
         )
     return thing
+
+
+def _not_given(names: list[str], custom: Mapping[str, Any]) -> ArgumentError:
+    near = {name: closest(name, custom) or name for name in names}
+    kept = [f"{one!r}: {getattr(thing, '__name__', one)}" for one, thing in custom.items() if one not in near.values()]
+    lines = ", ".join([*kept, *(f"{name!r}: {meant}" for name, meant in near.items())])
+    several = len(names) > 1
+    return ArgumentError(
+        f"the file has {', '.join(map(repr, names))}, which {'are' if several else 'is'} none of graftax's",
+        "no code of a file is run and no module that it names is imported, so "
+        f"{'they' if several else 'it'} must be given" + (f"; custom= has {', '.join(custom)}" if custom else ""),
+        f"load_model(path, custom={{{lines}}})",
+    )

@@ -1,4 +1,4 @@
-"""Rebuilding: from the description of a model to a model. Nothing that a description says is run or imported."""
+"""Rebuilding a model from its description. No code of a description is run or imported."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _DTYPES |= {"float16", "float32", "float64"}
 
 
 class Rebuilding:
-    """Makes objects again.
+    """Rebuilds described objects.
 
     Args:
-        find: Gives the class or function of a name, or raises.
+        find: Returns the class or function of a name, or raises.
         policies: Gives layers their dtype policies.
         adapted: Gives layers what they learnt from data.
     """
@@ -46,11 +46,11 @@ class Rebuilding:
         """The model, once it is made, to which paths of tied weights belong."""
 
     def value(self, described: object) -> Any:
-        """Return what a description describes.
+        """Return the object of a description.
 
         Raises:
-            CorruptCheckpoint: it is none.
-            GraftaxError: a class does not take what it was given when it was saved.
+            CorruptCheckpoint: it is not a valid description.
+            GraftaxError: a class no longer accepts the saved arguments.
         """
         if not isinstance(described, list):
             return described

@@ -1,4 +1,4 @@
-"""Saved: the part of a model that puts it into a file, whole or its weights alone."""
+"""Saved: the methods of a model that save it, as a whole or only its weights."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from graftax.variables.variable import Variable
 
 
 class Saved(Exported):
-    """The part of a model that puts it into a file."""
+    """A model that can be saved as a whole, or only its weights."""
 
     _gx_objectives: Any = None
 
     @door
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> SaveReport:
-        """Save the whole model, to be loaded by `graftax.load_model` without the program that made it.
+        """Save the whole model, so that `graftax.load_model` can load it without the program that created it.
 
-        A checkpoint as `graftax.Checkpoint` writes it, of ``model`` and ``optimizer``, which has besides what the model
-        is made of: arguments of constructors, the graph, grafts, what `compile` was given. It has what was put onto the
-        model later, too: dtype and remat policies, adapters in use, what is frozen, regularizers, constraints, ties,
-        attributes. It holds no code: of classes and functions of your own it has the names, and they are given to
-        ``load_model``. To be sure that this will do, the model is made again on trial, and compared.
+        The result is a checkpoint of ``model`` and ``optimizer``, as `graftax.Checkpoint` writes it, which also has the
+        architecture: arguments of constructors, the graph, grafts, and arguments of `compile`; and what was set later:
+        dtype and remat policies, active adapters, what is frozen or tied, regularizers, constraints, attributes. It
+        contains no code. Your own classes and functions are saved by name, and must be passed to ``load_model``. Before
+        the save, the model is rebuilt once, and compared, to check that this works.
 
         Args:
-            path: The directory to make.
-            overwrite: Whether a checkpoint that is there is replaced. Defaults to False.
+            path: The directory to create.
+            overwrite: Whether an existing checkpoint is replaced. Defaults to False.
 
         Returns:
-            What was written.
+            A report of what was written.
 
         Raises:
-            ArgumentError: a part cannot be made again, such as a lambda; it is named, and nothing is written.
-            DestinationExists: something is there already.
+            ArgumentError: a part cannot be rebuilt, such as a lambda. The message names it, and nothing is written.
+            DestinationExists: something exists at the path already.
 
         Example:
             >>> import os, tempfile, numpy as np, graftax as gx
@@ -55,28 +55,28 @@ class Saved(Exported):
 
     @door
     def save_weights(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> SaveReport:
-        """Save the Variables of the model alone: ``Checkpoint(model=model).save(path)``.
+        """Save only the Variables of the model: ``Checkpoint(model=model).save(path)``.
 
         Args:
-            path: The directory to make.
-            overwrite: Whether a checkpoint that is there is replaced. Defaults to False.
+            path: The directory to create.
+            overwrite: Whether an existing checkpoint is replaced. Defaults to False.
 
         Raises:
-            DestinationExists: something is there already.
+            DestinationExists: something exists at the path already.
         """
         return Checkpoint(model=self).save(path, overwrite=overwrite, skip=_RANDOM)
 
     @door
     def load_weights(self, path: str | os.PathLike[str]) -> RestoreReport:
-        """Give the Variables the values that `save_weights` or `save` has written; all must fit.
+        """Restore the Variables from a checkpoint of `save_weights` or `save`; all of them must match.
 
-        Those of layers that are not built yet wait until they are.
+        Values for layers that are not built yet wait until these are built.
 
         Args:
             path: The checkpoint.
 
         Raises:
-            CheckpointError: something does not fit; nothing is assigned.
+            CheckpointError: something does not match; nothing is assigned.
         """
         return Checkpoint(model=self).restore(path, only="model/**")
 
@@ -85,9 +85,9 @@ _RANDOM = "gx.random"
 
 
 def roots_of(model: Any) -> dict[str, Module | Variable]:
-    """Return what a file of a whole model has: the model, and the optimizer if there is one.
+    """Return the roots of a file of a whole model: the model, and the optimizer if there is one.
 
-    A checkpoint holds one Variable at least, so a model without any has one beside it.
+    A checkpoint needs at least one Variable, so one is added for a model without any.
     """
     objectives = model._gx_objectives
     optimizer = None if objectives is None else objectives.optimizer

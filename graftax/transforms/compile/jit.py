@@ -21,7 +21,7 @@ from graftax.backend.traced_checks import CHECKED, PLAIN, RANGES
 from graftax.backend.tracing import Tracing
 from graftax.core import foreign_errors
 from graftax.core.errors import ArgumentError, CompileError, RetraceError, StateError
-from graftax.core.short_traceback import door, not_taken, shorten
+from graftax.core.short_traceback import chained, door, not_taken, shorten
 from graftax.core.typedefs import unwrap
 from graftax.core.wrapping import carry_names, function_name
 from graftax.transforms.compile import run_eagerly as eagerly
@@ -131,9 +131,11 @@ class CompiledFunction(Generic[P, R]):
             here = args if self._instance is None else (self._instance(), *args)
             # besides, what the library finds only when it compiles
             told = not_taken(error, self._fn, here, kwargs) or foreign_errors.translated(error)
-            shorten(told or error)
             if told is not None:
-                raise told from error
+                cause = chained(told, error)
+                shorten(told)
+                raise told from cause
+            shorten(error)
             raise
 
     def _plain(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R:

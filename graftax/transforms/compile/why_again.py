@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from graftax.transforms.compile.guard import BY_ITSELF
+
+_NUMBER = re.compile(r"(?:\S*[./])?(?!trainable:)(\w+): (-?\d[\d.e+-]*) -> -?\d[\d.e+-]*")
+"""How a reason looks where an attribute was another number: the name, and the number before."""
 
 
 def why_again(reason: str) -> tuple[str, str]:
@@ -11,6 +16,13 @@ def why_again(reason: str) -> tuple[str, str]:
         return (
             "the function changes an attribute that it depends on, so that each call compiles anew",
             "keep what changes in a Variable (self.count.assign_add(1)), and decide by it with graftax.cond",
+        )
+    if (setting := _NUMBER.fullmatch(reason)) is not None:
+        name, before = setting.groups()
+        return (
+            f"the number {name} is a part of the program, so that each value compiles anew",
+            f"self.{name} = graftax.Variable({before}, trainable=False), which compiled code reads, and "
+            f"self.{name}.assign(value) to change it",
         )
     return (
         "each new shape, dtype or setting compiles anew",

@@ -17,6 +17,7 @@ def as_if_new(monkeypatch):
     monkeypatch.setattr(packing, "_times", type(packing._times)())
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int32", "bool"])
 def test_what_is_joined_comes_out_again(dtype):
     given = parts(dtype)

@@ -148,6 +148,7 @@ def needs_values(x):
 needs_values.defvjp(lambda x: (needs_values(x), x), lambda x, g: (g * 5.0 * x,))
 
 
+@pytest.mark.in_turn(5)
 @pytest.mark.parametrize(
     "f",
     [
@@ -200,6 +201,7 @@ def test_a_custom_rule_that_closes_over_what_is_watched_is_refused():
         tape.gradient(y, SCALAR)
 
 
+@pytest.mark.in_turn(5, 1)
 @pytest.mark.parametrize(
     "f", [jax.nn.relu, jax.nn.gelu, jax.nn.silu, jax.nn.softmax, jax.nn.log_softmax, jax.nn.elu, jax.nn.logsumexp]
 )
@@ -231,6 +233,7 @@ FLOWS = {
 }
 
 
+@pytest.mark.in_turn(5, 2)
 @pytest.mark.parametrize("name", FLOWS)
 def test_inside_a_block(name):
     same_as_grad(FLOWS[name], SCALAR)
@@ -263,6 +266,7 @@ def test_around_a_jitted_function_with_a_tape_inside():
     close(tape.gradient(g, SCALAR), 12)
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "complex64"])
 def test_other_dtypes(dtype):
     x = jnp.asarray(1.5, dtype)

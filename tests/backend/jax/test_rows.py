@@ -68,6 +68,7 @@ def test_parts_of_several_rows_and_other_values_stay_apart():
     np.testing.assert_array_equal(second, ROW[6:10] * 3)
 
 
+@pytest.mark.broad
 def test_the_stacked_weights_of_alike_layers_are_their_row_in_the_gradient_too():
     def loss(stacked, x):
         return jnp.sum(lax.scan(lambda x, w: (jnp.tanh(x * w), None), x, stacked)[0])

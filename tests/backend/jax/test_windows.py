@@ -27,6 +27,7 @@ def library(x, kernel, strides, padding, dilation):
     )
 
 
+@pytest.mark.in_turn(5)
 @pytest.mark.parametrize("name", CASES)
 def test_each_channel_by_itself(name):
     shape, window, copies, *settings = CASES[name]

@@ -31,6 +31,7 @@ NETWORKS = {
 }
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("name", NETWORKS)
 def test_a_network_of_flax(name):
     outputs = np.load(GOLDEN / "flax_outputs.npz")

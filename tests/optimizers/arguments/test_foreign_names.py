@@ -38,6 +38,7 @@ def run(line, names):
         exec(part if not part.startswith("rules=") else f"graftax.optimizers.Adam({part})", dict(names))
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("name", foreign_names.ATTRIBUTES)
 def test_a4_an_attribute_of_elsewhere_is_answered_with_a_line_that_runs(name, names):
     with pytest.raises(MissingAttributeError, match=f"Adam has no '{name}'") as caught:
@@ -46,6 +47,7 @@ def test_a4_an_attribute_of_elsewhere_is_answered_with_a_line_that_runs(name, na
     run(caught.value.instead, names)
 
 
+@pytest.mark.in_turn(4, 1)
 @pytest.mark.parametrize("name", foreign_names._LINES)
 def test_a4_a_class_of_elsewhere_is_answered_with_a_line_that_runs(name, names):
     for where in (optimizers, schedules):

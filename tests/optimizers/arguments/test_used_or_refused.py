@@ -74,6 +74,7 @@ def test_what_slots_are_made_with_changes_before_them_and_not_after(row):
     assert getattr(optimizer, argument) == value
 
 
+@pytest.mark.broad
 def test_the_history_of_lbfgs_keeps_its_size():
     w, lbfgs = weight(), LBFGS(max_iterations=2)
     lbfgs.history_size = 4
@@ -119,6 +120,7 @@ def test_nesterov_without_momentum_is_refused_however_it_comes_about():
     moved(late)
 
 
+@pytest.mark.broad
 def test_the_two_constants_of_wolfe_are_compared_when_they_are_used():
     w, lbfgs = weight(), LBFGS()
     lbfgs.c1 = 0.95
@@ -189,6 +191,7 @@ VARIABLE = {
 }
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("row", VARIABLE)
 def test_a_number_in_a_variable_is_read_by_compiled_steps(row):
     plain = moved(VARIABLE[row](float))

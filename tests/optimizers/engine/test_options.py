@@ -56,6 +56,7 @@ def assert_close(found, expected):
 # --- accumulation ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.in_turn(5)
 @runs
 @makers
 def test_op15_accumulation_is_the_large_batch(make, run):
@@ -97,6 +98,7 @@ def test_what_is_frozen_in_between_stays_and_the_rest_goes_on():
     np.testing.assert_allclose(found[0].numpy(), 1 - GRADIENTS[:2].mean(0), rtol=1e-6)
 
 
+@pytest.mark.broad
 def test_fit_accumulates():
     x = np.random.default_rng(0).normal(size=(8, 3)).astype("float32")
     models = [gx.Sequential([gx.layers.Dense(1, kernel_initializer="ones")]) for _ in range(2)]
@@ -250,6 +252,7 @@ def test_small_gradients_of_float16_survive_with_a_scale():
     assert moved["dynamic"] == pytest.approx(0.1, rel=0.05)
 
 
+@pytest.mark.broad
 def test_fit_scales_and_shows_the_loss_itself():
     x = np.random.default_rng(0).normal(size=(8, 3)).astype("float32")
     losses = []
@@ -306,6 +309,7 @@ def test_several_clips_act_in_their_order():
 # --- all at once ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.broad
 def test_copies_and_reprs():
     optimizer = Adam(0.1, accumulation_steps=2, ema_momentum=0.5, adaptive_clip=0.1)
     assert repr(optimizer) == "Adam(learning_rate=0.1, adaptive_clip=0.1, accumulation_steps=2, ema_momentum=0.5)"

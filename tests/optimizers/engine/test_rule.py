@@ -70,6 +70,7 @@ def test_16_bits_are_computed_in_32():
     np.testing.assert_allclose(net.a.numpy().astype("float32"), wide.a.numpy(), rtol=1e-2)
 
 
+@pytest.mark.broad
 def test_accumulated_and_scaled_it_moves_once_and_assigns_once():
     net, plain = Net(), Net()
     optimizer = Normalized(accumulation_steps=2, loss_scale=8.0, ema_momentum=0.5)

@@ -40,6 +40,7 @@ def test_op9_rows_that_come_twice_add_up():
         assert w.numpy().tolist() == [1, -1, 1, 0]
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("make", [lambda **o: SGD(0.1, **o), lambda **o: Adagrad(0.1, **o)], ids=["sgd", "adagrad"])
 def test_lazy_is_the_dense_update_where_a_row_without_gradient_does_not_move(make):
     for options in ({}, {"clipvalue": 0.5, "clipnorm": 1.0, "global_clipnorm": 0.7, "adaptive_clip": 0.1}):
@@ -49,6 +50,7 @@ def test_lazy_is_the_dense_update_where_a_row_without_gradient_does_not_move(mak
             np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-6)
 
 
+@pytest.mark.in_turn(2, 1)
 @runs
 def test_op10_adam_moves_untouched_rows_unless_it_is_lazy(run):
     dense, _ = after(Adam(0.1), dense=True)
@@ -74,6 +76,7 @@ def test_lazy_decay_is_that_of_the_touched_rows():
     assert (found.numpy()[:2] != TABLE[:2]).all()
 
 
+@pytest.mark.broad
 def test_the_gradient_of_the_rows_that_were_looked_up():
     layer = gx.layers.Embedding(6, 2)
     words = np.array([[4, 1, 4]])
@@ -148,6 +151,7 @@ def test_rows_for_another_variable_or_out_of_range():
             SGD(0.1, lazy=lazy).apply([gx.IndexedRows([6], [[1.0, 1.0]], (6, 2))], [w])
 
 
+@pytest.mark.broad
 @settings(max_examples=8, deadline=None)
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=8), st.integers(0, 2**16))
 def test_sums_and_dense_agree_with_numpy(indices, seed):
@@ -161,6 +165,7 @@ def test_sums_and_dense_agree_with_numpy(indices, seed):
     np.testing.assert_allclose(np.sum(np.asarray(sums) ** 2), np.sum(expected**2), rtol=1e-4)
 
 
+@pytest.mark.in_turn(5, 2)
 @runs
 @pytest.mark.parametrize("constraint", ["non_neg", gx.constraints.MaxNorm(0.5, axis=-1), lambda value: value * 0.0])
 def test_a_constraint_projects_the_rows_that_move_and_no_others(run, constraint):
@@ -178,4 +183,11 @@ def test_a_constraint_over_all_rows_refuses_lazy_rows(axis):
     w = gx.Variable(TABLE, constraint=gx.constraints.MaxNorm(0.5, axis=axis))
     with pytest.raises(ArgumentError, match="norms over all rows"):
         SGD(0.1, lazy=True).apply([gx.IndexedRows([4], np.ones((1, 2), "float32"), TABLE.shape)], [w])
+    np.testing.assert_array_equal(w.numpy(), TABLE)
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_no_rows_at_all(lazy):
+    w = gx.Variable(TABLE)
+    SGD(0.1, lazy=lazy).apply([gx.IndexedRows(np.zeros(0, "int32"), np.zeros((0, 2), "float32"), TABLE.shape)], [w])
     np.testing.assert_array_equal(w.numpy(), TABLE)

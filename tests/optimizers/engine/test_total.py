@@ -17,6 +17,7 @@ def test_it_is_the_sum(count: int, backend: str) -> None:
     np.testing.assert_allclose(found, numbers.sum(dtype="float64"), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.broad
 def test_nan_is_not_lost_and_the_slope_is_one() -> None:
     assert np.isnan(total([np.float32(x) for x in (1.0, np.nan, *range(30))]))
     slopes = gx.grad(lambda x: total(gx.ops.unstack(x)))(np.arange(20, dtype="float32"))

@@ -154,6 +154,7 @@ def test_the_direction_is_that_of_the_matrix_of_the_last_pairs():
     np.testing.assert_allclose(moved / np.linalg.norm(moved), expected / np.linalg.norm(expected), atol=1e-3)
 
 
+@pytest.mark.broad
 def test_without_curvature_a_pair_is_left_out():
     w, optimizer = gx.Variable(FIVE), LBFGS(3, max_iterations=1)
     optimizer.minimize(lambda: ops.sum(w), [w])  # as straight as can be: no search finds the end
@@ -189,6 +190,7 @@ def searched(name, first, **options):
         return start, strong_wolfe(at, start, ops.zeros(1), ops.asarray(first, dtype="float64"), 1e-3, 0.1, **options)
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("first", [1e-3, 0.1, 1.0, 10.0, 1e3])
 @pytest.mark.parametrize("name", LINES)
 def test_a_step_of_the_strong_wolfe_conditions(name, first):
@@ -212,6 +214,7 @@ def test_a_search_that_may_not_look_further_gives_the_best_it_saw():
 # --- what makes it hard -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.broad
 def test_a_loss_that_is_not_finite_is_a_place_not_to_go_to():
     """The first steps would lead to the logarithm of negative numbers."""
     w, optimizer = gx.Variable(np.abs(FIVE) * 0.5), LBFGS(3)
@@ -227,6 +230,7 @@ def test_from_where_the_loss_is_nan_nothing_moves():
     assert (int(optimizer.iterations), int(optimizer.evaluations)) == (0, 1)
 
 
+@pytest.mark.broad
 def test_a_gradient_that_lies_moves_nothing_and_drops_the_history():
     @gx.custom_gradient
     def lying(x):
@@ -260,6 +264,7 @@ def test_the_loss_never_rises():
     assert losses[-1] == pytest.approx(float(ops.mean((model(x) - y) ** 2)), rel=1e-5)  # that of where it is
 
 
+@pytest.mark.broad
 def test_weights_of_16_bits():
     net, optimizer = Net("bfloat16"), LBFGS(3)
     optimizer.minimize(net.loss, net)
@@ -270,6 +275,7 @@ def test_weights_of_16_bits():
 # --- variables and state ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.broad
 def test_what_is_frozen_stays_and_joins_again_later():
     net, optimizer = Net(), LBFGS(3, max_iterations=1)
     optimizer.minimize(net.loss, net)
@@ -295,6 +301,7 @@ def test_a_variable_that_comes_later():
     assert 1 < net.extra.numpy()[0] < 4
 
 
+@pytest.mark.broad
 def test_a_checkpoint_in_mid_training(tmp_path):
     net, optimizer = Net(), LBFGS(3, max_iterations=2)
     optimizer.minimize(net.loss, net)

@@ -104,6 +104,7 @@ def test_the_numpy_backend_agrees_and_the_rate_is_a_float32_scalar(name):
         np.testing.assert_allclose(schedule(step), rate, rtol=2e-6, atol=1e-7)
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("name", NUMBERS)
 def test_compiled_as_eager_in_one_trace(name):
     schedule, _ = NUMBERS[name]
@@ -264,6 +265,8 @@ def test_repr_shows_the_arguments():
         (lambda: LinearWarmup(0, 1.0), "warmup_steps=0"),
         (lambda: ConstantWarmup(0, 1.0, 0.1), "warmup_steps=0"),
         (lambda: ExponentialWarmup(4, 1.0, 0.0), "start=0"),
+        (lambda: ExponentialWarmup(4, 0.0, 0.1), "none leads there"),
+        (lambda: ExponentialWarmup(4, LinearWarmup(5, 1.0), 0.1), "none leads there"),
         (lambda: InverseSquareRoot(1.0, 0), "warmup_steps=0"),
         (lambda: WarmupStableDecay(1.0, 4, 4, 4, shape="steep"), "shape='steep'"),
         (lambda: OneCycle(1.0, 2), "total_steps=2"),

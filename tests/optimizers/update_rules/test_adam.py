@@ -37,6 +37,7 @@ def test_reference_numbers(three_steps, options, expected):
     np.testing.assert_allclose(three_steps(Adam(0.1, **options)), expected, atol=6e-6)
 
 
+@pytest.mark.broad
 @given(
     seed=st.integers(0, 2**32 - 1),
     beta_1=st.sampled_from([0.0, 0.5, 0.9]),

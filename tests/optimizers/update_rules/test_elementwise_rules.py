@@ -193,6 +193,7 @@ RULES = {
 }
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("name", RULES)
 @pytest.mark.parametrize("seed", range(3))
 def test_against_a_transcription(three_steps, walk, name, seed):
@@ -206,6 +207,7 @@ def test_against_a_transcription(three_steps, walk, name, seed):
     np.testing.assert_allclose(ours, expected, rtol=5e-4, atol=5e-5)
 
 
+@pytest.mark.broad
 def test_ftrl_minimises_its_own_sum(three_steps, walk):
     """The weights are the minimum of the linearised losses, proximal terms and penalties (equation 1 of the paper)."""
     start, gradients = walk(5, steps=5, shape=(4,))

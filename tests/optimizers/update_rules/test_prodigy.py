@@ -55,6 +55,7 @@ def bowl():
     return ws, lambda: [c * w.value for c, w in zip(curvature, ws, strict=True)]
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("name", OPTIONS)
 def test_as_the_paper_says(name):
     ws, gradients = bowl()

@@ -134,3 +134,15 @@ def test_fit_counts_its_steps():
     model.fit(x, x, batch_size=1, epochs=5, verbose=0)
     history = model.fit(x, x, batch_size=1, epochs=5, verbose=0, callbacks=[gx.callbacks.StopAtStep(24)])
     assert len(history.epoch) == 1
+
+
+def test_16_bit_weights_look_as_far_away_as_those_of_32_bits():
+    w, seen = gx.Variable(np.zeros(2000), dtype="float16"), gx.Variable(0.0, trainable=False)
+
+    def loss():
+        seen.assign(ops.cast(w[0], "float32"))
+        return ops.sum((ops.cast(w, "float32") + 1) ** 2)
+
+    sam = gx.optimizers.SAM(gx.optimizers.SGD(1e-3, loss_scale=2.0**14), radius=0.02)
+    sam.minimize(loss, [w])  # radius / norm is 1e-8, which is 0 in 16 bits
+    np.testing.assert_allclose(seen.numpy(), 0.02 / 2000**0.5, rtol=1e-3)

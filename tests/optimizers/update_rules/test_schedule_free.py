@@ -226,6 +226,7 @@ def test_a_checkpoint_in_the_warm_up(tmp_path):
     np.testing.assert_array_equal(net.w.numpy(), other.w.numpy())
 
 
+@pytest.mark.broad
 def test_fit_validates_the_weights_and_evaluates_the_averages_when_asked():
     x = RNG.normal(size=(16, 3)).astype("float32")
     model = gx.Sequential([gx.layers.Dense(1)])

@@ -55,6 +55,7 @@ def soap(w, gs, every):
     return w
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize(
     ("every", "run"), [(1, lambda f: f), (2, lambda f: f), (2, gx.jit)], ids=["each", "second", "second, jit"]
 )
@@ -89,6 +90,7 @@ def test_shampoo_keeps_the_diagonal_of_a_long_axis():
     np.testing.assert_allclose(moved(Shampoo(0.2, epsilon=0.1, largest=3)), w, rtol=2e-4, atol=2e-5)
 
 
+@pytest.mark.in_turn(4, 1)
 @pytest.mark.parametrize("make", [Shampoo, SOAP, lambda rate: Shampoo(rate, largest=1)])
 @pytest.mark.parametrize("shape", [(0, 3), (3,), (), (2, 1, 3)])
 def test_any_shape(make, shape):
@@ -155,6 +157,7 @@ def test_sophia_as_the_paper_says():
     np.testing.assert_allclose(w.numpy(), sophia(START, GRADIENTS, hs), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.broad
 def test_sophia_estimates_the_diagonal_of_the_hessian():
     net, optimizer = Bowl(), Sophia(beta_2=0.999)
     estimate = gx.jit(lambda: optimizer.update_hessian(net.loss, net))
@@ -166,6 +169,7 @@ def test_sophia_estimates_the_diagonal_of_the_hessian():
     assert net.w.numpy().tolist() == Bowl().w.numpy().tolist()
 
 
+@pytest.mark.in_turn(4, 2)
 @pytest.mark.parametrize("run", [lambda f: f, gx.jit], ids=["eager", "jit"])
 @pytest.mark.parametrize("accumulation", [1, 2])
 def test_sophia_estimates_when_it_is_due(run, accumulation):
@@ -193,6 +197,7 @@ class Net(gx.Module):
         return ops.sum(ops.tanh(self.kernel + self.bias) ** 2)
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("make", [Shampoo, SOAP, Sophia])
 def test_a_checkpoint_in_mid_training(make, tmp_path):
     """Between two of what is done every so often."""
@@ -246,3 +251,11 @@ def test_a_gradient_of_zero_moves_nothing(make):
 def test_wrong_arguments(wrong):
     with pytest.raises(ArgumentError):
         wrong()
+
+
+def test_curvatures_of_variables_of_several_dtypes():
+    variables = [gx.Variable([1.0, -2.0], dtype=dtype) for dtype in ("float32", "float16", "bfloat16")]
+    sophia = Sophia(0.1, beta_2=0.0)
+    sophia.update_hessian(lambda: sum(ops.sum(ops.cast(v, "float32") ** 2) for v in variables), variables)
+    for variable in variables:  # 2 * u**2, whatever u is
+        assert (sophia.slot(variable, "hessian").numpy() > 0).all()

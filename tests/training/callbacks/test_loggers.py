@@ -142,3 +142,14 @@ def test_a_missing_library_is_named_before_training(callback, extra, monkeypatch
     with pytest.raises(MissingLibraryError, match=rf"graftax\[{extra}\]"):
         model.fit(X, Y, verbose=0, callbacks=[callback()])
     assert int(model.optimizer.iterations) == 0
+
+
+def test_what_comes_every_few_steps_comes_where_several_are_run_at_once(tmp_path):
+    run = FakeRun()
+    model = line(0.1, steps_per_execution=2)
+    model.fit(X, Y, batch_size=1, epochs=2, verbose=0, callbacks=[WandB(run=run, every=3)])
+    # runs end after steps 2, 4, 5, 7, 9, 10
+    assert [sent["step"] for sent in run.sent if "batch/loss" in sent] == [4, 7, 9]
+    pytest.importorskip("tensorboardX")
+    model.fit(X, Y, batch_size=1, epochs=2, verbose=0, callbacks=[TensorBoard(tmp_path, update_freq=3)])
+    assert [step for step, _ in scalars(tmp_path / "train", "batch_loss")] == [12, 15, 19]

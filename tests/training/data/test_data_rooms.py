@@ -33,6 +33,7 @@ def test_every_sequence_comes_once_padded_in_one_of_a_few_shapes():
     assert len({x.shape for x, _ in got}) <= 4
 
 
+@pytest.mark.broad
 def test_nothing_is_traced_anew_for_a_length(caplog):
     rows = ragged()
     model = gx.Sequential([layers.Embedding(9, 2, mask_zero=True), layers.GlobalAveragePooling1D(), layers.Dense(1)])
@@ -59,6 +60,7 @@ def test_targets_of_each_position_are_averaged_over_what_is_real():
     assert line().evaluate([batch], verbose=0)["loss"] == pytest.approx((2 * 1 + 4 * 4) / 6)
 
 
+@pytest.mark.broad
 def test_weights_of_what_is_shown_are_one_beside_a_mask_and_without():
     tokens = [[1, 2], [3, 4, 5, 6], [7, 8, 9]]
     targets = [np.full((len(row), 1), 2.0, "float32") for row in tokens]
@@ -106,11 +108,15 @@ def test_buckets_refuse():
         gx.data.bucket([])
     with pytest.raises(DataError, match="is a number"):
         gx.data.bucket([1, 2])
+    for row, value in (([1], 0.5), (np.uint8([1]), -1), (np.uint8([1]), 256), (np.array([True]), 2), ([1], np.nan)):
+        with pytest.raises(ArgumentError, match="pad_value="):  # NumPy would cut it off, or wrap it around
+            gx.data.bucket([row, row[:0]], pad_value=value)
 
 
 # --- reading ahead ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.broad
 def test_prefetched_batches_are_the_same():
     batches = [(X[:3], Y[:3]), (X[3:], Y[3:])]
     ahead = gx.data.prefetch(batches)
@@ -250,3 +256,21 @@ def test_texts(tmp_path):
     with pytest.raises(DataError, match=r"0\.txt"):
         gx.data.texts_from_directory(tmp_path)
     assert len(gx.data.texts_from_directory(tmp_path, encoding="latin-1").texts) == 6
+
+
+@pytest.mark.parametrize("mode", ["grayscale", "rgb"])
+def test_pictures_of_16_bits_keep_their_shades(tmp_path, mode):
+    images = pytest.importorskip("PIL.Image")
+    shades = np.linspace(0, 65535, 64).reshape(8, 8).astype("uint16")
+    (tmp_path / "xrays").mkdir()
+    images.fromarray(shades).save(tmp_path / "xrays" / "1.png")
+    ((x, _),) = gx.data.images_from_directory(tmp_path, (8, 8), color_mode=mode)
+    np.testing.assert_array_equal(x[0, :, :, 0], shades >> 8)
+
+
+@pytest.mark.parametrize(
+    "bad", [{"image_size": (4.5, 4)}, {"image_size": 4}, {"batch_size": -2}, {"workers": 0}], ids=str
+)
+def test_sizes_of_pictures_are_counted_from_1(pets, bad):
+    with pytest.raises(ArgumentError, match=next(iter(bad))):
+        gx.data.images_from_directory(pets, **bad)

@@ -47,6 +47,7 @@ def train(data, where, kill_at=None, **options):
     return model.get_weights()
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize(
     ("make", "options"),
     [(Shuffled, {}), (Shuffled, {"steps_per_execution": 2}), (stream, {"steps_per_epoch": 4})],

@@ -39,6 +39,7 @@ def steps_of(data, change, **options):
     return counts[:-1]
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("by", [2, -1])
 def test_each_epoch_has_the_length_of_its_beginning(by):
     samples, rows = Samples(6), [(X, X[:, :1])] * 4

@@ -54,6 +54,21 @@ def test_a_run_with_a_shuffling_torch_loader_cannot_be_resumed(torch):
         source.set_state(source.get_state())
 
 
+def test_predict_warns_of_a_torch_loader_that_shuffles(torch):
+    samplers = torch.utils.data
+    for options in (
+        {"shuffle": True},
+        {"sampler": samplers.WeightedRandomSampler([1.0] * len(PAIRS), 4)},
+        {"sampler": samplers.DistributedSampler(PAIRS, 1, 0)},
+    ):
+        loader = torch.utils.data.DataLoader(PAIRS, batch_size=2, **options)
+        for given in (loader, gx.data.prefetch(loader)):
+            with pytest.warns(UserWarning, match="predict got a DataLoader that shuffles"):
+                line().predict(given, verbose=0)
+        line().evaluate(loader, verbose=0)
+    line().predict(torch.utils.data.DataLoader(PAIRS, batch_size=2), verbose=0)
+
+
 @pytest.mark.parametrize("workers", [1, 3])
 def test_py_datasets(keras, workers):
     class Mine(keras.utils.PyDataset):

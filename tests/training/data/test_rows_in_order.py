@@ -19,6 +19,7 @@ class First(gx.Model):
         return {"first": x[:, 0], "twice": 2 * x[:, 0]}
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("shuffle", [False, True])
 @pytest.mark.parametrize("ahead", [False, True])
 def test_rows_come_in_the_order_of_the_data(shuffle: bool, ahead: bool) -> None:

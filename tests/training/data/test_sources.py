@@ -48,6 +48,7 @@ class PyDataset:
         self.ends += 1
 
 
+@pytest.mark.broad
 def test_samples_become_batches_in_the_order_of_arrays():
     samples = Samples()
     with_arrays = losses(line(0.1), X, Y, epochs=3, batch_size=2)
@@ -56,6 +57,7 @@ def test_samples_become_batches_in_the_order_of_arrays():
     assert losses(line(), Samples(), batch_size=5) == [6]
 
 
+@pytest.mark.broad
 def test_batches_by_index_are_read_by_threads_and_told_of_the_end():
     data = PyDataset()
     assert losses(line(), data, epochs=2) == [6, 6]
@@ -86,6 +88,16 @@ def test_processes_are_refused():
 def test_what_batches_by_index_have_already_is_refused(extra):
     with pytest.raises(DataError, match="yields batches"):
         line().fit(PyDataset(), **extra, verbose=0)
+
+
+@pytest.mark.parametrize("sample", [(X[0], Y[0], 1.0, 2.0), (), [1.0, 2.0, 3.0, 4.0]], ids=["four", "none", "numbers"])
+def test_a_sample_of_more_parts_than_there_are_is_refused(sample):
+    class Others(Samples):
+        def __getitem__(self, i):
+            return sample
+
+    with pytest.raises(DataError, match=r"a sample is x, \(x, y\)"):  # the parts beyond the third were dropped
+        line().fit(Others(), batch_size=4, verbose=0)
 
 
 def test_samples_of_other_sizes_name_both():
@@ -188,6 +200,7 @@ def test_a_loader_that_shuffles_by_itself_is_refused_when_a_run_resumes():
         source.set_state(source.get_state())
 
 
+@pytest.mark.in_turn(5)
 @pytest.mark.parametrize(
     ("third", "said"),
     [
@@ -209,6 +222,7 @@ def test_a_loader_that_yields_something_else_in_its_third_batch(third, said):
     model.fit(X, Y, verbose=0)
 
 
+@pytest.mark.broad
 def test_sparse_matrices_become_dense_a_batch_at_a_time():
     sparse = pytest.importorskip("scipy.sparse")
     dense = np.eye(5, 3, dtype="float64")
@@ -235,6 +249,7 @@ def test_memory_maps_are_read_a_batch_at_a_time(tmp_path):
     assert losses(line(0.1), mapped, Y, epochs=2) == losses(line(0.1), X, Y, epochs=2)
 
 
+@pytest.mark.broad
 def test_columns_by_name():
     batches = [{"image": X[:3], "label": Y[:3]}, {"image": X[3:], "label": Y[3:]}]
     assert losses(line(), batches, y="label") == [6]
@@ -290,6 +305,7 @@ class Stream:
         return 3
 
 
+@pytest.mark.in_turn(2, 1)
 @pytest.mark.parametrize("knows", [True, False])
 def test_streams_of_tensors_as_those_of_tf_data(knows):
     pairs = Stream(lambda x, y: (x, y), knows)
@@ -318,6 +334,7 @@ def test_a_sample_where_a_batch_should_be_is_named():
         line().fit([(X, Y), (X[0], Y[0, 0])], verbose=0)
 
 
+@pytest.mark.broad
 def test_objects_that_are_rows_are_no_texts():
     rows = np.array([[1.0], [1.0, 2.0]], dtype=object)
     with pytest.raises(DataError, match=r"x is an array of objects, whose rows have lengths of their own(.|\n)*bucket"):

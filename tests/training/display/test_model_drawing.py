@@ -66,6 +66,7 @@ def contains(outer, inner):
     return all(outer[i] <= inner[i] and inner[i] + inner[i + 2] <= outer[i] + outer[i + 2] for i in (0, 1))
 
 
+@pytest.mark.broad
 @pytest.mark.usefixtures("without_graphviz")
 def test_a_box_for_each_layer_inside_of_its_own(tmp_path):
     drawing = gx.plot_model(nested(), tmp_path / "model.svg")
@@ -114,6 +115,7 @@ def test_what_is_not_built_or_frozen_is_told():
     assert boxes_of(layers.Dense(2)).boxes == ()
 
 
+@pytest.mark.broad
 def test_files_by_their_names(tmp_path, without_graphviz):
     gx.plot_model(nested(), tmp_path / "model.dot")
     assert (tmp_path / "model.dot").read_text().startswith("digraph {")

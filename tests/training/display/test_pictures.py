@@ -13,6 +13,7 @@ from graftax.core.errors import ArgumentError, ArgumentTypeError, StateError
 from tests.training.lines import X, Y, line
 
 
+@pytest.mark.broad
 def test_curves_of_training_and_validation_share_axes(tmp_path):
     pytest.importorskip("matplotlib")
     history = line(0.1, metrics=["mae"]).fit(X, Y, epochs=3, validation_data=(X, Y), verbose=0)
@@ -52,3 +53,10 @@ def test_a_trace_of_some_steps_opens_in_perfetto(tmp_path):
     assert json.loads(gzip.decompress(profiler.trace.read_bytes()))["traceEvents"]
     with pytest.raises(ArgumentError, match="steps"):
         Profiler(steps=0)
+
+
+@pytest.mark.slow
+def test_a_trace_of_steps_that_are_run_together(tmp_path):
+    profiler = Profiler(tmp_path, first_step=2, steps=1)  # begins in the middle of a run
+    line(0.1, steps_per_execution=2).fit(X, Y, batch_size=1, verbose=0, callbacks=[profiler])
+    assert profiler.trace is not None

@@ -69,6 +69,7 @@ def terminal(monkeypatch):
             one.close()
 
 
+@pytest.mark.in_turn(5)
 @pytest.mark.parametrize("columns", [80, 120, 40])
 @pytest.mark.parametrize("verbose", ["auto", 1])
 def test_t9_one_line_an_epoch(terminal, columns, verbose):
@@ -121,6 +122,7 @@ def test_t9_an_error_begins_a_new_line(terminal):
     assert screen.lines()[-1] == "next"
 
 
+@pytest.mark.broad
 def test_t9_a_file_gets_a_line_when_its_epoch_ends(tmp_path):
     program = (
         "import os\n"

@@ -36,6 +36,7 @@ def printed(model, **options):
     return lines[0]
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("expand", [True, False, 1, 2, 3, 9])
 def test_t5_rows_add_up_at_every_level(expand):
     summary = Summary(nested(), expand)

@@ -54,6 +54,7 @@ WAYS = {
 }
 
 
+@pytest.mark.in_turn(5)
 @pytest.mark.parametrize("way", WAYS)
 def test_fn4_an_index_out_of_range_raises_after_the_step(way):
     count = gx.Variable(0.0, trainable=False)
@@ -74,6 +75,7 @@ def test_fn4_an_index_out_of_range_raises_after_the_step(way):
     assert float(count) == 2.0
 
 
+@pytest.mark.broad
 def test_fn23_a_failing_branch_or_step_that_is_not_taken_is_no_failure():
     run = gx.jit(lambda i: gx.cond(i[0] > 1, total, lambda i: 0.0, i), checked=True)
     assert float(run(BAD)) == 0.0
@@ -112,6 +114,7 @@ W = gx.Variable(TABLE)
 EMBEDDING = gx.layers.Embedding(3, 2)
 
 
+@pytest.mark.in_turn(4, 1)
 @pytest.mark.parametrize("look", LOOKS)
 def test_ops_that_look_at_their_numbers_are_checked(look):
     fn, text = LOOKS[look]
@@ -151,6 +154,7 @@ class Odd(gx.Layer):
         return ops.sqrt(self.inner(x))
 
 
+@pytest.mark.broad
 def test_a_nan_is_named_with_layer_line_direction_and_ranges():
     model = gx.Sequential([gx.layers.Dense(2, kernel_initializer="ones"), Odd()])
     model(np.ones((1, 2), "float32"))
@@ -218,6 +222,7 @@ def test_check_shows_its_values_and_is_checked_itself():
             both(x)
 
 
+@pytest.mark.broad
 def test_check_numerics_is_never_ignored():
     with pytest.raises(errors.NumericsError, match=r"odds: float32\[2\] with 1 nan and 0 inf, x\[1\] = nan"):
         gx.check_numerics(ops.asarray([1.0, np.nan]), "odds")

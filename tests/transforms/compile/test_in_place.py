@@ -29,6 +29,7 @@ MASKS = {
 }
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS)
 @pytest.mark.parametrize("call", ["predict", "jit", "eager"])
 def test_a_change_inside_of_an_array_is_seen(mask, call):

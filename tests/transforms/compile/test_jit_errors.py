@@ -205,6 +205,7 @@ def test_a_compiled_function_in_a_foreign_trace():
     assert float(jax.jit(lambda x: jit(lambda y: y * 2)(x))(3.0)) == 6.0  # no state, no matter
 
 
+@pytest.mark.broad
 def test_plain_jax_inside_reads_variables_and_is_not_shared_between_traces():
     v = Variable(2.0)
 

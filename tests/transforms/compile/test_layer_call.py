@@ -57,6 +57,7 @@ def test_layers_that_are_alike_share_a_program(traces):
     assert len(traces) == traced
 
 
+@pytest.mark.broad
 def test_a_sequential_of_such_layers_is_one_program(traces):
     model = gx.Sequential([gx.layers.Dense(3, activation="relu"), gx.layers.BatchNormalization(), gx.layers.Dense(1)])
     first = np.asarray(model(X))
@@ -121,6 +122,7 @@ def test_state_is_assigned():
     np.testing.assert_allclose(compiled.moving_variance.numpy(), plain.moving_variance.numpy(), rtol=1e-5, atol=1e-7)
 
 
+@pytest.mark.broad
 def test_dropout_draws_anew_and_does_nothing_in_inference():
     layer = gx.layers.Dropout(0.5, seed=1)
     x = ops.asarray(np.ones((4, 8), "float32"))
@@ -182,6 +184,7 @@ def test_a_wrong_shape_is_said_as_ever():
     assert model(X).shape == (6, 2)
 
 
+@pytest.mark.broad
 def test_other_transforms_see_a_plain_call():
     layer = gx.layers.Dense(1, activation="tanh")
     layer(X)

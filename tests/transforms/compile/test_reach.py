@@ -77,6 +77,7 @@ WAYS = {
 }
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("way", WAYS)
 def test_a_change_of_an_attribute_is_seen(way):
     margin = Margin()

@@ -119,6 +119,7 @@ def test_settings_scopes_and_frames_are_seen(taken):
     assert float(f(x)) == 2.0
 
 
+@pytest.mark.broad
 def test_masks_are_seen():
     x = jnp.ones((1, 3, 2))
     f = gx.jit(gx.layers.GlobalAveragePooling1D())

@@ -94,6 +94,7 @@ def test_the_content_of_containers(change, expected):
     assert f.trace_count == 2
 
 
+@pytest.mark.broad
 def test_an_element_replaced_by_one_with_the_same_address():
     net = Net()
     f = jit(lambda: net())
@@ -190,6 +191,20 @@ def test_arguments(caplog):
     assert "-> a Python float" in caplog.messages[2]
     assert "lambda" in caplog.messages[0]
     assert "traced again (2)" in caplog.messages[0]
+
+
+def test_a_number_that_changes_is_to_be_a_variable():
+    box, v = Box(rate=2.0), Variable(3.0)
+    f = jit(lambda: (touch(box), v * box.rate)[1], max_retraces=0)
+    f()
+    box.rate = 5.0
+    with pytest.raises(RetraceError, match=r"rate: 2.0 -> 5.0(.|\n)*each value compiles anew") as caught:
+        f()
+    assert "self.rate = graftax.Variable(2.0, trainable=False)" in caught.value.instead
+    shapes = jit(lambda x: x, max_retraces=0)
+    shapes(np.ones(2))
+    with pytest.raises(RetraceError, match="keep shapes and settings the same"):
+        shapes(np.ones(3))
 
 
 def test_max_retraces():

@@ -37,6 +37,7 @@ CALLED_BY_FIT = gx.callbacks.Callback  # between the compiled steps, which do no
 PLAIN = [cls for cls in plain_classes() if not issubclass(cls, CALLED_BY_FIT)]
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("cls", PLAIN, ids=lambda cls: cls.__name__)
 def test_a_setting_of_every_plain_object_is_followed(cls):
     box, one = gx.Module(), cls.__new__(cls)
@@ -57,6 +58,7 @@ def test_a_setting_of_what_cannot_be_followed_is_refused(one):
         setattr(one, next(iter(vars(one))), "float64")
 
 
+@pytest.mark.in_turn(2, 1)
 @pytest.mark.parametrize("run_eagerly", [False, True])
 def test_a_callback_may_anneal_a_regularizer_and_tighten_a_constraint(run_eagerly):
     penalty, limit = gx.regularizers.L2(0.0), gx.constraints.MaxNorm(5.0)

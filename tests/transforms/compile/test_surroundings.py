@@ -91,6 +91,7 @@ def change_one(net):
 CHANGES = [(append, 6.0), (pop, 1.0), (replace, 5.0), (change_one, 7.0)]
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(("change", "after"), CHANGES, ids=[change.__name__ for change, _ in CHANGES])
 def test_a_change_of_a_list_of_modules_is_seen(way, change, after):
@@ -135,6 +136,7 @@ def test_another_module_under_the_same_name_is_seen():
     assert [*found, float(f(ONE)), float(g(ONE))] == [2.0, 3.0, 5.0, 7.0]
 
 
+@pytest.mark.broad
 def test_a_net_that_grows_is_trained_whole():
     def make(compiled):
         x = np.random.default_rng(0).normal(size=(8, 3)).astype("float32")

@@ -78,6 +78,7 @@ READS = {
 }
 
 
+@pytest.mark.in_turn(5)
 @pytest.mark.parametrize(("read", "kind"), crossed([*READS], [*SHAPES]))
 def test_x13_a_read_gives_a_value_before_or_after_a_step(read, kind, switching):
     model = Counters(SHAPES[kind])
@@ -111,6 +112,7 @@ def test_x13_assignments_from_another_thread_are_not_lost(switching):
     assert float(model.parts[3].numpy()[0, 0]) >= 1e4
 
 
+@pytest.mark.broad
 def test_x13_a_model_is_used_while_it_trains(switching):
     model = gx.Sequential([Dense(16, activation="relu"), Dense(1)])
     x = np.linspace(-1, 1, 64, dtype="float32").reshape(16, 4)
@@ -126,6 +128,7 @@ def test_x13_a_model_is_used_while_it_trains(switching):
     beside(lambda: model.train_on_batch(x, y), look, steps=100)
 
 
+@pytest.mark.broad
 def test_x13_two_threads_train_the_same_variables(switching):
     model = Counters(SHAPES["mixed"])
     threads = [threading.Thread(target=lambda: [model.step() for _ in range(100)]) for _ in range(3)]
@@ -136,6 +139,7 @@ def test_x13_two_threads_train_the_same_variables(switching):
     assert {float(part.numpy().max()) for part in model.parts} == {300.0}
 
 
+@pytest.mark.broad
 def test_x13_two_threads_train_two_models_that_read_each_other(switching):
     left, right = Counters([(200, 200)] * 6), Counters([(200, 200)] * 6)
 
@@ -157,6 +161,7 @@ def test_x13_two_threads_train_two_models_that_read_each_other(switching):
     assert {float(part.numpy().min()) for part in (*left.parts, *right.parts)} == {100.0}
 
 
+@pytest.mark.in_turn(3, 1)
 @pytest.mark.parametrize("kind", ["small", "large", "within"])
 def test_x13_two_threads_run_two_steps_that_assign_some_variables_of_each_other(kind, switching):
     parts = [gx.Variable(np.zeros((8, 8) if kind == "small" else (300, 300), "float32")) for _ in range(30)]

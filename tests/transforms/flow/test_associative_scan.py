@@ -30,6 +30,7 @@ def recurrence(a, b):
     return np.stack(found)
 
 
+@pytest.mark.in_turn(4)
 @modes
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 5, 6, 7])
 def test_every_number_of_places(mode, count):
@@ -37,6 +38,7 @@ def test_every_number_of_places(mode, count):
     np.testing.assert_allclose(found, np.cumsum(X[:count], 0), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.in_turn(4, 1)
 @modes
 @pytest.mark.parametrize("axis", [0, 1, 2, -1])
 @pytest.mark.parametrize("reverse", [False, True])
@@ -60,6 +62,7 @@ def test_a_linear_recurrence_is_not_commutative_and_right(mode, backend):
         np.testing.assert_allclose(ops.to_numpy(back), recurrence(a[::-1], X[::-1])[::-1], rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.in_turn(2)
 @modes
 def test_gradients_to_elements_and_variables_are_those_of_a_scan(mode):
     w = gx.Variable(np.float32([0.5, -0.4, 0.9]))
@@ -80,6 +83,7 @@ def test_gradients_to_elements_and_variables_are_those_of_a_scan(mode):
     np.testing.assert_allclose(tape.gradient(loss, w), gx.grad(serial, wrt=w)(x), rtol=2e-4, atol=1e-4)
 
 
+@pytest.mark.broad
 def test_calls_grow_with_the_logarithm():
     calls = []
 
@@ -104,6 +108,7 @@ def test_an_assignment_is_refused_and_leaves_the_variable():
     assert float(seen) == 0
 
 
+@pytest.mark.broad
 def test_a_mask_stays_with_its_places():
     x = gx.layers.Embedding(4, 3, mask_zero=True)(np.array([[1, 2, 0]]))
     summed = gx.layers.GlobalAveragePooling1D()

@@ -32,6 +32,7 @@ AXES = [
 ]
 
 
+@pytest.mark.in_turn(5)
 @pytest.mark.parametrize(
     ("in_axes", "out_axes", "a", "b", "chunk_size", "run"), crossed(AXES, [*product([None, 1, 2], ["eager", "jit"])])
 )
@@ -74,6 +75,7 @@ def test_x10_an_argument_that_is_not_mapped_is_passed_as_it_is():
     np.testing.assert_allclose(found, layer(B), rtol=1e-5)
 
 
+@pytest.mark.broad
 def test_x10_rows_of_every_argument_draw_their_own_numbers():
     gx.set_random_seed(0)
     draws = gx.vectorized_map(lambda a, b: a * 0 + gx.random.normal(()), np.zeros(5), np.zeros((2, 5)), in_axes=(0, 1))

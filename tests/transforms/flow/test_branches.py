@@ -90,6 +90,7 @@ def test_cond_draws_only_in_the_branch_that_runs():
     np.testing.assert_array_equal(generator.state.value, other.state.value)
 
 
+@pytest.mark.broad
 def test_cond_in_a_cond_and_with_layers_built_and_used_inside():
     dense, norm, dropout = layers.Dense(4), layers.BatchNormalization(), layers.Dropout(0.5)
 

@@ -33,6 +33,7 @@ def test_remat_computes_the_same_and_again(mode):
     assert int(runs) == 8
 
 
+@pytest.mark.broad
 def test_remat_draws_the_same_numbers_again():
     dropout = layers.Dropout(0.5)
 

@@ -82,6 +82,7 @@ class Cell:
             v.assign(value)
 
 
+@pytest.mark.in_turn(2)
 @modes
 def test_scan_over_layers_equals_the_loop_with_statistics_and_streams(mode):
     cell = Cell()
@@ -97,6 +98,7 @@ def test_scan_over_layers_equals_the_loop_with_statistics_and_streams(mode):
     assert not np.array_equal(start[-1], after[-1]), "the stream of the dropout layer"
 
 
+@pytest.mark.in_turn(4, 1)
 @modes
 @pytest.mark.parametrize("wrap", [plain, gx.remat], ids=["plain", "remat"])
 def test_scan_gradients_equal_those_of_the_loop(mode, wrap):
@@ -140,6 +142,7 @@ def test_scan_reads_are_never_stale():
         assert float(gx.scan(step, 0.0, np.float32([1, 2]))[0]) == 3 * value
 
 
+@pytest.mark.broad
 def test_eager_scans_that_do_the_same_are_compiled_once():
     v, n, rate = gx.Variable(2.0), gx.Variable(0.0, trainable=False), 1.0
     scale = ops.asarray(1.0)
@@ -265,6 +268,7 @@ def test_scan_errors_name_the_leaf():
         gx.scan(lambda c, x: (c, None), 0.0, ROWS, length=3)
 
 
+@pytest.mark.in_turn(2)
 @modes
 def test_map_fn_goes_row_by_row(mode):
     v = gx.Variable(0.0, trainable=False)

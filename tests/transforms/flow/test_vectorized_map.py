@@ -21,6 +21,7 @@ def plain(fn):
 modes = pytest.mark.parametrize("mode", [plain, compiled], ids=["eager", "compiled"])
 
 
+@pytest.mark.in_turn(4)
 @modes
 @pytest.mark.parametrize("chunk_size", [None, 1, 2, 7, 100])
 def test_vm1_squares(mode, chunk_size):
@@ -71,6 +72,7 @@ def test_chunk_sizes_that_are_none(chunk_size):
         gx.vectorized_map(lambda row: row, ROWS, chunk_size=chunk_size)
 
 
+@pytest.mark.in_turn(4, 1)
 @modes
 @pytest.mark.parametrize("chunk_size", [None, 3])
 def test_vm6_rows_draw_their_own_numbers_and_the_stream_moves_on(mode, chunk_size):
@@ -83,6 +85,7 @@ def test_vm6_rows_draw_their_own_numbers_and_the_stream_moves_on(mode, chunk_siz
     np.testing.assert_array_equal(generator.state.value, after_two.state.value)
 
 
+@pytest.mark.broad
 def test_vm6_two_draws_in_a_row_differ_and_chunks_change_nothing():
     def draw(_):
         return gx.random.uniform((2,)), gx.random.uniform((2,))
@@ -94,6 +97,7 @@ def test_vm6_two_draws_in_a_row_differ_and_chunks_change_nothing():
     np.testing.assert_array_equal(gx.vectorized_map(draw, ROWS, chunk_size=2)[1], two)
 
 
+@pytest.mark.broad
 def test_vm6_dropout_masks_differ_and_nested_maps_too():
     dropout = layers.Dropout(0.5)
     out = np.asarray(gx.vectorized_map(lambda row: dropout(row, training=True), np.ones((6, 64), "float32")))
@@ -110,6 +114,7 @@ def test_vm7_assignments_are_refused(mode):
     assert float(v) == 1
 
 
+@pytest.mark.broad
 def test_vm7_batch_statistics_are_refused_in_training_and_fine_otherwise():
     norm = layers.BatchNormalization()
     norm(ROWS)
@@ -132,6 +137,7 @@ def test_vm8_predicates_of_each_row(mode):
     assert mode(lambda x: gx.vectorized_map(grow, x))(x).tolist() == [16.0, 16.0, 12.0]
 
 
+@pytest.mark.in_turn(4, 2)
 @modes
 @pytest.mark.parametrize("chunk_size", [None, 3])
 def test_vm10_per_example_gradients_by_grad_and_by_tape(mode, chunk_size):
@@ -164,6 +170,7 @@ def test_vm10_the_numbers_of_the_notes():
     assert gx.vectorized_map(one, ops.asarray([1.0, 2.0])).tolist() == [6.0, 12.0]
 
 
+@pytest.mark.in_turn(4, 3)
 @modes
 @pytest.mark.parametrize("chunk_size", [None, 1])
 def test_vm11_gradient_through_it(mode, chunk_size):
@@ -194,6 +201,7 @@ def test_a_new_value_of_a_variable_is_seen_by_the_same_function():
         np.testing.assert_allclose(gx.vectorized_map(one, ROWS, chunk_size=2), ROWS * value)
 
 
+@pytest.mark.broad
 def test_chunks_bound_the_memory():
     jax = pytest.importorskip("jax")
 

@@ -51,12 +51,14 @@ WAYS = {
 }
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("way", WAYS)
 def test_x4_the_way_back_through_an_unbounded_loop_names_maximum_iterations(way):
     with pytest.raises(GradientError, match=r"(?s)while_loop without a bound.*why:.*instead: .*maximum_iterations=100"):
         WAYS[way](1.0)
 
 
+@pytest.mark.broad
 def test_x4_what_is_not_the_way_back_works():
     def plain(x):
         while x < 20:

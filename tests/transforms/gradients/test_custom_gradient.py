@@ -190,6 +190,7 @@ def test_cg15_straight_through(around):
         gx.grad(gx.grad_pass_through(ops.sum))(ops.ones(3))
 
 
+@pytest.mark.in_turn(2)
 @either
 def test_cg16_rows_loops_and_compiled_functions(around):
     v, xs = gx.Variable(2.0), ops.asarray([1.0, 2.0])
@@ -235,6 +236,7 @@ def test_what_is_assigned_takes_effect_once(around):
     close(n.value, 6)
 
 
+@pytest.mark.in_turn(2, 1)
 @either
 def test_random_numbers_of_a_gradient_are_its_own(around):
     gx.set_random_seed(0)
@@ -291,6 +293,7 @@ def test_stop_gradient_of_any_structure():
     assert gx.stop_gradient({"n": 1, "s": "name"}) == {"n": 1, "s": "name"}
 
 
+@pytest.mark.broad
 @settings(max_examples=10, deadline=None)
 @given(st.lists(st.floats(-3, 3, width=32), min_size=3, max_size=3))  # each length compiles anew
 def test_a_true_rule_gives_the_numbers_of_jax(values):

@@ -84,6 +84,7 @@ WAYS = {
 }
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("fn", [in_a_loop, with_a_list])
 @pytest.mark.parametrize("way", WAYS)
 def test_x12_the_surroundings_count_as_they_are_at_the_call(way, fn):
@@ -110,6 +111,7 @@ def test_x12_second_derivatives(order):
     np.testing.assert_allclose(second(ops.asarray(1.0)), 2 * 5 + 2 * 13 + 2 * 13, rtol=1e-6)
 
 
+@pytest.mark.broad
 def test_x12_a_loop_that_reads_variables():
     variables = [gx.Variable(2.0), gx.Variable(3.0)]
 
@@ -257,6 +259,7 @@ PARTS = {
 }
 
 
+@pytest.mark.in_turn(5, 1)
 @pytest.mark.parametrize("part", PARTS)
 def test_x12_whatever_takes_a_function_runs_it_with_what_it_is_handed(part):
     """Of a loop, each function has the number that there was when it was handed over; so has one that runs later."""

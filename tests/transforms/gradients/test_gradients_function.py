@@ -203,6 +203,7 @@ def test_a_tape_around():
     close(tape.gradient(gradient, v), 12)
 
 
+@pytest.mark.broad
 @settings(max_examples=20, deadline=None)
 @given(st.lists(st.floats(-2, 2, width=32), min_size=1, max_size=4))
 def test_numbers_are_those_of_jax(values):

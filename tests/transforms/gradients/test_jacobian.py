@@ -30,6 +30,7 @@ def test_gt18_numbers_and_shape(around):
     close(found, [[2, 1], [2, 0], [0, 1]])
 
 
+@pytest.mark.in_turn(4)
 @either
 @pytest.mark.parametrize("chunk_size", [None, 5, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 100))])
 def test_gt25_equals_jax_in_chunks_of_any_size(around, chunk_size):
@@ -39,6 +40,7 @@ def test_gt25_equals_jax_in_chunks_of_any_size(around, chunk_size):
     close(found, jax.jacrev(lambda x: jnp.exp(x @ x.T))(x))
 
 
+@pytest.mark.broad
 def test_gt25_chunks_bound_the_memory():
     first, *others = (np.ones(shape, "float32") for shape in ((256, 8), (256, 256), (256, 256)))
 
@@ -56,6 +58,7 @@ def test_gt25_chunks_bound_the_memory():
     assert peak(1) < peak(None) / 2
 
 
+@pytest.mark.broad
 @settings(max_examples=5, deadline=None)
 @given(st.integers(1, 3), st.integers(1, 3))
 def test_equals_a_loop_of_gradients(rows, columns):
@@ -64,6 +67,7 @@ def test_equals_a_loop_of_gradients(rows, columns):
     close(gx.jacobian(lambda x: ops.tanh(ops.matmul(matrix, x)), x), loop)
 
 
+@pytest.mark.in_turn(2, 1)
 @either
 def test_with_respect_to_variables(around):
     layer = gx.layers.Dense(2)
@@ -84,6 +88,7 @@ def test_structures_in_and_out():
     close(found["s"]["b"], 2 * np.eye(3))
 
 
+@pytest.mark.broad
 def test_assignments_take_effect_once():
     n = gx.Variable(0.0, trainable=False)
 
@@ -99,6 +104,7 @@ def test_assignments_take_effect_once():
     close(n.value, 3)
 
 
+@pytest.mark.in_turn(4, 2)
 @either
 @pytest.mark.parametrize("chunk_size", [None, 2])
 def test_hessian_equals_jax(around, chunk_size):
@@ -127,6 +133,7 @@ def test_gt21_batch_jacobian(around):
     close(around(lambda x: gx.batch_jacobian(lambda x: x**2, x))(x), [[[2, 0], [0, 4]], [[6, 0], [0, 8]]])
 
 
+@pytest.mark.in_turn(2, 1)
 @pytest.mark.parametrize("chunk_size", [None, 1])
 def test_batch_jacobian_equals_a_loop_over_examples(chunk_size):
     layer, x = gx.layers.Dense(3, activation="tanh"), numbers(4, 5)
@@ -135,6 +142,7 @@ def test_batch_jacobian_equals_a_loop_over_examples(chunk_size):
     close(gx.batch_jacobian(layer, x, chunk_size=chunk_size, check=True), loop)
 
 
+@pytest.mark.broad
 def test_gt22_examples_that_depend_on_each_other():
     x = numbers(3, 3)
     with pytest.raises(GradientError, match="depends on another example"):

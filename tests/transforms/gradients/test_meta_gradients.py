@@ -136,6 +136,7 @@ OUTER = {"tape": outer_tape, "grad": outer_grad}
 SLOW = {("momentum", "tape"), ("adam", "tape"), ("minimize", "tape"), ("tape and apply", "grad"), ("by tape", "grad")}
 
 
+@pytest.mark.in_turn(5)
 @pytest.mark.parametrize(
     ("inner", "outer"),
     [
@@ -160,6 +161,7 @@ def test_x2_meta_gradients_are_of_second_order(inner, outer):
         np.testing.assert_allclose(along, np.sum(expected[0]), rtol=2e-4, atol=1e-6)
 
 
+@pytest.mark.broad
 def test_x2_a_scan_of_inner_steps():
     task = Task(sgd)
 
@@ -250,6 +252,7 @@ def spectral_norm():
     return update
 
 
+@pytest.mark.in_turn(5, 1)
 @pytest.mark.parametrize(
     "make",
     [batch_normalization, metric, accuracy_of_floats, averages, pytest.param(spectral_norm, marks=pytest.mark.slow)],

@@ -107,6 +107,7 @@ def _batch_of_one(row):
     return batch
 
 
+@pytest.mark.in_turn(6)
 @pytest.mark.parametrize(("name", "compiled"), crossed([*SAME], [False, True]))
 def test_a_transform_computes_with_the_mask_of_its_argument(parts, name, compiled):
     embedding, recurrent = parts
@@ -143,6 +144,7 @@ OUT = {
 }
 
 
+@pytest.mark.in_turn(4, 1)
 @pytest.mark.parametrize(("name", "compiled"), crossed([*OUT], [False, True]))
 def test_the_result_of_a_transform_carries_the_mask_that_the_plain_result_carries(parts, name, compiled):
     embedding, passing = parts[0], layers.Activation("tanh")
@@ -150,6 +152,7 @@ def test_the_result_of_a_transform_carries_the_mask_that_the_plain_result_carrie
     np.testing.assert_array_equal(found, TOKENS != 0)
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("masked", [0, 1])
 def test_a_branch_without_a_mask_counts_all_where_the_other_branch_has_one(parts, masked):
     embedding, recurrent = parts
@@ -172,6 +175,7 @@ def test_a_carry_whose_mask_is_gone_after_a_step_counts_all(parts):
     np.testing.assert_allclose(recurrent(last), recurrent(embedding(TOKENS) * 1.0), rtol=1e-5)
 
 
+@pytest.mark.broad
 def test_the_mask_of_what_is_the_same_for_each_row_is_whole(parts):
     embedding, recurrent = parts
     e = embedding(TOKENS)
@@ -184,6 +188,7 @@ def test_the_mask_of_what_is_the_same_for_each_row_is_whole(parts):
     np.testing.assert_array_equal(features, np.stack([TOKENS != 0] * 3))
 
 
+@pytest.mark.broad
 def test_a_gradient_check_computes_with_the_mask(parts):
     embedding, recurrent = parts
     seen = []
@@ -197,6 +202,7 @@ def test_a_gradient_check_computes_with_the_mask(parts):
     assert all(seen)
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("derivative", [gx.jacobian, gx.hessian, gx.batch_jacobian], ids=lambda f: f.__name__)
 def test_derivatives_are_those_with_the_mask(parts, derivative):
     embedding, recurrent = parts
@@ -251,6 +257,7 @@ def test_a_compiled_function_that_changes_variables_hands_masks_on(parts):
         assert int(seen) == step == int(count)
 
 
+@pytest.mark.broad
 def test_a_program_is_lowered_with_the_masks_of_its_arguments(parts):
     embedding, recurrent = parts
     e = embedding(TOKENS)

@@ -34,6 +34,7 @@ def test_directions_and_structures():
     assert accumulator.jvp(other, unconnected_gradients="zero").tolist() == [0, 0]
 
 
+@pytest.mark.broad
 def test_gradients_forward_over_reverse():
     x = ops.asarray([1.0, -2.0, 0.5])
     direction = ops.asarray([0.1, 0.2, 0.3])

@@ -49,6 +49,7 @@ def test_gt3_unwatched():
     assert tape.gradient(number(4), x) is None
 
 
+@pytest.mark.broad
 def test_gt4_integers():
     i, x = ops.arange(4), ops.asarray([0.0, 1.0, 2.0, 3.0])
     v = gx.Variable(3, dtype="int32")
@@ -305,6 +306,7 @@ def evaluate(expression, x, y):
     return getattr(ops, name)(*values)
 
 
+@pytest.mark.broad
 @given(EXPRESSIONS)
 def test_any_expression_agrees_with_value_and_grad(expression):
     x, v = ops.asarray([0.3, -0.7]), gx.Variable([1.1, 0.2])

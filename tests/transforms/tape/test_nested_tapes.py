@@ -14,6 +14,7 @@ from tests.transforms.tape.numbers import close, number
 # --- GT8 to GT14: nesting, and when it records ------------------------------------------------------------------------
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("as_variable", [False, True])
 def test_gt8_nested(as_variable):
     x = gx.Variable(3.0) if as_variable else number(3)

@@ -35,6 +35,7 @@ def test_a_replay_that_comes_again_is_compiled():
     assert not replay._operations.sights
 
 
+@pytest.mark.broad
 def test_other_programs_and_shapes_are_others():
     v = gx.Variable(ops.ones((4, 3)))
     for power in (2, 3, 4):
@@ -45,6 +46,7 @@ def test_other_programs_and_shapes_are_others():
     assert not replay._replays.compiled
 
 
+@pytest.mark.broad
 def test_the_caches_are_bounded(monkeypatch):
     monkeypatch.setattr(replay, "_replays", replay._Compiler(at=2, remembered=4, kept=2))
     v = gx.Variable(ops.ones((4, 3)))
@@ -62,6 +64,7 @@ def test_nothing_is_compiled_while_a_function_is_being_compiled():
     assert not replay._replays.sights
 
 
+@pytest.mark.broad
 def test_many_kinds_go_operation_by_operation(monkeypatch):
     monkeypatch.setattr(replay, "_MANY", 0)
     v = gx.Variable(ops.ones((4, 3)))
@@ -73,6 +76,7 @@ def test_many_kinds_go_operation_by_operation(monkeypatch):
     assert not replay._replays.compiled
 
 
+@pytest.mark.broad
 def test_operations_with_several_results_inner_sources_and_second_order(monkeypatch):
     monkeypatch.setattr(replay, "_MANY", 0)
     x = ops.asarray([3.0, 1.0, 2.0])
@@ -95,6 +99,7 @@ def test_operations_with_several_results_inner_sources_and_second_order(monkeypa
         np.testing.assert_allclose(outer.gradient(z, x), second, rtol=1e-4)
 
 
+@pytest.mark.broad
 @given(st.lists(st.sampled_from(["sin", "tanh", "square", "negative", "add", "multiply", "max"]), max_size=8))
 @settings(max_examples=15)
 def test_both_ways_agree(names):

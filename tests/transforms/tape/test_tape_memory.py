@@ -4,6 +4,7 @@ import gc
 import weakref
 
 import jax
+import pytest
 
 import graftax as gx
 from graftax import ops
@@ -12,6 +13,7 @@ from tests.transforms.tape.numbers import close, number
 # --- memory -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.broad
 def test_a_persistent_tape_lets_go_when_it_is_deleted():
     v = gx.Variable(ops.ones((10, 10)))
     gc.disable()
@@ -40,6 +42,7 @@ def test_a_spent_tape_holds_nothing():
     assert alive() is None
 
 
+@pytest.mark.broad
 def test_results_in_between_are_not_kept():
     x = ops.ones((1000, 100))
     with gx.GradientTape() as tape:

@@ -93,6 +93,7 @@ def test_x2_what_is_assigned_while_a_tape_does_not_record_is_a_start():
         assert float(tape.gradient(y, v)) == gradient
 
 
+@pytest.mark.broad
 def test_x2_a_gradient_of_an_average_does_not_keep_arrays_alive():
     v, t = gx.Variable(ops.ones((10,))), gx.Variable(ops.ones((10,)), trainable=False)
     gc.disable()

@@ -11,6 +11,7 @@ from tests.transforms.tape.numbers import close, number
 # --- together with the other transforms -------------------------------------------------------------------------------
 
 
+@pytest.mark.broad
 def test_under_jit():
     v = gx.Variable([1.0, -2.0])
 
@@ -79,6 +80,7 @@ def test_a_step_between_block_and_gradient_takes_nothing_away():
     close(v, [4, 5])
 
 
+@pytest.mark.broad
 def test_inside_value_and_grad_and_around():
     v = gx.Variable(2.0)
 
@@ -98,6 +100,7 @@ def test_inside_value_and_grad_and_around():
     close(tape.gradient(gradient, v), 36 * 3 * 4)
 
 
+@pytest.mark.broad
 def test_layers_with_state_and_randomness():
     x = np.random.default_rng(0).normal(size=(16, 3)).astype("float32")
     model = gx.Sequential([gx.layers.Dense(4), gx.layers.BatchNormalization(), gx.layers.Dropout(0.5)])

@@ -22,6 +22,7 @@ def trainable(model):
     return [v.path for v in model.trainable_variables]
 
 
+@pytest.mark.broad
 def test_frozen_is_frozen_and_the_optimizer_keeps_its_slots(caplog):
     model, optimizer = net(), gx.optimizers.Adam(1e-2, weight_decay=0.1)
 

@@ -62,6 +62,7 @@ def sines(fn, *holds):
     return str(jax.make_jaxpr(lambda state: gx.functional_call(program, state))(gx.state(program))).count(" sin ")
 
 
+@pytest.mark.broad
 def test_the_expression_is_in_the_program_of_a_training_step_once():
     """Batch statistics are written between the two reads of a tied weight."""
 

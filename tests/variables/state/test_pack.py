@@ -150,6 +150,7 @@ def test_more_than_sixteen_go_in_groups():
     assert [len(pack.storages) for pack in dict.fromkeys(packs)] == [16, 16, 8]
 
 
+@pytest.mark.broad
 def test_settings_and_dtypes_are_not_mixed():
     net = Net(6)
     net.weights += [gx.Variable(np.ones(3, "float32"), dtype="bfloat16") for _ in range(2)]

@@ -1,1 +1,1 @@
-"""One file a format: what is in a file of another library, without running anything that the file says."""
+"""Readers of files of other libraries, one module for each format. They never run code of a file."""

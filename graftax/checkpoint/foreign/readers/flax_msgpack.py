@@ -30,8 +30,8 @@ def read_flax(path: str) -> ForeignFile:
         path: The file.
 
     Raises:
-        NotACheckpoint: no file lies there, or no arrays are in it.
-        CorruptCheckpoint, UnsafeCheckpoint: it is damaged, or holds other things.
+        NotACheckpoint: there is no file, or it has no arrays.
+        CorruptCheckpoint, UnsafeCheckpoint: it is damaged, or has other content.
     """
     file = RegularFile(path)
     data = file.bytes(0, file.size).tobytes()
@@ -53,7 +53,7 @@ def read_flax(path: str) -> ForeignFile:
 
 
 def flattened(value: Any, path: str, prefix: str = "", depth: int = 0) -> list[tuple[str, ForeignArray]]:
-    """Return the arrays in dicts of dicts, names joined by slashes; numbers, text and None are no weights."""
+    """Return the arrays in nested dicts, with names joined by slashes. Numbers, text and None are ignored."""
     if depth > _DEPTH:
         raise UnsafeCheckpoint(f"dicts in dicts, more than {_DEPTH} deep, in {path}", "no model is so deep")
     if type(value) is dict and value.get(_CHUNKED) is True:
@@ -96,7 +96,7 @@ def _array(shape: object, dtype: object, content: object) -> HostArray:
 
 
 def _whole(value: dict[Any, Any], path: str) -> HostArray:
-    """Return a large array, which Flax writes in pieces."""
+    """Return a large array, which Flax has split into pieces."""
     shape, chunks = value.get("shape"), value.get("chunks")
     sizes: Any = list(shape.values()) if type(shape) is dict else shape
     parts: Any = list(chunks.values()) if type(chunks) is dict else chunks

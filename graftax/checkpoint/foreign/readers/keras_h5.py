@@ -18,17 +18,17 @@ from graftax.core.errors import CorruptMetadata, NotACheckpoint, UnsafeCheckpoin
 
 _INSIDE = "model.weights.h5"
 _DEPTH = 64
-_LIMIT = 1 << 36  # bytes of the file inside of an archive, which is read into memory
+_LIMIT = 1 << 36  # bytes; a file inside of an archive is read into memory as a whole
 
 
 def read_keras(path: str) -> ForeignFile:
-    """Return the arrays of an HDF5 file; each is read when it is asked for.
+    """Return the arrays of an HDF5 file; each is read when it is needed.
 
     Args:
         path: A ``.h5`` or ``.keras`` file.
 
     Raises:
-        NotACheckpoint: no file lies there.
+        NotACheckpoint: there is no file.
         UnsafeCheckpoint: it refers to other files.
         CorruptCheckpoint: it is damaged.
         ArgumentError: h5py is not installed.
@@ -72,7 +72,7 @@ def _collect(
     labels: dict[str, str],
     depth: int,
 ) -> None:
-    if depth > _DEPTH:  # a group that holds itself has no end
+    if depth > _DEPTH:  # a group that contains itself would be followed forever
         raise UnsafeCheckpoint(f"groups in groups, more than {_DEPTH} deep, in {path}", "no model is so deep")
     for key in _guarded(path, partial(sorted, group.keys(), key=_by_number)):
         name = f"{prefix}/{key}" if prefix else key
@@ -104,7 +104,7 @@ def _array(path: str, name: str, item: Any) -> ForeignArray:
 
 
 def _guarded(path: str, act: Callable[[], Any]) -> Any:
-    """Return what h5py gives; it raises many kinds of errors for damaged files."""
+    """Return the result of a call of h5py, with its many kinds of errors for damaged files translated."""
     try:
         return act()
     except (OSError, ValueError, RuntimeError, KeyError, TypeError, AttributeError) as error:

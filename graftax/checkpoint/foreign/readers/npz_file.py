@@ -1,4 +1,4 @@
-"""``.npz``: arrays of NumPy in a zip archive; such as hold Python objects are refused."""
+"""``.npz``: arrays of NumPy in a zip archive. Arrays of Python objects are refused."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def read_npz(path: str) -> ForeignFile:
         path: The file.
 
     Raises:
-        NotACheckpoint: no file lies there.
+        NotACheckpoint: there is no file.
         UnsafeCheckpoint: an entry holds Python objects.
         CorruptCheckpoint: it is damaged.
     """

@@ -1,4 +1,4 @@
-"""Libraries of other formats, imported when a file of theirs is opened."""
+"""Optional libraries for other formats, which are imported when such a file is opened."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Directories that Orbax wrote; needs orbax-checkpoint."""
+"""The reader of Orbax directories; needs orbax-checkpoint."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ def is_orbax(folder: str) -> bool:
 
 
 def read_orbax(path: str) -> ForeignFile:
-    """Return the arrays of a directory of Orbax, or of its item ``default``; they are all read.
+    """Return the arrays of an Orbax directory, or of its item ``default``. All of them are read at once.
 
     Args:
         path: The directory.
 
     Raises:
         ArgumentError: orbax-checkpoint is not installed.
-        CorruptMetadata: Orbax cannot read it.
-        NotACheckpoint: no arrays are in it.
+        CorruptMetadata: orbax cannot read it.
+        NotACheckpoint: it has no arrays.
     """
     orbax = optional_library("orbax.checkpoint", "orbax-checkpoint", path)
     inner = os.path.join(path, "default")

@@ -1,4 +1,4 @@
-"""A checkpoint of graftax as a file like any other: its arrays under their paths."""
+"""The reader of graftax checkpoints: arrays by their paths."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def read_checkpoint(path: str) -> ForeignFile:
         path: Its directory, or a URL of one.
 
     Raises:
-        NotACheckpoint, IncompleteCheckpoint: there is none.
+        NotACheckpoint, IncompleteCheckpoint: there is no complete checkpoint.
         CorruptCheckpoint, UnsafeCheckpoint: it is damaged, or must not be read.
     """
     saved = read(path)

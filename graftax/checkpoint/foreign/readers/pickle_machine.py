@@ -1,7 +1,7 @@
-"""The few instructions of pickle that describe the tensors of a torch file, carried out without Python's unpickler.
+"""An interpreter for the few pickle instructions that describe the tensors of a torch file; no unpickler is used.
 
-Nothing that a file names is ever imported or called: the functions that torch writes there are answered by records of
-our own, and everything else is refused. Python's own unpickler would also let a file claim any memory.
+Nothing that a file names is ever imported or called: the functions that torch writes there are replaced by records of
+graftax, and everything else is refused. Python's own unpickler would also let a file allocate any amount of memory.
 
 Source: the instructions as `pickletools` documents them.
 """
@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 from graftax.core.errors import CorruptMetadata, UnsafeCheckpoint
 
-_MOST = 1 << 23  # instructions, and so objects
+_MOST = 1 << 23  # the most instructions, which also limits the number of objects
 
 
 class Global(NamedTuple):
-    """A name that the file wants looked up; it never is."""
+    """A name that the file refers to. It is never looked up."""
 
     module: str
     name: str
@@ -28,7 +28,7 @@ class Global(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """What the file keeps beside the pickle, by the tuple that names it."""
+    """An object that the file stores beside the pickle, given by its persistent id."""
 
     reference: Any
 
@@ -38,12 +38,12 @@ Call = Callable[[Global, tuple[Any, ...]], Any]
 
 
 class PickleMachine:
-    """Carries out a pickle.
+    """The interpreter of one pickle.
 
     Args:
         data: Its bytes.
         path: The file, for messages.
-        call: Answers a call of a name with arguments; raises for what is not known.
+        call: Returns the result of calling a name with arguments; raises for unknown names.
     """
 
     def __init__(self, data: bytes, path: str, call: Call) -> None:
@@ -55,11 +55,11 @@ class PickleMachine:
         self._memo: dict[int, Any] = {}
 
     def run(self) -> Any:
-        """Return what it describes.
+        """Return the object that the pickle describes.
 
         Raises:
             CorruptMetadata: it is damaged.
-            UnsafeCheckpoint: it has an instruction that no file of tensors has.
+            UnsafeCheckpoint: it has an instruction that does not occur in files of tensors.
         """
         try:
             for _ in range(_MOST):
@@ -144,7 +144,7 @@ class PickleMachine:
         self._push(self._call(function, arguments))
 
     def _build(self) -> None:
-        """Drop the attributes of an object; torch gives its dicts some, which say nothing about tensors."""
+        """Ignore the attributes of an object: torch adds some to its dicts, which are not needed for tensors."""
         state, target = self._stack.pop(), self._stack[-1]
         if type(target) is not dict or type(state) is not dict:
             raise UnsafeCheckpoint(

@@ -1,4 +1,4 @@
-"""Opening one file for reading: a regular one, whose size is known; ranges of it are read, never more than there is."""
+"""Opening a regular file of known size, to read ranges of it."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from graftax.core.errors import NotACheckpoint, TruncatedFile
 
 
 class RegularFile:
-    """A file that is read in ranges; links are followed, since caches of downloads are made of them.
+    """A file that is read in ranges. Links are followed, since download caches consist of links.
 
     Args:
-        path: Where it lies.
+        path: The path of the file.
 
     Raises:
-        NotACheckpoint: nothing, or no regular file, lies there.
+        NotACheckpoint: there is nothing at the path, or not a regular file.
     """
 
     def __init__(self, path: str) -> None:
@@ -27,7 +27,7 @@ class RegularFile:
             status = os.stat(path)
         except (FileNotFoundError, NotADirectoryError):
             raise NotACheckpoint(f"nothing at {path}", "there is no such file", "check the path") from None
-        except ValueError as error:  # a NUL in the name
+        except ValueError as error:  # ValueError: a NUL character in the name
             raise NotACheckpoint(f"nothing at {path!r}", str(error), "check the path") from None
         if not stat.S_ISREG(status.st_mode):
             raise NotACheckpoint(f"{path} is no regular file", "a file of weights is read from its bytes")

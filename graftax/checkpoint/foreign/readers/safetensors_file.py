@@ -16,7 +16,7 @@ from graftax.checkpoint.foreign.readers.regular_file import RegularFile
 from graftax.core.errors import CorruptMetadata, LimitExceeded, TruncatedFile
 from graftax.core.typedefs import Shape
 
-_LIMIT = 100_000_000  # bytes of a header, as the library has it
+_LIMIT = 100_000_000  # bytes of a header, the same limit as in the safetensors library
 _NAMES = {record.stored: name for name, record in DTYPES.items() if record.layout == "plain"}
 
 
@@ -27,8 +27,8 @@ def read_safetensors(path: str) -> ForeignFile:
         path: The file.
 
     Raises:
-        NotACheckpoint: no file lies there.
-        CorruptCheckpoint, UnsafeCheckpoint: it is damaged, or no such file.
+        NotACheckpoint: there is no file.
+        CorruptCheckpoint, UnsafeCheckpoint: it is damaged, or not a safetensors file.
     """
     file = RegularFile(path)
     begin, entries = _header(file)

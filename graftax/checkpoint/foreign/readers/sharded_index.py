@@ -1,4 +1,4 @@
-"""``model.safetensors.index.json``: which of several files beside it has which array, as Hugging Face splits models."""
+"""``model.safetensors.index.json``: which array is in which of the files beside it (Hugging Face)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def read_sharded(path: str) -> ForeignFile:
     Raises:
         PathViolation: it names a file that does not lie beside it.
         MissingInCheckpoint: a file lacks an array that the index promises.
-        CorruptCheckpoint, UnsafeCheckpoint: it, or one of the files, is damaged or must not be read.
+        CorruptCheckpoint, UnsafeCheckpoint: the index, or one of the files, is damaged or must not be read.
     """
     weight_map = _weight_map(RegularFile(path))
     folder = os.path.dirname(path)

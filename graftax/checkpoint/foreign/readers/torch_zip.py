@@ -17,7 +17,7 @@ from graftax.checkpoint.foreign.readers.zip_archive import ZipArchive
 from graftax.core.errors import CorruptMetadata, LimitExceeded, NotACheckpoint, TruncatedFile, UnsafeCheckpoint
 from graftax.core.typedefs import Shape
 
-_LIMIT = 256 << 20  # bytes of the pickle
+_LIMIT = 256 << 20  # the largest pickle in bytes
 _DEPTH = 16
 _WRAPPERS = ("state_dict", "model_state_dict", "model", "module", "weights")
 _STORAGES = {
@@ -41,21 +41,21 @@ _STORAGES = {
 class _Tensor(NamedTuple):
     key: str
     dtype: str
-    elements: int  # of the storage
+    elements: int  # the number of elements of the storage
     offset: int
     shape: Shape
     strides: Shape
 
 
 def read_torch(path: str) -> ForeignFile:
-    """Return the tensors of a file that ``torch.save`` wrote; dicts in dicts are taken apart, names joined by dots.
+    """Return the tensors of a file that ``torch.save`` wrote. Nested dicts are flattened, with names joined by dots.
 
     Args:
         path: The file.
 
     Raises:
-        NotACheckpoint: no file lies there, or one of another format.
-        UnsafeCheckpoint: it holds more than tensors, numbers and text.
+        NotACheckpoint: there is no file, or it has another format.
+        UnsafeCheckpoint: it has more than tensors, numbers and text.
         CorruptCheckpoint: it is damaged.
     """
     begin = RegularFile(path).bytes(0, min(RegularFile(path).size, 2)).tobytes()
@@ -144,7 +144,7 @@ def _tensor(path: str, storage: Any, offset: Any, shape: Any, strides: Any) -> _
 
 
 def _weights(found: object, path: str) -> tuple[Any, tuple[str, ...]]:
-    """Return what holds the weights; a checkpoint of a training loop has them beside other things."""
+    """Return the state dict: the whole, or the entry that holds it in a checkpoint of a training loop."""
     if type(found) is not dict:
         raise NotACheckpoint(f"{path} holds a {type(found).__name__}", "a state dict is a dict of names and tensors")
     inner = [name for name in _WRAPPERS if type(found.get(name)) is dict and _flat(found[name], path)]

@@ -1,4 +1,4 @@
-"""Zip archives that others wrote: entries that are read whole, up to a size that is known beforehand."""
+"""Untrusted zip archives: entries are read as a whole, up to a limit of bytes."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class ZipArchive:
         path: The file.
 
     Raises:
-        NotACheckpoint: no file lies there.
-        CorruptMetadata: it is no archive, or one with two entries of one name.
+        NotACheckpoint: there is no file.
+        CorruptMetadata: it is not an archive, or has two entries of one name.
     """
 
     def __init__(self, path: str) -> None:
@@ -36,15 +36,15 @@ class ZipArchive:
             raise CorruptMetadata(f"{path} has two entries of one name", "one of them could not be told")
 
     def size(self, name: str) -> int:
-        """Return how many bytes an entry says to have."""
+        """Return the number of bytes that an entry declares."""
         return self._zip.getinfo(name).file_size
 
     def read(self, name: str, limit: int) -> bytes:
-        """Return the bytes of an entry, which its checksum confirms.
+        """Return the bytes of an entry, after checking its checksum.
 
         Raises:
-            LimitExceeded: there are more than ``limit``.
-            TruncatedFile: they are not those that were written.
+            LimitExceeded: the entry has more than ``limit`` bytes.
+            TruncatedFile: the bytes do not match the size or the checksum.
         """
         if self.size(name) > limit:
             raise LimitExceeded(

@@ -1,1 +1,1 @@
-"""One file a library: how its layers are called and laid out, in terms of ours."""
+"""Rules for the layers of other libraries, one module for each: names and layouts of their weights."""

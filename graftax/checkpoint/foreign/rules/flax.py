@@ -1,4 +1,4 @@
-"""Layers of Flax (linen) in terms of ours: the same layout, other names; recurrent cells have each gate apart.
+"""Rules for Flax (linen): the same layouts with other names; recurrent cells have separate weights for each gate.
 
 Source: the ``__call__`` of each module of flax.linen.
 """
@@ -34,7 +34,7 @@ def _depthwise(layer: Any) -> Choices:
 
 def _conv_transpose(layer: object) -> Choices:
     def kernel(x: HostArray) -> HostArray:
-        """Return ``(..., in, out)`` as ``(..., out, in)`` turned round: what is written there, not what is read."""
+        """Return a kernel ``(..., in, out)`` as ``(..., out, in)``, flipped along its spatial axes."""
         return np.flip(x, tuple(range(x.ndim - 2))).swapaxes(-1, -2)
 
     return {"kernel": one("kernel", kernel, "turned round"), "bias": one("bias")}
@@ -96,4 +96,4 @@ RULES: dict[str, Rule] = {
     "lstm.LSTMStep": _lstm,
     "gru.GRUStep": _gru,
 }
-"""By the class of our layer."""
+"""Rules by the class of the graftax layer."""

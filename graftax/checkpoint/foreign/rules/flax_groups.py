@@ -1,4 +1,4 @@
-"""The arrays of a tree of Flax, put together by module; gates of a recurrent cell become one module."""
+"""Grouping the arrays of a Flax file by module; the gates of a recurrent cell become one group."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _OTHERS = "no collection of weights"
 
 
 def flax_groups(file: ForeignFile) -> tuple[list[Group], dict[str, str]]:
-    """Return the arrays of a file by module, and those that no module has, with the reason.
+    """Return the arrays of a file grouped by module, and those that no module needs, with the reason.
 
     Args:
         file: The file.

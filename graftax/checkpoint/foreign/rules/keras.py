@@ -1,4 +1,4 @@
-"""Layers of Keras in terms of ours: arrays are numbered in the order in which a layer makes them.
+"""Rules for Keras: arrays are numbered in the order in which a layer creates them.
 
 Source: the ``build`` of each layer of Keras 3.
 """
@@ -25,8 +25,9 @@ _ORDER = (
 
 
 def _numbered(layer: object) -> Choices:
-    """Return the arrays that a layer has, in the order of Keras; projections of attention have their heads apart."""
-    names = [name for name in _ORDER if hasattr(getattr(layer, name, None), "shape")]  # some are flags, too
+    """Return the rule for arrays in the order of Keras, whose attention projections have a separate axis for heads."""
+    # some of these attributes are flags in other layers, and so have no shape
+    names = [name for name in _ORDER if hasattr(getattr(layer, name, None), "shape")]
     found = {}
     for i, name in enumerate(names):
         shape = tuple(getattr(layer, name).shape)
@@ -53,4 +54,4 @@ RULES: dict[str, Rule] = {
     "conv_lstm.ConvLSTM2D": _numbered,
     "relu_layers.PReLU": _numbered,
 }
-"""By the class of our layer."""
+"""Rules by the class of the graftax layer."""

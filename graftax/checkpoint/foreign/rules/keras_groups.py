@@ -1,4 +1,4 @@
-"""The arrays of an HDF5 file of Keras, put together by layer."""
+"""Grouping the arrays of a Keras HDF5 file by layer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _OPTIMIZER = "the state of the optimizer; train on with a new one"
 
 
 def keras_groups(file: ForeignFile) -> tuple[list[Group], dict[str, str]]:
-    """Return the arrays of a file by layer, and those that no layer has, with the reason.
+    """Return the arrays of a file grouped by layer, and those that no layer needs, with the reason.
 
     Args:
         file: The file.

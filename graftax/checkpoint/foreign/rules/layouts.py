@@ -1,4 +1,4 @@
-"""Changes of layout that several libraries need."""
+"""Conversions of layouts that the rules of several libraries use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from graftax.core.typedefs import Shape
 
 
 def same(x: HostArray) -> HostArray:
-    """Return it as it is."""
+    """Return the array unchanged."""
     return x
 
 
@@ -31,12 +31,12 @@ def channels_last(x: HostArray) -> HostArray:
 
 
 def summed(x: HostArray, y: HostArray) -> HostArray:
-    """Return the sum of two biases that are only ever used together."""
+    """Return the sum of two biases, which occur only as a sum."""
     return x + y
 
 
 def reshaped(shape: Shape) -> Convert:
-    """Return a function that gives an array another shape."""
+    """Return a function that reshapes an array."""
 
     def reshape(x: HostArray) -> HostArray:
         if x.size != prod(shape):
@@ -47,5 +47,5 @@ def reshaped(shape: Shape) -> Convert:
 
 
 def one(name: str, convert: Convert = same, note: str = "") -> tuple[Choice, ...]:
-    """Return the only way: from one array."""
+    """Return the single choice for a Variable that is made of one array."""
     return (Choice((name,), convert, note),)

@@ -1,4 +1,4 @@
-"""Arrays that graftax exported or saved: each on its own, under its path; slots of optimizers are no weights."""
+"""Grouping arrays that graftax exported or saved: each is a group of its own, named by its path; slots are left out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _SLOTS = "a slot of an optimizer; restore the checkpoint to train on"
 
 
 def own_groups(file: ForeignFile) -> tuple[list[Group], dict[str, str]]:
-    """Return each array as a group, and those that are no weights, with the reason.
+    """Return each array as a group, and those that are not weights, with the reason.
 
     Args:
         file: The file.

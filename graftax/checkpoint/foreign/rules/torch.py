@@ -1,4 +1,4 @@
-"""Layers of torch in terms of ours: what their tensors are called, and how they lie.
+"""Rules for torch: the names and layouts of the tensors of its layers.
 
 Source: the documentation of torch.nn on the attributes of each module.
 """
@@ -123,4 +123,4 @@ RULES: dict[str, Rule] = {
     "simple_rnn.SimpleRNNStep": _simple,
     "relu_layers.PReLU": _prelu,
 }
-"""By the class of our layer."""
+"""Rules by the class of the graftax layer."""

@@ -1,4 +1,4 @@
-"""The tensors of a state dict by module: layers of a recurrent network and packed projections are taken apart.
+"""Grouping the tensors of a state dict by module; stacked recurrent layers and packed projections are split.
 
 Source: torch.nn for the names of modules of torch, and the models of transformers for those of Hugging Face.
 """
@@ -15,7 +15,7 @@ from graftax.checkpoint.foreign.unit import Group
 from graftax.core.errors import ArgumentError
 
 _OF_LAYERS = {"weight", "bias", "running_mean", "running_var", "weight_ih", "weight_hh", "bias_ih", "bias_hh"}
-_OLDER = {"gamma": "weight", "beta": "bias"}  # as weights of TensorFlow were once ported
+_OLDER = {"gamma": "weight", "beta": "bias"}  # layer normalizations that were converted from TensorFlow
 _RECURRENT = re.compile(r"(weight_ih|weight_hh|bias_ih|bias_hh)_l(\d+)(_reverse)?")
 _PACKED = ("in_proj", "qkv", "c_attn", "Wqkv", "qkv_proj")
 _BUFFERS = {
@@ -28,14 +28,14 @@ _MASK = "the causal mask, which is computed"
 
 
 def torch_groups(file: ForeignFile, takes_apart: bool) -> tuple[list[Group], dict[str, str]]:
-    """Return the tensors of a file by module, and those that no layer has, with the reason.
+    """Return the tensors of a file grouped by module, and those that no layer needs, with the reason.
 
     Args:
         file: A state dict.
-        takes_apart: Whether packed projections of attention are given to three layers.
+        takes_apart: Whether packed attention projections are split for three layers.
 
     Raises:
-        ArgumentError: projections are packed head by head.
+        ArgumentError: the projections are packed head by head.
     """
     ignored: dict[str, str] = {}
     found: dict[str, Group] = {}
@@ -56,7 +56,7 @@ def torch_groups(file: ForeignFile, takes_apart: bool) -> tuple[list[Group], dic
 
 
 def _place(prefix: str, last: str, name: str) -> tuple[str, str]:
-    """Return which group a tensor belongs to and what it is called there."""
+    """Return the group of a tensor and its name within the group."""
     recurrent = _RECURRENT.fullmatch(last)
     if recurrent:
         return _joined(prefix, f"l{recurrent[2]}{recurrent[3] or ''}"), recurrent[1]
@@ -73,7 +73,7 @@ def _joined(prefix: str, last: str) -> str:
 
 
 def _as_linear(group: Group, groups: dict[str, Group]) -> Group:
-    """Return a group whose weight is ``(out, in)``; the Conv1D of transformers has it the other way round."""
+    """Return a group whose weight is ``(out, in)``; the Conv1D of transformers has ``(in, out)``."""
     last = group.name.rpartition(".")[2]
     weight = group.arrays.get("weight")
     if not last.startswith("c_") or weight is None or len(weight.shape) != 2 or not _has_conv1d(groups):

@@ -1,4 +1,4 @@
-"""Callback: the base of all callbacks, and Logs, the numbers that they are shown."""
+"""Callback, the base class of all callbacks, and Logs, the numbers that they get."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 
 class Logs(MutableMapping[str, float]):
-    """Names and numbers. A number stays on the device until somebody reads it, so that nobody waits for one unread.
+    """A mapping of names to numbers. A number stays on the device until it is read, so an unread one costs no waiting.
 
-    What a callback writes is seen by those after it, and by the history.
+    Later callbacks, and the history, see what a callback writes.
 
     Args:
         values: Scalars by name, arrays or Python numbers.
 
     Raises:
-        ArgumentTypeError: what is written is no number.
+        ArgumentTypeError: a written value is not a number.
 
     Example:
         >>> logs = Logs({"loss": 0.25})
@@ -66,22 +66,22 @@ class Logs(MutableMapping[str, float]):
 
 
 class Callback(Constructed):
-    """Does something at given moments of fit, evaluate and predict; subclass it and define the hooks you need.
+    """Base class of callbacks: subclass it, and define the hooks of fit, evaluate and predict that you need.
 
-    ``self.model`` is the model, ``self.params`` a dict with ``verbose``, ``epochs``, ``steps``, ``step`` (how many
-    steps have been taken, those of earlier runs counted) and ``validates`` (whether there is a validation). Where a
-    run is resumed within an epoch, `on_epoch_begin` comes again with ``resumes_epoch`` True in it: for what it sets up;
-    Variables and what callbacks remember stay as they were saved. Reading or
-    assigning a Variable in a hook is always right; setting ``self.model.stop_training = True`` ends training after the
-    present step. Logs of a batch are means over the epoch so far; those of an epoch may be written to. Several
-    callbacks run in the order of their list. Callbacks of Keras do as well.
+    ``self.model`` is the model, ``self.params`` a dict with ``verbose``, ``epochs``, ``steps``, ``step`` (the number of
+    steps so far, including those of earlier runs) and ``validates`` (whether there is a validation). If a run is
+    resumed within an epoch, `on_epoch_begin` is called again with ``resumes_epoch`` True in ``params``, so that it can
+    set up what it needs; Variables and the states of callbacks stay as they were saved. Hooks may read and assign
+    Variables at any time. ``self.model.stop_training = True`` ends training after the present step. Logs of a batch are
+    means over the epoch so far; logs of an epoch can be written to. Several callbacks run in the order of their list.
+    Callbacks of Keras can be used, too.
 
-    A callback that remembers something says so with `get_state` and `set_state`, which make it a part of exact resume.
-    For a callback of Keras its plain attributes are saved that changed since training began: numbers, texts, arrays,
-    lists and dicts of these.
+    A callback with a state defines `get_state` and `set_state`, so that an exact resume includes it. For a callback of
+    Keras, those plain attributes are saved that have changed since training began: numbers, texts, arrays, lists and
+    dicts of these.
 
-    With several processes each runs its own callbacks; one whose class says ``main_only = True`` is run by process 0
-    alone, such as those that write files or send numbers away.
+    With several processes, each runs its own callbacks. A callback whose class sets ``main_only = True`` runs only in
+    process 0, such as one that writes files or sends numbers to a server.
 
     Example:
         >>> import numpy as np, graftax as gx
@@ -96,17 +96,17 @@ class Callback(Constructed):
     """
 
     main_only: ClassVar[bool] = False
-    """Whether process 0 alone runs it, of several."""
+    """Whether only process 0 runs it, if there are several."""
 
     model: Model
     params: dict[str, Any]
 
     def set_model(self, model: Model) -> None:
-        """Take the model; called first."""
+        """Set ``self.model``; called before all hooks."""
         self.model = model
 
     def set_params(self, params: dict[str, Any]) -> None:
-        """Take what fit was asked to do; called first."""
+        """Set ``self.params``; called before all hooks."""
         self.params = params
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
@@ -152,13 +152,13 @@ class Callback(Constructed):
         """Run after a batch of a prediction."""
 
     def on_exception(self, error: BaseException) -> None:
-        """Training ends with an error, in place of `on_train_end`: close what is open."""
+        """Run when training ends with an error, instead of `on_train_end`, for example to close files."""
 
-    # --- resuming ---------------------------------------------------------------------------------------------------
+    # --- resuming -----------------------------------------------------------------------------------------------------
 
     def get_state(self) -> Any:
-        """Return what the callback remembers, as numbers, texts, arrays, lists and dicts; None for nothing."""
+        """Return the state of the callback as numbers, texts, arrays, lists and dicts; None for no state."""
         return None
 
     def set_state(self, state: Any) -> None:
-        """Take back what `get_state` returned, after `on_train_begin` of the run that resumes."""
+        """Restore a result of `get_state`; called after `on_train_begin` of the resumed run."""

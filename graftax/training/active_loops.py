@@ -1,4 +1,4 @@
-"""Who is at work on a model: its metrics count for one loop at a time."""
+"""The loops that are running on a model: its metrics are used by one loop at a time."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ class _Loop:
 
 _lock = threading.Lock()
 _loops: WeakKeyDictionary[Any, list[_Loop]] = WeakKeyDictionary()
-"""The loops that run on a model, the innermost last; all of one thread."""
+"""The running loops of each model, the innermost last; all of them are in one thread."""
 
 
 @contextmanager
-def at_work(model: Any, what: str) -> Iterator[None]:
-    """Count ``what`` in the metrics within the block.
+def active_loop(model: Module, what: str) -> Iterator[None]:
+    """Register a loop on a model within the block.
 
     Args:
         model: The model.
         what: The name of the method: ``"fit"``, ``"evaluate"``, ...
 
     Raises:
-        StateError: another thread is at work on the model, ``fit`` is inside of another loop, or a step that is being
-            compiled calls it.
+        StateError: another thread runs a loop on the model, ``fit`` is inside of another loop, or the call is
+            inside of a function that is being compiled.
     """
     loop = _Loop(what)
     try:
@@ -95,8 +95,8 @@ def _shown(model: Module) -> str:
 
 @contextmanager
 def own_count(model: Any, what: str) -> Iterator[None]:
-    """Count apart inside of another loop of the model, as in a callback, whose numbers go on as they were."""
-    with at_work(model, what):
+    """Keep the metrics of an outer loop of the model unchanged within the block, for example in a callback."""
+    with active_loop(model, what):
         is_inside = len(_loops[model]) > 1
         kept = [(v, v.numpy()) for metric in model.metrics for v in metric.variables] if is_inside else []
         try:

@@ -1,4 +1,4 @@
-"""The callbacks of a run: checked when they are given, called in their order."""
+"""The callbacks of a run: checked at the start, called in order."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 from graftax.core.errors import ArgumentTypeError, GraftaxError
 from graftax.core.user_functions import misfit
 from graftax.distribution.processes import is_main
-from graftax.training.callbacks.callback import Callback, Logs
+from graftax.training.hooks.callback import Callback, Logs
 
 if TYPE_CHECKING:
     from graftax.training.model import Model
@@ -23,10 +23,10 @@ _OF_KERAS = ("on_batch_begin", "on_batch_end")
 
 
 def listed(callbacks: Sequence[Callback] | None) -> list[Callback]:
-    """Return the callbacks as a list; none for None.
+    """Return the callbacks as a list; an empty one for None.
 
     Raises:
-        ArgumentTypeError: it is no list, or something in it is no callback.
+        ArgumentTypeError: it is not a list, or an element is not a callback.
     """
     if callbacks is None:
         return []
@@ -42,13 +42,13 @@ def listed(callbacks: Sequence[Callback] | None) -> list[Callback]:
         for hook in dir(callback):
             if hook.startswith("on_") and not hasattr(Callback, hook):
                 if hook in _OF_KERAS and not isinstance(callback, Callback):
-                    continue  # its own base class calls them
+                    continue  # callbacks of Keras may have methods that their own base class calls
                 _refuse_hook(type(callback).__name__, hook)
     return found
 
 
 def _refuse_hook(kind: str, hook: str) -> None:
-    """Raise for a method that looks like a hook, but is none: nobody would call it."""
+    """Raise for a method that looks like a hook but is not one, and so would never be called."""
     hooks = [name for name in dir(Callback) if name.startswith("on_")]
     near = [hook.replace("on_batch", "on_train_batch")] if hook in _OF_KERAS else []
     near = near or get_close_matches(hook, hooks, n=1, cutoff=0.85)
@@ -61,12 +61,12 @@ def _refuse_hook(kind: str, hook: str) -> None:
 
 
 class CallbackList:
-    """Runs callbacks in order; hooks that none of them defines cost nothing.
+    """Runs callbacks in order. Hooks that no callback defines cost no time.
 
     Args:
         callbacks: The callbacks.
-        model: Given to each.
-        params: Given to each.
+        model: The model for all callbacks.
+        params: The ``params`` for all callbacks.
     """
 
     def __init__(self, callbacks: Sequence[Callback], model: Model, params: dict[str, Any]) -> None:
@@ -79,10 +79,10 @@ class CallbackList:
             callback.set_params(params)
 
     def run(self, hook: str, *args: Any, logs: Mapping[str, Any] | None = None) -> None:
-        """Call a hook of each callback that defines it; they share one `Logs`, that which is given if it is one.
+        """Call a hook of all callbacks that define it, with one common `Logs`.
 
         Raises:
-            Exception: what a callback raises, with a note that names it.
+            Exception: the exception of a callback, with a note that names the callback.
         """
         functions = self._defined(hook)
         if not functions:
@@ -96,18 +96,18 @@ class CallbackList:
                 raise
 
     def runs(self, hook: str) -> list[Callable[..., None]]:
-        """Return a function that does as `run` for a hook, in a list; nothing where no callback defines it.
+        """Return a list with a function that calls `run` for a hook; empty if no callback defines the hook.
 
-        For loops, where to ask at each batch costs as much as a part of a small step.
+        For training loops, where a look-up at each batch would take a noticeable part of a small step.
         """
         return [partial(self.run, hook)] if self.defines(hook) else []
 
     def defines(self, hook: str) -> bool:
-        """Whether any callback defines a hook."""
+        """Return whether any callback defines a hook."""
         return bool(self._defined(hook))
 
     def failed(self, error: BaseException) -> None:
-        """Tell all that training ends with an error; what they raise now is noted on it."""
+        """Call `on_exception` of all callbacks; exceptions that they raise are added to the error as notes."""
         for callback in self.callbacks:
             close = getattr(callback, "on_exception", None)
             if close is None:
@@ -126,7 +126,7 @@ class CallbackList:
 
 
 def _name(error: Exception, function: Callable[..., None], args: tuple[Any, ...]) -> None:
-    """Say in an error which callback raised it, and when."""
+    """Add a note to an error that says which callback raised it, and when."""
     name = getattr(function, "__qualname__", repr(function))
     counts = "".join(f" {number}" for number in args)
     text = f"the callback {name}{counts}; Variables are as the last step left them"
@@ -137,7 +137,7 @@ def _name(error: Exception, function: Callable[..., None], args: tuple[Any, ...]
 
 
 def _takes_logs(hook: Callable[..., None], default: Callable[..., None]) -> Callable[..., None]:
-    """The hook, if it can be called as it will be."""
+    """Return the hook, after a check that it accepts the arguments of its call."""
     function = hook.__func__ if isinstance(hook, MethodType) else None
     if function is not None and default.__name__ in _fitting.get(function, ()):
         return hook
@@ -155,4 +155,4 @@ def _takes_logs(hook: Callable[..., None], default: Callable[..., None]) -> Call
 
 
 _fitting: WeakKeyDictionary[Callable[..., Any], set[str]] = WeakKeyDictionary()
-"""Functions, and as which hooks they can be called: to read a signature takes as long as a small step."""
+"""A cache of checked functions by hook, since reading a signature takes as long as a small step."""

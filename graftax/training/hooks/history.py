@@ -1,14 +1,14 @@
-"""History: the numbers of every epoch; what fit returns."""
+"""History: the numbers of every epoch; the result of fit."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from graftax.training.callbacks.callback import Callback, Logs
+from graftax.training.hooks.callback import Callback, Logs
 
 
 class History(Callback):
-    """Keeps the logs of every epoch.
+    """Records the logs of every epoch.
 
     ``history`` has a list for each name, ``epoch`` the numbers of the epochs, counted from 0.
 
@@ -40,7 +40,7 @@ class History(Callback):
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Go on from the numbers of earlier epochs."""
+        """Restore the numbers of earlier epochs."""
         self.history, self.epoch = state["history"], list(state["epoch"])
 
     def __repr__(self) -> str:

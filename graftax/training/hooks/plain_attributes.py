@@ -1,4 +1,4 @@
-"""What a callback without `get_state` remembers: its plain attributes that changed while it ran."""
+"""The state of a callback without `get_state`: its plain attributes that have changed during training."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _OF_THE_RUN = frozenset({"params", "model", "_model", "validation_data"})
 
 
 class PlainAttributes:
-    """Looks at the attributes of a callback: what differs from how they were when training began, it remembers.
+    """The attributes of a callback that differ from their values at the start of training, as its state.
 
-    So settings stay those of the present run, and what counts goes on.
+    So settings are those of the present run, and counters continue.
 
     Args:
-        callback: One from another library, after its ``on_train_begin``.
+        callback: A callback of another library, after its ``on_train_begin``.
 
     Example:
         >>> class Counts:
@@ -38,7 +38,7 @@ class PlainAttributes:
         self._values = {name: _plain(value) for name, value in self._begun.items() if _is_plain(value)}
 
     def get_state(self) -> dict[str, Any] | None:
-        """Return what changed: values by name, and the names and types of what cannot be saved; None for nothing."""
+        """Return the changed values by name, and names and types of those that cannot be saved; None for no changes."""
         kept: dict[str, Any] = {}
         lost: dict[str, str] = {}
         for name, value in _attributes(self.callback):
@@ -51,7 +51,7 @@ class PlainAttributes:
         return {"attributes": kept, "lost": lost} if kept or lost else None
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Assign what was remembered, and warn of what was not."""
+        """Assign the saved values, and warn about those that could not be saved."""
         vars(self.callback).update(state["attributes"])
         if state["lost"]:
             name = type(self.callback).__name__
@@ -78,7 +78,7 @@ def _is_plain(value: object) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """Return a copy, with numbers of NumPy as those of Python."""
+    """Return a copy, with NumPy scalars as Python numbers."""
     if isinstance(value, np.number | np.bool_):
         return value.item()
     if isinstance(value, np.ndarray):
