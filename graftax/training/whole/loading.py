@@ -22,6 +22,9 @@ def load_model(path: str | os.PathLike[str], custom: Custom = ()) -> Any:
     No code of the file is run, and no module that it names is imported: public classes of graftax are looked up by
     name, all others must be in ``custom``.
 
+    The layers keep the dtype policies that they had, whatever the global policy is now. The devices of the Variables
+    are not saved: load within the ``scope()`` of a distribution.
+
     The random streams of its layers continue from their saved states. The global seed of the program is not changed, so
     the order in which `fit` shuffles, for example, depends on `set_random_seed`. `Checkpoint.restore` also restores the
     global seed, and ``fit(resume=...)`` a whole run.

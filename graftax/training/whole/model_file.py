@@ -11,6 +11,7 @@ from graftax.layers.building import is_built, unbuilt_below
 from graftax.layers.layer import Layer
 from graftax.reparam.base import Reparam
 from graftax.reparam.graft import made_again
+from graftax.training.whole.adapted_layers import AdaptedLayers, learnt
 from graftax.training.whole.comparison import require_alike
 from graftax.training.whole.description import Describing
 from graftax.training.whole.differences import differences, give_back
@@ -18,7 +19,7 @@ from graftax.training.whole.policies import Policies, noted
 from graftax.training.whole.rebuilding import Rebuilding
 from graftax.training.whole.shared_weights import described_creator
 from graftax.variables import creation
-from graftax.variables.graph.module import Module, walk_with_edges
+from graftax.variables.graph.module import Module, walk, walk_with_edges
 from graftax.variables.random_state import RandomState
 
 KEY = "graftax.model"
@@ -36,12 +37,17 @@ def described(model: Any) -> dict[str, Any]:
     describing = Describing()
     found: dict[str, Any] = {"format": FORMAT, "model": describing.value(model, "model")}
     found["input_shape"] = describing.value(_built_for(model), "the shape of the input")
+    found["built_below"] = [
+        [path, describing.value(layer._gx_input_shape, f"the shape of the input of {path}")]
+        for path, layer in _built_below(model)
+    ]
     found["grafts"] = [
         [path, [described_creator(one, node, describing, model, path) for one in node._gx_creators]]
         for path, node in _computed(model)
     ]
     found["compile"] = None if model._gx_objectives is None else _compiled(model, describing)
     found["policies"] = noted(describing.objects)
+    found["adapted"] = learnt(describing)
     back = RandomState({}).point_of_return()
     try:
         with creation.scopes.replaced(()):
@@ -63,6 +69,16 @@ def _computed(model: Module) -> Iterator[tuple[str, Any]]:
         if isinstance(node, Reparam) and node._gx_creators:
             whole = node._gx_owner
             if not isinstance(whole, Reparam) or getattr(whole, "base", None) is not node:  # else the whole names them
+                yield "/".join(map(str, edges)), node
+
+
+def _built_below(model: Layer) -> Iterator[tuple[str, Layer]]:
+    """Yield the layers, with their paths, that were built by themselves, such as those taken from another model."""
+    inside: set[int] = set()
+    for edges, node in walk_with_edges(model):
+        if isinstance(node, Layer) and is_built(node) and id(node) not in inside:
+            inside.update(id(part) for part in walk(node))
+            if node is not model and node._gx_input_shape is not None:
                 yield "/".join(map(str, edges)), node
 
 
@@ -103,12 +119,16 @@ def rebuilt(said: Any, find: Callable[[str], Any]) -> Any:
 
 def _made(said: Any, find: Callable[[str], Any]) -> tuple[Any, Rebuilding]:
     policies = Policies(said.get("policies", []))
-    making = Rebuilding(find, policies)
+    making = Rebuilding(find, policies, AdaptedLayers(said.get("adapted", [])))
     with building.again.entered(policies.before_build):
         model = making.model = making.value(said["model"])
         shape = making.value(said["input_shape"])
         if shape is not None and unbuilt_below(model):
             model.build(shape)
+        shapes = {path: making.value(one) for path, one in said.get("built_below", ())}
+        for path, layer in [("/".join(map(str, edges)), node) for edges, node in walk_with_edges(model)]:
+            if path in shapes and isinstance(layer, Layer) and unbuilt_below(layer):
+                layer.build(shapes[path])
         policies.settle(model)
         for path, creators in said["grafts"]:
             for creator in creators:

@@ -17,6 +17,7 @@ from graftax.ops.symbolic import Spec, mapped
 from graftax.ops.table import OPS
 from graftax.reparam.shared import Shared
 from graftax.training.graph import Operand, Result, function_of
+from graftax.training.whole.adapted_layers import AdaptedLayers
 from graftax.training.whole.policies import Policies
 from graftax.training.whole.shared_weights import held_at
 from graftax.training.wired import Wired
@@ -33,11 +34,13 @@ class Rebuilding:
     Args:
         find: Returns the class or function of a name, or raises.
         policies: Gives layers their dtype policies.
+        adapted: Gives layers what they learnt from data.
     """
 
-    def __init__(self, find: Callable[[str], Any], policies: Policies) -> None:
+    def __init__(self, find: Callable[[str], Any], policies: Policies, adapted: AdaptedLayers) -> None:
         self._find = find
         self._policies = policies
+        self._adapted = adapted
         self._made: dict[int, Any] = {}
         self.model: Module | None = None
         """The model, once it is made, to which paths of tied weights belong."""
@@ -82,6 +85,7 @@ class Rebuilding:
         with self._policies.assumed(number):
             made = self._made[number] = _OBJECTS[how](self, *rest)
         self._policies.give(number, made)
+        self._adapted.give(number, made, self.value)
         return made
 
     def _shared(self, path: str, transpose: bool) -> Shared:

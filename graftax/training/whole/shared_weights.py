@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from graftax.core.errors import ArgumentError
 from graftax.reparam.shared import Shared, SharedWeight
 from graftax.training.whole.description import Describing
 from graftax.variables.graph.module import Module, walk, walk_with_edges
 from graftax.variables.graph.node import Node, own_nodes
+from graftax.variables.variable import Variable
 
 
 def described_creator(creator: object, node: Module, describing: Describing, model: Module, path: str) -> Any:
@@ -20,16 +22,24 @@ def described_creator(creator: object, node: Module, describing: Describing, mod
         describing: Describes it.
         model: What has the expression.
         path: The path of that, for messages.
+
+    Raises:
+        ArgumentError: the creator has no description.
     """
     what = f"the creator of {path}"
     tied = next((part for part in walk(node) if isinstance(part, SharedWeight)), None)
     if not isinstance(creator, Shared) or tied is None:
         return describing.value(creator, what)
-    inside = {id(part) for part in walk(node)}
     for place, holder, held in _held(model):
-        if held is tied.source and id(holder) not in inside:
+        if held is tied.source and not isinstance(holder, SharedWeight):
             return ["shared", place, tied.transpose]
-    return describing.value(Shared(tied.source, tied.transpose), what)  # which nothing else of the model holds
+    if not isinstance(tied.source, Variable):
+        raise ArgumentError(
+            f"save: {path} is tied to {tied.source!r:.80}",
+            "no layer of the model holds that expression, so that nothing of a file would make it again",
+            "tying to a weight of a layer in the model, or gx.ungraft(model, where=...) first",
+        )
+    return describing.value(Shared(tied.source, tied.transpose), what)  # which tied weights alone hold
 
 
 def held_at(model: Module, path: str) -> Any:
