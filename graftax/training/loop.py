@@ -84,7 +84,7 @@ def fit(
     if isinstance(source, IterableSource):
         source.remembers = bool(savers)
     with active_loop(model, "fit"):
-        is_resumed = resume is not None and resumed(run, resume)
+        is_resumed = resume is not None and resumed(run, resume, validation)
         hooks, last = model._gx_hooks(others, params), model._gx_hooks(savers, params)
         model._gx_history, model.stop_training = history, False
         with _ended(hooks, progress, last):
