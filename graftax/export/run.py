@@ -350,6 +350,11 @@ class Artefact:
             return self.signatures[name]
         raise AttributeError(f"the artefact has no {name!r}; it has {', '.join(self.__dict__.get('signatures', ()))}")
 
+    def __call__(self, *_args: object, **_named: object) -> None:
+        """Raise, since it holds programs, each with a name."""
+        name, why = next(iter(self.signatures), "predict"), f"it holds programs: {', '.join(self.signatures)}"
+        raise ArtefactTypeError(f"a call of the artefact {self.path!r}", why, f"load({self.path!r}).{name}(x)")
+
     def save_values(self, path: Path) -> None:
         """Write the values as they are now to a ``.safetensors`` file."""
         with open(path, "wb") as file:

@@ -31,7 +31,8 @@ class Signature:
     """A function to export, with its inputs.
 
     Args:
-        fn: The function; a Module stands for its call with ``training=False``.
+        fn: The function; a Module stands for its call with ``training=False``, a model that overrides ``predict_step``
+            for that, as in `predict`. For the call of such a model, give ``lambda x: model(x, training=False)``.
         *inputs: For each argument a `Spec`, or an example, whose first axis is then free and called ``batch``; or
             dicts, lists and tuples of these. Examples are also used for the comparison.
         constraints: Constraints on sizes, such as ``"time >= 2"``. Defaults to none.
@@ -116,10 +117,28 @@ Signature.__init__ = door(Signature.__init__)  # type: ignore[method-assign]
 
 
 def function_of(fn: Any) -> Callable[..., Any]:
-    """Return the function of a signature; for a Module, its call with ``training=False``."""
-    if isinstance(fn, Layer):
+    """Return the function of a signature; for a Module, its call with ``training=False``, or what `predict` runs."""
+    if not isinstance(fn, Layer):
+        return fn  # type: ignore[no-any-return]
+    step: Callable[[object], Any] | None = getattr(fn, "_gx_own_predict_step", None)
+    if step is None:
         return lambda *args: fn(*args, training=False)
-    return fn  # type: ignore[no-any-return]
+
+    def predict(*args: object) -> Any:
+        if len(args) != 1:
+            raise ExportError(
+                f"{type(fn).__name__} with {len(args)} inputs, whose predict_step takes one",
+                "the program of a model computes what its predict does, and predict_step is overridden",
+                "a function, for the call of the model: "
+                "Signature(lambda a, b: model(a, b, training=False), Spec(...), Spec(...))",
+            )
+        try:
+            return step(args[0])
+        except ExportError as error:
+            error.add_context(f"{type(fn).__name__}.predict_step, which the program of the model computes")
+            raise
+
+    return predict
 
 
 def masked_input(what: str) -> ExportError:

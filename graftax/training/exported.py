@@ -29,10 +29,11 @@ class Exported(Wired):
         check: bool = True,
         overwrite: bool = False,
     ) -> ExportReport:
-        """Export the call with ``training=False`` as an artefact that needs only JAX to run.
+        """Export what ``predict`` computes, the call with ``training=False``, as an artefact that needs JAX alone.
 
         This is ``graftax.export.save(path, self, *inputs, ...)``. The inputs are known from the first call of the
-        model, or from its graph; the first axis can have any size.
+        model, or from its graph; the first axis can have any size. A ``predict_step`` of one's own is what is exported;
+        for the call of such a model, ``graftax.export.save(path, lambda x: model(x, training=False), Spec(...))``.
 
         Args:
             path: A folder, or a file that ends in ``.zip``.

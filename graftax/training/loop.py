@@ -26,6 +26,7 @@ from graftax.training.hooks.callback import Callback, Logs
 from graftax.training.hooks.callback_list import CallbackList, listed
 from graftax.training.hooks.history import History
 from graftax.training.objectives import required_objectives
+from graftax.training.predicted_rows import in_order, predicted, require_alike
 from graftax.training.resuming import resumed
 from graftax.training.run import Run
 from graftax.training.sources import choosing as data
@@ -42,12 +43,6 @@ Step = Callable[[Any], Any]
 def shown(progress: Progress) -> list[Progress]:
     """Return the progress bar in a list, or an empty list if it shows nothing, so that it costs no time."""
     return [] if progress.is_silent else [progress]
-
-
-def rows_of(outputs: object) -> int:
-    """Return the number of rows of a batch, from the model's output."""
-    shape = getattr(tree.flatten(outputs)[0], "shape", ())
-    return shape[0] if shape else 1
 
 
 def fit(
@@ -84,7 +79,7 @@ def fit(
     if isinstance(source, IterableSource):
         source.remembers = bool(savers)
     with active_loop(model, "fit"):
-        is_resumed = resume is not None and resumed(run, resume)
+        is_resumed = resume is not None and resumed(run, resume, validation)
         hooks, last = model._gx_hooks(others, params), model._gx_hooks(savers, params)
         model._gx_history, model.stop_training = history, False
         with _ended(hooks, progress, last):
@@ -315,8 +310,8 @@ def predict(model: Trained, source: Source, verbose: int | str, callbacks: Seque
         for i, batch in enumerate(source.epoch(0)):
             for begin in begins:
                 begin(i)
-            parts.append(step(spread(unpack(batch)[0])))
-            _require_alike(parts[0], parts[-1], i)
+            parts.append(predicted(model, step, spread(unpack(batch)[0]), is_first=i == 0))
+            require_alike(model, parts[0], parts[-1], i)
             for end in ends:
                 end(i)
         hooks.run("on_predict_end")
@@ -324,48 +319,7 @@ def predict(model: Trained, source: Source, verbose: int | str, callbacks: Seque
         raise _no_batch(source, "there is nothing to predict")
     _warn_if_short(len(parts), source)
     order = source.row_order() if isinstance(source, IterableSource) else None
-    return tree.map_structure(lambda *rows: _in_order(np.concatenate(all_whole(rows)), order), *parts)
-
-
-def _in_order(rows: np.ndarray[Any, Any], order: Sequence[int] | None) -> np.ndarray[Any, Any]:
-    """Return rows in the order of the data, from the order of the batches.
-
-    Raises:
-        DataError: the numbers of rows differ.
-    """
-    if order is None:
-        return rows
-    if len(rows) != len(order):
-        raise DataError(
-            f"predict got {len(order)} rows of data in batches by length, and made {len(rows)} of them",
-            "which row is whose cannot be told, and they would come in the order of the batches",
-            "predict(batches) without steps=; outputs with a row for each; or a loop of your own over the batches",
-        )
-    return rows[np.argsort(np.asarray(order))]
-
-
-def _require_alike(first: object, part: object, number: int) -> None:
-    """Raise if the rows of a batch cannot be concatenated with those of the first one.
-
-    Raises:
-        DataError: they have other shapes, or there is no axis of rows.
-    """
-    if number and getattr(first, "shape", ()) == getattr(part, "shape", None):
-        return  # the common case: one array, with the same shape
-    for (path, one), (_, other) in zip(tree.flatten_with_paths(first), tree.flatten_with_paths(part), strict=False):
-        shapes = tuple(np.shape(one)), tuple(np.shape(other))
-        if shapes[0] and shapes[0][1:] == shapes[1][1:]:
-            continue
-        of = f" {path!r}" if path else ""
-        raise DataError(
-            f"predict: the output{of} has shape {shapes[0]} in batch 0"
-            + (f", {shapes[1]} in batch {number}" if number else ""),
-            "the rows of all batches become one array, and all sizes but the first must agree"
-            if shapes[0]
-            else "the rows of all batches become one array, and one number has no rows",
-            "pad the inputs to one length (np.pad, with a mask for what is real); or a loop of your own: "
-            "[np.asarray(model(x)) for x in batches]",
-        )
+    return tree.map_structure(lambda *rows: in_order(np.concatenate(all_whole(rows)), order), *parts)
 
 
 def _warn_if_short(steps: int, source: Source) -> None:

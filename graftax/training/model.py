@@ -30,6 +30,7 @@ from graftax.training.hooks.history import History
 from graftax.training.idle_parts import STEPS
 from graftax.training.objectives import LossLike, MetricsLike, Objectives, required_objectives, required_optimizer
 from graftax.training.output_masks import carried_masks
+from graftax.training.predicted_rows import rows_of
 from graftax.training.sources import choosing as data
 from graftax.training.sources.named_columns import with_all_columns
 from graftax.variables.graph.reserved import OF_MODELS, Words
@@ -207,7 +208,7 @@ class Model(Described):
         return executions.in_one_run(self, "test_step", batches)
 
     def predict_step(self, x: Any) -> Any:
-        """Compute the output for one batch. Compiled by predict."""
+        """Compute the output for one batch; ``x`` is the input itself, no tuple. Compiled by predict, and exported."""
         return self(x, training=False)
 
     def compute_loss(self, x: Any = None, y: Any = None, y_pred: Any = None, sample_weight: Any = None) -> Array:
@@ -239,7 +240,7 @@ class Model(Described):
     def _gx_measure(
         self, loss: Array, y: object, y_pred: object, sample_weight: object, masks: object
     ) -> dict[str, Array]:
-        required_objectives(self).loss_tracker.update(loss, sample_weight=loop.rows_of(y_pred))
+        required_objectives(self).loss_tracker.update(loss, sample_weight=rows_of(y_pred))
         with call_context() as context:
             context.set_mask(y_pred, masks)
             return self.compute_metrics(None, y, y_pred, sample_weight)

@@ -78,6 +78,15 @@ class Objectives:
         """Return all metrics, the mean of the loss first."""
         return [self.loss_tracker, *self._trackers.values(), *(metric for _, _, metric, _ in self._metrics)]
 
+    @property
+    def metrics_by_name(self) -> dict[str, Metric]:
+        """Return all metrics by the names that `fit` shows, the mean of the loss first."""
+        found: dict[str, Metric] = {"loss": self.loss_tracker}
+        found |= {tracker.name: tracker for tracker in self._trackers.values()}
+        for _, shown, metric, _ in self._metrics:
+            found[free_name("", "metric_", shown, {*found})] = metric
+        return found
+
     def given(self) -> dict[str, Any]:
         """Return the losses, metrics and factors that were given to `compile`, by argument."""
         metrics = {f"{prefix}metrics": wanted for prefix, wanted, _ in self._wanted}

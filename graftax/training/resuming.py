@@ -5,14 +5,19 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from graftax.checkpoint.checkpoint import Checkpoint
 from graftax.checkpoint.manager import CheckpointManager
-from graftax.core.errors import ArgumentTypeError, CheckpointError
+from graftax.checkpoint.reader import Reader
+from graftax.core.errors import ArgumentTypeError, CheckpointError, MatchError
 from graftax.training import executions
 from graftax.training.batch import Batch
 from graftax.training.first_step import FirstStep
 from graftax.training.objectives import required_objectives
+from graftax.training.resumed_metrics import ROOT, lacks_some, resumed_metrics
 from graftax.training.run import Run, RunState
 from graftax.training.sources.on_device import host_of, plain
+from graftax.training.sources.source import Source
+from graftax.training.trained import Trained
 from graftax.transforms.compile.jit import CompiledFunction
 
 
@@ -38,35 +43,61 @@ def managed(where: object, run: RunState, what: str, **settings: Any) -> Checkpo
     return CheckpointManager(where, **settings, **run.roots())
 
 
-def resumed(run: Run, where: object) -> bool:
+def resumed(run: Run, where: object, validation: Source | None = None) -> bool:
     """Restore the latest checkpoint of a run; return False if there is none.
 
-    The model is built and its step is traced before, so that all saved values have their Variables.
+    The model is built and its step is traced before, so that all saved values have their Variables; the step of the
+    validation, too, if metrics of the checkpoint are made by that alone.
+
+    Args:
+        run: The run.
+        where: A directory, or a manager.
+        validation: The source of the validation. Defaults to None: there is none.
 
     Raises:
         MatchError: the checkpoint is from another program; nothing has changed.
         DataError: the data are different.
     """
     manager = managed(where, run, "resume=")
-    if manager.latest() is None:
+    latest = manager.latest()
+    if latest is None:
         return False
-    _make_ready(run, run.source.example())
+    _make_ready(run.model, "train_step", run.source.example())
     manager.hold(**run.roots())  # tracing the step has created the metrics
     try:
-        manager.restore_latest()
+        with Reader(latest.path) as reader:
+            index = reader.index
+        if ROOT not in index.roots:
+            manager.restore_latest()  # which tells what the checkpoint is not
+            return True
+        objectives = required_objectives(run.model)
+        if validation is not None and lacks_some(index, objectives.metrics_by_name):
+            _make_ready(run.model, "test_step", validation.example())
+        manager.hold(**run.roots())
+        found = resumed_metrics(index, objectives.metrics_by_name)
+        roots = {**manager.checkpoint.roots, ROOT: found.root}
+        manager.wait()
+        Checkpoint(**roots).restore(latest.path, skip=list(found.skip))
     except CheckpointError as error:
         error.add_context("fit(resume=...), which restores model, optimizer, metrics and all that the run remembers")
+        if isinstance(error, MatchError):
+            error.instead = (
+                "the model, the optimizer and the callbacks as in the run that is resumed. Or take what fits into "
+                f"another run, without resume=: gx.Checkpoint(model=model).restore({os.fspath(latest.path)!r}, "
+                'mode="overlap")'
+            )
         raise
+    found.begin_new(run.index)
     return True
 
 
-def _make_ready(run: Run, batch: Batch) -> None:
-    model = run.model
-    step = model._gx_compiled_step("train_step")
-    ready = FirstStep(model, required_objectives(model), builds=model._gx_has_own("train_step"))
+def _make_ready(model: Trained, name: str, batch: Batch) -> None:
+    step = model._gx_compiled_step(name)
+    builds = name == "train_step" and model._gx_has_own(name)
+    ready = FirstStep(model, required_objectives(model), builds=builds)
     given = plain(batch)
     ready.before(step, given, [host_of(batch)])
     if model._gx_run_eagerly:
-        traced = executions.compiled(model, "train_step", executions.CompiledSteps(), check_nans=False, eager=False)
+        traced = executions.compiled(model, name, executions.CompiledSteps(), check_nans=False, eager=False)
         if isinstance(traced, CompiledFunction):  # tracing creates variables and slots
             traced.trace(given)

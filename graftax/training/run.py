@@ -9,18 +9,23 @@ import numpy as np
 
 from graftax.backend.rendezvous import Rendezvous, several
 from graftax.checkpoint import values
+from graftax.core import user_line
 from graftax.core.errors import StateError
 from graftax.core.typedefs import Array
 from graftax.core.undefined import undefined
 from graftax.metrics.metric import Metric
 from graftax.training.hooks.callback import Callback
 from graftax.training.hooks.callback_list import CallbackList
-from graftax.training.hooks.plain_attributes import PlainAttributes
+from graftax.training.hooks.plain_attributes import PlainAttributes, tells_its_state
 from graftax.training.objectives import required_objectives
+from graftax.training.resumed_metrics import ROOT
 from graftax.training.sources.source import Source
 from graftax.training.trained import Trained
 from graftax.variables.graph.module import Module
 from graftax.variables.variable import Variable
+
+_PLAIN = "plain attributes"
+"""Marks the state of a callback that does not say itself what it remembers."""
 
 
 def variables_of(root: object) -> list[Variable]:
@@ -113,15 +118,22 @@ class RunState(Module):
         Raises:
             StateError: a callback with a saved state does not exist any more.
         """
-        self._plain = {id(one): PlainAttributes(one) for one in self.callbacks if not hasattr(one, "get_state")}
+        self._plain = {id(one): PlainAttributes(one) for one in self.callbacks if not tells_its_state(one)}
         self._give(self._waiting)
         self._waiting = []
 
     def _give(self, states: list[list[Any]]) -> None:
         all_of_them = ((type(one).__name__, self._plain.get(id(one), one)) for one in self.callbacks)
         there: list[tuple[str, Any]] = [(name, one) for name, one in all_of_them if hasattr(one, "set_state")]
-        for name, state in states:
+        for name, state, *marks in states:
             place = next((i for i, (kind, _) in enumerate(there) if kind == name), None)
+            if place is None and _PLAIN in marks:
+                user_line.warn(
+                    f"the run that is resumed had a callback {name}, which is not among the callbacks now: what it "
+                    f"remembered is left out: {', '.join([*state['attributes'], *state['lost']])}. "
+                    f"Instead: callbacks=[..., {name}(...)], if it is to go on"
+                )
+                continue
             if place is None:
                 raise StateError(
                     f"the run that is resumed had a callback {name}, which remembered something",
@@ -155,7 +167,7 @@ class RunState(Module):
                 continue
             state = _of_main(tells) if getattr(callback, "main_only", False) else tells.get_state()
             if state is not None:
-                found.append([type(callback).__name__, state])
+                found.append([type(callback).__name__, state, *([_PLAIN] if tells is not callback else ())])
         return found
 
 
@@ -202,7 +214,7 @@ class Run(RunState):
         super().__init__(callbacks, params)
         object.__setattr__(self, "model", model)
         object.__setattr__(self, "source", source)
-        self._metrics: list[Metric] = []
+        self._metrics: dict[str, Metric] = {}
 
     def roots(self) -> dict[str, Any]:
         """Return the roots of a checkpoint of the run: model, optimizer, metrics and the run itself."""
@@ -210,11 +222,11 @@ class Run(RunState):
         found: dict[str, Any] = {"model": self.model}
         if isinstance(objectives.optimizer, Module):
             found["optimizer"] = objectives.optimizer
-        metrics = objectives.metrics
-        if len(self._metrics) != len(metrics) or any(a is not b for a, b in zip(self._metrics, metrics, strict=True)):
-            # a new list only for new metrics, since managers compare roots by identity
+        metrics = objectives.metrics_by_name
+        if self._metrics.keys() != metrics.keys() or any(self._metrics[name] is not metrics[name] for name in metrics):
+            # a new dict only for new metrics, since managers compare roots by identity
             self._metrics = metrics
-        return {**found, "metrics": self._metrics, "run": self}
+        return {**found, ROOT: self._metrics, "run": self}
 
     def get_state(self) -> dict[str, Any]:
         """Return the state, with the position in the data."""

@@ -44,6 +44,11 @@ class Trained(Saved):
         """Tell whether a step, by name, is one of the user's."""
         raise undefined(self, "_gx_has_own(step)")
 
+    @property
+    def _gx_own_predict_step(self) -> Callable[[object], Any] | None:
+        """Return a `predict_step` of the user's, which an export computes in place of the call."""
+        return getattr(self, "predict_step") if self._gx_has_own("predict_step") else None  # noqa: B009 - of a subclass
+
     def _gx_beside(self) -> Mapping[str, Module]:
         """Return the optimizer, which is saved as a root of its own: its slots may belong to other models, too."""
         optimizer = self._gx_objectives.optimizer if self._gx_objectives is not None else None

@@ -9,6 +9,7 @@ import pytest
 import graftax as gx
 from graftax import layers, ops
 from graftax.core.errors import IndexRangeError
+from graftax.distribution.distribution import Distribution
 from graftax.training.executions import TEST_STEPS
 
 X = np.sin(np.arange(37 * 3, dtype="float32")).reshape(37, 3)
@@ -50,8 +51,9 @@ def runs_together(model: gx.Model) -> bool:
 
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let ten batches be many."""
+    """Let ten batches be many, and let no other test have made a distribution."""
     monkeypatch.setattr("graftax.training.evaluated_together._MANY", 10)
+    monkeypatch.setattr(Distribution, "any_made", False)
 
 
 @pytest.mark.optimized

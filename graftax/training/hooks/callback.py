@@ -76,9 +76,9 @@ class Callback(Constructed):
     means over the epoch so far; logs of an epoch can be written to. Several callbacks run in the order of their list.
     Callbacks of Keras can be used, too.
 
-    A callback with a state defines `get_state` and `set_state`, so that an exact resume includes it. For a callback of
-    Keras, those plain attributes are saved that have changed since training began: numbers, texts, arrays, lists and
-    dicts of these.
+    An exact resume includes the attributes that have changed since training began, if they are numbers, texts, NumPy
+    arrays, or lists, tuples and dicts of these; a warning names the others. A callback that defines `get_state` and
+    `set_state` says itself what it remembers, as one does that subclasses a callback of graftax and remembers more.
 
     With several processes, each runs its own callbacks. A callback whose class sets ``main_only = True`` runs only in
     process 0, such as one that writes files or sends numbers to a server.

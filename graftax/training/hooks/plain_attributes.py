@@ -2,14 +2,38 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from graftax.checkpoint.values import MAX_DEPTH, MAX_LENGTH
 from graftax.core import user_line
+from graftax.core.keywords import Constructed
+from graftax.training.hooks.callback import Callback
+
+_ATOMS = frozenset({bool, int, float, complex, str, bytes, type(None)})
 
 _OF_THE_RUN = frozenset({"params", "model", "_model", "validation_data"})
+
+
+def tells_its_state(callback: object) -> bool:
+    """Tell whether a callback says what it remembers: it defines `get_state`, or is one of graftax.
+
+    Example:
+        >>> class Own(Callback):
+        ...     pass
+        >>> tells_its_state(Own()), tells_its_state(Callback())
+        (False, False)
+    """
+    if not isinstance(callback, Callback):
+        return hasattr(callback, "get_state")
+    kind = type(callback)
+    if kind.get_state is not Callback.get_state:
+        return True
+    bases = [base for base in kind.__mro__ if base not in (Callback, Constructed, object)]
+    return any(base.__module__.startswith("graftax.") for base in bases)
 
 
 class PlainAttributes:
@@ -18,7 +42,7 @@ class PlainAttributes:
     So settings are those of the present run, and counters continue.
 
     Args:
-        callback: A callback of another library, after its ``on_train_begin``.
+        callback: A callback that does not say what it remembers, after its ``on_train_begin``.
 
     Example:
         >>> class Counts:
@@ -36,6 +60,7 @@ class PlainAttributes:
         self.callback = callback
         self._begun = dict(_attributes(callback))
         self._values = {name: _plain(value) for name, value in self._begun.items() if _is_plain(value)}
+        self._contents = {name: _contents(value) for name, value in self._begun.items() if name not in self._values}
 
     def get_state(self) -> dict[str, Any] | None:
         """Return the changed values by name, and names and types of those that cannot be saved; None for no changes."""
@@ -46,7 +71,9 @@ class PlainAttributes:
                 now = _plain(value)
                 if name not in self._values or not _same(now, self._values[name]):
                     kept[name] = now
-            elif self._begun.get(name) is not value and not callable(value):
+            elif not callable(value) and (
+                self._begun.get(name) is not value or _contents(value) != self._contents.get(name)
+            ):
                 lost[name] = type(value).__name__
         return {"attributes": kept, "lost": lost} if kept or lost else None
 
@@ -57,9 +84,9 @@ class PlainAttributes:
             name = type(self.callback).__name__
             shown = ", ".join(f"{name} ({kind})" for name, kind in state["lost"].items())
             user_line.warn(
-                f"the callback {name} goes on without its attributes {shown}: only numbers, texts, arrays, lists and "
-                f"dicts of these are saved for a callback that does not say what it remembers. Define get_state(self) "
-                f"and set_state(self, state) in {name}."
+                f"the callback {name} goes on without its attributes {shown}: only numbers, texts, NumPy arrays, "
+                "lists, tuples and dicts of these are saved for a callback that does not say what it remembers. "
+                f"Define get_state(self) and set_state(self, state) in {name}."
             )
 
 
@@ -67,14 +94,30 @@ def _attributes(callback: Any) -> list[tuple[str, Any]]:
     return [(name, value) for name, value in getattr(callback, "__dict__", {}).items() if name not in _OF_THE_RUN]
 
 
-def _is_plain(value: object) -> bool:
-    if value is None or isinstance(value, bool | int | float | str | np.number | np.bool_):
+def _is_plain(value: object, depth: int = 0) -> bool:
+    """Tell whether a checkpoint gives a value back as it is; a subclass of a dict or a number would lose its class."""
+    kind = type(value)
+    if kind in _ATOMS or isinstance(value, np.number | np.bool_):
         return True
     if isinstance(value, np.ndarray):
         return value.dtype.kind in "biuf"
+    if depth > MAX_DEPTH // 2:
+        return False
     if isinstance(value, dict):
-        return all(isinstance(key, str) for key in value) and all(map(_is_plain, value.values()))
-    return type(value) is list and all(map(_is_plain, value))
+        is_whole = kind is dict and len(value) <= MAX_LENGTH and all(type(key) in _ATOMS for key in value)
+        return is_whole and all(_is_plain(part, depth + 1) for part in value.values())
+    if not isinstance(value, list | tuple) or kind not in (list, tuple) or len(value) > MAX_LENGTH:
+        return False
+    return all(_is_plain(part, depth + 1) for part in value)
+
+
+def _contents(value: object) -> object:
+    """Return what tells whether a container was filled since: its elements by identity; None for other objects."""
+    if isinstance(value, dict):
+        return [(key, id(part)) for key, part in value.items()]
+    if isinstance(value, list | tuple | deque):
+        return [id(part) for part in value]
+    return set(value) if isinstance(value, set | frozenset) else None
 
 
 def _plain(value: Any) -> Any:
@@ -85,7 +128,7 @@ def _plain(value: Any) -> Any:
         return value.copy()
     if isinstance(value, Mapping):
         return {key: _plain(part) for key, part in value.items()}
-    return [_plain(part) for part in value] if isinstance(value, list) else value
+    return type(value)(_plain(part) for part in value) if isinstance(value, list | tuple) else value
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -93,6 +136,6 @@ def _same(one: Any, other: Any) -> bool:
         return type(one) is type(other) and one.dtype == other.dtype and np.array_equal(one, other)
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
-    if isinstance(one, list) and isinstance(other, list):
+    if isinstance(one, list | tuple) and type(one) is type(other):
         return len(one) == len(other) and all(map(_same, one, other))
     return type(one) is type(other) and (one == other or (one != one and other != other))

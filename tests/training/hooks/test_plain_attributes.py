@@ -103,3 +103,65 @@ def test_a_plain_value_is_remembered_once_it_has_changed(value):
     one.value = value
     PlainAttributes(other).set_state(attributes.get_state())
     np.testing.assert_equal(other.value, value)
+
+
+class Own(gx.Callback):
+    """A callback of graftax that says nothing of what it remembers."""
+
+    def __init__(self, window=None):
+        self.seen, self.best, self.by_epoch, self.ends = [], float("inf"), {}, ("none", 0)
+        self.window = window
+
+    def on_epoch_end(self, epoch, logs=None):
+        self.seen.append(float(logs["loss"]))
+        self.best = min(self.best, self.seen[-1])
+        self.by_epoch[epoch] = self.seen[-1]
+        self.ends = ("epoch", epoch)
+
+
+class Fills(Own):
+    def on_epoch_end(self, epoch, logs=None):
+        self.window.add(epoch)
+
+
+class Says(Own):
+    """It says that it remembers nothing but one number."""
+
+    def get_state(self):
+        return {"best": self.best}
+
+    def set_state(self, state):
+        self.best = state["best"]
+
+
+class Stopping(gx.callbacks.EarlyStopping):
+    def __init__(self):
+        super().__init__("loss", patience=9)
+
+
+def test_a_callback_of_ones_own_goes_on_without_get_state(tmp_path):
+    whole = train(tmp_path / "whole", Own())
+    resumed = kill_and_resume(tmp_path / "broken", Own)
+    assert (resumed.seen, resumed.best) == (whole.seen, whole.best)
+    assert (resumed.by_epoch, resumed.ends) == (whole.by_epoch, ("epoch", 3))
+    assert len(resumed.seen) == 4
+
+
+def test_a_container_that_was_filled_and_cannot_be_saved_is_told_once(tmp_path):
+    with pytest.warns(UserWarning, match=r"the callback Fills goes on without its attributes window \(set\)") as told:
+        kill_and_resume(tmp_path, lambda: Fills(set()))
+    assert len(told) == 1
+
+
+def test_what_says_its_state_is_asked_alone(tmp_path):
+    resumed = kill_and_resume(tmp_path, Says)
+    assert len(resumed.seen) == 2
+    assert resumed.best <= min(resumed.seen)
+    assert kill_and_resume(tmp_path / "ours", Stopping).best < np.inf
+
+
+def test_a_callback_that_is_gone_is_told(tmp_path):
+    with pytest.raises(Killed):
+        train(tmp_path, Own(), kill_at=8)
+    with pytest.warns(UserWarning, match="had a callback Own, .* left out: seen, best, by_epoch, ends"):
+        train(tmp_path, gx.callbacks.Timing())
