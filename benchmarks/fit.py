@@ -134,7 +134,7 @@ WORKS = [
         },
     ),
     Work(
-        f"`evaluate` of {STEPS} batches, {TINY_MLP}, after {EVALUATED} times",
+        f"`evaluate` of {STEPS} batches, {TINY_MLP}",
         "compiled, a loop of losses",
         {
             "reference": sized(loop_of_losses),

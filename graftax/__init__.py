@@ -44,7 +44,7 @@ _MODULES = {
 _NAMES = {
     "Array": "graftax.core.typedefs",
     "ArraySpec": "graftax.transforms.py_function",
-    "Callback": "graftax.training.callbacks.callback",
+    "Callback": "graftax.training.hooks.callback",
     "Checkpoint": "graftax.checkpoint.checkpoint",
     "CheckpointManager": "graftax.checkpoint.manager",
     "Culprit": "graftax.core.culprit",
@@ -155,10 +155,10 @@ if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test 
     from graftax.training import callbacks as callbacks
     from graftax.training import data as data
     from graftax.training import summary as summary
-    from graftax.training.callbacks.callback import Callback as Callback
     from graftax.training.display.history_plot import plot_history as plot_history
     from graftax.training.display.memory_report import memory_report as memory_report
     from graftax.training.display.model_drawing import plot_model as plot_model
+    from graftax.training.hooks.callback import Callback as Callback
     from graftax.training.model import Model as Model
     from graftax.training.sequential import Sequential as Sequential
     from graftax.training.whole.loading import load_model as load_model

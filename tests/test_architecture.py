@@ -53,6 +53,18 @@ def test_a_cycle_is_told_with_its_members():
     assert "graftax.layers.dense <- graftax.layers.layer" in found.text or "layer <- graftax.layers.dense" in found.text
 
 
+def test_a_cycle_through_a_package_is_told():
+    """An import of a module runs the package that it lies in."""
+    package = {"graftax.layers.parts.__init__": "from graftax.layers.parts.one import A\n"}
+    modules = {
+        "graftax.layers.parts.one": "from graftax.layers.base import C\nclass A: ...\n",
+        "graftax.layers.parts.two": "class B: ...\n",
+        "graftax.layers.base": "from graftax.layers.parts.two import B\nclass C: ...\n",
+    }
+    assert violations({**GOOD, **modules}) == []
+    assert [v.rule for v in violations({**GOOD, **package, **modules})] == [Rule.CYCLE]
+
+
 def test_a_circle_through_types_is_told_with_what_closes_it():
     source = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from graftax.layers.dense import Dense\n"
     sources = {**GOOD, "graftax.layers.layer": source}

@@ -107,6 +107,7 @@ def classes() -> dict[str, list[object]]:
     return found
 
 
+@pytest.mark.broad
 def test_a5_every_class_that_a_message_calls_is_there():
     known = classes().keys() | FOREIGN
     assert [f"{where}: {m[0]}" for where, text in texts() for m in CLASS.finditer(text) if m[0] not in known] == []
@@ -156,6 +157,7 @@ def accepted(taker: object) -> set[str] | None:
     return None
 
 
+@pytest.mark.broad
 def test_a5_every_keyword_in_a_call_of_a_message_is_taken():
     wrong, count = [], 0
     for where, text in texts():

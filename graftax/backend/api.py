@@ -69,6 +69,7 @@ from graftax.backend.packing import Packing as Packing
 from graftax.backend.processes import Held as Held
 from graftax.backend.processes import Joining as Joining
 from graftax.backend.processes import Processes as Processes
+from graftax.backend.processes import Started as Started
 from graftax.backend.program import Cell as Cell
 from graftax.backend.program import Lift as Lift
 from graftax.backend.program import Lowering as Lowering
@@ -113,6 +114,7 @@ __all__ = [
     "Random",
     "Recorder",
     "Staged",
+    "Started",
     "Tracing",
     "VariableLike",
     "Vectorizing",

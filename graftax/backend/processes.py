@@ -31,6 +31,17 @@ class Joining(NamedTuple):
     """Seconds to wait for others."""
 
 
+class Started(NamedTuple):
+    """Who started a process as one of several, and which one it is."""
+
+    launcher: str
+    number: int
+    processes: int | None
+    """How many there are, where that is known."""
+    evidence: str
+    """What says so, such as ``"WORLD_SIZE=4"``."""
+
+
 class Held(NamedTuple):
     """A box of an array, and the processes that have it."""
 
@@ -51,6 +62,10 @@ class Processes(Protocol):
         Raises:
             ProcessError: it is too late, since devices are in use; or the others cannot be reached.
         """
+        ...
+
+    def started(self) -> Started | None:
+        """Return who started this process as one of several, joined or not; None where nothing says so."""
         ...
 
     def index(self) -> int:

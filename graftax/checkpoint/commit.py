@@ -50,6 +50,8 @@ class Draft(NamedTuple):
     meta: Mapping[str, Any] = MappingProxyType({})
     writer: Mapping[str, str] = MappingProxyType({})
     random: Any = None
+    assigned: frozenset[str] = frozenset()
+    """Names of arrays that eager code has assigned since several processes were last found to be alike."""
 
 
 def commit(

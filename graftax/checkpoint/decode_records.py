@@ -186,7 +186,7 @@ def node_record(raw: object, count: int, tensors: Sequence[TensorRecord]) -> Nod
     return NodeRecord(kind, name, checked, payload)
 
 
-def _is_plain_variable(name: object, payload: Any, count: int) -> bool:
+def _is_plain_variable(name: object, payload: object, count: int) -> bool:
     """Return True if it is the payload of a Variable that has an array, one of so many, and no attributes."""
     return (
         type(name) is str

@@ -22,6 +22,7 @@ from graftax.checkpoint.waiting import WaitingPlace
 from graftax.core.errors import UnsupportedValue
 from graftax.variables.graph.module import Module, Node
 from graftax.variables.random_state import RandomState
+from graftax.variables.state.assigned import Assigned
 from graftax.variables.variable import Variable
 
 _INLINE = 64 << 10  # values of type bytes longer than this are written to a data file
@@ -56,7 +57,16 @@ class Sketch(NamedTuple):
             filler = _States(items)
             for number, place, state in states:
                 nodes[number] = filler.node(nodes[number], place, state)
-        return Draft(items, nodes, self.roots, self.slots, step, meta, writer, random)
+        return Draft(items, nodes, self.roots, self.slots, step, meta, writer, random, self._assigned())
+
+    def _assigned(self) -> frozenset[str]:
+        if not Assigned.counts:
+            return frozenset()
+        storages = [v._storage for v, _ in self.variables]
+        found = Assigned.among(storages)
+        named = zip(self.holes, self.variables, storages, strict=True)
+        # those of metrics begin anew in each epoch
+        return frozenset(self.items[i].name for i, (v, _), s in named if s in found and v.role != "metric")
 
 
 class _States:

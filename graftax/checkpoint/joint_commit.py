@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from graftax.backend.processes import Held
+from graftax.backend.processes import Held, Processes
 from graftax.backend.rendezvous import Rendezvous
 from graftax.checkpoint import values
 from graftax.checkpoint.checksums import digest
@@ -24,14 +24,14 @@ from graftax.checkpoint.local_storage import storage_errors
 from graftax.checkpoint.names import part_name
 from graftax.checkpoint.places import place_of
 from graftax.checkpoint.references import References
-from graftax.checkpoint.shares import boxes_of, planned
+from graftax.checkpoint.shares import boxes_of, planned, value_of_whole
 from graftax.checkpoint.storage import Share, Storage, Writing
 from graftax.checkpoint.uncollected import uncollected
 from graftax.core.errors import ProcessError, SaveError, StorageFailure
 
 _SAME = (
-    "the same model, optimizer, seed, path and arguments in every process; a callback that one alone runs says so with "
-    "main_only = True"
+    "the same model, optimizer, seed, path, assignments and arguments in every process; a callback that one alone runs "
+    "says so with main_only = True"
 )
 
 _SAVING = "saving with other processes"
@@ -78,7 +78,7 @@ def _commit(
     storage, final = place_of(path)
     boxes = [boxes_of(item, meeting.processes) for item in draft.items]
     arguments = [("path", final), ("overwrite", str(overwrite)), ("base", str(base))]
-    meeting.agree([*arguments, *_things(draft, boxes)], _SAME)
+    meeting.agree([*arguments, *_things(draft, boxes, meeting.processes)], _SAME)
     meeting.forget()
     plan = draft._replace(items=planned(draft.items, boxes, meeting.processes))
     if meeting.index == 0:
@@ -179,17 +179,19 @@ def _merged(parts: Sequence[dict[str, Any]]) -> tuple[list[FileRecord], dict[int
 # --- comparison and communication -------------------------------------------------------------------------------------
 
 
-def _things(draft: Draft, boxes: Sequence[Sequence[Held] | None]) -> Iterator[tuple[str, str]]:
+def _things(draft: Draft, boxes: Sequence[Sequence[Held] | None], processes: Processes) -> Iterator[tuple[str, str]]:
     """Yield, by name, everything that must be equal in all processes, including values that are not sharded."""
     yield "step", str(draft.step)
     yield "meta", _mark(values.encode(draft.meta, "meta"))
     yield "the global seed and its stream", _mark(values.encode(draft.random, "random"))
     for item, spread in zip(draft.items, boxes, strict=True):
         kind = f"{item.dtype}{list(item.shape)}"
-        yield (
-            item.name,
-            f"{kind} {_mark(spread)}" if spread is not None else f"{kind} with checksum {digest(item.data):016x}",
-        )
+        if spread is None:
+            yield item.name, f"{kind} with checksum {digest(item.data):016x}"
+        elif item.name in draft.assigned:
+            yield item.name, f"{kind} {_mark(spread)}{value_of_whole(item, spread, processes)}"
+        else:
+            yield item.name, f"{kind} {_mark(spread)}"
     states = {number: node for number, node in enumerate(draft.nodes) if node.kind in (Kind.VALUE, Kind.BYTES)}
     for number, node in states.items():
         yield f"the state of {node.type} (node {number})", _mark(wire(node).payload)

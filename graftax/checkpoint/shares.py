@@ -8,6 +8,7 @@ from math import prod
 
 from graftax.backend.processes import Held, Processes
 from graftax.checkpoint.arrays import to_bytes
+from graftax.checkpoint.checksums import digest
 from graftax.checkpoint.dtypes import DTYPES
 from graftax.checkpoint.layout import Item
 from graftax.checkpoint.snapshot import Taken
@@ -20,6 +21,14 @@ CUT = 1 << 20
 def boxes_of(item: Item, processes: Processes) -> Sequence[Held] | None:
     """Return the boxes of an array that is sharded over processes; None for one that each of them has as a whole."""
     return processes.boxes(item.source.array) if isinstance(item.source, Taken) else None
+
+
+def value_of_whole(item: Item, boxes: Sequence[Held], processes: Processes) -> str:
+    """Return what tells the value of an array that each process has the whole of, unless it is large."""
+    if len(boxes) > 1 or item.nbytes > CUT or not isinstance(item.source, Taken):
+        return ", assigned"
+    part = processes.part(item.source.array, *boxes[0][:2])
+    return f", value {digest(to_bytes(part, item.name)):016x}"
 
 
 def planned(items: Sequence[Item], boxes: Sequence[Sequence[Held] | None], processes: Processes) -> list[Item]:

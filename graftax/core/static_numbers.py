@@ -32,7 +32,7 @@ def check_known(what: str, value: Any) -> None:
             )
 
 
-def is_traced(one: Any) -> bool:
+def is_traced(one: object) -> bool:
     """Return True for a value of an array library that cannot be looked at yet."""
     try:
         bool(one)

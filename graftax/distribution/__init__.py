@@ -13,6 +13,7 @@ Example:
 import typing as _typing
 
 from graftax.core.namespaces import answering as _answering
+from graftax.distribution.comparison import compare as compare
 from graftax.distribution.constrain import constrain as constrain
 from graftax.distribution.data_parallel import DataParallel as DataParallel
 from graftax.distribution.distribution import Distribution as Distribution
@@ -45,6 +46,7 @@ __all__ = [
     "PlacementReport",
     "PlacementRow",
     "barrier",
+    "compare",
     "constrain",
     "initialize",
     "is_main",

@@ -6,6 +6,7 @@ replicated arrays. The libraries below do not check this: weights would diverge,
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import blake2b
 from math import prod
@@ -16,8 +17,11 @@ import numpy as np
 from graftax.backend.processes import Processes
 from graftax.backend.rendezvous import Rendezvous, several
 from graftax.core import tree
+from graftax.core.short_traceback import door
+from graftax.distribution.moving import beside, variables_below
 from graftax.distribution.placing import Placing
 from graftax.variables import keys
+from graftax.variables.graph.module import Module
 from graftax.variables.state.assigned import Assigned
 from graftax.variables.state.home import Housed
 from graftax.variables.variable import Variable
@@ -29,6 +33,8 @@ _SAME = (
     "the same seed, model, batch size and rules in every process; graftax.distribution.initialize() before the model "
     "is made gives all one seed"
 )
+
+_ASSIGN = "variable.assign(value) in every process, with one value; not below `if is_main():`"
 
 
 def compare_programs(
@@ -74,8 +80,52 @@ def compare_assigned(variables: Iterable[Variable]) -> None:
     meeting = Rendezvous(processes, "what was assigned")
     meeting.agree(
         list(_numbered("the variable", cells)),
-        "variable.assign(value) in every process, with one value; not below `if is_main():`",
+        _ASSIGN,
     )
+    meeting.forget()
+    Assigned.forget(counts)
+
+
+@door
+def compare(*modules: Module) -> None:
+    """Compare the Variables of some Modules with those of the other processes; alone, do nothing. All call it.
+
+    Compiled functions keep processes alike that began alike, so this is for what a program does beside them: values
+    that one process alone has assigned, or read from a file of its own. Of each Variable, path, shape, dtype and place
+    are compared; the value, too, where each process has the whole of it; of others, how often eager code has assigned
+    them. ``fit`` and a save compare by themselves what was assigned; a loop of one's own calls this now and then,
+    such as once an epoch, since every value comes to the host.
+
+    Args:
+        *modules: Models, layers, optimizers; with a compiled model its optimizer.
+
+    Raises:
+        ProcessError: something differs; names the process and the Variable, and is raised by all.
+        ArgumentError: nothing was given.
+        ArgumentTypeError: something is no Module.
+
+    Example:
+        >>> import graftax as gx
+        >>> model = gx.Sequential([gx.layers.Dense(2)])
+        >>> model.build((None, 3))
+        >>> compare(model)
+    """
+    given = [*modules, *(one for module in modules for one in beside(module))]
+    found = [v for v in variables_below(given)[0].values() if v.role != "metric"]  # those begin anew
+    processes = several()
+    if processes is None:
+        return
+    counts = Assigned.among(v._storage for v in found)
+    cells = []
+    for variable in found:
+        name, text = _cell(variable._storage, processes, sys.maxsize)
+        if variable._storage.home is None:
+            text += f", value {_value(variable.numpy())}"
+        elif ", value " not in text:
+            text += f", assigned {counts.get(variable._storage, 0)} times"
+        cells.append((name, text))
+    meeting = Rendezvous(processes, "compare")
+    meeting.agree(list(_numbered("the variable", cells)), _ASSIGN)
     meeting.forget()
     Assigned.forget(counts)
 
@@ -106,11 +156,11 @@ def _numbered(what: str, named: Sequence[tuple[str, str]]) -> Iterator[tuple[str
         seen.add(label)
 
 
-def _cell(cell: Housed, processes: Processes) -> tuple[str, str]:
+def _cell(cell: Housed, processes: Processes, most: int = _WHOLE) -> tuple[str, str]:
     home: Any = cell.home
     axes = "" if home is None else f", split by {home.axes}"
     buffer: Any = cell.buffer  # type: ignore[attr-defined]
-    return (cell.path or "(a variable without a path)"), f"{_kind(buffer)}{axes}{_whole(buffer, processes)}"
+    return (cell.path or "(a variable without a path)"), f"{_kind(buffer)}{axes}{_whole(buffer, processes, most)}"
 
 
 def _argument(one: Any, processes: Processes) -> str:
@@ -123,10 +173,10 @@ def _kind(array: Any) -> str:
     return f"{array.dtype}{list(array.shape)}"
 
 
-def _whole(array: Any, processes: Processes) -> str:
+def _whole(array: Any, processes: Processes, most: int = _WHOLE) -> str:
     """Return the value of a replicated array that is not too large; otherwise nothing."""
     held = processes.boxes(array)
-    if held is None or len(held) != 1 or prod(array.shape) * array.dtype.itemsize > _WHOLE:
+    if held is None or len(held) != 1 or prod(array.shape) * array.dtype.itemsize > most:
         return ""
     return f", value {_digest(np.ascontiguousarray(processes.part(array, *held[0][:2])).tobytes())}"
 

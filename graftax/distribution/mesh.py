@@ -11,6 +11,7 @@ from graftax.backend.meshes import Mesh
 from graftax.backend.rendezvous import several
 from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.short_traceback import door
+from graftax.distribution.launched import warn_of_copies
 
 
 @door
@@ -20,8 +21,8 @@ def mesh(*, devices: Sequence[Any] | None = None, **axes: int) -> Mesh:
     Neighbors along the last axis should have the fastest connection: make it the axis that splits kernels.
 
     Args:
-        devices: The devices, in order. Defaults to None: all devices of all processes, or the first ones if the mesh
-            has fewer places.
+        devices: The devices, in order. Defaults to None: all devices of all processes. If the mesh has fewer places,
+            the first devices of each process, equally many of each; the others are idle.
         **axes: The size of each axis, by name; one may be -1 for all remaining devices. Defaults to ``data=-1``.
 
     Returns:
@@ -29,7 +30,8 @@ def mesh(*, devices: Sequence[Any] | None = None, **axes: int) -> Mesh:
 
     Raises:
         ArgumentTypeError: a size is not an integer.
-        ArgumentError: there are too few devices, or the sizes do not divide their number.
+        ArgumentError: there are too few devices, or the sizes do not divide their number; or several processes cannot
+            have equal shares of the places.
         BackendCapabilityError: the backend supports only one device.
 
     Example:
@@ -55,7 +57,40 @@ def mesh(*, devices: Sequence[Any] | None = None, **axes: int) -> Mesh:
             shown, f"{reason}, and there are {len(given)}" if not left else reason, _fewer(sizes, given)
         )
     sizes = {name: left if size == -1 else size for name, size in sizes.items()}
-    return meshes.mesh(sizes, given[: math.prod(sizes.values())])
+    places = math.prod(sizes.values())
+    if devices is None:
+        warn_of_copies()
+        return meshes.mesh(sizes, _shared_out(given, places, shown))
+    return meshes.mesh(sizes, given[:places])
+
+
+def _shared_out(given: list[Any], places: int, shown: str) -> list[Any]:
+    """Return the first devices, as many of each process, in their order.
+
+    Raises:
+        ArgumentError: the processes cannot have equal shares.
+    """
+    processes = several()
+    if processes is None or places == len(given):
+        return given[:places]
+    share, over = divmod(places, processes.count())
+    rank = {device: i for mine in _by_process(given).values() for i, device in enumerate(mine)}
+    chosen = [device for device in given if rank[device] < share]
+    if over or len(chosen) != places:
+        raise ArgumentError(
+            f"{shown} in {processes.count()} processes",
+            f"they cannot have equal shares of {places} {'places' if places > 1 else 'place'}, and each computes on "
+            "devices of its own",
+            "mesh(data=-1) for all devices; for a reference of one device, start the program alone",
+        )
+    return chosen
+
+
+def _by_process(devices: list[Any]) -> dict[int, list[Any]]:
+    found: dict[int, list[Any]] = {}
+    for device in devices:
+        found.setdefault(getattr(device, "process_index", 0), []).append(device)
+    return found
 
 
 def require_everyone(mesh: Mesh) -> None:

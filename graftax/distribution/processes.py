@@ -14,6 +14,7 @@ from graftax.backend.rendezvous import Rendezvous, several
 from graftax.core.errors import ArgumentError, ArgumentTypeError, StateError
 from graftax.core.hyperparameters import is_number, whole
 from graftax.core.short_traceback import door
+from graftax.distribution.launched import warn_of_copies
 from graftax.variables import keys, streams
 
 
@@ -31,8 +32,9 @@ def initialize(
     """Connect to the other processes of this program; with a single process, do nothing.
 
     Call it first: before any array, Variable or model is created. Under Slurm (``srun``), Open MPI (``mpirun``),
-    Kubernetes jobs, torchrun and on Cloud TPUs no arguments are needed. All processes get the global seed of process 0,
-    so that they draw the same weights.
+    Kubernetes jobs, torchrun and on Cloud TPUs no arguments are needed. Elsewhere, set the variables of torchrun:
+    ``MASTER_ADDR``, ``MASTER_PORT``, ``RANK`` and ``WORLD_SIZE``. All processes get the global seed of process 0, so
+    that they draw the same weights. Without this call, each of several processes runs the whole program by itself.
 
     Args:
         coordinator: The address ``"host:port"`` of process 0. Defaults to None: from the environment.
@@ -46,8 +48,8 @@ def initialize(
         seed: The global seed. Defaults to that of process 0.
 
     Raises:
-        ProcessError: the others cannot be reached; devices are in use already; it was called before; or the processes
-            have different seeds.
+        ProcessError: the others cannot be reached; a launcher has started several, and nothing says where process 0
+            is; devices are in use already; it was called before; or two processes were given different seeds.
         BackendCapabilityError: the backend supports only one process.
         ArgumentError: a number is out of range, or only a part of the first three is given.
 
@@ -141,7 +143,9 @@ def barrier(name: str, timeout: float | None = None) -> None:
         )
     seconds = None if timeout is None else _seconds("timeout", timeout)
     found = several()
-    if found is not None:
+    if found is None:
+        warn_of_copies()
+    else:
         Rendezvous(found, f"barrier {name}", seconds).meet()
 
 

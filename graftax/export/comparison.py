@@ -114,9 +114,9 @@ def difference(what: str, expected: np.ndarray[Any, Any], got: np.ndarray[Any, A
     if expected.dtype == got.dtype and expected.tobytes() == got.tobytes():
         return 0.0
     kind = np.complex128 if expected.dtype.kind == "c" else np.float64
-    a, b = expected.astype(kind), got.astype(kind)
-    same = (a == b) | (np.isnan(a) & np.isnan(b))
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore"):  # of signalling nans, and of infinities
+        a, b = expected.astype(kind), got.astype(kind)
+        same = (a == b) | (np.isnan(a) & np.isnan(b))
         away = np.where(same, 0.0, np.abs(a - b))
     largest = max(1.0, float(np.max(np.abs(a), where=np.isfinite(a), initial=1.0)))
     half = expected.dtype.itemsize <= 2 and expected.dtype.kind not in "iub"

@@ -83,7 +83,7 @@ def digest_of(manifest: Mapping[str, Any]) -> str:
 # --- the schema -------------------------------------------------------------------------------------------------------
 
 
-def misfit(value: Any, wanted: Any, where: str = "") -> str:
+def misfit(value: object, wanted: Any, where: str = "") -> str:
     """Return which part is not what a schema says, and what is there; nothing if all is right.
 
     Args:
@@ -105,14 +105,14 @@ def misfit(value: Any, wanted: Any, where: str = "") -> str:
         parts = [(value.get(key, _MISSING), one, key) for key, one in known.items()]
     else:
         try:
-            fits = type(value) is wanted if isinstance(wanted, type) else bool(wanted(value))
+            fits = type(value) is wanted if isinstance(wanted, type) else callable(wanted) and bool(wanted(value))
         except _FAULTS:
             fits = False
         return "" if fits else f"{where or 'all'} is {'missing' if value is _MISSING else f'{value!r:.60}'}"
     return next(filter(None, (misfit(one, kind, f"{where}/{key}".lstrip("/")) for one, kind, key in parts)), "")
 
 
-def is_count(one: Any) -> bool:
+def is_count(one: object) -> bool:
     """Tell whether it is a number of things."""
     return type(one) is int and 0 <= one < 2**63
 
@@ -131,7 +131,7 @@ def _is_result(one: Any) -> bool:
     return is_count(one) or bool(_EXPRESSION.fullmatch(one))
 
 
-def _is_dtype(one: Any) -> bool:
+def _is_dtype(one: object) -> bool:
     return one in _DTYPES
 
 
@@ -146,7 +146,7 @@ def _leaves_of(form: Any) -> list[Any]:
     return [one for part in (form.values() if type(form) is dict else form) for one in _leaves_of(part)]
 
 
-def _is_form(one: Any) -> bool:
+def _is_form(one: object) -> bool:
     return all(map(is_count, _leaves_of(one)))
 
 
@@ -160,11 +160,11 @@ def _is_value(one: Any) -> bool:
     return known and fits and not misfit(one, _ARRAY) and not misfit(parts, {str: {**_ARRAY, "sha256": str}})
 
 
-def _are_bits(one: Any) -> bool:
+def _are_bits(one: object) -> bool:
     return type(one) is int and 2 <= one <= 16
 
 
-def _is_per(one: Any) -> bool:
+def _is_per(one: object) -> bool:
     return one in ("tensor", "channel")
 
 

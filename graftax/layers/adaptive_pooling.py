@@ -14,7 +14,7 @@ from graftax.core.typedefs import Array
 from graftax.core.undefined import undefined
 from graftax.layers.arguments import array_shape, for_each_axis, narrow, single_shape, wide
 from graftax.layers.layer import Layer
-from graftax.layers.masked_space import cleared, lowered, of_output, over_space
+from graftax.layers.masked_space import cleared, lowered, over_space
 from graftax.layers.masking import hide
 from graftax.layers.policy import DTypePolicy
 
@@ -51,9 +51,9 @@ class AdaptivePooling(Layer):
                 )
         return narrow(self.pooled(x) if mask is None else self.pooled_where(x, over_space(mask, x)), x)
 
-    def compute_mask(self, inputs: Array, mask: Any) -> Array | None:
+    def compute_mask(self, inputs: Array, mask: Array | None) -> Array | None:
         """Return True for the windows in which something is seen."""
-        return None if mask is None else of_output(self.shares(over_space(mask, inputs)) > 0, mask)
+        return None if mask is None else (self.shares(over_space(mask, inputs)) > 0)[..., 0]
 
     def pooled(self, x: Array) -> Array:
         """Return an array with all axes of space pooled."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from graftax import ops
 from graftax.core import tree
+from graftax.core.dtypes import is_floating
 from graftax.core.errors import ArgumentTypeError, ShapeError
 from graftax.core.typedefs import Array
 from graftax.layers import shapes
@@ -120,6 +121,8 @@ class Attention(Layer):
         if self.seed_generator is not None and training:
             keep = random.bernoulli(weights.shape, 1 - self.dropout, seed=self.seed_generator)
             weights = ops.where(keep, weights / max(1 - self.dropout, 1e-9), 0)
+        if not is_floating(value.dtype):
+            value = ops.cast(value, weights.dtype)  # as integers, all weights below 1 would be 0
         weights = ops.cast(weights, value.dtype)
         out = hide(ops.matmul(weights, value), query_mask)
         return (out, weights) if flag("return_attention_scores", return_attention_scores) else out

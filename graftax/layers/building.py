@@ -147,6 +147,8 @@ def whole(build: Callable[..., None]) -> Callable[..., None]:
             _check_same_shape(self, input_shape)
             _build_below(self, input_shape)
             return
+        if (prepare := again.top) is not None:
+            prepare(self)
         frame = storage.frames.top
         pending = self._gx_pending
         with undone_if_raised(self), nullcontext() if pending is None else pending.building(self):
@@ -274,8 +276,8 @@ def _build_below(layer: Buildable, input_shape: Any) -> None:
         )
 
 
-again: ScopeStack[bool] = ScopeStack("a model made once more")
-"""Entered where a model is made again as it was, so that its unused layers are known."""
+again: ScopeStack[Callable[[Buildable], None]] = ScopeStack("a model made once more")
+"""Entered where a model is made again as it was, its unused layers known; called with each layer to be built."""
 
 
 def _listed(layers: list[Buildable]) -> str:

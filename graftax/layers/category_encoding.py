@@ -71,7 +71,15 @@ class CategoryEncoding(Layer):
 
 
 def encoded(indices: Array, size: int, mode: str, dtype: str, weights: ArrayLike | None = None) -> Array:
-    """Return indices as vectors with a place for each of ``size``."""
+    """Return indices as vectors with a place for each of ``size``.
+
+    Args:
+        indices: The integers.
+        size: How many places there are.
+        mode: One of `MODES`.
+        dtype: That of the result.
+        weights: What each integer counts. Defaults to None, 1.
+    """
     if mode == "one_hot":
         flat = indices[..., 0] if indices.ndim > 1 and indices.shape[-1] == 1 else indices
         return ops.one_hot(flat, size, dtype=dtype)

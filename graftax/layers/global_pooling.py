@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from graftax import ops
 from graftax.core.typedefs import Array, Shape
@@ -11,15 +11,12 @@ from graftax.core.undefined import undefined
 from graftax.layers.arguments import array_shape, flag, narrow, single_shape, wide
 from graftax.layers.layer import Layer
 from graftax.layers.masked_space import cleared, lowered, over_space
-from graftax.layers.masking import as_bool, hide
+from graftax.layers.masking import hide
 from graftax.layers.policy import DTypePolicy
 
 
 class GlobalPooling(Layer):
-    """The base of poolings over all of space, which describe the arguments.
-
-    What a mask hides is left out. It ends here, but one of ``(batch,)``, which goes on.
-    """
+    """The base of poolings over all of space, which describe the arguments. What a mask hides is left out."""
 
     compiles_call = True
     space: ClassVar[int]
@@ -42,9 +39,8 @@ class GlobalPooling(Layer):
         """
         raise undefined(self, "pooled(x, seen)")
 
-    def compute_mask(self, inputs: Array, mask: Any) -> Array | None:
-        """Return that of whole rows; None for any other, which is used up here."""
-        return as_bool(mask) if mask is not None and mask.ndim == 1 else None
+    def compute_mask(self, inputs: Array, mask: Array | None) -> None:
+        """Return None: it is used up here."""
 
 
 def mean(x: Array, axes: Shape, keepdims: bool) -> Array:

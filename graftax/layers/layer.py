@@ -297,10 +297,12 @@ class Layer(AddsLosses):
         if outer is None or outer.root is None:  # the outermost call: terms of an earlier one are no part of this loss
             added_losses.forget(self, context.number, context.frames)
         with contexts.entered(context), self._gx_explained(args, kwargs):
+            is_first = not building.is_built(self)
+            if is_first and (prepare := building.again.top) is not None:
+                prepare(self)
             # before building, which sees the dtype and shape that `call` will see
             args, kwargs = inputs_in(self._gx_dtypes.compute_dtype, args, kwargs)
             first = signature.given(signature.first, args, kwargs)
-            is_first = not building.is_built(self)
             if is_first:
                 building.warn_if_not_held(self, context)
                 building.build_in_call(self, signature, args, kwargs)

@@ -2,43 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from graftax import ops
 from graftax.core.dtypes import is_floating
-from graftax.core.typedefs import Array
+from graftax.core.typedefs import Array, unwrap
 from graftax.layers.masking import as_bool, checked, spread
 
 
 def over_space(mask: object, x: Array) -> Array:
-    """Return a mask of any of the first axes as one of all axes of space, with an axis of channels.
+    """Return a mask of axes of space as one of all of them, with an axis of channels of size 1.
 
     Args:
-        mask: What was given: ``(batch,)``, ``(batch, steps)``, … up to the shape of ``x``.
+        mask: What was given: ``(batch, steps)``, ``(batch, height)``, ``(batch, height, width)``, …
         x: ``(batch, *space, channels)``.
 
-    Returns:
-        ``(batch, *space, 1)``; ``(batch, *space, channels)`` of a mask that has the channels.
-
     Raises:
-        ShapeError: the mask has other sizes.
+        ShapeError: the mask has other sizes, or no axis of space.
     """
-    found = checked(mask, tuple(x.shape))
-    return found if found.ndim == x.ndim else ops.broadcast_to(spread(found, x.ndim), (*x.shape[:-1], 1))
+    axes = np.ndim(unwrap(mask))
+    found = checked(mask, tuple(x.shape), axes if 2 <= axes < x.ndim else x.ndim - 1)
+    return ops.broadcast_to(spread(found, x.ndim), (*x.shape[:-1], 1))
 
 
-def of_output(seen: Array, mask: Any) -> Array:
-    """Return what is left of a mask in space as the mask of the output; one of rows alone stays as it came.
+def moved(mask: Any, x: Array, move: Callable[[Array], Array]) -> Array | None:
+    """Return what becomes of a mask where a layer moves, cuts or repeats values; one of whole rows stays.
 
     Args:
-        seen: ``(batch, *new_space, 1)`` or with channels, made from what `over_space` gave.
-        mask: What `over_space` was given.
+        mask: That of the input, or None.
+        x: The input, ``(batch, *space, channels)``.
+        move: What is done to values.
     """
-    if mask.ndim == 1:
-        return as_bool(mask)
-    return seen if mask.ndim == seen.ndim else seen[..., 0]
+    if mask is None or mask.ndim == 1:
+        return None if mask is None else as_bool(mask)
+    return move(over_space(mask, x))[..., 0]
 
 
 def lowered(x: Array, seen: Array) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from graftax.core.errors import ArgumentError
-from graftax.core.scopes import register_ambient
+from graftax.core.scopes import ScopeStack, register_ambient
 from graftax.core.short_traceback import door
 
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
@@ -58,7 +58,9 @@ class DTypePolicy:
 DTypePolicy.__init__ = door(DTypePolicy.__init__)  # type: ignore[method-assign]
 
 _global = [DTypePolicy("float32")]
-register_ambient(lambda: _global[0].name)
+assumed: ScopeStack[DTypePolicy] = ScopeStack("dtype policy")
+"""Entered where layers are made again as they were: the policy of those that are given none, for this thread alone."""
+register_ambient(lambda: get_dtype_policy().name)
 
 
 def get_dtype_policy() -> DTypePolicy:
@@ -68,7 +70,7 @@ def get_dtype_policy() -> DTypePolicy:
         >>> get_dtype_policy().name
         'float32'
     """
-    return _global[0]
+    return assumed.top or _global[0]
 
 
 def set_global_policy(policy: DTypePolicy) -> None:
@@ -79,5 +81,5 @@ def set_global_policy(policy: DTypePolicy) -> None:
 def as_policy(policy: str | DTypePolicy | None) -> DTypePolicy:
     """Return a policy from its name; the global one for None."""
     if policy is None:
-        return _global[0]
+        return get_dtype_policy()
     return policy if isinstance(policy, DTypePolicy) else DTypePolicy(policy)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from graftax import ops
 from graftax.core.errors import ArgumentError
@@ -11,7 +11,7 @@ from graftax.core.typedefs import Array, Shape
 from graftax.layers.arguments import for_each_axis, narrow, single_shape, wide
 from graftax.layers.borders import Padding, Pairs, checked_mode, checked_padding, filled_borders
 from graftax.layers.layer import Layer
-from graftax.layers.masked_space import cleared, lowered, of_output, over_space
+from graftax.layers.masked_space import cleared, lowered, over_space
 from graftax.layers.masking import hide
 from graftax.layers.policy import DTypePolicy
 
@@ -66,9 +66,9 @@ class Pooling(Layer):
         """Return True for the windows in which something is seen."""
         return self.largest(ops.cast(seen, "float32")) > 0
 
-    def compute_mask(self, inputs: Array, mask: Any) -> Array | None:
+    def compute_mask(self, inputs: Array, mask: Array | None) -> Array | None:
         """Return True for the windows in which something is seen."""
-        return None if mask is None else of_output(self.left(over_space(mask, inputs)), mask)
+        return None if mask is None else self.left(over_space(mask, inputs))[..., 0]
 
 
 class MaxPooling(Pooling):

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from graftax import ops
+from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array
 from graftax.core.undefined import undefined
 from graftax.layers.arguments import one_of, within
@@ -31,6 +32,12 @@ class RandomAffine(RandomImage):
         self.fill_mode = one_of("fill_mode", fill_mode, _FILLS)
         self.interpolation = one_of("interpolation", interpolation, ("bilinear", "nearest"))
         self.fill_value = within("fill_value", fill_value, -float("inf"), float("inf"))
+        if self.fill_value and self.fill_mode != "constant":
+            raise ArgumentError(
+                f"fill_mode={fill_mode!r}, fill_value={fill_value}",
+                "pixels of the image fill the gap, and nothing would use the value",
+                f'fill_mode="constant", fill_value={fill_value}',
+            )
 
     def changed(self, images: Array) -> Array:
         if not images.shape[0]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from graftax import ops
 from graftax.core import tree
+from graftax.core.dtypes import is_floating
 from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array, Shape
 from graftax.layers.arguments import array_shape, flag, single_shape
@@ -134,10 +135,11 @@ class RNN(Stateful):
         return ops.zeros(tuple(out.shape), str(out.dtype))
 
     def _first_states(self, given: object, x: Array) -> Any:
-        zeros = first_states(self.cell, x.shape[0], str(x.dtype))
+        dtype = str(x.dtype) if is_floating(x.dtype) else self._gx_dtypes.compute_dtype
+        zeros = first_states(self.cell, x.shape[0], dtype)
         if given is None:
             carried = self.carried_state(x.shape[0]) if self.stateful else tree.flatten(zeros)
-            return tree.rebuild(zeros, iter([ops.cast(part, x.dtype) for part in carried]))
+            return tree.rebuild(zeros, iter([ops.cast(part, dtype) for part in carried]))
         wanted = [tuple(part.shape) for part in tree.flatten(zeros)]
         parts = tree.flatten(list(given) if isinstance(given, list | tuple) else [given])
         have = [tuple(getattr(part, "shape", ())) for part in parts]
@@ -147,4 +149,4 @@ class RNN(Stateful):
                 f"the cell carries {wanted}",
                 "what the same layer gave with return_state=True: out, *states = layer(x)",
             )
-        return tree.rebuild(zeros, iter([ops.cast(part, x.dtype) for part in parts]))
+        return tree.rebuild(zeros, iter([ops.cast(part, dtype) for part in parts]))

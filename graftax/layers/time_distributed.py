@@ -63,14 +63,14 @@ class TimeDistributed(Layer):
         rows = ops.reshape(x, (batch * steps, *rest))
         mask = masks.mask_of(x)
         within = mask is not None and mask.ndim > 2
-        told = mask is not None and (within or _mixes_samples(self.layer))
-        if told:
+        told = within or _mixes_samples(self.layer)
+        if mask is not None and told:
             rows = masking.marked(rows, _of_rows(mask, (batch, steps, *rest)))
         inner: Any = self.layer(rows)
         out: Any = tree.map_structure(lambda part: ops.reshape(part, (batch, steps, *part.shape[1:])), inner)
-        first = ops.any(mask, axis=tuple(range(2, mask.ndim))) if within else mask
+        first = ops.any(mask, axis=tuple(range(2, mask.ndim))) if mask is not None and within else mask
         for i, (part, whole) in enumerate(zip(tree.flatten(inner), tree.flatten(out), strict=True)):
-            made = _of_steps(part, (batch, steps)) if within or not told else None
+            made = _of_steps(part, (batch, steps)) if mask is None or within or not told else None
             if made is not None and not within and mask is not None:  # made inside, of steps of which some are hidden
                 made = ops.logical_and(made, masking.spread(mask, made.ndim))
             if made is None and i == 0:

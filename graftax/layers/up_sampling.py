@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from graftax import ops
 from graftax.core.errors import ShapeError
 from graftax.core.typedefs import Array, Shape
 from graftax.layers.arguments import array_shape, for_each_axis, narrow, one_of, positive, single_shape, wide
 from graftax.layers.layer import Layer
-from graftax.layers.masked_space import of_output, over_space
+from graftax.layers.masked_space import moved
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.resizing import INTERPOLATIONS, resized
 
@@ -32,9 +32,9 @@ class UpSampling(Layer):
         single_shape(array_shape(x), self.space + 2, self.space + 2)
         return repeated(x, self.size)
 
-    def compute_mask(self, inputs: Array, mask: Any) -> Array | None:
+    def compute_mask(self, inputs: Array, mask: Array | None) -> Array | None:
         """Return that of the input, repeated as its values are."""
-        return None if mask is None else of_output(repeated(over_space(mask, inputs), self.size), mask)
+        return moved(mask, inputs, self.call)
 
 
 def repeated(x: Array, factors: Shape) -> Array:

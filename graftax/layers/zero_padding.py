@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from graftax import ops
 from graftax.core.errors import ShapeError
@@ -10,7 +10,7 @@ from graftax.core.typedefs import Array
 from graftax.layers.arguments import array_shape, single_shape
 from graftax.layers.borders import Padding, Pairs, checked_padding
 from graftax.layers.layer import Layer
-from graftax.layers.masked_space import of_output, over_space
+from graftax.layers.masked_space import moved
 from graftax.layers.policy import DTypePolicy
 
 
@@ -29,11 +29,9 @@ class ZeroPadding(Layer):
         single_shape(array_shape(x), self.space + 2, self.space + 2)
         return ops.pad(x, ((0, 0), *self.padding, (0, 0)))
 
-    def compute_mask(self, inputs: Array, mask: Any) -> Array | None:
+    def compute_mask(self, inputs: Array, mask: Array | None) -> Array | None:
         """Return that of the input, False where zeros are added."""
-        if mask is None:
-            return None
-        return of_output(ops.pad(over_space(mask, inputs), ((0, 0), *self.padding, (0, 0))), mask)
+        return moved(mask, inputs, self.call)
 
 
 class Cropping(Layer):
@@ -58,9 +56,9 @@ class Cropping(Layer):
         kept = (slice(low, n - high) for n, (low, high) in zip(sizes, self.cropping, strict=True))
         return x[(slice(None), *kept)]
 
-    def compute_mask(self, inputs: Array, mask: Any) -> Array | None:
+    def compute_mask(self, inputs: Array, mask: Array | None) -> Array | None:
         """Return what is left of that of the input."""
-        return None if mask is None else of_output(self.call(over_space(mask, inputs)), mask)
+        return moved(mask, inputs, self.call)
 
 
 class ZeroPadding1D(ZeroPadding):

@@ -65,6 +65,12 @@ class BinaryFocalCrossentropy(Loss):
         self.apply_class_balancing = arguments.flag("apply_class_balancing", apply_class_balancing)
         fits = arguments.is_number(alpha) and 0 <= alpha <= 1
         self.alpha = arguments.number("alpha", alpha, fits, "it is the weight of one of two classes, in [0, 1]", 0.25)
+        if not self.apply_class_balancing and self.alpha != 0.25:
+            raise ArgumentError(
+                f"alpha={alpha}, apply_class_balancing=False",
+                "it weighs the two classes, and they are not weighed",
+                f"apply_class_balancing=True, alpha={alpha}",
+            )
         self.gamma = arguments.not_negative("gamma", gamma, _GAMMA, 2.0)
         self.from_logits = arguments.flag("from_logits", from_logits)
         self.label_smoothing = arguments.smoothing(label_smoothing)

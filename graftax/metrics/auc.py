@@ -86,6 +86,12 @@ class AUC(ElementMetric):
                     "a list that parts probabilities, in [0, 1]",
                     "thresholds=[0.25, 0.5]",
                 )
+            if self.num_thresholds not in (200, len(inner) + 2):
+                raise ArgumentError(
+                    f"num_thresholds={num_thresholds}, thresholds of {len(inner)} points",
+                    "the curve has the points that are listed, and the two ends",
+                    "thresholds=[...] alone, or num_thresholds=... alone",
+                )
             self.num_thresholds = len(inner) + 2
         self.thresholds = (-1e-7, *map(float, inner), 1 + 1e-7)  # 0 and 1 lie between the outer ones
         self.from_logits = arguments.flag("from_logits", from_logits)

@@ -70,6 +70,12 @@ class IoU(Metric):
         self.sparse_y_true = arguments.flag("sparse_y_true", sparse_y_true)
         self.sparse_y_pred = arguments.flag("sparse_y_pred", sparse_y_pred)
         self.axis = arguments.axis(axis)
+        if self.sparse_y_true and self.sparse_y_pred and self.axis != -1:
+            raise ArgumentError(
+                f"axis={axis}, sparse_y_true=True, sparse_y_pred=True",
+                "labels have no axis of classes",
+                "axis=-1; sparse_y_pred=False for scores along an axis",
+            )
         self.sums = self.add_variable((2, self.num_classes, self.num_classes))
 
     @property

@@ -224,6 +224,16 @@ def _extract_patches(
     return parts.reshape((*parts.shape[:3], math.prod(parts.shape[3:])))
 
 
+def _used(op: str, fill_mode: str, fill_value: float) -> None:
+    """Raise for a value that nothing would be filled with."""
+    if fill_value != 0 and fill_mode != "constant":
+        raise ArgumentError(
+            f"image.{op}: fill_mode = {fill_mode!r}, fill_value = {fill_value}",
+            "pixels of the image fill what is outside, and nothing would use the value",
+            f'fill_mode="constant", fill_value={fill_value}',
+        )
+
+
 def _folded(a: Arrays, place: Any, size: int, mode: str) -> Any:
     """Return where a whole place lies inside of an axis."""
     if mode == "wrap":
@@ -239,6 +249,7 @@ def _map_coordinates(
     a: Arrays, x: Array, coordinates: Array, interpolation: str, fill_mode: str, fill_value: float
 ) -> Any:
     _image("map_coordinates", x, batch=True)
+    _used("map_coordinates", fill_mode, fill_value)
     if coordinates.ndim < 2 or coordinates.shape[-1] != 2 or coordinates.shape[0] != x.shape[0]:
         raise ShapeError(
             f"image.map_coordinates: x {list(x.shape)}, coordinates {list(coordinates.shape)}",
@@ -283,6 +294,7 @@ def _affine_transform(
     single = x.ndim == 3
     x = x[None] if single else x
     _image("affine_transform", x, batch=True)
+    _used("affine_transform", fill_mode, fill_value)
     if tuple(transform.shape) not in ((8,), (x.shape[0], 8)):
         raise ShapeError(
             f"image.affine_transform: x {list(x.shape)}, transform {list(transform.shape)}",

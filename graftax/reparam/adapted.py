@@ -113,6 +113,7 @@ class Adapted(Reparam):
     def without(self, names: Iterable[str]) -> None:
         """Drop these."""
         gone = set(names)
+        self._gx_creators = tuple(one for one in self._gx_creators if getattr(one, "name", None) not in gone)
         self.adapters = {name: adapter for name, adapter in self.adapters.items() if name not in gone}
         self.active = [name for name in self.active if name not in gone]
 

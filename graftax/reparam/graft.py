@@ -22,6 +22,7 @@ from graftax.reparam.places import (
     own_leaves,
     replace,
     spec_of,
+    weight_at,
     weights,
 )
 from graftax.variables.creation import Creator, check_creator, note_creator
@@ -152,6 +153,30 @@ def ungraft(module: Module, where: SelectorLike = "**") -> list[str]:
     for weight, variable in zip(chosen, plain, strict=True):
         replace(module, weight, variable)
     return [weight.path for weight in chosen]
+
+
+def made_again(module: Module, creator: Creator, path: str) -> None:
+    """Put an expression behind a weight as `graft` does, whatever value it has then: its parts get theirs from a file.
+
+    Args:
+        module: The Module.
+        creator: What made the expression.
+        path: The weight, from ``module``; a part of an expression, too.
+
+    Raises:
+        ArgumentError: there is no such weight.
+        GraftError: the creator replaces nothing.
+    """
+    weight = weight_at(module, path)
+    penalties: dict[int, Regularizer | None] = {}
+    with concretely():
+        new = _make(weight, creator, [], penalties)
+    if new is weight.node:
+        raise GraftError(
+            f"{creator!r} passed on {path!r}", "it made an expression of it before", "the creator as it was then"
+        )
+    replace(module, weight, new)
+    weight.node.regularizer = penalties.get(id(weight.node), weight.node.regularizer)
 
 
 # --- what -----------------------------------------------------------------------------------------------------------

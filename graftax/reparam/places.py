@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from graftax.core.errors import ArgumentTypeError
+from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.selectors import SelectorLike, compile_selector
 from graftax.core.typedefs import VariableLike
 from graftax.reparam.base import Reparam
@@ -48,6 +48,18 @@ def weights(module: Module) -> list[Weight]:
         if isinstance(node, Reparam | Variable):
             found[id(node)] = Weight("/".join(map(str, edges)), node, [])
     return _with_places(module, found)
+
+
+def weight_at(module: Module, path: str) -> Weight:
+    """Return the Variable or expression at a path from a Module, parts of expressions too, with all places.
+
+    Raises:
+        ArgumentError: there is none.
+    """
+    for edges, node in walk_with_edges(module):
+        if isinstance(node, Reparam | Variable) and "/".join(map(str, edges)) == path:
+            return _with_places(module, {id(node): Weight(path, node, [])})[0]
+    raise ArgumentError(f"the path {path!r}", f"there is no weight of {type(module).__name__}", "one that there is")
 
 
 def expressions(module: Module, kind: type[Reparam]) -> list[Weight]:

@@ -30,7 +30,7 @@ _loops: WeakKeyDictionary[Any, list[_Loop]] = WeakKeyDictionary()
 
 
 @contextmanager
-def active_loop(model: Any, what: str) -> Iterator[None]:
+def active_loop(model: Module, what: str) -> Iterator[None]:
     """Register a loop on a model within the block.
 
     Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 from graftax.core import user_line
 from graftax.core.errors import ArgumentError, ArgumentTypeError
@@ -45,7 +45,7 @@ def _unknown(
     return ArgumentTypeError(f"{method} got {name}={value!r:.40}", f"it takes {', '.join(known)}", meant)
 
 
-def counted(name: str, value: Any, least: int = 1) -> int:
+def counted(name: str, value: object, least: int = 1) -> int:
     """Return the value if it is an integer of at least ``least``.
 
     Raises:

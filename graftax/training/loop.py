@@ -14,9 +14,6 @@ from graftax.core import tree, user_line
 from graftax.core.errors import DataError, GraftaxError, NumericsError
 from graftax.training.active_loops import active_loop, own_count
 from graftax.training.batch import Batch, unpack
-from graftax.training.callbacks.callback import Callback, Logs
-from graftax.training.callbacks.callback_list import CallbackList, listed
-from graftax.training.callbacks.history import History
 from graftax.training.callbacks.learning_rate import rate_of, steps_taken
 from graftax.training.callbacks.model_checkpoint import ModelCheckpoint
 from graftax.training.callbacks.progress import Progress
@@ -25,6 +22,9 @@ from graftax.training.evaluated_together import evaluated_together
 from graftax.training.executions import TEST_STEPS
 from graftax.training.first_step import FirstStep
 from graftax.training.groups import Group, groups_of, up_to_last_step
+from graftax.training.hooks.callback import Callback, Logs
+from graftax.training.hooks.callback_list import CallbackList, listed
+from graftax.training.hooks.history import History
 from graftax.training.objectives import required_objectives
 from graftax.training.predicted_rows import in_order, predicted, require_alike
 from graftax.training.resuming import resumed
@@ -277,8 +277,9 @@ def _test(model: Trained, source: Source, hooks: CallbackList) -> dict[str, floa
         if size == 1
         else partial(_several, step, model._gx_compiled_step(TEST_STEPS), ready, spread)
     )
+    batches: Iterator[Any] = source.epoch(0) if size == 1 else groups_of(source, 0, 0, size)
     done = 0
-    for some in source.epoch(0) if size == 1 else groups_of(source, 0, 0, size):
+    for some in batches:
         for begin in begins:
             begin(done)
         logs = take(some)

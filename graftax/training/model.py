@@ -19,14 +19,14 @@ from graftax.optimizers.minimizer import Minimizer, returned
 from graftax.training import arguments, elsewhere, executions, loop, on_batch
 from graftax.training.arguments import keywords
 from graftax.training.batch import Batch, unpack
-from graftax.training.callbacks.callback import Callback
-from graftax.training.callbacks.callback_list import CallbackList, listed
-from graftax.training.callbacks.history import History
 from graftax.training.class_weights import ClassWeights
 from graftax.training.dependence import level_around, require_dependent
 from graftax.training.described import Described
 from graftax.training.first_step import build_all, require_restored
 from graftax.training.held_metrics import all_metrics, results
+from graftax.training.hooks.callback import Callback
+from graftax.training.hooks.callback_list import CallbackList, listed
+from graftax.training.hooks.history import History
 from graftax.training.idle_parts import STEPS
 from graftax.training.objectives import LossLike, MetricsLike, Objectives, required_objectives, required_optimizer
 from graftax.training.output_masks import carried_masks

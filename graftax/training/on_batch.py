@@ -9,9 +9,9 @@ from graftax.core.errors import GraftaxError
 from graftax.training import arguments
 from graftax.training.active_loops import active_loop, own_count
 from graftax.training.batch import Batch, Parts
-from graftax.training.callbacks.callback import Logs
 from graftax.training.class_weights import ClassWeights
 from graftax.training.first_step import FirstStep
+from graftax.training.hooks.callback import Logs
 from graftax.training.objectives import required_objectives
 from graftax.training.sources.host_batches import host_batch
 from graftax.training.spread import Spread, whole

@@ -14,9 +14,9 @@ from graftax.core.errors import StateError
 from graftax.core.typedefs import Array
 from graftax.core.undefined import undefined
 from graftax.metrics.metric import Metric
-from graftax.training.callbacks.callback import Callback
-from graftax.training.callbacks.callback_list import CallbackList
-from graftax.training.callbacks.plain_attributes import PlainAttributes, tells_its_state
+from graftax.training.hooks.callback import Callback
+from graftax.training.hooks.callback_list import CallbackList
+from graftax.training.hooks.plain_attributes import PlainAttributes, tells_its_state
 from graftax.training.objectives import required_objectives
 from graftax.training.resumed_metrics import ROOT
 from graftax.training.sources.source import Source

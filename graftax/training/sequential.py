@@ -11,6 +11,7 @@ from graftax.core.user_functions import check_takes
 from graftax.layers.building import is_built
 from graftax.layers.input_layer import Declared, InputLayer, begun
 from graftax.layers.layer import Layer
+from graftax.layers.lookup import Lookup
 from graftax.layers.policy import DTypePolicy
 from graftax.ops.symbolic import Symbolic
 from graftax.training.model import Model
@@ -97,6 +98,14 @@ class Sequential(Model):
                 f"Sequential got {layer!r}",
                 "a layer is an object that can be called on an array",
                 f"{layer.__name__}(...)" if isinstance(layer, type) else "gx.layers.Dense(10)",
+            )
+        text = self.layers[-1] if self.layers else None
+        if isinstance(text, Lookup) and text.kinds == "U" and not text.invert:
+            raise ArgumentTypeError(
+                f"Sequential got {type(text).__name__} as layers[{len(self.layers) - 1}], which takes text, "
+                f"before {layer!r:.60}",
+                "models compute with numbers, so that no text would ever reach it",
+                "the model without it, called on what it gives: model(layer(texts))",
             )
         check_takes("Sequential", f"layers[{len(self.layers)}]", layer, ["x"], "gx.layers.Lambda(lambda x: f(x, y))")
         if isinstance(layer, Module) and _is_below(layer, self):

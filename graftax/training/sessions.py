@@ -12,11 +12,11 @@ from graftax.core.errors import ArgumentError
 from graftax.core.short_traceback import door
 from graftax.core.user_functions import check_takes
 from graftax.optimizers.optimizer import Optimizer
-from graftax.training.callbacks.callback import Callback, Logs
-from graftax.training.callbacks.callback_list import CallbackList, listed
-from graftax.training.callbacks.history import History
 from graftax.training.callbacks.learning_rate import rate_of
 from graftax.training.callbacks.model_checkpoint import ModelCheckpoint
+from graftax.training.hooks.callback import Callback, Logs
+from graftax.training.hooks.callback_list import CallbackList, listed
+from graftax.training.hooks.history import History
 from graftax.training.resuming import managed
 from graftax.training.run import RunState, variables_of
 from graftax.variables.variable import Variable

@@ -7,10 +7,10 @@ from typing import Any
 
 from graftax.core.undefined import undefined
 from graftax.metrics.metric import Metric
-from graftax.training.callbacks.callback import Callback
-from graftax.training.callbacks.callback_list import CallbackList
-from graftax.training.callbacks.history import History
 from graftax.training.executions import CompiledSteps
+from graftax.training.hooks.callback import Callback
+from graftax.training.hooks.callback_list import CallbackList
+from graftax.training.hooks.history import History
 from graftax.training.objectives import Objectives
 from graftax.training.whole.saved import Saved
 from graftax.variables.graph.module import Module

@@ -217,7 +217,7 @@ def _in_order(like: Any, given: Any) -> list[Any] | None:
     return found
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     """Return the text of nested shapes, for messages."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{key!r}: {_shown(part)}" for key, part in value.items()) + "}"

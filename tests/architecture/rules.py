@@ -209,7 +209,7 @@ def violations(
                 for_types.setdefault((module, target), one)
             elif not trouble and not one.lazy:
                 graph[module].add(target)
-    found += [*_cycles(graph), *_circles(graph, for_types, circles)]
+    found += [*_cycles(_with_packages(graph)), *_circles(graph, for_types, circles)]
     return [*found, *_heavy(graph, foreign, [m for m in graph if fnmatches(_part(m), light)])]
 
 
@@ -244,6 +244,21 @@ def _of_edge(one: Import, target: str) -> Iterator[Violation]:
         mine, other = _wing(one.module, wings), _wing(target, wings)
         if mine and other and mine != other:
             yield Violation(Rule.SIDEWAYS, one.where, f"{target}: {mine} and {other} are wings")
+
+
+def _with_packages(graph: Mapping[str, set[str]]) -> dict[str, set[str]]:
+    """The same, and what else an import runs: the packages that the module lies in, unless the importer does, too."""
+    packages = {name.removesuffix(".__init__"): name for name in graph if name.endswith(".__init__")}
+    packages.pop("graftax", None)
+    return {
+        module: targets.union(
+            name
+            for target in targets
+            for package, name in packages.items()
+            if f"{target}.".startswith(f"{package}.") and not f"{module}.".startswith(f"{package}.")
+        )
+        for module, targets in graph.items()
+    }
 
 
 def _cycles(graph: Mapping[str, set[str]]) -> Iterator[Violation]:

@@ -42,23 +42,44 @@ def run(
     program: str, count: int, devices: int, *arguments: object, timeout: float = 60, environment: Any = None
 ) -> list[Ended]:
     """Run the program in so many processes; raises where they do not all end in time. Kills only what it started."""
+    shared = {"GX_COUNT": str(count), "GX_DEVICES": str(devices), "GX_PORT": str(_free_port()), **(environment or {})}
+    command = [sys.executable, "-W", "error", "-c", PRELUDE + program, *map(str, arguments)]
+    return _ended([(command, shared | {"GX_PROCESS": str(process)}) for process in range(count)], timeout)
+
+
+def launched(
+    program: Path, count: int, devices: int, *arguments: object, timeout: float = 300, warnings: str = "error"
+) -> list[Ended]:
+    """Run a file as it stands in so many processes, with the variables that torchrun sets where there are several."""
+    shared = {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}"}
+    if count > 1:
+        shared |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(_free_port() - 1), "WORLD_SIZE": str(count)}
+    command = [sys.executable, "-W", warnings, str(program), *map(str, arguments)]
+    ranks = [{"RANK": str(number)} if count > 1 else {} for number in range(count)]
+    return _ended([(command, shared | rank) for rank in ranks], timeout)
+
+
+def _free_port() -> int:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    shared = {**os.environ, "GX_COUNT": str(count), "GX_DEVICES": str(devices), "GX_PORT": str(port)}
-    shared |= {"PYTHONPATH": str(ROOT), **(environment or {})}
+        port: int = free.getsockname()[1]
+    return port
+
+
+def _ended(commands: list[tuple[list[str], dict[str, str]]], timeout: float) -> list[Ended]:
+    """Run commands at once, each in the environment of this process and its own."""
+    shared = {**os.environ, "PYTHONPATH": str(ROOT)}
     shared.pop("XLA_FLAGS", None)
-    command = [sys.executable, "-W", "error", "-c", PRELUDE + program, *map(str, arguments)]
     started = [
         subprocess.Popen(
             command,
-            env=shared | {"GX_PROCESS": str(process)},
+            env=shared | own,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
         )
-        for process in range(count)
+        for command, own in commands
     ]
     ended = []
     try:

@@ -3,12 +3,13 @@
 import os
 import signal
 
+import jax
 import pytest
 
 import graftax as gx
 from graftax import distribution, errors
 from graftax.backend import registry, rendezvous
-from graftax.backend.jax.processes import _told
+from graftax.backend.jax import launchers
 from graftax.backend.processes import Joining
 from graftax.core.errors import ArgumentError, BackendCapabilityError, ProcessError
 from tests.distribution import several
@@ -58,11 +59,75 @@ def test_too_late_to_join():
 
 def test_what_torchrun_says():
     environment = {"MASTER_ADDR": "node", "MASTER_PORT": "29500", "RANK": "3", "WORLD_SIZE": "8"}
-    assert _told(Joining(), environment)[:4] == ("node:29501", 8, 3, None)
+    assert launchers.told(Joining(), environment)[:4] == ("node:29501", 8, 3, None)
     local = environment | {"LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2"}
-    assert _told(Joining(), local).local_devices == (1,)
-    assert _told(Joining("other:1", 2, 0), environment)[:3] == ("other:1", 2, 0)
-    assert _told(Joining(), {"RANK": "3"}) == Joining()
+    assert launchers.told(Joining(), local).local_devices == (1,)
+    assert launchers.told(Joining("other:1", 2, 0), environment)[:3] == ("other:1", 2, 0)
+    assert launchers.told(Joining(), {"RANK": "3"}) == Joining()
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({}, None),
+        ({"RANK": "3", "WORLD_SIZE": "8"}, ("torchrun", 3, 8)),
+        ({"RANK": "0", "WORLD_SIZE": "1"}, None),
+        ({"SLURM_PROCID": "1", "SLURM_STEP_NUM_TASKS": "2"}, ("Slurm", 1, 2)),
+        ({"SLURM_PROCID": "0", "SLURM_NTASKS": "2"}, None),  # in a batch script, which runs once
+        ({"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2"}, ("Open MPI", 1, 2)),
+        ({"PMI_RANK": "1", "PMI_SIZE": "2"}, ("MPI", 1, 2)),
+        ({"JOB_COMPLETION_INDEX": "4"}, ("an indexed Job of Kubernetes", 4, None)),
+    ],
+    ids=["nobody", "torchrun", "one", "srun", "sbatch", "ompi", "pmi", "kubernetes"],
+)
+def test_who_started_this_process(environment, expected):
+    found = launchers.started(environment)
+    assert (None if found is None else found[:3]) == expected
+
+
+def test_what_mpi_says_where_process_0_is_told():
+    place = {"MASTER_ADDR": "node", "MASTER_PORT": "29500"}
+    mpi = {"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "4"}
+    assert launchers.pieced(Joining(), place | mpi)[:3] == ("node:29501", 4, 1)
+    local = {"OMPI_COMM_WORLD_LOCAL_SIZE": "2", "OMPI_COMM_WORLD_LOCAL_RANK": "1"}
+    assert launchers.pieced(Joining(), place | mpi | local).local_devices == (1,)
+    assert launchers.pieced(Joining(), place)[:3] == launchers.pieced(Joining(), mpi)[:3] == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("environment", "message"),
+    [
+        ({"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "4"}, "process 1 of 4.*mpirun -x MASTER_ADDR=host"),
+        ({"PMI_RANK": "1", "PMI_SIZE": "4"}, "process 1 of 4.*MASTER_ADDR and MASTER_PORT"),
+        ({"SLURM_PROCID": "1", "SLURM_STEP_NUM_TASKS": "4"}, r"process 1 of 4.*initialize\(\"host:1234\", 4, 1\)"),
+        (
+            {"KUBERNETES_SERVICE_HOST": "10.0.0.1", "JOB_COMPLETION_INDEX": "2"},
+            "process 2 of so many.*WORLD_SIZE in the",
+        ),
+    ],
+    ids=["ompi", "pmi", "srun", "kubernetes"],
+)
+def test_one_of_several_does_not_stay_alone_in_silence(monkeypatch, environment, message):
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(ProcessError, match=f"(?s){message}"):
+        distribution.initialize()
+
+
+def test_a_pod_of_no_job_is_alone(monkeypatch):
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")  # as in a notebook there
+    distribution.initialize()
+    assert distribution.process_count() == 1
+
+
+def test_a_copy_that_joined_nobody_is_told_once(monkeypatch):
+    monkeypatch.setenv("RANK", "3")
+    monkeypatch.setenv("WORLD_SIZE", "97")
+    distribution.mesh(devices=jax.local_devices(), data=1)  # says which devices it means
+    with pytest.warns(UserWarning, match=r"process 3 of 97.*WORLD_SIZE=97.*initialize\(\) before"):
+        distribution.mesh(data=1)
+    distribution.mesh(data=1)
+    distribution.barrier("alone")
 
 
 def test_preempted_alone():

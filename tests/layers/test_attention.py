@@ -87,3 +87,10 @@ def test_bad_input_is_refused():
         layers.Attention(score_mode="sum")
     with pytest.raises(gx.errors.ArgumentError, match="dropout="):
         layers.AdditiveAttention(dropout=2)
+
+
+@pytest.mark.parametrize("kind", [layers.Attention, layers.AdditiveAttention])
+def test_integers_are_weighed_as_numbers_are(kind):
+    x = np.array([[[0, 1], [2, 3], [1, 1]]], "int32")
+    layer = kind(use_scale=False)
+    np.testing.assert_allclose(layer([x, x]), layer([x.astype("float32")] * 2), rtol=1e-6)

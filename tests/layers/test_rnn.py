@@ -161,3 +161,21 @@ def test_bad_input_is_refused():
         layers.GRUCell(4)(X[:, 0], [np.zeros((2, 3), "float32")])
     with pytest.raises(gx.errors.ShapeError, match="at least 3 axes"):
         layer(X[:, 0])
+
+
+def test_states_of_integer_steps_keep_their_fractions():
+    class OfWords(gx.Layer):
+        state_size = 3
+
+        def build(self, x_shape, states_shape):
+            self.words = self.add_weight((5, 3), "normal")
+
+        def call(self, x, states):
+            new = states[0] * 0.5 + ops.take(self.words, ops.cast(x[:, 0], "int32"), axis=0)
+            return new, [new]
+
+    layer = layers.RNN(OfWords(), return_state=True)
+    out, state = layer(np.array([[[1], [2], [3]]], "int32"))
+    rows = layer.cell.words.numpy()
+    np.testing.assert_allclose(out[0], (rows[1] * 0.5 + rows[2]) * 0.5 + rows[3], rtol=1e-5)
+    np.testing.assert_array_equal(out, state)

@@ -82,7 +82,7 @@ def test_a_decoder_step_by_step_with_a_cache(rotary):
         np.testing.assert_allclose(np.concatenate(outs, 1), expected, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("rotary", [None, 100.0])
+@pytest.mark.parametrize("rotary", [pytest.param(None, marks=pytest.mark.slow), 100.0])
 def test_positions_added_to_a_cache_see_each_other_where_asked(rotary):
     block = layers.TransformerDecoder(16, 2, rotary_base=rotary)
     whole = np.asarray(block(X, use_causal_mask=False))

@@ -9,10 +9,14 @@ import pytest
 import graftax as gx
 from graftax import layers, ops
 from graftax.core.errors import IndexRangeError
+from graftax.distribution.distribution import Distribution
 from graftax.training.executions import TEST_STEPS
 
 X = np.sin(np.arange(37 * 3, dtype="float32")).reshape(37, 3)
 Y = X[:, :1] - X[:, 1:2]
+ONE_BY_ONE: dict[str, Any] = {}
+EIGHT: dict[str, Any] = {"steps_per_execution": 8}
+SIXTEEN: dict[str, Any] = {"steps_per_execution": 16}
 WEIGHTS = np.linspace(0, 1, 37, dtype="float32")
 
 
@@ -37,7 +41,7 @@ def net(kind: type[gx.Sequential] = gx.Sequential, width: int = 4, **options: An
     return model
 
 
-def evaluate(model: gx.Sequential, **options: Any) -> dict[str, float]:
+def evaluate(model: gx.Model, **options: Any) -> dict[str, float]:
     return model.evaluate(X, Y, batch_size=2, sample_weight=WEIGHTS, verbose=0, **options)
 
 
@@ -47,8 +51,9 @@ def runs_together(model: gx.Model) -> bool:
 
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let ten batches be many."""
+    """Let ten batches be many, and let no other test have made a distribution."""
     monkeypatch.setattr("graftax.training.evaluated_together._MANY", 10)
+    monkeypatch.setattr(Distribution, "any_made", False)
 
 
 @pytest.mark.optimized
@@ -67,7 +72,7 @@ def test_so_many_batches_as_was_said_give_the_same_bits() -> None:
 def test_the_validation_of_a_fit_takes_several_too() -> None:
     expected, found = (
         net(**options).fit(X, Y, validation_data=(X, Y), validation_batch_size=2, verbose=0).history
-        for options in ({}, {"steps_per_execution": 8})
+        for options in (ONE_BY_ONE, EIGHT)
     )
     assert [*found] == [*expected]
     for name, values in expected.items():
@@ -169,7 +174,7 @@ def test_indices_out_of_range_are_told_all_the_same(shift: int) -> None:
     bad = good.copy()
     bad[37] = 9
     target = np.ones((64, 1), "float32")
-    for options in ({}, {"steps_per_execution": 16}):
+    for options in (ONE_BY_ONE, SIXTEEN):
         model = Look()
         model.compile(None, "mse", **options)
         expected = model.evaluate(good, target, batch_size=2, verbose=0)
@@ -192,7 +197,7 @@ def test_random_numbers_of_evaluations_go_on_as_one_by_one() -> None:
             return ops.sum(self.noise(x, training=True), axis=1, keepdims=True)
 
     found = []
-    for options in ({}, {"steps_per_execution": 8}):
+    for options in (ONE_BY_ONE, EIGHT):
         gx.set_random_seed(1)
         model = Noisy()
         model.compile(None, "mse", **options)

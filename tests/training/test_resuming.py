@@ -271,7 +271,9 @@ def test_the_system_asks_the_program_to_end(tmp_path):
 
     ask = LambdaCallback(on_train_batch_end=lambda batch, logs: batch == 6 % 5 and os.kill(os.getpid(), signal.SIGTERM))
     model = make()
-    model.fit(A, B, batch_size=4, epochs=9, verbose=0, callbacks=[ask, ModelCheckpoint(tmp_path, on_preemption=True)])
+    save = ModelCheckpoint(tmp_path, on_preemption=True)
+    model.fit(A, B, batch_size=4, epochs=9, verbose=0, callbacks=[ask, save])
+    assert save.preempted
     assert gx.CheckpointManager(tmp_path).latest().step == int(model.optimizer.iterations) == 2
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,12 +12,10 @@ import jax
 import jax.core
 import numpy as np
 
-from graftax.backend.jax import tracing
-from graftax.backend.processes import Held, Joining
+from graftax.backend.jax import launchers, tracing
+from graftax.backend.processes import Held, Joining, Started
 from graftax.core.errors import ProcessError
 from graftax.core.typedefs import Shape
-
-_TORCHRUN = ("MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE")
 
 
 class JaxProcesses:
@@ -27,7 +26,7 @@ class JaxProcesses:
 
     def join(self, how: Joining) -> bool:
         """Call `jax.distributed.initialize`, with what it finds out itself where nothing is told."""
-        told = _told(how, os.environ)
+        told = launchers.told(how)
         if tracing.coordination() is not None:
             raise ProcessError(
                 f"this process is number {self.index()} of {self.count()} already",
@@ -35,14 +34,20 @@ class JaxProcesses:
                 "one call of graftax.distribution.initialize() at the beginning of the program",
             )
         is_told = told[:3] != (None, None, None) or "JAX_COORDINATOR_ADDRESS" in os.environ
-        if not is_told and not tracing.is_in_cluster():
-            return False
+        if not is_told and not _are_found():
+            told = launchers.pieced(told)
+            if told.coordinator is None:
+                _require_alone()
+                return False
+        # JAX would ask Slurm or Kubernetes, which may be there as well, for the devices of this process
+        method = "deactivate" if how.coordinator is None and told.coordinator is not None else None
         try:
             jax.distributed.initialize(
                 told.coordinator,
                 told.processes,
                 told.number,
                 None if told.local_devices is None else list(told.local_devices),
+                cluster_detection_method=method,
                 initialization_timeout=max(1, round(told.timeout)),
                 heartbeat_timeout_seconds=max(1, round(told.heartbeat)),
             )
@@ -57,6 +62,10 @@ class JaxProcesses:
             raise _not_joined(error, told) from error
         self.timeout = told.timeout
         return True
+
+    def started(self) -> Started | None:
+        """Return what the environment says."""
+        return launchers.started()
 
     def index(self) -> int:
         """Return the number of this process; starts no devices."""
@@ -144,17 +153,52 @@ class JaxProcesses:
         return make(like.shape, like.sharding, box)
 
 
-def _told(how: Joining, environment: Mapping[str, str]) -> Joining:
-    """Return it with what torchrun says, where nothing else was told."""
-    if how[:3] != (None, None, None) or not all(name in environment for name in _TORCHRUN):
-        return how
-    host, port, rank, size = (environment[name] for name in _TORCHRUN)
-    # torchrun's own store listens at that port
-    place = f"{host}:{int(port) + 1}"
-    devices = how.local_devices
-    if devices is None and "LOCAL_RANK" in environment and int(environment.get("LOCAL_WORLD_SIZE", "1")) > 1:
-        devices = (int(environment["LOCAL_RANK"]),)
-    return how._replace(coordinator=place, processes=int(size), number=int(rank), local_devices=devices)
+def _are_found() -> bool:
+    """Tell whether JAX finds the others by itself.
+
+    Raises:
+        ProcessError: the API of Kubernetes does not answer.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that a package is missing, which is told where it is needed
+        try:
+            return tracing.is_in_cluster("K8sCluster" if launchers.is_of_no_job() else "")
+        except Exception as error:  # of a library that may not be there
+            raise _not_told_by_kubernetes(error) from error
+
+
+def _not_told_by_kubernetes(error: Exception) -> ProcessError:
+    return ProcessError(
+        f"initialize() in a pod of Kubernetes: {type(error).__name__}: {str(error)[:300]}",
+        "JAX asks the API of Kubernetes who is there, for which the account of the pod needs the right to read pods "
+        "and jobs, and the Job a headless service",
+        f"{_WHERE[launchers.KUBERNETES]}, with which nobody is asked",
+    )
+
+
+def _require_alone() -> None:
+    """Raise if somebody started this process as one of several, and nothing says where the others are.
+
+    Raises:
+        ProcessError: with what to tell.
+    """
+    found = launchers.started()
+    if found is None:
+        return
+    count = "so many" if found.processes is None else str(found.processes)
+    raise ProcessError(
+        f"initialize() in process {found.number} of {count}, started by {found.launcher} ({found.evidence})",
+        "nothing says where process 0 is, and each would run by itself",
+        _WHERE.get(found.launcher, f'initialize("host:1234", {count}, {found.number})')
+        + "; where each is to run by itself, no initialize()",
+    )
+
+
+_WHERE = {
+    launchers.KUBERNETES: "MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE in the env: of the container",
+    "Open MPI": "mpirun -x MASTER_ADDR=host -x MASTER_PORT=29500 -n ..., with the host of process 0",
+    "MPI": "MASTER_ADDR and MASTER_PORT in the environment, the host of process 0 and a free port there",
+}
 
 
 def _not_joined(error: RuntimeError, told: Joining) -> ProcessError:
@@ -164,6 +208,8 @@ def _not_joined(error: RuntimeError, told: Joining) -> ProcessError:
             "which devices there are, and of which processes, is settled when the first array is made",
             "call it first: before any array, Variable, model or jax.devices(); imports may come before it",
         )
+    if told.coordinator is None and "KUBERNETES_SERVICE_HOST" in os.environ:
+        return _not_told_by_kubernetes(error)
     where = told.coordinator or "its address is what the environment says"
     return ProcessError(
         f"process {told.number if told.number is not None else '?'} of {told.processes or '?'} waited "

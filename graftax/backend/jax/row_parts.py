@@ -56,7 +56,7 @@ def _splits_rows(equation: Any) -> bool:
     return bool(equation.primitive.name == "split" and equation.params["axis"] == 0)
 
 
-def _is_one_of(variables: set[Any], atom: Any) -> bool:
+def _is_one_of(variables: set[Any], atom: object) -> bool:
     return not isinstance(atom, tracing.Literal) and atom in variables
 
 

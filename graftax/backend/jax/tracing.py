@@ -138,9 +138,9 @@ def coordination_place() -> tuple[int, int]:
     return (0, 1) if state.client is None else (state.process_id, state.num_processes)
 
 
-def is_in_cluster() -> bool:
-    """Tell whether the environment is one in which JAX finds the other processes by itself."""
-    kinds = clusters.ClusterEnv._cluster_types
+def is_in_cluster(without: str = "") -> bool:
+    """Tell whether the environment is one in which JAX finds the other processes by itself, but for one kind."""
+    kinds = [kind for kind in clusters.ClusterEnv._cluster_types if kind.__name__ != without]
     return any(kind.is_env_present() for kind in kinds if not kind.opt_in_only_method)
 
 

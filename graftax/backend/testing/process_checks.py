@@ -14,6 +14,7 @@ def _alone(kit: Kit) -> None:
     processes = kit.backend.processes
     assert not processes.join(Joining()), "where nobody has started others, a process stays alone"
     assert (processes.index(), processes.count()) == (0, 1), "one that is alone is process 0 of 1"
+    assert processes.started() is None, "nobody has started this one among others"
     assert processes.timeout > 0, "there is a time after which nobody is waited for"
     assert processes.preempted(1) is False, "nobody has asked one that is alone to end"
 

@@ -4,11 +4,8 @@ import typing as _typing
 
 from graftax.core.namespaces import answering as _answering
 from graftax.core.namespaces import names_in as _names_in
-from graftax.training.callbacks.callback import Callback as Callback
-from graftax.training.callbacks.callback import Logs as Logs
 from graftax.training.callbacks.csv_logger import CSVLogger as CSVLogger
 from graftax.training.callbacks.early_stopping import EarlyStopping as EarlyStopping
-from graftax.training.callbacks.history import History as History
 from graftax.training.callbacks.lambda_callback import LambdaCallback as LambdaCallback
 from graftax.training.callbacks.learning_rate_scheduler import LearningRateScheduler as LearningRateScheduler
 from graftax.training.callbacks.mlflow import MLflow as MLflow
@@ -22,6 +19,9 @@ from graftax.training.callbacks.tensorboard import TensorBoard as TensorBoard
 from graftax.training.callbacks.terminate_on_nan import TerminateOnNaN as TerminateOnNaN
 from graftax.training.callbacks.timing import Timing as Timing
 from graftax.training.callbacks.wandb import WandB as WandB
+from graftax.training.hooks.callback import Callback as Callback
+from graftax.training.hooks.callback import Logs as Logs
+from graftax.training.hooks.history import History as History
 
 if not _typing.TYPE_CHECKING:  # so that type checkers see the names
     __getattr__ = _answering("callbacks")

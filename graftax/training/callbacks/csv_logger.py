@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from graftax.core.errors import ArgumentError, ArgumentTypeError
-from graftax.training.callbacks.callback import Callback, Logs
+from graftax.training.hooks.callback import Callback, Logs
 from graftax.training.log_files import told
 
 

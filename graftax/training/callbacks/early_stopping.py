@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from graftax.core.errors import ArgumentError
-from graftax.training.callbacks.callback import Callback, Logs
 from graftax.training.callbacks.monitor import Monitor
+from graftax.training.hooks.callback import Callback, Logs
 from graftax.training.spread import whole
 from graftax.training.weights import restore_weights, weights_of
 

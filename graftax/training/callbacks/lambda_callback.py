@@ -7,7 +7,7 @@ from typing import Any
 
 from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.user_functions import check_takes
-from graftax.training.callbacks.callback import Callback, Logs
+from graftax.training.hooks.callback import Callback, Logs
 
 
 class LambdaCallback(Callback):

@@ -8,8 +8,8 @@ from typing import Any
 
 from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.user_functions import check_takes, misfit
-from graftax.training.callbacks.callback import Callback, Logs
 from graftax.training.callbacks.learning_rate import settable
+from graftax.training.hooks.callback import Callback, Logs
 
 
 class LearningRateScheduler(Callback):

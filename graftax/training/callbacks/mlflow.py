@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from graftax.core.errors import ArgumentError
-from graftax.training.callbacks.callback import Callback, Logs
 from graftax.training.callbacks.every_steps import EverySteps
+from graftax.training.hooks.callback import Callback, Logs
 from graftax.training.optional_libraries import optional_library
 
 

@@ -10,8 +10,8 @@ from graftax.backend.rendezvous import several
 from graftax.checkpoint.manager import CheckpointManager
 from graftax.checkpoint.preemption import Preemption
 from graftax.core.errors import ArgumentError, CheckpointError, StateError
-from graftax.training.callbacks.callback import Callback, Logs
 from graftax.training.callbacks.monitor import Monitor
+from graftax.training.hooks.callback import Callback, Logs
 from graftax.training.resuming import managed
 
 
@@ -31,8 +31,8 @@ class ModelCheckpoint(Callback):
         goal: ``"min"``, ``"max"``, or ``"auto"`` to infer it from the name. Defaults to ``"auto"``.
         keep: How many of the newest checkpoints to keep. Defaults to None: all.
         keep_best: How many of the best checkpoints to keep in addition. Defaults to None.
-        on_preemption: Whether to save and end training when the system asks the program to end (SIGTERM). Defaults to
-            False.
+        on_preemption: Whether to save and end training when the system asks the program to end (SIGTERM); then
+            ``preempted`` is True. Defaults to False.
         in_background: Whether to write in a background thread. Defaults to False.
         mode: Another name for ``goal``, as in other callbacks; give only one of the two. Defaults to None.
 
@@ -83,7 +83,7 @@ class ModelCheckpoint(Callback):
             raise ArgumentError(
                 f"ModelCheckpoint got {'goal' if mode is None else 'mode'}={goal!r:.60} without monitor=",
                 "it says which of the numbers that are monitored is best, and nothing is",
-                f'monitor="val_loss", goal={goal!r:.60}',
+                f'monitor="val_loss", {"goal" if mode is None else "mode"}={goal!r:.60}',
             )
         if every != "epoch" and (isinstance(every, bool) or not isinstance(every, int) or every < 1):
             raise ArgumentError(
@@ -97,6 +97,12 @@ class ModelCheckpoint(Callback):
             )
         if isinstance(directory, CheckpointManager) and monitor is None:
             monitor, goal = directory.retention.monitor, directory.retention.goal
+        elif monitor is None and goal != "auto":
+            raise ArgumentError(
+                f"ModelCheckpoint got {'goal' if mode is None else 'mode'}={goal!r} and no monitor",
+                "no number is monitored that it would be said of",
+                f'ModelCheckpoint(..., monitor="val_loss", {"goal" if mode is None else "mode"}={goal!r})',
+            )
         self.directory, self.every = directory, every
         self.monitor = (
             None
@@ -107,6 +113,8 @@ class ModelCheckpoint(Callback):
         self.on_preemption, self.in_background = on_preemption, in_background
         self.manager: CheckpointManager | None = None
         self._preemption: Preemption | None = None
+        self.preempted = False
+        """Whether the last training ended because the system asked for it, with work left to do."""
         self._entered = ExitStack()
         self._saved = -1
 
@@ -130,13 +138,14 @@ class ModelCheckpoint(Callback):
                 f'fit(..., resume="{self.manager.directory}") to go on with it, or another directory',
             )
         self._saved = -1 if latest is None else latest.step
+        self.preempted = False
         if self.on_preemption:
             self._preemption = self._entered.enter_context(self.manager.on_preemption())
 
     def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
         """End training if a signal asks for it."""
         if self._preemption is not None and self._preemption.comes_at(self.params["step"]):
-            self.model.stop_training = True
+            self.model.stop_training = self.preempted = True
 
     def on_train_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
         """Save the state after the previous step, if due; the last one of an epoch is saved with its logs."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError
-from graftax.training.callbacks.callback import Callback, Logs
+from graftax.training.hooks.callback import Callback, Logs
 from graftax.training.log_files import told
 
 

@@ -6,9 +6,9 @@ import time
 from collections.abc import Mapping
 
 from graftax.training.arguments import verbosity
-from graftax.training.callbacks.callback import Callback, Logs
 from graftax.training.display.progress_line import Progressed
 from graftax.training.display.screen import Screen
+from graftax.training.hooks.callback import Callback, Logs
 
 _INTERIM = 60.0
 """Seconds after which a line of an unfinished epoch is written to a file."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from graftax.core.errors import ArgumentError
-from graftax.training.callbacks.callback import Callback, Logs
 from graftax.training.callbacks.learning_rate import settable
 from graftax.training.callbacks.monitor import Monitor
+from graftax.training.hooks.callback import Callback, Logs
 
 
 class ReduceLROnPlateau(Callback):

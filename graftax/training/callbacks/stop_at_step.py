@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graftax.core.errors import ArgumentError
-from graftax.training.callbacks.callback import Callback, Logs
+from graftax.training.hooks.callback import Callback, Logs
 
 
 class StopAtStep(Callback):

@@ -7,8 +7,8 @@ from contextlib import AbstractContextManager, ExitStack
 from graftax.core.errors import StateError
 from graftax.optimizers.around import AroundOptimizer
 from graftax.optimizers.optimizer import Optimizer
-from graftax.training.callbacks.callback import Callback, Logs
 from graftax.training.callbacks.learning_rate import optimizer_of, stepping
+from graftax.training.hooks.callback import Callback, Logs
 
 
 class SwapAverages(Callback):

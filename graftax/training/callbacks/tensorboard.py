@@ -13,10 +13,10 @@ import numpy as np
 
 from graftax.core.errors import ArgumentError
 from graftax.layers.layer import Layer
-from graftax.training.callbacks.callback import Callback, Logs
 from graftax.training.callbacks.every_steps import EverySteps
 from graftax.training.callbacks.learning_rate import iterations_of, optimizer_of, rate_of
 from graftax.training.display.summary_table import summarize
+from graftax.training.hooks.callback import Callback, Logs
 from graftax.training.summary.event_writer import EventWriter
 from graftax.training.summary.recording import entered
 from graftax.training.weights import weights_of

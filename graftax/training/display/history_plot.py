@@ -8,7 +8,7 @@ from typing import Any
 from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.known_names import closest
 from graftax.core.short_traceback import door
-from graftax.training.callbacks.history import History
+from graftax.training.hooks.history import History
 from graftax.training.optional_libraries import optional_library
 
 

@@ -114,6 +114,12 @@ def in_order(x: object, batch_size: int | None, steps: int | None) -> Source:
 
 def _no_data(x: object) -> DataError:
     kind = type(x).__name__
+    if isinstance(x, str | bytes):
+        return DataError(
+            f"x is of type {kind}: {x!r:.40}",
+            "data are arrays, not the name of a file, nor one text",
+            "what np.load(path) or pandas.read_csv(path) reads from the file; texts go through a TextVectorization",
+        )
     if _holds_text(x):
         return no_numbers(f"x is a {kind} of text")
     if callable(x) and not isinstance(x, Iterable):

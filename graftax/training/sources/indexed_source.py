@@ -23,7 +23,7 @@ from graftax.variables.keys import get_random_seed
 _OF_KERAS = ("PyDataset", "Sequence")
 
 
-def has_index(x: Any) -> bool:
+def has_index(x: object) -> bool:
     """Return whether an object has samples or batches by index, and does not yield batches as an iterable."""
     if isinstance(x, str | bytes | PathLike | Mapping | set | frozenset | list | tuple | type) or is_array(x):
         return False
@@ -66,7 +66,7 @@ def _is_of_torch(base: type[Any]) -> bool:
     return base.__name__ == "Dataset" and base.__module__.startswith("torch.")
 
 
-def _is_rows(x: Any) -> bool:
+def _is_rows(x: object) -> bool:
     """Return whether it is a data set of Hugging Face, which yields single rows."""
     return isinstance(x, IndexedColumns) or is_table_of_rows(x)
 

@@ -34,7 +34,7 @@ def with_columns(x: Any, y: str) -> tuple[Any, Any]:
     )
 
 
-def is_table_of_rows(x: Any) -> bool:
+def is_table_of_rows(x: object) -> bool:
     """Return whether it is a data set of Hugging Face with an index, not a streaming one."""
     return all(hasattr(x, name) for name in ("column_names", "with_format", "__len__"))
 

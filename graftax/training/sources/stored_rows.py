@@ -11,16 +11,16 @@ from graftax.core.errors import DataError
 _NARROW = {"float64": "float32", "int64": "int32", "uint64": "uint32"}
 
 
-def is_stored(leaf: Any) -> bool:
+def is_stored(leaf: object) -> bool:
     """Return True for matrices of scipy.sparse, arrays of h5py and zarr, and memory maps of 64 bits."""
     return _is_sparse(leaf) or _is_file(leaf) or (isinstance(leaf, np.memmap) and leaf.dtype.name in _NARROW)
 
 
-def _is_sparse(leaf: Any) -> bool:
+def _is_sparse(leaf: object) -> bool:
     return type(leaf).__module__.startswith("scipy.sparse") and hasattr(leaf, "tocsr")
 
 
-def _is_file(leaf: Any) -> bool:
+def _is_file(leaf: object) -> bool:
     root = type(leaf).__module__.partition(".")[0]
     return root in ("h5py", "zarr") and hasattr(leaf, "shape") and hasattr(leaf, "dtype")
 

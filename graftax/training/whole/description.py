@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from enum import Enum
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
@@ -11,6 +13,7 @@ import numpy as np
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import VariableLike
+from graftax.layers.input_layer import InputLayer
 from graftax.layers.policy import DTypePolicy
 from graftax.ops.symbolic import Spec
 from graftax.training.graph import Operand, Result
@@ -33,6 +36,11 @@ class Describing:
         self.names: dict[str, Any] = {}
         """The classes and functions that were found, by name."""
 
+    @property
+    def objects(self) -> dict[int, object]:
+        """Return what was described, by its number."""
+        return dict(self._seen.values())
+
     def value(self, value: object, where: str) -> Any:
         """Return the description of a value.
 
@@ -50,6 +58,8 @@ class Describing:
             return [word, [self.value(part, f"{where}[{i}]") for i, part in enumerate(value)]]
         if isinstance(value, Mapping):
             return ["dict", [[key, self.value(part, f"{where}[{key!r}]")] for key, part in value.items()]]
+        if isinstance(value, set | frozenset):
+            return [type(value).__name__, sorted((self.value(part, where) for part in value), key=repr)]
         if isinstance(value, slice):
             return ["slice", [self.value(part, where) for part in (value.start, value.stop, value.step)]]
         if isinstance(value, Result):
@@ -62,6 +72,11 @@ class Describing:
             return ["policy", value.name]
         if value is Ellipsis:
             return ["ellipsis"]
+        if isinstance(value, Enum):
+            return ["member", self._name(type(value), where), value.name]
+        if isinstance(value, partial):
+            parts = (value.func, value.args, value.keywords)
+            return ["partial", *(self.value(part, f"{where}.{value.func!r:.40}") for part in parts)]
         if isinstance(value, np.ndarray | np.generic) or (registry.current().arrays.is_array(value)):
             return self._array(value, where)
         if id(value) in self._seen:
@@ -96,6 +111,11 @@ class Describing:
             if not value._gx_made_with.known:
                 self._refuse(where, f"{value!r:.60}", "it is a copy, which lost what its constructor was given")
             args, kwargs = value._gx_made_with.args, value._gx_made_with.kwargs
+            if isinstance(value, InputLayer):  # whose dtype may have come from the policy of that time
+                args, kwargs = (
+                    (),
+                    {**self._by_attribute(value, where), "dtype": value.input_dtype, "name": value._gx_name},
+                )
         else:
             args, kwargs = (), self._by_attribute(value, where)
         parameters = [p.name for p in inspect.signature(type(value)).parameters.values()]

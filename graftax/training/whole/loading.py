@@ -10,7 +10,7 @@ from graftax.checkpoint.saved_arrays import read
 from graftax.core.errors import ArgumentError
 from graftax.core.short_traceback import door
 from graftax.training.model import Model
-from graftax.training.whole.model_file import FORMAT, KEY, rebuilt
+from graftax.training.whole.model_file import KEY, READABLE, rebuilt
 from graftax.training.whole.public_classes import Custom, found, given
 from graftax.training.whole.saved import roots_of
 
@@ -21,6 +21,9 @@ def load_model(path: str | os.PathLike[str], custom: Custom = ()) -> Any:
 
     No code of the file is run, and no module that it names is imported: public classes of graftax are looked up by
     name, all others must be in ``custom``.
+
+    The layers keep the dtype policies that they had, whatever the global policy is now. The devices of the Variables
+    are not saved: load within the ``scope()`` of a distribution.
 
     The random streams of its layers continue from their saved states. The global seed of the program is not changed, so
     the order in which `fit` shuffles, for example, depends on `set_random_seed`. `Checkpoint.restore` also restores the
@@ -52,10 +55,10 @@ def load_model(path: str | os.PathLike[str], custom: Custom = ()) -> Any:
             "it is a checkpoint of values alone",
             "gx.Checkpoint(model=model).restore(path), or model.load_weights(path), with the model made first",
         )
-    if said.get("format") != FORMAT:
+    if said.get("format") not in READABLE:
         raise ArgumentError(
             f"{os.fspath(path)} has a model in format {said.get('format')!r:.20}",
-            f"this version of graftax reads format {FORMAT}",
+            f"this version of graftax reads formats {' and '.join(map(str, READABLE))}",
             "the version that saved it",
         )
     used: set[str] = set()

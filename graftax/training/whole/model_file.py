@@ -5,25 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from graftax.core.errors import ArgumentError, CorruptCheckpoint, GraftaxError
+from graftax.core.errors import CorruptCheckpoint, GraftaxError
 from graftax.layers import building
 from graftax.layers.building import is_built, unbuilt_below
 from graftax.layers.layer import Layer
 from graftax.reparam.base import Reparam
-from graftax.reparam.graft import graft
-from graftax.reparam.places import weights
+from graftax.reparam.graft import made_again
+from graftax.training.whole.adapted_layers import AdaptedLayers, learnt
+from graftax.training.whole.comparison import require_alike
 from graftax.training.whole.description import Describing
+from graftax.training.whole.differences import differences, give_back
+from graftax.training.whole.policies import Policies, noted
 from graftax.training.whole.rebuilding import Rebuilding
+from graftax.training.whole.shared_weights import described_creator
 from graftax.variables import creation
-from graftax.variables.graph.module import Module, walk_with_edges
-from graftax.variables.graph.node import ignored
-from graftax.variables.graph.prints import is_plain
+from graftax.variables.graph.module import Module, walk, walk_with_edges
 from graftax.variables.random_state import RandomState
-from graftax.variables.state.storage import concretely
-from graftax.variables.variable import Variable
 
 KEY = "graftax.model"
-FORMAT = 1
+FORMAT = 2
+READABLE = (1, 2)
+"""Formats that can be read: 1 did not tell dtype policies, nor what was put onto a finished model."""
 
 
 def described(model: Any) -> dict[str, Any]:
@@ -35,24 +37,49 @@ def described(model: Any) -> dict[str, Any]:
     describing = Describing()
     found: dict[str, Any] = {"format": FORMAT, "model": describing.value(model, "model")}
     found["input_shape"] = describing.value(_built_for(model), "the shape of the input")
+    found["built_below"] = [
+        [path, describing.value(layer._gx_input_shape, f"the shape of the input of {path}")]
+        for path, layer in _built_below(model)
+    ]
     found["grafts"] = [
-        [weight.path, [describing.value(one, f"the creator of {weight.path}") for one in weight.node._gx_creators]]
-        for weight in weights(model)
-        if isinstance(weight.node, Reparam) and weight.node._gx_creators
+        [path, [described_creator(one, node, describing, model, path) for one in node._gx_creators]]
+        for path, node in _computed(model)
     ]
     found["compile"] = None if model._gx_objectives is None else _compiled(model, describing)
+    found["policies"] = noted(describing.objects)
+    found["adapted"] = learnt(describing)
     back = RandomState({}).point_of_return()
     try:
         with creation.scopes.replaced(()):
-            twin = rebuilt(found, describing.names.__getitem__)
+            twin, making = _made(found, describing.names.__getitem__)
+            require_alike(model, twin)
+            found["differences"] = differences(model, twin, describing)
+            give_back(twin, found["differences"], making)
     except GraftaxError as error:
         error.add_context(f"save of {model._gx_title()}, which is rebuilt on trial")
         raise
     finally:
         back()
-    _require_alike(model, twin)
-    found["changes"] = list(_changes(model, twin))
     return found
+
+
+def _computed(model: Module) -> Iterator[tuple[str, Any]]:
+    """Yield the expressions that creators have made, with their paths: what is made first comes first."""
+    for edges, node in walk_with_edges(model):
+        if isinstance(node, Reparam) and node._gx_creators:
+            whole = node._gx_owner
+            if not isinstance(whole, Reparam) or getattr(whole, "base", None) is not node:  # else the whole names them
+                yield "/".join(map(str, edges)), node
+
+
+def _built_below(model: Layer) -> Iterator[tuple[str, Layer]]:
+    """Yield the layers, with their paths, that were built by themselves, such as those taken from another model."""
+    inside: set[int] = set()
+    for edges, node in walk_with_edges(model):
+        if isinstance(node, Layer) and is_built(node) and id(node) not in inside:
+            inside.update(id(part) for part in walk(node))
+            if node is not model and node._gx_input_shape is not None:
+                yield "/".join(map(str, edges)), node
 
 
 def _built_for(model: Layer) -> Any:
@@ -77,75 +104,35 @@ def rebuilt(said: Any, find: Callable[[str], Any]) -> Any:
         CorruptCheckpoint: it is not a description of a model.
     """
     try:
-        making = Rebuilding(find)
-        model = making.value(said["model"])
-        shape = making.value(said["input_shape"])
-        grafts = [(path, [making.value(one) for one in creators]) for path, creators in said["grafts"]]
-        given = None if said["compile"] is None else {name: making.value(v) for name, v in said["compile"].items()}
+        model, making = _made(said, find)
+        give_back(model, said.get("differences", ()), making)
+        for path, name, value in said.get("changes", ()):  # of format 1
+            give_back(model, [["model", path, name, value]], making)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         if isinstance(error, GraftaxError):
             raise
         raise CorruptCheckpoint(
             "the description of a model", f"that cannot be read: {error}", "another file"
         ) from error
-    if shape is not None and unbuilt_below(model):
-        with building.again.entered(True):
-            model.build(shape)
-    with concretely():
-        for path, creators in grafts:
-            for creator in creators:
-                graft(model, creator, where=path, tolerance=float("inf"))
-    for path, name, value in said.get("changes", ()):
-        _change(model, path, name, value)
-    if given is not None:
-        model.compile(**given)
     return model
 
 
-def _require_alike(model: Module, twin: Module) -> None:
-    """Raise unless both models have parts of the same classes and Variables of the same shapes.
-
-    Raises:
-        ArgumentError: they differ; the message names the first difference.
-    """
-    one, other = dict(_parts(model)), dict(_parts(twin))
-    for path in dict.fromkeys((*one, *other)):
-        if one.get(path) != other.get(path):
-            raise ArgumentError(
-                f"save: {path or 'the model'} is {one.get(path, 'not there')}",
-                f"made again from the arguments of its constructors it is {other.get(path, 'not there')}: what was "
-                "put there otherwise is nothing that a file could bring back",
-                "make it in __init__ or build, of arguments; or model.save_weights(path), which takes any model",
-            )
-
-
-def _parts(model: Module) -> Iterator[tuple[str, str]]:
-    for edges, node in walk_with_edges(model):
-        path = "/".join(map(str, edges))
-        if isinstance(node, Variable):
-            yield path, f"{node.dtype}{list(node.shape)} ({node.role})"
-        elif isinstance(node, Module):
-            yield path, type(node).__name__
-
-
-def _changes(model: Module, twin: Module) -> Iterator[list[Any]]:
-    """Yield plain attributes that were assigned after construction: path, name, value."""
-    others = dict(walk_with_edges(twin))
-    for edges, node in walk_with_edges(model):
-        if not isinstance(node, Module) or isinstance(node, Reparam):
-            continue
-        skip = ignored(type(node))
-        before = vars(others[edges])
-        for name, value in vars(node).items():
-            if name in skip or name.startswith("_") or name == "built" or not is_plain(value):
-                continue
-            if name not in before or (is_plain(before[name]) and before[name] != value):
-                yield ["/".join(map(str, edges)), name, value]
-
-
-def _change(model: Module, path: str, name: str, value: object) -> None:
-    for edges, node in walk_with_edges(model):
-        if "/".join(map(str, edges)) == path and is_plain(value) and not name.startswith("_"):
-            setattr(node, name, value)
-            return
-    raise CorruptCheckpoint(f"{path}.{name} in the description of a model", "there is no such place", "another file")
+def _made(said: Any, find: Callable[[str], Any]) -> tuple[Any, Rebuilding]:
+    policies = Policies(said.get("policies", []))
+    making = Rebuilding(find, policies, AdaptedLayers(said.get("adapted", [])))
+    with building.again.entered(policies.before_build):
+        model = making.model = making.value(said["model"])
+        shape = making.value(said["input_shape"])
+        if shape is not None and unbuilt_below(model):
+            model.build(shape)
+        shapes = {path: making.value(one) for path, one in said.get("built_below", ())}
+        for path, layer in [("/".join(map(str, edges)), node) for edges, node in walk_with_edges(model)]:
+            if path in shapes and isinstance(layer, Layer) and unbuilt_below(layer):
+                layer.build(shapes[path])
+        policies.settle(model)
+        for path, creators in said["grafts"]:
+            for creator in creators:
+                made_again(model, making.value(creator), path)
+        if said["compile"] is not None:
+            model.compile(**{name: making.value(one) for name, one in said["compile"].items()})
+    return model, making

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,13 @@ from graftax.layers.input_layer import InputLayer, begun
 from graftax.layers.policy import DTypePolicy
 from graftax.ops.symbolic import Spec, mapped
 from graftax.ops.table import OPS
+from graftax.reparam.shared import Shared
 from graftax.training.graph import Operand, Result, function_of
+from graftax.training.whole.adapted_layers import AdaptedLayers
+from graftax.training.whole.policies import Policies
+from graftax.training.whole.shared_weights import held_at
 from graftax.training.wired import Wired
+from graftax.variables.graph.module import Module
 from graftax.variables.variable import Variable
 
 _DTYPES = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 complex64 complex128".split())
@@ -27,11 +33,17 @@ class Rebuilding:
 
     Args:
         find: Returns the class or function of a name, or raises.
+        policies: Gives layers their dtype policies.
+        adapted: Gives layers what they learnt from data.
     """
 
-    def __init__(self, find: Callable[[str], Any]) -> None:
+    def __init__(self, find: Callable[[str], Any], policies: Policies, adapted: AdaptedLayers) -> None:
         self._find = find
+        self._policies = policies
+        self._adapted = adapted
         self._made: dict[int, Any] = {}
+        self.model: Module | None = None
+        """The model, once it is made, to which paths of tied weights belong."""
 
     def value(self, described: object) -> Any:
         """Return the object of a description.
@@ -70,8 +82,16 @@ class Rebuilding:
         return made
 
     def _object(self, number: int, how: str, *rest: Any) -> Any:
-        made = self._made[number] = _OBJECTS[how](self, *rest)
+        with self._policies.assumed(number):
+            made = self._made[number] = _OBJECTS[how](self, *rest)
+        self._policies.give(number, made)
+        self._adapted.give(number, made, self.value)
         return made
+
+    def _shared(self, path: str, transpose: bool) -> Shared:
+        if self.model is None:
+            raise ValueError(f"the weight {path!r} of a model that is not there")
+        return Shared(held_at(self.model, path), transpose)
 
     def _named(self, name: str) -> Any:
         return self._find(name)
@@ -125,6 +145,10 @@ class Rebuilding:
         return kind(inputs=ends[0], outputs=ends[1], name=given, dtype=policy)
 
 
+def _bound(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return partial(function, *args, **kwargs)
+
+
 _OBJECTS: dict[str, Callable[..., Any]] = {
     "named": Rebuilding._named,
     "made": Rebuilding._plain,
@@ -139,6 +163,11 @@ _MAKERS: dict[str, Callable[..., Any]] = {
     "ellipsis": lambda self: Ellipsis,
     "result": lambda self, step, place: Result(step, place),
     "operand": lambda self, number: Operand(number),
+    "set": lambda self, parts: set(self._all(parts)),
+    "frozenset": lambda self, parts: frozenset(self._all(parts)),
+    "member": lambda self, name, member: self._find(name)[member],
+    "partial": lambda self, *parts: _bound(*self._all(list(parts))),
+    "shared": Rebuilding._shared,
     "spec": lambda self, shape, dtype: Spec(tuple(shape), dtype),
     "policy": lambda self, name: DTypePolicy(name),
     "array": Rebuilding._array,

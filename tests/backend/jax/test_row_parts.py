@@ -1,6 +1,7 @@
 """Programs that take parts out of rows from places which the compiler does not know."""
 
 import jax
+import jax.core
 import jax.numpy as jnp
 import numpy as np
 import pytest

@@ -11,7 +11,7 @@ import numpy as np
 from graftax.checkpoint.values import MAX_DEPTH, MAX_LENGTH
 from graftax.core import user_line
 from graftax.core.keywords import Constructed
-from graftax.training.callbacks.callback import Callback
+from graftax.training.hooks.callback import Callback
 
 _ATOMS = frozenset({bool, int, float, complex, str, bytes, type(None)})
 

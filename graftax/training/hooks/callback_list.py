@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 from graftax.core.errors import ArgumentTypeError, GraftaxError
 from graftax.core.user_functions import misfit
 from graftax.distribution.processes import is_main
-from graftax.training.callbacks.callback import Callback, Logs
+from graftax.training.hooks.callback import Callback, Logs
 
 if TYPE_CHECKING:
     from graftax.training.model import Model

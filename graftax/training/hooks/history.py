@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from graftax.training.callbacks.callback import Callback, Logs
+from graftax.training.hooks.callback import Callback, Logs
 
 
 class History(Callback):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import graftax as gx
-from graftax.training.callbacks.plain_attributes import PlainAttributes
+from graftax.training.hooks.plain_attributes import PlainAttributes
 
 X = np.linspace(-1, 1, 24, dtype="float32").reshape(12, 2)
 

@@ -1,6 +1,6 @@
 """What a History shows where it is the last line of a cell of a notebook."""
 
-from graftax.training.callbacks.history import History
+from graftax.training.hooks.history import History
 
 
 def test_a_history_shows_its_last_numbers():

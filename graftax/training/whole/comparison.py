@@ -1,0 +1,44 @@
+"""Whether a model that was made again has the parts of the one that is to be saved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graftax.core.errors import ArgumentError
+from graftax.variables.graph.module import Module, walk_with_edges
+from graftax.variables.graph.node import own_nodes
+from graftax.variables.variable import Variable
+
+
+def require_alike(model: Module, twin: Module) -> None:
+    """Raise unless the parts of both are of the same classes, their Variables of the same shapes, and shared alike.
+
+    Raises:
+        ArgumentError: names the first place where they differ.
+    """
+    one, other = dict(_parts(model)), dict(_parts(twin))
+    for path in dict.fromkeys((*one, *other)):
+        if one.get(path) != other.get(path):
+            raise ArgumentError(
+                f"save: {path or 'the model'} is {one.get(path, 'not there')}",
+                f"made again from the arguments of its constructors it is {other.get(path, 'not there')}: what was "
+                "put there otherwise is nothing that a file could bring back",
+                "make it in __init__ or build, of arguments; or model.save_weights(path), which takes any model",
+            )
+
+
+def _parts(model: Module) -> Iterator[tuple[str, str]]:
+    """Yield what is at each path: a part itself, or the path of one that is held there as well."""
+    first: dict[int, str] = {}
+    nodes = [("/".join(map(str, edges)), node) for edges, node in walk_with_edges(model)]
+    for path, node in nodes:
+        first[id(node)] = path
+        if isinstance(node, Variable):
+            yield path, f"{node.dtype}{list(node.shape)} ({node.role})"
+        elif isinstance(node, Module):
+            yield path, type(node).__name__
+    for path, node in nodes:
+        for edges, held in own_nodes(node):
+            there = "/".join(filter(None, (path, *map(str, edges))))
+            if id(held) in first and first[id(held)] != there:
+                yield there, f"{first[id(held)]!r}, which is held there too"

@@ -1,0 +1,175 @@
+"""What a model has besides what its constructors make: found by comparing it with one made again, and given back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import astuple
+from types import FunctionType
+from typing import Any, get_args
+
+import numpy as np
+
+from graftax.backend import registry
+from graftax.checkpoint.trained_as_saved import set_trainability
+from graftax.core import tree
+from graftax.core.errors import ArgumentError, CorruptCheckpoint, GraftaxError
+from graftax.layers.building import Buildable
+from graftax.layers.set_remat_policy import RematPolicy
+from graftax.training.whole.description import Describing
+from graftax.training.whole.rebuilding import Rebuilding
+from graftax.variables.graph.module import Module, walk_with_edges
+from graftax.variables.graph.node import Node, holds_node, ignored
+from graftax.variables.graph.prints import is_plain
+from graftax.variables.trainability import Trainability
+from graftax.variables.variable import Variable
+
+_REMAT, _FROZEN = "_gx_remat", "_gx_frozen"
+_KEPT: dict[str, Any] = {_REMAT: None, _FROZEN: False}  # what graftax itself keeps on a Module, and what it is at first
+_OF_VARIABLES = ("regularizer", "constraint")
+_TRAINABILITY = "trainability"
+_ABSENT = object()
+
+
+def roots(model: Any) -> dict[str, Module]:
+    """Return the Modules that a file describes, by a path: the model, and what it was compiled with."""
+    found: dict[str, Module] = {"model": model}
+    if model._gx_objectives is not None:
+        given = {"optimizer": model._gx_objectives.optimizer, **model._gx_objectives.given()}
+        for argument, value in given.items():
+            for number, one in enumerate(tree.flatten(value)):
+                if isinstance(one, Module):
+                    found[f"{argument}/{number}"] = one
+    return found
+
+
+def differences(model: Any, twin: Any, describing: Describing) -> list[list[Any]]:
+    """Return what was put onto a model since its construction, by root, path and name, each described.
+
+    Args:
+        model: The model.
+        twin: One that was made again, with the same parts.
+        describing: What has described the model.
+
+    Raises:
+        ArgumentError: something of it could not be given back.
+    """
+    found = []
+    others = roots(twin)
+    for root, one in roots(model).items():
+        there = dict(walk_with_edges(others[root]))
+        for edges, node in walk_with_edges(one):
+            path = "/".join(map(str, edges))
+            _require_no_scope(node, path)
+            if type(there.get(edges)) is not type(node):
+                continue  # parts of what makes them when it is first used: no setting of the program
+            for name, value in _changed(node, there[edges]):
+                place = f"{root}.{'.'.join((*map(str, edges), name))}"
+                try:
+                    found.append([root, path, name, describing.value(value, place)])
+                except ArgumentError as error:
+                    error.add_context(
+                        f'{place} was assigned after the construction; untracked = frozenset({{"{name}"}}) in the '
+                        "class leaves it out of compiled functions and files"
+                    )
+                    raise
+    return found
+
+
+def _require_no_scope(node: Node, path: str) -> None:
+    scopes = node._gx_captured if isinstance(node, Buildable) and node._gx_lacks_weights else ()
+    if waiting := [scope.name for scope in scopes if not scope.distributes]:
+        raise ArgumentError(
+            f"save: {path or 'the model'} has no weights yet, and was made in a variable_creator_scope({waiting[-1]})",
+            "its weights would be made without that creator after load_model",
+            "build the model first: model(x[:1])",
+        )
+
+
+def _changed(node: Any, other: Any) -> Iterator[tuple[str, Any]]:
+    """Yield names and values of what one Node has and the other one has not, or has otherwise."""
+    if isinstance(node, Variable):
+        for name in _OF_VARIABLES:
+            if _differ(getattr(node, name), getattr(other, name)):
+                yield name, getattr(node, name)
+        if node.trainability != other.trainability:
+            yield _TRAINABILITY, list(astuple(node.trainability))
+        return
+    skip, before = ignored(type(node)), vars(other)
+    for name, value in vars(node).items():
+        if name in skip or name == "built" or name.startswith("_gx_"):
+            continue
+        if not holds_node(value) and _differ(value, before.get(name, getattr(type(node), name, _ABSENT))):
+            yield name, value
+    for name, at_first in _KEPT.items():
+        if vars(node).get(name, at_first) != before.get(name, at_first):
+            yield name, vars(node).get(name, at_first)
+
+
+def _differ(value: Any, other: Any) -> bool:
+    if value is other or _is_traced(value):
+        return False
+    if is_plain(value) and is_plain(other):
+        return type(value) is not type(other) or bool(value != other)
+    if isinstance(value, np.ndarray) and isinstance(other, np.ndarray) and value.dtype.kind in "biufc":
+        same = value.dtype == other.dtype and value.shape == other.shape
+        return not (same and np.array_equal(value, other, equal_nan=value.dtype.kind in "fc"))
+    found = _described(value), _described(other)
+    if found != (None, None):
+        return bool(found[0] != found[1])
+    if isinstance(value, FunctionType) and isinstance(other, FunctionType):
+        return value.__code__ is not other.__code__
+    return type(value) is not type(other)  # what a constructor makes that has no description, such as a lock
+
+
+def _is_traced(value: object) -> bool:
+    """Tell whether a value is left over from the trace of a compiled function: it has no numbers any more."""
+    arrays = registry.current().arrays
+    return bool(arrays.is_array(value)) and not arrays.is_concrete(value)
+
+
+def _described(value: object) -> Any:
+    """Return the description of a value in a list; None for one that has none."""
+    if value is _ABSENT:
+        return ["absent"]
+    try:
+        return [Describing().value(value, "")]
+    except (GraftaxError, TypeError, ValueError, AttributeError, RuntimeError):
+        return None
+
+
+def give_back(model: Any, said: list[list[Any]], making: Rebuilding) -> None:
+    """Give a model that was made again what it had besides.
+
+    Args:
+        model: The model.
+        said: What `differences` found.
+        making: What has rebuilt the model.
+
+    Raises:
+        CorruptCheckpoint: there is no such place, or nothing can be put there.
+    """
+    known = roots(model)
+    nodes: dict[tuple[str, str], Node] = {}
+    for root in {root for root, *_ in said if root in known}:
+        nodes |= {(root, "/".join(map(str, edges))): node for edges, node in walk_with_edges(known[root])}
+    for root, path, name, value in said:
+        node = nodes.get((root, path))
+        if node is None or not _may_be_set(node, name):
+            raise CorruptCheckpoint(
+                f"{path}.{name} of the {root} in the description of a model", "there is no such place", "another file"
+            )
+        made = making.value(value)
+        if name == _TRAINABILITY and isinstance(node, Variable):
+            set_trainability(node, Trainability(*made))
+        elif (name == _REMAT and made not in (None, *get_args(RematPolicy))) or (
+            name == _FROZEN and not isinstance(made, bool)
+        ):
+            raise CorruptCheckpoint(f"{name} = {made!r:.60} of {path!r}", "it cannot be that", "another file")
+        else:
+            setattr(node, name, made)
+
+
+def _may_be_set(node: Node, name: object) -> bool:
+    if isinstance(node, Variable):
+        return name in (*_OF_VARIABLES, _TRAINABILITY)
+    return isinstance(name, str) and not name.startswith("__") and (not name.startswith("_gx_") or name in _KEPT)
