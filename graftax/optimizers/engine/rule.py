@@ -42,7 +42,7 @@ class Rule:
     elementwise: ClassVar[bool] = False
     """Promise that `update` treats each element alone, so that it may be given several variables in one array.
 
-    A rule that draws random numbers is given one variable after another, so that compiled code draws what eager code does.
+    A rule that draws random numbers is given one variable after another: compiled code draws what eager code does.
     """
 
     decays_inside: ClassVar[bool] = False
