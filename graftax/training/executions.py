@@ -134,7 +134,7 @@ def loss_first(logs: Any, step: str) -> dict[str, Any]:
     return {"loss": logs["loss"], **logs}
 
 
-def _shown(value: object) -> str:
+def _shown(value: Any) -> str:
     return f"an array of shape {tuple(value.shape)}" if hasattr(value, "shape") else repr(value)
 
 

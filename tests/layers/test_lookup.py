@@ -293,9 +293,11 @@ def test_a_checkpoint_moves_no_token_to_another_place(tmp_path, make, more, othe
 def test_texts_do_not_go_into_models_compiled_functions_and_graphs():
     texts = np.array(["a", "b"])
     lookup = layers.StringLookup(vocabulary=["a", "b"])
-    model = gx.Sequential([lookup, layers.Embedding(4, 2)])
-    model.compile("sgd", "mse")
     answer = "StringLookup"
+    with pytest.raises(ArgumentTypeError, match=rf"{answer} as layers\[0\], which takes text"):
+        gx.Sequential([lookup, layers.Embedding(4, 2)])
+    model = gx.Sequential([layers.Embedding(4, 2)])
+    model.compile("sgd", "mse")
     with pytest.raises(DataError, match=answer):
         model.fit(texts, np.ones(2), verbose=0)
     with pytest.raises(DataError, match=answer):

@@ -229,15 +229,15 @@ def check(model, path, custom=()):
 
 
 QUICK = {"dtype policy of one", "adapters in use", "a regularizer"}
+CASES = [
+    pytest.param(setter, kind, marks=() if setter in QUICK and kind == "sequential" else pytest.mark.slow)
+    for setter in SETTERS
+    for kind in KINDS
+]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    "setter", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in SETTERS]
-)
+@pytest.mark.parametrize(("setter", "kind"), CASES)
 def test_what_was_set_comes_back(setter, kind, tmp_path):
-    if setter in QUICK and kind != "sequential":
-        pytest.skip("one kind will do for the quick lane")
     gx.set_random_seed(0)
     model = KINDS[kind]()
     model(X)
