@@ -33,6 +33,13 @@ class ClassWeights:
             )
         self._weights: dict[int, float] = {}
         for label, weight in given.items():
+            if isinstance(weight, Mapping):
+                raise ArgumentError(
+                    f"class_weight={{{label!r:.40}: {dict(weight)!r:.80}}}",
+                    "it is a weight for each class, of a model with one output; for one of several outputs the weights "
+                    "of its rows say it",
+                    f"sample_weight={{{label!r:.40}: np.array([1.0, 5.0])[labels]}}, a weight for each row of it",
+                )
             if isinstance(label, bool) or not hasattr(label, "__index__") or label.__index__() < 0:
                 raise ArgumentError(
                     f"class_weight={{{label!r:.40}: {weight!r:.40}}}",

@@ -10,6 +10,7 @@ import numpy as np
 
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError
+from graftax.core.scopes import ScopeStack
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, Shape, unwrap
 from graftax.variables import creation, keys
@@ -20,6 +21,14 @@ from graftax.variables.variable import Variable, make
 
 _making = RLock()
 """Held while a state is made: two threads that ask for one get the same."""
+
+
+without_draws: ScopeStack[bool] = ScopeStack("without draws")
+"""Scopes in which a draw raises `Drawn`, before anything has moved."""
+
+
+class Drawn(BaseException):
+    """Raised by a draw where a caller must know of it before; no error, and none that a user's code catches."""
 
 
 class SeedGenerator(Module):
@@ -97,6 +106,8 @@ class SeedGenerator(Module):
 
     def next(self) -> Array:
         """Return a fresh key; the state moves on. In eager code no two threads get the same."""
+        if without_draws.read():
+            raise Drawn
         state = self.state
         drawn = []
 
@@ -216,6 +227,8 @@ def set_random_seed(seed: int) -> None:
 
 def key_of(seed: int | SeedGenerator | ArrayLike | None) -> Array:
     """Return the key that a seed stands for: of a stream the next one."""
+    if without_draws.read():
+        raise Drawn
     if seed is None:
         return _global_stream().next()
     if isinstance(seed, SeedGenerator):

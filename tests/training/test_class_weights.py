@@ -97,3 +97,15 @@ def test_a_step_on_one_batch_weighs_classes_as_fit_does():
         trained(lambda m: m.train_on_batch(x, y, class_weight=[1]))
     with pytest.raises(ArgumentTypeError, match=r"test_on_batch got class_weight(.|\n)*sample_weight=\.\.\."):
         trained(lambda m: m.test_on_batch(x, y, class_weight={0: 1.0}))
+
+
+def test_weights_for_one_of_several_outputs_have_a_way_that_runs():
+    x, labels = np.ones((4, 2), "float32"), np.array([0, 1, 1, 0])
+    inputs = gx.Input((2,))
+    model = gx.Model(inputs, {"kind": gx.layers.Dense(2)(inputs), "size": gx.layers.Dense(1)(inputs)})
+    model.compile("sgd", {"kind": gx.losses.SparseCategoricalCrossentropy(from_logits=True), "size": "mse"})
+    y = {"kind": labels, "size": x[:, :1]}
+    with pytest.raises(ArgumentError, match="of a model with one output") as caught:
+        model.fit(x, y, class_weight={"kind": {0: 1.0, 1: 5.0}}, verbose=0)
+    assert "sample_weight={'kind': np.array([1.0, 5.0])[labels]}" in caught.value.instead
+    model.fit(x, y, sample_weight={"kind": np.array([1.0, 5.0])[labels]}, verbose=0)

@@ -16,6 +16,7 @@ from graftax.optimizers.engine.sparse_rows import TouchedRows
 from graftax.optimizers.engine.step import Step, StepFor
 from graftax.optimizers.engine.update import Update
 from graftax.variables.given_back import constrained
+from graftax.variables.streams import Drawn, without_draws
 from graftax.variables.variable import Variable
 
 _NAMED = 5  # variables in a message, where an update moves many
@@ -35,11 +36,14 @@ def apply_rule(rule: Rule, updates: list[Update], step_for: StepFor) -> None:
         if updates and sees_all(rule):
             _update_all(rule, updates, step_for)
             return
-        for group in groups(updates) if joins(rule) else [[update] for update in updates]:
-            if len(group) > 1:
-                _update_joined(rule, group, step_for)
-                continue
-            [update] = group
+        left = {id(update): update for update in updates}
+        for group in [group for group in groups(updates) if len(group) > 1] if joins(rule) else ():
+            if not _update_joined(rule, group, step_for):
+                break
+            for update in group:
+                del left[id(update)]
+        for update in left.values():
+            group = [update]
             variable, rows, declared = update.variable, update.rows, update.rule_slots()
             dtype = compute_dtype(variable.dtype)
             gradient, value = update.gradient, variable._gx_stored
@@ -66,14 +70,22 @@ def apply_rule(rule: Rule, updates: list[Update], step_for: StepFor) -> None:
         raise
 
 
-def _update_joined(rule: Rule, group: list[Update], step_for: StepFor) -> None:
-    """Update several variables that are alike as one array."""
+def _update_joined(rule: Rule, group: list[Update], step_for: StepFor) -> bool:
+    """Update several variables that are alike as one array.
+
+    Returns:
+        Whether that was done: not if the rule draws random numbers, which are those of each variable in eager code.
+    """
     first = group[0]
     value = join([update.variable._gx_stored for update in group])
     gradient = join([update.gradient for update in group])
     slots = {name: join([update.slots[name].value for update in group]) for name in first.rule_slots()}
     given = _rule_input(rule, first, gradient, value, slots, step_for)
-    result = rule.update(given.gradient, given.value, given.slots, given.step)
+    try:
+        with without_draws.entered(True):
+            result = rule.update(given.gradient, given.value, given.slots, given.step)
+    except Drawn:
+        return False
     _check(rule, "update", slots, result)
     new, changes = result
     # the shapes of the variables are asked for where they are assigned
@@ -83,6 +95,7 @@ def _update_joined(rule: Rule, group: list[Update], step_for: StepFor) -> None:
             update.slots[name].assign(part)
     for update, part in zip(group, split(cast_to(new, first.variable.dtype), group), strict=True):
         update.variable.assign(constrained(update.variable, part))
+    return True
 
 
 def _update_all(rule: Rule, updates: list[Update], step_for: StepFor) -> None:

@@ -40,7 +40,10 @@ class Rule:
     """
 
     elementwise: ClassVar[bool] = False
-    """Promise that `update` treats each element alone, so that it may be given several variables in one array."""
+    """Promise that `update` treats each element alone, so that it may be given several variables in one array.
+
+    A rule that draws random numbers is given one variable after another: compiled code draws what eager code does.
+    """
 
     decays_inside: ClassVar[bool] = False
     """Whether the rule takes ``step.weight_decay`` into its step by itself; else the value has decayed before."""
