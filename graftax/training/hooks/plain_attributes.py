@@ -22,10 +22,13 @@ def tells_its_state(callback: object) -> bool:
     """Tell whether a callback says what it remembers: it defines `get_state`, or is one of graftax.
 
     Example:
-        >>> class Own(Callback):
+        >>> class Elsewhere:
         ...     pass
-        >>> tells_its_state(Own()), tells_its_state(Callback())
-        (False, False)
+        >>> class Says(Callback):
+        ...     def get_state(self):
+        ...         return 3
+        >>> tells_its_state(Elsewhere()), tells_its_state(Says())
+        (False, True)
     """
     if not isinstance(callback, Callback):
         return hasattr(callback, "get_state")
