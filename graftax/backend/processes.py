@@ -40,6 +40,8 @@ class Started(NamedTuple):
     """How many there are, where that is known."""
     evidence: str
     """What says so, such as ``"WORLD_SIZE=4"``."""
+    own_devices: str
+    """How a program writes the devices of its own process."""
 
 
 class Held(NamedTuple):

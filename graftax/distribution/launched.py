@@ -22,5 +22,5 @@ def warn_of_copies() -> None:
         f"this is process {found.number} of {found.processes}, started by {found.launcher} ({found.evidence}), and it "
         "has not joined the others: it runs the whole program by itself, on devices of its own. To train together: "
         "graftax.distribution.initialize() before any array. Where each is to run by itself: "
-        "graftax.distribution.mesh(devices=jax.local_devices())"
+        f"graftax.distribution.mesh(devices={found.own_devices})"
     )

@@ -222,7 +222,7 @@ def _contradiction(about: Mapping[str, Any], values: Mapping[str, Any]) -> str:
                 not {*names_in(one)} <= known for one in about["constraints"]
             ),
             "bounds of values without an order": any(
-                one["bounds"] and not one["dtype"].lstrip("ub").startswith(("int", "float")) for one in inputs
+                one["bounds"] and one["dtype"] in ("bool", "complex64", "complex128") for one in inputs
             ),
             "trials of other sizes": bool(
                 misfit(tried, {"sizes": [{str: is_count}]}) or any({*one} != known for one in tried["sizes"])

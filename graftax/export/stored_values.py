@@ -87,7 +87,7 @@ def rounded(value: Numbers, kind: GridKind) -> tuple[Numbers, Codes | None]:
 
     Example:
         >>> value, codes = rounded(np.array([[1.0, 0.3]], "float32"), GridKind(8, "tensor", True))
-        >>> codes.codes.tolist(), value.round(3).tolist()
+        >>> codes.codes.tolist(), value.astype(float).round(3).tolist()
         ([[127, 38]], [[1.0, 0.299]])
     """
     spec = VariableSpec(shape=value.shape, dtype=value.dtype.name, initializer=Zeros())

@@ -14,6 +14,7 @@ _COUNTS = {
     "Open MPI": ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
     "MPI": ("PMI_RANK", "PMI_SIZE"),
 }
+_OWN = "jax.local_devices()"
 KUBERNETES = "an indexed Job of Kubernetes"
 _OF_A_JOB = "JOB_COMPLETION_INDEX"
 """What Kubernetes tells the pods of an indexed Job, and nobody else."""
@@ -24,12 +25,12 @@ def started(environment: Mapping[str, str] = os.environ) -> Started | None:
     for launcher, (number, count) in _COUNTS.items():
         if environment.get(number, "").isdecimal() and environment.get(count, "").isdecimal():
             if int(environment[count]) > 1:
-                return Started(
-                    launcher, int(environment[number]), int(environment[count]), f"{count}={environment[count]}"
-                )
+                found = f"{count}={environment[count]}"
+                return Started(launcher, int(environment[number]), int(environment[count]), found, _OWN)
             return None
     if environment.get(_OF_A_JOB, "").isdecimal():
-        return Started(KUBERNETES, int(environment[_OF_A_JOB]), None, f"{_OF_A_JOB}={environment[_OF_A_JOB]}")
+        found = f"{_OF_A_JOB}={environment[_OF_A_JOB]}"
+        return Started(KUBERNETES, int(environment[_OF_A_JOB]), None, found, _OWN)
     return None
 
 

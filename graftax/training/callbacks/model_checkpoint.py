@@ -97,12 +97,6 @@ class ModelCheckpoint(Callback):
             )
         if isinstance(directory, CheckpointManager) and monitor is None:
             monitor, goal = directory.retention.monitor, directory.retention.goal
-        elif monitor is None and goal != "auto":
-            raise ArgumentError(
-                f"ModelCheckpoint got {'goal' if mode is None else 'mode'}={goal!r} and no monitor",
-                "no number is monitored that it would be said of",
-                f'ModelCheckpoint(..., monitor="val_loss", {"goal" if mode is None else "mode"}={goal!r})',
-            )
         self.directory, self.every = directory, every
         self.monitor = (
             None
