@@ -18,8 +18,8 @@ by hand             1571              504
 16                  2737 (1.74)       170 (0.34)
 ==================  ================  ==============================
 
-So no size meets both targets, 1.15 and 1.0. The tracing is the same in all; what is added is XLA's: a weight that has
-a buffer of its own has the same loops as the next one, which are compiled once, while in a shared one each begins
+So no size meets both targets, 1.15 and 1.0. As on one device, what is added is probably XLA's: a weight that has a
+buffer of its own has the same loops as the next one, which are compiled once, while in a shared one each begins
 elsewhere and gets two loops of its own. The whole step, computed by eight devices on two cores, took 12.9 ms by hand,
 13.4 with a buffer each, 11.3 to 12.1 with shared ones. Sharing stays, since a call is repeated and a compilation is
 not, and since it is once a program while JAX keeps what it has compiled (``jax_compilation_cache_dir``).
