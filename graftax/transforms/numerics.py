@@ -5,7 +5,7 @@ from __future__ import annotations
 import string
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -97,19 +97,21 @@ def _check_formats(message: str, values: Mapping[str, ArrayLike]) -> None:
             ) from error
 
 
-class _Shown(NamedTuple):
+class _Shown:
     """An array in a message: a format is that of each number."""
 
-    array: np.ndarray[Any, Any]
+    def __init__(self, array: np.ndarray[Any, Any]) -> None:
+        self._array = array
 
     def __format__(self, spec: str) -> str:
         each: Any = {"all": lambda one: format(one.item(), spec)} if spec else None
-        return np.array2string(self.array, threshold=8, separator=", ", formatter=each)
+        return np.array2string(self._array, threshold=8, separator=", ", formatter=each)
 
     def __str__(self) -> str:
         return format(self, "")
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        return format(self, "")
 
 
 def _short(value: object) -> Any:

@@ -211,7 +211,7 @@ def _key(args: tuple[Any, ...], kwargs: dict[str, Any], backend: Backend) -> tup
     return tuple(key), arrays
 
 
-def _kind(array: Any) -> tuple[Hashable, ...]:
+def _kind(array: Any) -> tuple[Any, ...]:
     """Return what tells arrays apart; one that gives way to the dtypes of others makes another program."""
     return type(array), array.shape, array.dtype, getattr(array, "weak_type", False)
 
