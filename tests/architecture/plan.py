@@ -9,8 +9,8 @@ PACKAGE = TESTS.parent / "graftax"
 FLOORS = (
     ("words", "core"),
     ("arrays", "backend ops"),
-    ("variables", "variables objectives"),
-    ("expressions", "reparam transforms"),
+    ("variables", "variables"),
+    ("expressions", "reparam transforms objectives"),
     ("wings", "layers optimizers losses metrics checkpoint distribution"),
     ("programs", "training generation export"),
     (
