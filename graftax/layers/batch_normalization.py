@@ -147,7 +147,7 @@ class BatchNormalization(ScaleAndShift):
         out = (x - ops.reshape(mean, shape)) * ops.reshape(factor, shape)
         if self.beta is not None:
             out = out + ops.reshape(ops.cast(self.beta, out.dtype), shape)
-        return narrow(out, given)
+        return narrow(out, given, self.compute_dtype)
 
     def _statistics(self, x: Array, axis: int, mask: Array | None) -> tuple[Array, Array]:
         """Compute mean and variance of the batch, which the moving averages follow."""
