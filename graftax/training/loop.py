@@ -35,7 +35,7 @@ from graftax.training.sources.on_device import host_of, plain
 from graftax.training.sources.source import Source
 from graftax.training.spread import Spread, all_whole, shown_by_main
 from graftax.training.trainable_model import TrainableModel
-from graftax.transforms.flow.own_changes import ChangingBodyError
+from graftax.transforms.flow.attribute_changes import ChangingBodyError
 
 Step = Callable[[Any], Any]
 

@@ -75,8 +75,8 @@ class Model(SummaryMixin):
     _gx_run_eagerly = False
     _gx_steps_per_execution = 1
 
-    def _gx_missing(self, name: str, said: str) -> MissingAttributeError:
-        return elsewhere.missing(self, name) or super()._gx_missing(name, said)
+    def _gx_missing(self, name: str, message: str) -> MissingAttributeError:
+        return elsewhere.missing(self, name) or super()._gx_missing(name, message)
 
     # --- compile ------------------------------------------------------------------------------------------------------
 
