@@ -18,7 +18,7 @@ from graftax.metrics.beside_loss import pairs, require_same_scores
 from graftax.metrics.f_score import require_one_number
 from graftax.metrics.metric import Metric
 from graftax.metrics.reduction import Mean, SampleMetric
-from graftax.objectives.targets import spread
+from graftax.objectives.sample_weights import spread
 from graftax.optimizers.minimizer import Minimizer
 from graftax.training.outputs import ONLY, OutputShape, listed_by_name, outputs_of, per_output, targets_of
 from graftax.training.raw_scores import RawScores
