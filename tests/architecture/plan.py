@@ -68,11 +68,11 @@ LAZY = {
         "import_module",
     ): "public classes by name, for files of whole models",
     (
-        "graftax.training.exported",
+        "graftax.training.export_mixin",
         "graftax.export.first_call.signature_of",
     ): "the loader imports an array library, and most models are never exported",
     (
-        "graftax.training.exported",
+        "graftax.training.export_mixin",
         "graftax.export.saving.save",
     ): "the loader imports an array library, and most models are never exported",
     ("graftax.cli.target", "import_module"): "the user's program, named on the command line",
