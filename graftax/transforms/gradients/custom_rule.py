@@ -207,7 +207,7 @@ class CustomRule:
         value = registry.current().arrays.asarray(unwrap(gradient))
         if is_complex(value.dtype) and not is_complex(dtype):
             raise DTypeError(
-                f"the grad_fn of {self.name} returned a gradient of dtype {value.dtype} for {what} of dtype {dtype}",
+                f"the grad_fn of {self.name} returned a gradient of dtype {value.dtype} for {label} of dtype {dtype}",
                 "the imaginary part has nothing to belong to, and would be lost",
                 "ops.real(gradient)",
             )
