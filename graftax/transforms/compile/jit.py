@@ -29,9 +29,9 @@ from graftax.transforms.compile.key import SCALARS, argument_names, describe, is
 from graftax.transforms.compile.lowered import Lowered
 from graftax.transforms.compile.reach import reached
 from graftax.transforms.compile.repeated import MISSED, Repeated
+from graftax.transforms.compile.retrace_reason import retrace_reason
 from graftax.transforms.compile.run import run_donating, run_nested
 from graftax.transforms.compile.trace import Entry
-from graftax.transforms.compile.why_again import why_again
 from graftax.transforms.lifting.carried import carrying, given_masks, masks_of, with_masks
 from graftax.transforms.lifting.frames import CompileFrame
 from graftax.variables import masks
@@ -228,8 +228,8 @@ class CompiledFunction(Generic[P, R]):
             if self._max_retraces is not None and self.trace_count > self._max_retraces:
                 raise RetraceError(
                     f"{function_name(self._fn)} would be traced once more after {_times(self.trace_count)}: {reason}",
-                    f"max_retraces={self._max_retraces} allows no more: {why_again(reason)[0]}",
-                    f"{why_again(reason)[1]}, or allow more",
+                    f"max_retraces={self._max_retraces} allows no more: {retrace_reason(reason)[0]}",
+                    f"{retrace_reason(reason)[1]}, or allow more",
                 )
             log.info("graftax.jit: %s traced again (%d): %s", function_name(self._fn), self.trace_count + 1, reason)
             if self.trace_count == _OFTEN:
@@ -237,7 +237,7 @@ class CompiledFunction(Generic[P, R]):
                     "graftax.jit: %s was traced %d times and goes on: %s; %s, or set max_retraces",
                     function_name(self._fn),
                     self.trace_count,
-                    *why_again(reason),
+                    *retrace_reason(reason),
                 )
         found: dict[str, Any] = {}
 

@@ -138,8 +138,8 @@ class Module(Adopting, Holder, Constructed):
 
     # --- attributes -------------------------------------------------------------------------------------------------
 
-    def _gx_missing(self, name: str, said: str) -> MissingAttributeError:
-        """Return the error for an attribute that is not there, ``said`` being what Python says of it."""
+    def _gx_missing(self, name: str, message: str) -> MissingAttributeError:
+        """Return the error for an attribute that is not there, ``message`` being what Python says of it."""
         return attributes.missing(self, name, "module", attributes.OF_MODULES)
 
     def _gx_given(self, name: str, value: object) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 _ASSIGNING = ("STORE_DEREF", "DELETE_DEREF")
 
 
-def closure_now(fn: Callable[..., Any]) -> Callable[..., Any]:
+def frozen_closure(fn: Callable[..., Any]) -> Callable[..., Any]:
     """Return the function with what its free variables hold now, as traced Python has it.
 
     So have the functions that they hold, those that it wraps, and that of a `functools.partial`. Variables that one of
@@ -19,7 +19,7 @@ def closure_now(fn: Callable[..., Any]) -> Callable[..., Any]:
 
     Example:
         >>> def scaling(k):
-        ...     scale = closure_now(lambda x: k * x)
+        ...     scale = frozen_closure(lambda x: k * x)
         ...     k = 3
         ...     return scale(1)
         >>> scaling(2)
