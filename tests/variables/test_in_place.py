@@ -37,8 +37,9 @@ def test_the_variable_stays_and_has_the_result(name, start, other, compiled):
     assert variable.dtype == start.dtype.name
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("how", ["+=", "|=", "[...] ="])
-def test_threads_lose_nothing_of_each_other(how, monkeypatch):
+def test_threads_lose_nothing_of_each_other(how):
     variable = gx.Variable(np.zeros(2, "int32"))
     parts = [np.int32([1, 0]), np.int32([0, 1])]
 
