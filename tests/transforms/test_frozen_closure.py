@@ -6,7 +6,7 @@ import pytest
 
 import graftax as gx
 from graftax import ops
-from graftax.transforms.closure_now import closure_now
+from graftax.transforms.frozen_closure import frozen_closure
 
 
 def decorated(fn):
@@ -54,7 +54,7 @@ FORMS = ("direct", "helped", "decorated", "partial", "partial of a helper", "by 
 @pytest.mark.parametrize("form", FORMS)
 def test_what_a_free_variable_becomes_later_does_not_reach_it(form):
     fn, change = made(form, 2.0)
-    kept = closure_now(fn)
+    kept = frozen_closure(fn)
     change(3.0)
     assert (fn(1.0), kept(1.0)) == (3.0, 2.0)
 
@@ -91,7 +91,7 @@ def test_what_a_helper_assigns_stays_shared():
         tick()
         return x * count
 
-    kept = closure_now(fn)
+    kept = frozen_closure(fn)
     assert [kept(1), kept(1), count] == [1, 2, 2]
 
 
@@ -102,11 +102,11 @@ def test_names_and_defaults_stay():
         """Multiply."""
         return x * scale + more
 
-    kept = closure_now(fn)
+    kept = frozen_closure(fn)
     scale = 3
     assert (kept(1), kept(1, more=5), fn(1)) == (3, 7, 4)
     assert (kept.__name__, kept.__doc__, kept.__annotations__) == ("fn", "Multiply.", fn.__annotations__)
-    assert closure_now(abs) is abs
+    assert frozen_closure(abs) is abs
 
 
 def test_functions_that_call_each_other():
@@ -118,6 +118,6 @@ def test_functions_that_call_each_other():
     def odd(n):
         return -base if n == 0 else even(n - 1)
 
-    kept = closure_now(even)
+    kept = frozen_closure(even)
     base = 7
     assert (kept(4), even(4), kept(3)) == (1, 7, -1)
