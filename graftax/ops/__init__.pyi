@@ -557,7 +557,7 @@ def qr(x: ArrayLike) -> tuple[Array, Array]:
     """Orthonormal q and upper triangular r with x = q @ r."""
 
 def eigh(x: ArrayLike) -> tuple[Array, Array]:
-    """Ascending eigenvalues, and eigenvectors, of Hermitian matrices."""
+    """Ascending eigenvalues, and eigenvectors, of Hermitian matrices; where eigenvalues are equal, vectors have no gradient."""
 
 def pinv(x: ArrayLike) -> Array:
     """Pseudo-inverse."""

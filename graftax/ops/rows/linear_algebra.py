@@ -8,7 +8,9 @@ lu_factor(x) -> tuple[Array, Array]:
     each was exchanged with, from 0.
 svd(x, full_matrices: Flag = True) -> tuple[Array, Array, Array]: u, s and vh with x = u @ diag(s) @ vh.
 qr(x) -> tuple[Array, Array]: Orthonormal q and upper triangular r with x = q @ r.
-eigh(x) -> tuple[Array, Array]: Ascending eigenvalues, and eigenvectors, of Hermitian matrices.
+eigh(x) -> tuple[Array, Array]:
+    Ascending eigenvalues, and eigenvectors, of Hermitian matrices; where eigenvalues are equal, vectors have no
+    gradient.
 pinv(x): Pseudo-inverse.
 cholesky(x): Lower triangular root of positive definite matrices; raises if a matrix is not.
 inv(x): Inverse of square matrices; raises if one is singular.
