@@ -17,7 +17,7 @@ from graftax.core.dtypes import is_floating
 from graftax.layers import symbolic_call
 from graftax.ops.symbolic import Origin, Symbolic, leaves, mapped
 from graftax.ops.symbolic_array import subscript
-from graftax.variables.graph.prints import is_plain
+from graftax.variables.graph.prints import is_plain, told_apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +172,6 @@ def _hashable(value: Any) -> Any:
     if isinstance(value, slice):
         return slice, value.start, value.stop, value.step
     if is_plain(value):
-        return type(value), value
+        return type(value), told_apart(value)
     known = type(value).__hash__
     return id(value) if known is None or known is object.__hash__ else value  # type: ignore[comparison-overlap]
