@@ -308,7 +308,7 @@ class Lookup(Layer):
         return found
 
 
-def _is_example(inputs: Any) -> bool:
+def _is_example(inputs: object) -> bool:
     """Tell whether an array of numbers stands for others of its shape: the zeros that a model is built with."""
     arrays = registry.current().arrays
     return isinstance(storage.frames.top, Abstract) and arrays.is_array(inputs) and arrays.is_concrete(inputs)

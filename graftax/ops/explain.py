@@ -153,7 +153,7 @@ def _transpose(op: str, x: Array, axes: object) -> GraftaxError | None:
 
 
 @_explains("rot90")
-def _rot90(op: str, x: Array, k: int, axes: Any) -> GraftaxError | None:
+def _rot90(op: str, x: Array, k: int, axes: object) -> GraftaxError | None:
     if isinstance(axes, list | tuple) and len(axes) == 2:
         return None
     return ArgumentError(f"{op}: axes = {axes!r}", "a rotation is in the plane of two axes", "axes=(0, 1)")

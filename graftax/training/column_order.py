@@ -13,7 +13,7 @@ Names: TypeAlias = tuple[Any, ...] | None
 Known: TypeAlias = Names | dict[Any, Names] | list[Names]
 
 
-def known_columns(x: Any) -> Known:
+def known_columns(x: object) -> Known:
     """Return the names of the columns of a table, or of each table in a dict or a list; None where there are none.
 
     Example:
@@ -28,7 +28,7 @@ def known_columns(x: Any) -> Known:
     return _names(x)
 
 
-def in_known_order(x: Any, known: Known, what: str) -> Any:
+def in_known_order(x: object, known: Known, what: str) -> Any:
     """Return data with the columns of each table in the order of those that the model was trained on.
 
     Args:
@@ -46,11 +46,14 @@ def in_known_order(x: Any, known: Known, what: str) -> Any:
     if isinstance(known, list):
         if not isinstance(x, list | tuple) or len(x) != len(known):
             return x
-        return type(x)(_ordered(part, one, f"{what}[{i}]") for i, (part, one) in enumerate(zip(x, known, strict=True)))
+        parts = [_ordered(part, one, f"{what}[{i}]") for i, (part, one) in enumerate(zip(x, known, strict=True))]
+        return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
     return _ordered(x, known, what)
 
 
-def ordered_columns(known: Known, x: Any, y: Any = None, validation_data: Any = None) -> tuple[Any, Any, Any, Known]:
+def ordered_columns(
+    known: Known, x: object, y: object = None, validation_data: object = None
+) -> tuple[Any, Any, Any, Known]:
     """Return inputs, targets and validation data with columns in order, and the names that are known from now on.
 
     Args:
@@ -59,15 +62,15 @@ def ordered_columns(known: Known, x: Any, y: Any = None, validation_data: Any = 
         y: The targets, or the name of their column. Defaults to None.
         validation_data: A tuple, a table with that column, or batches. Defaults to None.
     """
-    x, y, against = with_all_columns(x, y, validation_data)
-    x = in_known_order(x, known, "x")
-    found = known_columns(x) if known is None else known
+    given, y, against = with_all_columns(x, y, validation_data)
+    given = in_known_order(given, known, "x")
+    found = known_columns(given) if known is None else known
     if isinstance(against, tuple) and against:
-        return x, y, (in_known_order(against[0], found, "validation_data[0]"), *against[1:]), found
-    return x, y, in_known_order(against, found, "validation_data"), found
+        return given, y, (in_known_order(against[0], found, "validation_data[0]"), *against[1:]), found
+    return given, y, in_known_order(against, found, "validation_data"), found
 
 
-def _ordered(x: Any, known: Names, what: str) -> Any:
+def _ordered(x: object, known: Names, what: str) -> Any:
     names = _names(x)
     if known is None or names is None or names == known:
         return x
@@ -81,15 +84,16 @@ def _ordered(x: Any, known: Names, what: str) -> Any:
             f"the model was trained on the columns {', '.join(map(repr, known))}",
             f"{what}[{list(known)!r}]" if not missing else f"{what}.to_numpy(), if its columns are these in this order",
         )
-    return x[list(known)]
+    table: Any = x
+    return table[list(known)]
 
 
 def _is_table(x: object) -> bool:
     return hasattr(x, "columns") and hasattr(x, "dtypes") and hasattr(x, "to_numpy")
 
 
-def _names(x: Any) -> Names:
+def _names(x: object) -> Names:
     if not _is_table(x):
         return None
-    names = tuple(x.columns)
+    names: tuple[Any, ...] = tuple(getattr(x, "columns"))  # noqa: B009 - of an object
     return names if all(isinstance(name, str) for name in names) else None

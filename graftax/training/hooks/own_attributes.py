@@ -5,7 +5,6 @@ from __future__ import annotations
 import dis
 import inspect
 from collections.abc import Iterator, Mapping
-from functools import cache
 from itertools import pairwise
 from types import CodeType
 from typing import Any
@@ -60,7 +59,7 @@ class OwnAttributes:
         said, added = self.callback.get_state(), self._added.get_state()
         return said if added is None else {"state": said, _ADDED: added}
 
-    def set_state(self, state: Any) -> None:
+    def set_state(self, state: object) -> None:
         """Give both their own."""
         said = state
         if isinstance(state, Mapping) and _ADDED in state:
@@ -74,7 +73,6 @@ def _is_ours(kind: type[Any]) -> bool:
     return kind.__module__.startswith("graftax.")
 
 
-@cache
 def _assigned_by_ours(kind: type[Any]) -> frozenset[str]:
     """Return the names of attributes that methods of graftax assign: their state is what `get_state` says."""
     found: set[str] = set()
