@@ -20,6 +20,7 @@ from graftax.training import arguments, elsewhere, executions, loop, on_batch
 from graftax.training.arguments import keywords
 from graftax.training.batch import Batch, unpack
 from graftax.training.class_weights import ClassWeights
+from graftax.training.column_order import in_known_order, ordered_columns
 from graftax.training.dependence import level_around, require_dependent
 from graftax.training.first_step import build_all, require_restored
 from graftax.training.held_metrics import all_metrics, results
@@ -30,7 +31,6 @@ from graftax.training.objectives import LossLike, MetricsLike, Objectives, requi
 from graftax.training.output_masks import carried_masks
 from graftax.training.predicted_rows import rows_of
 from graftax.training.sources import choosing as data
-from graftax.training.sources.named_columns import with_all_columns
 from graftax.training.summary_mixin import SummaryMixin
 from graftax.training.unused_targets import STEPS
 from graftax.variables.graph.reserved import OF_MODELS, Words
@@ -312,7 +312,7 @@ class Model(SummaryMixin):
         is_due = arguments.check_validation(
             numbers, validation_split, validation_data, validation_steps, validation_batch_size, validation_freq
         )
-        x, y, validation_data = with_all_columns(x, y, validation_data)
+        x, y, validation_data, columns = ordered_columns(self._gx_columns, x, y, validation_data)
         if validation_split:
             (x, y, sample_weight), validation_data = data.split_validation(x, y, sample_weight, validation_split)
         by_class = None if class_weight is None else ClassWeights(class_weight)
@@ -320,6 +320,7 @@ class Model(SummaryMixin):
         against = data.validation_source(validation_data, validation_batch_size, batch_size, validation_steps)
         (required_objectives if self._gx_has_own("train_step") else required_optimizer)(self)  # raises before the loop
         arguments.refuse_two_starts(resume, initial_epoch)
+        self._gx_columns = columns
         return loop.fit(self, source, against, numbers, verbose, listed(callbacks), is_due, check_nans, resume)
 
     @door
@@ -337,7 +338,7 @@ class Model(SummaryMixin):
         """Return the loss and the metrics over a data set, by name; arguments as for `fit`."""
         size = arguments.counted_or_none("batch_size", batch_size)
         steps = arguments.counted_or_none("steps", steps)
-        source = data.once(x, y, sample_weight, size, steps)
+        source = data.once(*ordered_columns(self._gx_columns, x, y)[:2], sample_weight, size, steps)
         _ = required_objectives(self)  # raises before anything is changed
         return loop.evaluate(self, source, arguments.verbosity(verbose), listed(callbacks))
 
@@ -360,6 +361,7 @@ class Model(SummaryMixin):
         """
         size = arguments.counted_or_none("batch_size", batch_size)
         steps = arguments.counted_or_none("steps", steps)
+        x = in_known_order(x, self._gx_columns, "x")
         return loop.predict(self, data.in_order(x, size, steps), arguments.verbosity(verbose), listed(callbacks))
 
     @door

@@ -16,6 +16,7 @@ from graftax.core.undefined import undefined
 from graftax.metrics.metric import Metric
 from graftax.training.hooks.callback import Callback
 from graftax.training.hooks.callback_list import CallbackList
+from graftax.training.hooks.own_attributes import OwnAttributes, adds_attributes
 from graftax.training.hooks.plain_attributes import PlainAttributes, defines_get_state
 from graftax.training.objectives import required_objectives
 from graftax.training.resumed_metrics import ROOT
@@ -67,7 +68,8 @@ class RunState(Module):
         self.has_begun = False  # whether `on_epoch_begin` of the callbacks was called
         self._states: list[list[Any]] | None = None  # kept while an epoch is being ended
         self._waiting: list[list[Any]] = []
-        self._plain: dict[int, PlainAttributes] = {}  # for callbacks without get_state, by callback
+        # for callbacks without a get_state of their own, by callback
+        self._plain: dict[int, PlainAttributes | OwnAttributes] = {}
 
     def roots(self) -> dict[str, Any]:
         """Return the roots of a checkpoint of the run."""
@@ -119,6 +121,7 @@ class RunState(Module):
             StateError: a callback with a saved state does not exist any more.
         """
         self._plain = {id(one): PlainAttributes(one) for one in self.callbacks if not defines_get_state(one)}
+        self._plain |= {id(one): OwnAttributes(one) for one in self.callbacks if adds_attributes(one)}
         self._give(self._waiting)
         self._waiting = []
 
@@ -167,7 +170,9 @@ class RunState(Module):
                 continue
             state = _of_main(tells) if getattr(callback, "main_only", False) else tells.get_state()
             if state is not None:
-                found.append([type(callback).__name__, state, *([_PLAIN] if tells is not callback else ())])
+                found.append(
+                    [type(callback).__name__, state, *([_PLAIN] if isinstance(tells, PlainAttributes) else ())]
+                )
         return found
 
 

@@ -46,6 +46,7 @@ class PlainAttributes:
 
     Args:
         callback: A callback that does not say what it remembers, after its ``on_train_begin``.
+        but: Names of attributes that are left out. Defaults to none.
 
     Example:
         >>> class Counts:
@@ -59,9 +60,10 @@ class PlainAttributes:
         5
     """
 
-    def __init__(self, callback: Any) -> None:
+    def __init__(self, callback: Any, but: frozenset[str] = frozenset()) -> None:
         self.callback = callback
-        self._begun = dict(_attributes(callback))
+        self._but = but
+        self._begun = dict(_attributes(callback, but))
         self._values = {name: _plain(value) for name, value in self._begun.items() if _is_plain(value)}
         self._contents = {name: _contents(value) for name, value in self._begun.items() if name not in self._values}
 
@@ -69,7 +71,7 @@ class PlainAttributes:
         """Return the changed values by name, and names and types of those that cannot be saved; None for no changes."""
         kept: dict[str, Any] = {}
         lost: dict[str, str] = {}
-        for name, value in _attributes(self.callback):
+        for name, value in _attributes(self.callback, self._but):
             if _is_plain(value):
                 now = _plain(value)
                 if name not in self._values or not _same(now, self._values[name]):
@@ -93,8 +95,9 @@ class PlainAttributes:
             )
 
 
-def _attributes(callback: Any) -> list[tuple[str, Any]]:
-    return [(name, value) for name, value in getattr(callback, "__dict__", {}).items() if name not in _OF_THE_RUN]
+def _attributes(callback: Any, but: frozenset[str]) -> list[tuple[str, Any]]:
+    held = getattr(callback, "__dict__", {})
+    return [(name, value) for name, value in held.items() if name not in _OF_THE_RUN and name not in but]
 
 
 def _is_plain(value: object, depth: int = 0) -> bool:

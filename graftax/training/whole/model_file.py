@@ -48,6 +48,7 @@ def described(model: Any) -> dict[str, Any]:
     found["compile"] = None if model._gx_objectives is None else _compiled(model, describing)
     found["policies"] = policies_of(describing.objects)
     found["adapted"] = adapted_states(describing)
+    found["columns"] = describing.value(model._gx_columns, "the columns of the table that it was trained on")
     back = RandomState({}).point_of_return()
     try:
         with creation.scopes.replaced(()):
@@ -135,4 +136,6 @@ def _made(description: Any, find: Callable[[str], Any]) -> tuple[Any, Rebuilding
                 made_again(model, making.value(creator), path)
         if description["compile"] is not None:
             model.compile(**{name: making.value(one) for name, one in description["compile"].items()})
+        if description.get("columns") is not None:
+            model._gx_columns = making.value(description["columns"])
     return model, making
