@@ -108,8 +108,8 @@ def replace(module: Module, weight: Weight, new: Any) -> None:
 
 
 def base_of(node: Reparam) -> Any:
-    """Return the part that is the weight as it was before: ``base``, of its shape and dtype; else None."""
-    base = getattr(node, "base", None)
+    """Return the part that is the weight as it was before, of its shape and dtype; else None."""
+    base = getattr(node, node.base_name, None)
     fits = isinstance(base, Variable | Reparam) and (base.shape, base.dtype) == (node.shape, node.dtype)
     return base if fits else None
 
