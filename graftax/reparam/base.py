@@ -52,7 +52,7 @@ class Reparam(Module, Arithmetic):
     """
 
     base_name: ClassVar[str] = "base"
-    """The attribute, and name, of the part that is the weight as it was before, if there is one."""
+    """The attribute, and name, of the part that a weight becomes which was there before, if there is one."""
 
     _regularizer: Regularizer | None = None
 
