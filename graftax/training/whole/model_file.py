@@ -69,7 +69,9 @@ def _computed(model: Module) -> Iterator[tuple[str, Any]]:
     for edges, node in walk_with_edges(model):
         if isinstance(node, Reparam) and node._gx_creators:
             whole = node._gx_owner
-            if not isinstance(whole, Reparam) or getattr(whole, "base", None) is not node:  # else the whole names them
+            if (
+                not isinstance(whole, Reparam) or getattr(whole, whole.base_name, None) is not node
+            ):  # else the whole names them
                 yield "/".join(map(str, edges)), node
 
 
