@@ -17,10 +17,10 @@ from graftax.variables.state.storage import frames
 class _Loop:
     """One loop of this thread; no other is the same."""
 
-    __slots__ = ("is_stepping", "thread", "thread_name", "what")
+    __slots__ = ("is_stepping", "method", "thread", "thread_name")
 
-    def __init__(self, what: str) -> None:
-        self.what = what
+    def __init__(self, method: str) -> None:
+        self.method = method
         self.is_stepping = False
         self.thread = threading.get_ident()
         self.thread_name = threading.current_thread().name
@@ -32,18 +32,18 @@ _loops: WeakKeyDictionary[Any, list[_Loop]] = WeakKeyDictionary()
 
 
 @contextmanager
-def active_loop(model: Module, what: str) -> Iterator[None]:
+def active_loop(model: Module, method: str) -> Iterator[None]:
     """Register a loop on a model within the block.
 
     Args:
         model: The model.
-        what: The name of the method: ``"fit"``, ``"evaluate"``, ...
+        method: The name of the method: ``"fit"``, ``"evaluate"``, ...
 
     Raises:
         StateError: another thread runs a loop on the model, ``fit`` is inside of another loop, or the call is
             inside of a function that is being compiled.
     """
-    loop = _Loop(what)
+    loop = _Loop(method)
     try:
         _begin(model, loop)
         yield
@@ -56,27 +56,27 @@ def active_loop(model: Module, what: str) -> Iterator[None]:
 
 def _begin(model: Module, loop: _Loop) -> None:
     """Note a loop that runs on a model."""
-    what = loop.what
+    method = loop.method
     if frames.top is not None:
         raise StateError(
-            f"{what} of {_shown(model)} inside of a function that is compiled or differentiated",
+            f"{method} of {_shown(model)} inside of a function that is compiled or differentiated",
             "it runs whole steps and gives numbers, and in there are none yet",
-            f"{what} outside: in a callback's on_epoch_end, or after fit",
+            f"{method} outside: in a callback's on_epoch_end, or after fit",
         )
     with _lock:
         around = _loops.setdefault(model, [])
         if around and around[-1].thread != loop.thread:
             other = around[-1]
             raise StateError(
-                f"{what} of {_shown(model)} in the thread {loop.thread_name!r}, while its {other.what} runs in "
+                f"{method} of {_shown(model)} in the thread {loop.thread_name!r}, while its {other.method} runs in "
                 f"{other.thread_name!r}",
                 "both would count in the same metrics, and the numbers of both would be wrong",
                 "fit(validation_data=...), or evaluate in a callback's on_epoch_end; predict may run beside; for others"
                 " a copy, which has metrics of its own: copy.deepcopy(model), made before fit",
             )
-        if around and what == "fit":
+        if around and method == "fit":
             raise StateError(
-                f"fit of {_shown(model)} inside of its {around[-1].what}",
+                f"fit of {_shown(model)} inside of its {around[-1].method}",
                 "the metrics, the history and the counts of the outer loop would be those of the inner one",
                 "train_on_batch, which leaves them alone; or fit after fit",
             )
@@ -96,13 +96,13 @@ def _shown(model: Module) -> str:
 
 
 @contextmanager
-def own_count(model: Module, what: str) -> Iterator[None]:
+def isolated_metrics(model: Module, method: str) -> Iterator[None]:
     """Keep the metrics of outer loops unchanged within the block, for example in a callback of fit.
 
     These are loops of the model, and those of other models that it shares metrics with. Metrics that are made within
     the block have counted nothing in the outer loop.
     """
-    with active_loop(model, what):
+    with active_loop(model, method):
         around = _models_around(model)
         is_inside = any(one is model for one in around)
         before = {id(metric): metric for one in around for metric in every_metric(one)}
@@ -146,7 +146,7 @@ def refuse_compile_between_steps(model: Module) -> None:
         loop = next((one for one in _loops.get(model, []) if one.is_stepping), None)
     if loop is not None:
         raise StateError(
-            f"compile of {_shown(model)} between two steps of its {loop.what}",
+            f"compile of {_shown(model)} between two steps of its {loop.method}",
             "the loop would go on with the optimizer, loss and metrics that it has, and show them as the new ones",
             "compile in on_epoch_begin or on_epoch_end, or after the loop",
         )

@@ -16,12 +16,12 @@ from graftax.core.undefined import undefined
 from graftax.metrics.metric import Metric
 from graftax.training.hooks.callback import Callback
 from graftax.training.hooks.callback_list import CallbackList
-from graftax.training.hooks.plain_attributes import PlainAttributes, tells_its_state
+from graftax.training.hooks.plain_attributes import PlainAttributes, defines_get_state
 from graftax.training.objectives import required_objectives
 from graftax.training.resumed_metrics import ROOT
 from graftax.training.sources.iterable_source import go_to, position_of
 from graftax.training.sources.source import Source
-from graftax.training.trained import Trained
+from graftax.training.trainable_model import TrainableModel
 from graftax.variables.graph.module import Module
 from graftax.variables.variable import Variable
 
@@ -134,7 +134,9 @@ class RunState(Module):
         Raises:
             StateError: a callback with a saved state does not exist any more.
         """
-        self._plain = {id(one): PlainAttributes(one, self._saved) for one in self.callbacks if not tells_its_state(one)}
+        self._plain = {
+            id(one): PlainAttributes(one, self._saved) for one in self.callbacks if not defines_get_state(one)
+        }
         self._give(self._waiting)
         self._waiting = []
 
@@ -239,13 +241,13 @@ class Run(RunState):
         "_before_validation",
     }
 
-    model: Trained
+    model: TrainableModel
     source: Source
     validation: Source | None
 
     def __init__(
         self,
-        model: Trained,
+        model: TrainableModel,
         source: Source,
         validation: Source | None,
         callbacks: Sequence[Callback],

@@ -25,7 +25,7 @@ _DRAWS = "the state of a generator of random numbers"
 _OF_THE_RUN = frozenset({"params", "model", "_model", "validation_data"})
 
 
-def tells_its_state(callback: object) -> bool:
+def defines_get_state(callback: object) -> bool:
     """Tell whether a callback says what it remembers: it defines `get_state`, or is one of graftax.
 
     Example:
@@ -34,7 +34,7 @@ def tells_its_state(callback: object) -> bool:
         >>> class Says(Callback):
         ...     def get_state(self):
         ...         return 3
-        >>> tells_its_state(Elsewhere()), tells_its_state(Says())
+        >>> defines_get_state(Elsewhere()), defines_get_state(Says())
         (False, True)
     """
     if not isinstance(callback, Callback):
