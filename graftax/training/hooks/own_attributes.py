@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dis
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
 from types import CodeType
 from typing import Any
 
 from graftax.training.hooks.callback import Callback
 from graftax.training.hooks.plain_attributes import PlainAttributes
+from graftax.variables.variable import Variable
 
 _ADDED = "attributes of the subclass"
 
@@ -37,6 +38,7 @@ class OwnAttributes:
 
     Args:
         callback: The callback, after its ``on_train_begin``.
+        saved: As `PlainAttributes` takes it. Defaults to None.
 
     Example:
         >>> import graftax as gx
@@ -50,9 +52,9 @@ class OwnAttributes:
         (7, 2, 5)
     """
 
-    def __init__(self, callback: Callback) -> None:
+    def __init__(self, callback: Callback, saved: Callable[[], Iterable[Variable]] | None = None) -> None:
         self.callback = callback
-        self._added = PlainAttributes(callback, _assigned_by_ours(type(callback)))
+        self._added = PlainAttributes(callback, _assigned_by_ours(type(callback)), saved)
 
     def get_state(self) -> Any:
         """Return the state of the built-in callback, with that of the subclass if there is one."""
