@@ -16,7 +16,7 @@ from graftax.distribution.of_module import distribution_of
 from graftax.distribution.processes import is_main, process_count
 from graftax.training.sources.iterable_source import IterableSource
 from graftax.training.sources.source import Source
-from graftax.training.trained import Trained
+from graftax.training.trainable_model import TrainableModel
 from graftax.variables.graph.structure import structure
 from graftax.variables.state.home import HomesMoved
 
@@ -33,7 +33,7 @@ class Spread:
         StateError: at the first batch, if there are several processes and each would train its own model.
     """
 
-    def __init__(self, model: Trained, source: Source | None = None, trains: bool = False) -> None:
+    def __init__(self, model: TrainableModel, source: Source | None = None, trains: bool = False) -> None:
         self._model = model
         self._trains = trains
         self._steps = None if source is None else source.steps
