@@ -256,6 +256,6 @@ def _failure(error: BaseException) -> str:
 def _failed_elsewhere(process: int, failure: str) -> SaveError:
     return SaveError(
         f"process {process} could not save its share: {failure}",
-        "a checkpoint is there as a whole or not at all; nothing was published",
-        f"look at what process {process} says, then save again",
+        "a checkpoint is complete or is not there at all; nothing was published",
+        f"read the error of process {process}, then save again",
     )

@@ -73,7 +73,7 @@ def restore(
     if storage.frames.top is not None:
         raise StateError(
             "restore() inside a function that is being compiled or differentiated",
-            "the values would become part of that function",
+            "the values would become constants of that function",
             "restore before calling it",
         )
     joint = JointRestore()

@@ -162,7 +162,9 @@ def _sketch(path: str | os.PathLike[str], graph: Graph, subset: Subset) -> Sketc
         raise ArgumentError(
             f"nothing to save at {os.fspath(path)}",
             "the roots hold no Variables" if not leaves else "only= and skip= leave nothing",
-            "build the model first: call it on an example" if not leaves else "choose less narrowly",
+            "build the model first: call it on an example"
+            if not leaves
+            else "a selection that leaves something to save",
         )
     only_streams = all(_is_stream_of_a_layer(place.thing) for place in chosen)
     if subset.is_all and only_streams and any(_lacks_weights(place.thing) for place in graph.places):
