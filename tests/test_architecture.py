@@ -29,7 +29,7 @@ def test_every_listed_circle_is_needed():
 
 @pytest.mark.parametrize(("module", "most"), BELOW.items())
 def test_a_layer_and_an_optimizer_stand_on_no_more_files_than_before(module, most):
-    # the numbers only become smaller: whoever needs fewer writes the new one
+    # a new idea below every layer shows here; whoever needs fewer files writes the new number
     below = files_below(module, read_package())
     assert len(below) == most, f"{module} needs {len(below)} files: {', '.join(sorted(below))}"
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from graftax.backend import registry
 from graftax.core import tree
-from graftax.core.dtypes import is_inexact
-from graftax.core.errors import ArgumentTypeError, GradientError, ShapeError, StateError
+from graftax.core.dtypes import is_complex, is_inexact
+from graftax.core.errors import ArgumentTypeError, DTypeError, GradientError, ShapeError, StateError
 from graftax.core.typedefs import VariableLike, unwrap
 from graftax.core.wrapping import function_name
 from graftax.transforms.lifting.carried import hand_on, masks_of, set_masks
@@ -205,6 +205,12 @@ class CustomRule:
         if gradient is None or not is_inexact(dtype):
             return None
         value = registry.current().arrays.asarray(unwrap(gradient))
+        if is_complex(value.dtype) and not is_complex(dtype):
+            raise DTypeError(
+                f"the grad_fn of {self.name} returned a gradient of dtype {value.dtype} for {label} of dtype {dtype}",
+                "the imaginary part has nothing to belong to, and would be lost",
+                "ops.real(gradient)",
+            )
         if tuple(value.shape) != shape:
             raise ShapeError(
                 f"the grad_fn of {self.name} returned a gradient of shape {tuple(value.shape)} for {label} of shape "

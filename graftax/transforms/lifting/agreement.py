@@ -76,7 +76,12 @@ def _dtype_of(name: str, path: str, labels: Sequence[str], leaves: Sequence[Any]
 
 def as_dtypes(leaves: Sequence[Any], dtypes: Sequence[str]) -> list[Any]:
     """Return the arrays in these dtypes, none of them weak."""
-    return [leaf.astype(dtype) for leaf, dtype in zip(leaves, dtypes, strict=True)]
+    is_weak = registry.current().arrays.is_weak
+    # of other things than numbers, such as the keys of the library below, there is one dtype alone
+    return [
+        leaf.astype(dtype) if is_weak(leaf) or str(leaf.dtype) != dtype else leaf
+        for leaf, dtype in zip(leaves, dtypes, strict=True)
+    ]
 
 
 def common_length(name: str, paths: Sequence[str], leaves: Sequence[Any]) -> int:
