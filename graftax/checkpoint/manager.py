@@ -13,7 +13,7 @@ from graftax.checkpoint.awaited import Awaited
 from graftax.checkpoint.background import Background
 from graftax.checkpoint.checkpoint import Checkpoint
 from graftax.checkpoint.delete import delete
-from graftax.checkpoint.first_process import all_around, is_first, told_by_first
+from graftax.checkpoint.first_process import barriers_around, is_first, result_of_first_process
 from graftax.checkpoint.folder_index import Summary, summary
 from graftax.checkpoint.graph import Root
 from graftax.checkpoint.names import STAGING
@@ -276,7 +276,7 @@ class CheckpointManager(Awaited):
             The report, which has the step. Its ``path`` is None if nothing was restored.
         """
         self.wait()
-        path = told_by_first(_LATEST, self._latest_path)
+        path = result_of_first_process(_LATEST, self._latest_path)
         return self.checkpoint.restore(path, only=only, skip=skip, map=map, mode=mode, cast=cast, trainable=trainable)
 
     @door
@@ -307,7 +307,7 @@ class CheckpointManager(Awaited):
         """
         check_takes("restore_or_initialize", "initialize", initialize, (), "initialize=lambda: make(model)")
         self.wait()
-        if told_by_first(_LATEST, self._latest_path) is None:
+        if result_of_first_process(_LATEST, self._latest_path) is None:
             initialize()
         return self.restore_latest(only=only, skip=skip, map=map, mode=mode, cast=cast, trainable=trainable)
 
@@ -321,7 +321,7 @@ class CheckpointManager(Awaited):
         """
         self.wait()
         later = [record for record in self.all() if record.step > step]
-        with all_around("rewind"):
+        with barriers_around("rewind"):
             for record in reversed(later) if is_first() else ():
                 delete(record.path)
         self._saved = None

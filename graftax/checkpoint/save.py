@@ -131,7 +131,7 @@ class Preparation:
         values.encode(meta, "meta")
         sketch = self._drawn(path, subset)
         draft = sketch.filled(step, deepcopy(meta), writer_record(1 if meeting is None else meeting.count))
-        beside = sketch.beside.told() if sketch.beside is not None else ()
+        beside = sketch.beside.unsaved() if sketch.beside is not None else ()
         return Prepared(draft, sketch.left_out, sketch.waiting, sketch.plain, beside, meeting)
 
     def _drawn(self, path: str | os.PathLike[str], subset: Subset) -> Sketch:
