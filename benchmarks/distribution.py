@@ -3,26 +3,10 @@
 Eight devices that the CPU is divided into show the work of Python and of the compiler, not the speed of a network. Each
 number is the least of several rounds, in which the contestants take turns.
 
-Of small Variables, the first call takes longer than by hand: sixteen share a buffer, which XLA takes apart and puts
-together again, and with which every later call passes fewer arrays. Large ones have a buffer each. What one gives for
-the other, in processor time of 100 Variables of 16 x 16, JAX 0.10.2 (two busy cores, the least of 3 and of 15 rounds):
-
-==================  ================  ==============================
-Variables a buffer  first call, ms    Python of a later call, us
-==================  ================  ==============================
-by hand             1571              504
-1                   1794 (1.14)       588 (1.17)
-2                   2196 (1.40)       412 (0.82)
-4                   2030 (1.29)       286 (0.57)
-8                   2342 (1.49)       191 (0.38)
-16                  2737 (1.74)       170 (0.34)
-==================  ================  ==============================
-
-So no size meets both targets, 1.15 and 1.0. As on one device, what is added is probably XLA's: a weight that has a
-buffer of its own has the same loops as the next one, which are compiled once, while in a shared one each begins
-elsewhere and gets two loops of its own. The whole step, computed by eight devices on two cores, took 12.9 ms by hand,
-13.4 with a buffer each, 11.3 to 12.1 with shared ones. Sharing stays, since a call is repeated and a compilation is
-not, and since it is once a program while JAX keeps what it has compiled (``jax_compilation_cache_dir``).
+Small Variables share buffers, sixteen in one, which XLA takes apart and puts together again. So their first call takes
+longer than by hand, and every later call passes fewer arrays and takes less time; with a buffer for each Variable it is
+the other way round, and no number of Variables in a buffer meets both targets. Sharing stays, since a call is repeated
+and a compilation is not. Large Variables have a buffer each.
 """
 
 import os

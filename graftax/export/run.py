@@ -179,7 +179,7 @@ class Function:
     def _kept(self, values: Mapping[str, Any], path: str) -> tuple[Any, ...]:
         parts = [f"{path}/{part}" for part in self._stored[path].get("integers", ())]
         if path not in values and not (parts and {*parts} <= {*values}):
-            raise ArtefactError(f"{self.name} without the value {path!r}", "it reads it", "artefact.values")
+            raise ArtefactError(f"{self.name} without the value {path!r}", "the program reads it", "artefact.values")
         return values[path] if path in values else tuple(values[part] for part in parts)
 
     def __repr__(self) -> str:
@@ -235,7 +235,9 @@ def _array(about: Mapping[str, Any], value: Any) -> Any:
     with np.errstate(over="ignore"):
         new = array.astype(dtype)
     if want in ("floats", "complex") and (np.isfinite(array) & ~np.isfinite(new)).any():
-        raise ArtefactError(f"the input {name!r} with numbers beyond {dtype}", "they would be infinite", "smaller ones")
+        raise ArtefactError(
+            f"the input {name!r} with numbers beyond {dtype}", "they would be infinite", "numbers within its range"
+        )
     return new
 
 

@@ -158,7 +158,7 @@ class RunState(Module):
             if place is None:
                 raise StateError(
                     f"the run that is resumed had a callback {name}, which remembered something",
-                    "it is not among the callbacks now, and nothing would use that",
+                    "it is not among the callbacks now, so its state would be lost",
                     f"callbacks=[..., {name}(...)]; or restore model and optimizer alone, and begin another run: "
                     "graftax.Checkpoint(model=model, optimizer=model.optimizer).restore(path)",
                 )

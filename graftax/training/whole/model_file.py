@@ -115,7 +115,7 @@ def rebuilt(description: Any, find: Callable[[str], Any]) -> Any:
         if isinstance(error, GraftaxError):
             raise
         raise CorruptCheckpoint(
-            "the description of a model", f"that cannot be read: {error}", "another file"
+            "the description of a model", f"that cannot be read: {error}", "another copy of the file"
         ) from error
     return model
 
