@@ -170,7 +170,9 @@ def _lost_others(library: str, what: str, why: str) -> ProcessError | None:
     if found is None:
         return None
     return ProcessError(
-        f"process {found.index()} lost the others in a computation: {library} {what}: {why[:200]}", why_lost(found), AGAIN
+        f"process {found.index()} lost the others in a computation: {library} {what}: {why[:200]}",
+        why_lost(found),
+        AGAIN,
     )
 
 
