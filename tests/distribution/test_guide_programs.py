@@ -105,7 +105,8 @@ def test_the_same_numbers_in_one_process_and_in_two(tmp_path, program):
 PAGE = Path(__file__).parents[2] / "docs" / "distribution_processes.md"
 TELLS = """
 import json
-print("TOLD " + json.dumps({"loss": history.history["loss"], "kernel": kernel.tolist(), "devices": d.count}), flush=True)
+told = {"loss": history.history["loss"], "kernel": kernel.tolist(), "devices": d.count}
+print("TOLD " + json.dumps(told), flush=True)
 """
 
 
