@@ -2,8 +2,11 @@
 
 ``--write`` puts the table into the page about checkpoints on disk.
 
-Each contestant leaves its bytes on the device: what a library does not sync itself is synced here. All run in every
-round, so that a slow moment of the machine hits all alike; a ratio is the median of the ratios round by round.
+Each contestant runs in a process of its own, and leaves its bytes on the device: what a library does not sync itself
+is synced here. All run in every round, each time another one first, so that a slow moment of the machine hits all
+alike; a ratio is the median of the ratios round by round. Before each run, whatever waits to be written is written, and
+as much memory as the run may need is taken from the host and given back: a virtual machine gets memory only when it is
+used, which takes longer than anything that is measured here. What is restored was read just before.
 """
 
 import argparse
@@ -12,197 +15,132 @@ import shutil
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 
-import graftax as gx
 from benchmarks import report
-from benchmarks.checkpoint_peers import peers, synced
-
-Run = Callable[[str], Any]
-
-
-class Took(NamedTuple):
-    """Seconds of one run."""
-
-    clock: float
-    processor: float
-
-
-class Size(NamedTuple):
-    """How many arrays, of how many float32 elements each, and in how many rounds."""
-
-    count: int
-    elements: int
-    rounds: int
-
-    def __str__(self) -> str:
-        each = self.elements * 4
-        return f"{self.count:,} × {f'{each / 1e6:.1f} MB' if each >= 1e6 else f'{each / 1e3:.1f} kB'}"
-
+from benchmarks.checkpoint_contestants import Size, contestants
+from benchmarks.checkpoint_worker import PEAK, Took, Worker
 
 PAGE = Path(__file__).parents[1] / "docs" / "checkpoints_on_disk.md"
 BEGIN = "<!-- begin: what python -m benchmarks.checkpoint prints -->"
-WARM = 3
-LARGE, SMALL = Size(200, 1_310_720, 5), Size(5000, 1024, 11)
+WARM = 2
+LARGE, SMALL = Size(200, 1_310_720, 7), Size(5000, 1024, 21)
+PAUSE = 0.05  # seconds: threads of the contestant before may still spin, waiting for more work
+SPARED = 0.5  # the part of the free memory that is never taken
 
 
-class Layer(gx.Layer):
-    """Ten weights, as layers have some."""
-
-    def __init__(self, count: int, elements: int) -> None:
-        super().__init__()
-        self.weights = [gx.Variable(np.random.default_rng(i).random(elements, "float32")) for i in range(count)]
-
-
-class Net(gx.Layer):
-    """All of the arrays, in layers of ten."""
-
-    def __init__(self, size: Size) -> None:
-        super().__init__()
-        self.blocks = [Layer(10, size.elements) for _ in range(size.count // 10)]
-
-
-def savers(net: Net) -> dict[str, Run]:
-    """What writes all arrays to a path, by name of the contestant."""
-    checkpoint = gx.Checkpoint(net=net)
-    variables = net.variables
-
-    def raw(path: str) -> None:
-        with open(path, "wb", buffering=0) as file:
-            for first in range(0, len(variables), 500):
-                os.writev(file.fileno(), [memoryview(v.numpy()).cast("B") for v in variables[first : first + 500]])
-        synced(path)
-
-    def ours(path: str) -> None:
-        checkpoint.save(path)
-
-    found: dict[str, Run] = {"raw": raw, "graftax": ours}
-    return found | {name: peer.saver({v.path: v.value for v in variables}) for name, peer in peers().items()}
-
-
-def restorers(net: Net, folder: str) -> dict[str, Run]:
-    """What reads all arrays of a path into arrays on the device, by name of the contestant."""
-    checkpoint = gx.Checkpoint(net=net)
-    checkpoint.save(f"{folder}/saved-{len(net.variables)}")
-
-    def ours(path: str) -> Any:
-        checkpoint.restore(f"{folder}/saved-{len(net.variables)}")
-        return [v.value for v in net.variables]
-
-    found: dict[str, Run] = {"graftax": ours}
-    arrays = {v.path: v.value for v in net.variables}
-    for name, peer in peers().items():
-        saved = f"{folder}/{name}-{len(net.variables)}"
-        peer.saver(arrays)(saved)
-        found[name] = peer.restorer(saved, arrays)
-    return found
-
-
-def measure(runs: dict[str, Run], folder: str, rounds: int) -> dict[str, list[Took]]:
-    """Seconds on the clock and of the processor, for each contestant and round; the first ones are not counted.
-
-    In these a virtual machine gets memory from its host, which takes longer than anything that is measured here.
-    """
-    times: dict[str, list[Took]] = {name: [] for name in runs}
-    for turn in range(-WARM, rounds):
-        for name, run in runs.items():
-            path = os.path.join(folder, f"{name}-{turn}")
-            start = time.perf_counter(), time.process_time()
-            jax.block_until_ready(run(path))
+def measure(workers: dict[str, Worker], what: str, folder: str, size: Size) -> dict[str, list[Took]]:
+    """What each of those that can do it took, in each round but the first ones."""
+    running = [name for name, worker in workers.items() if what in worker.ready()]
+    took: dict[str, list[Took]] = {name: [] for name in running}
+    is_saved = what not in ("save", "begin")
+    for turn in range(-WARM, size.rounds):
+        first = turn % len(running)
+        for name in running[first:] + running[:first]:
+            path = os.path.join(folder, name if is_saved else f"{name}{turn}")
+            settle(path, 2 * size.nbytes)
+            one = workers[name].run(what, path)
+            if what == "begin":
+                workers[name].run("finish", path)
             if turn >= 0:
-                times[name].append(Took(time.perf_counter() - start[0], time.process_time() - start[1]))
-            if os.path.isdir(path):
-                shutil.rmtree(path)
-            elif os.path.exists(path):
-                os.unlink(path)
-    return times
+                took[name].append(one)
+            if not is_saved:
+                remove(path)
+    return took
 
 
-def held(net: Net, folder: str, rounds: int) -> list[Took]:
-    """How long a save beside the program holds the program: seconds on the clock and of this thread's processor."""
-    checkpoint = gx.Checkpoint(net=net)
-    found = []
-    for turn in range(rounds + 1):
-        start = time.perf_counter(), time.thread_time()
-        checkpoint.save(f"{folder}/held-{turn}", async_=True)
-        took = Took(time.perf_counter() - start[0], time.thread_time() - start[1])
-        checkpoint.wait()
-        shutil.rmtree(f"{folder}/held-{turn}")
-        if turn:
-            found.append(took)
-    return found
+def settle(path: str, nbytes: int) -> None:
+    """Make the machine alike for all: nothing waits to be written, memory is there, and the path was read."""
+    os.sync()
+    touched = np.empty(min(nbytes, int(SPARED * free_memory())), np.uint8)
+    touched[::4096] = 1
+    del touched
+    for file in [Path(path), *Path(path).rglob("*")]:
+        if file.is_file():
+            with open(file, "rb", buffering=0) as opened:
+                while opened.read(8 << 20):
+                    pass
+    time.sleep(PAUSE)
 
 
-def part(net: Net, folder: str, rounds: int) -> list[Took]:
-    """What the restore of one array of a hundred costs, named by its layers."""
-    checkpoint = gx.Checkpoint(net=net)
-    chosen = [f"net/blocks/{i}/**" for i in range(max(1, len(net.blocks) // 100))]
-
-    def run(path: str) -> None:
-        checkpoint.restore(f"{folder}/saved-{len(net.variables)}", only=chosen)
-
-    return measure({"graftax": run}, folder, rounds)["graftax"]
+def free_memory() -> int:
+    """Bytes that nobody needs; those of files that were read are not counted where Linux does not tell."""
+    counts = Path("/proc/meminfo")
+    for line in counts.read_text().splitlines() if counts.exists() else ():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
-def peak(net: Net, folder: str) -> float:
-    """The most memory that a restore has taken, the state itself included, in sizes of the state; Linux only."""
-    size = sum(v.numpy().nbytes for v in net.variables)
-    before = _kilobytes("VmRSS")
-    with open("/proc/self/clear_refs", "w") as file:
-        file.write("5")  # the peak starts over
-    gx.Checkpoint(net=net).restore(f"{folder}/saved-{len(net.variables)}")
-    return 1 + (_kilobytes("VmHWM") - before) * 1024 / size
+def remove(path: str) -> None:
+    """Delete a file or a directory."""
+    if os.path.isdir(path):
+        shutil.rmtree(path)
+    else:
+        os.unlink(path)
 
 
-def _kilobytes(name: str) -> int:
-    with open("/proc/self/status") as file:
-        return next(int(line.split()[1]) for line in file if line.startswith(name))
-
-
-def rows(sizes: tuple[Size, ...], folder: str) -> list[str]:
+def rows(sizes: Sequence[Size], folder: str, names: Sequence[str]) -> list[str]:
     """The table, a row for each kind of work."""
-    others = ["raw", *peers()]
+    others = [name for name in names if name != "graftax"]
     heads = ["graftax: ms, of the processor", *(f"to {name}{' + fsync' if name != 'orbax' else ''}" for name in others)]
     lines = ["| work | " + " | ".join(heads) + " |", "|---|" + "---|" * len(heads)]
+
+    def row(work: str, cells: Iterable[str]) -> None:
+        held = [*cells]
+        lines.append(f"| {work} | {' | '.join(held)} |{' |' * (len(heads) - len(held))}")
+
     for size in sizes:
-        net = Net(size)
-        for what, runs in (("save", savers(net)), ("restore", restorers(net, folder))):
-            times = measure(runs, folder, size.rounds)
-            cells = [milliseconds(times["graftax"])]
-            for other in others:
-                pairs = zip(times["graftax"], times.get(other, ()), strict=False)
-                ratios = [ours.clock / theirs.clock for ours, theirs in pairs]
-                cells.append(f"{statistics.median(ratios):.2f} ({min(ratios):.2f})" if ratios else "-")
-            lines.append(f"| {what} {size} | {' | '.join(cells)} |")
-        blank = " |" * len(others)
-        lines.append(f"| restore 1 % of {size} | {milliseconds(part(net, folder, size.rounds))} |{blank}")
-        lines.append(
-            f"| held by a save beside the program, {size} | {milliseconds(held(net, folder, size.rounds))} |{blank}"
-        )
-        if os.path.exists("/proc/self/clear_refs"):
-            lines.append(f"| peak memory of a restore, {size} | {peak(net, folder):.2f} × the state |{blank}")
+        for what, more in (("save", ("begin",)), ("restore", ("restore 1 %",))):
+            with ExitStack() as stack:
+                workers = {name: stack.enter_context(Worker(name, size)) for name in names}
+                for name, worker in workers.items():
+                    if what in worker.ready() and what == "restore":
+                        worker.run("save", os.path.join(folder, name))
+                took = measure(workers, what, folder, size)
+                row(f"{what} {size}", [milliseconds(took["graftax"]), *(ratios(took, name) for name in others)])
+                if what == "restore" and PEAK.exists() and size.nbytes > 1 << 28:  # less is lost among what is imported
+                    peaks = {name: max(one.peak for one in runs) for name, runs in took.items()}
+                    compared = [f"{peaks['graftax'] / peaks[name]:.2f}" if name in peaks else "-" for name in others]
+                    row(f"peak memory of it, {size}", [f"{peaks['graftax'] / size.nbytes:.2f} × the state", *compared])
+                for extra in more:
+                    ours = measure({"graftax": workers["graftax"]}, extra, folder, size)["graftax"]
+                    name = "held by a save beside the program," if extra == "begin" else f"{extra} of"
+                    row(f"{name} {size}", [milliseconds(ours, is_thread=extra == "begin")])
+            for name in os.listdir(folder):
+                remove(os.path.join(folder, name))
     return lines
 
 
-def milliseconds(times: list[Took]) -> str:
-    """Medians of the clock and of the processor."""
-    return ", ".join(f"{statistics.median(column) * 1e3:.0f}" for column in zip(*times, strict=True))
+def milliseconds(runs: list[Took], is_thread: bool = False) -> str:
+    """Medians of the clock and of the processor, of all threads or of the calling one."""
+    processor = [one.thread if is_thread else one.processor for one in runs]
+    return ", ".join(f"{statistics.median(column) * 1e3:.0f}" for column in ([one.clock for one in runs], processor))
+
+
+def ratios(took: dict[str, list[Took]], name: str) -> str:
+    """Of the clock the median and the least of all rounds, and of the processor the median."""
+    if name not in took:
+        return "-"
+    pairs = [*zip(took["graftax"], took[name], strict=True)]
+    clock = [ours.clock / theirs.clock for ours, theirs in pairs]
+    processor = [ours.processor / theirs.processor for ours, theirs in pairs]
+    return f"{statistics.median(clock):.2f} ({min(clock):.2f}), {statistics.median(processor):.2f}"
 
 
 def main() -> None:
-    """Print the table: medians, and of the ratios the least in brackets."""
+    """Print the table: medians, of the ratios by the clock the least in brackets, and of those by the processor."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.checkpoint", description=__doc__.splitlines()[0])
     parser.add_argument("folder", nargs="?", help="where to write; by default where temporary files go")
     parser.add_argument("--write", action="store_true", help=f"put the table into {PAGE.name}")
     arguments = parser.parse_args()
-    folder = tempfile.mkdtemp(dir=arguments.folder)
+    folder = os.path.abspath(tempfile.mkdtemp(dir=arguments.folder))
     try:
-        lines = ["", *rows((LARGE, SMALL), folder)]
+        lines = ["", *rows((LARGE, SMALL), folder, contestants())]
     finally:
         shutil.rmtree(folder)
     print("\n".join(lines))

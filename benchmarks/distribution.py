@@ -5,8 +5,8 @@ number is the least of several rounds, in which the contestants take turns.
 
 First calls are in processor time: many threads compile. Of small Variables, the first call takes longer than by hand:
 sixteen share a buffer, which the program takes apart and puts together again, and with which every later call passes
-fewer arrays. Large ones have a buffer each. Who spends what, in milliseconds of processor time, 100 Variables of 16 x 16,
-JAX 0.10.2, the least of 3:
+fewer arrays. Large ones have a buffer each. Who spends what, in milliseconds of processor time, 100 Variables of
+16 x 16, JAX 0.10.2, the least of 3:
 
 ====================================  =====  ========  =======  =====
 Variables a buffer                    trace  lowering  compile  ratio

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.architecture.plan import CIRCLES, LAZY, PACKAGE
-from tests.architecture.rules import Rule, of_text, read_package, read_tests, violations
+from tests.architecture.plan import BELOW, CIRCLES, LAZY, PACKAGE
+from tests.architecture.rules import Rule, files_below, of_text, read_package, read_tests, violations
 from tests.architecture.samples import BAD, GOOD
 
 # --- the package --------------------------------------------------------------------------------------------------
@@ -25,6 +25,21 @@ def test_every_listed_circle_is_needed():
     without = violations(read_package(), circles={})
     used = {(v.where.partition(":")[0], v.text.partition(":")[0]) for v in without if v.rule == Rule.CIRCLE}
     assert set(CIRCLES) - used == set()
+
+
+@pytest.mark.parametrize(("module", "most"), BELOW.items())
+def test_a_layer_and_an_optimizer_stand_on_no_more_files_than_before(module, most):
+    # a new idea below every layer shows here; whoever needs fewer files writes the new number
+    below = files_below(module, read_package())
+    assert len(below) == most, f"{module} needs {len(below)} files: {', '.join(sorted(below))}"
+
+
+def test_files_below_are_those_that_an_import_runs():
+    assert files_below("graftax.layers.dense", GOOD) == {
+        "graftax.layers.layer",
+        *files_below("graftax.layers.layer", GOOD),
+    }
+    assert "graftax.layers.dense" not in files_below("graftax.layers.layer", GOOD)
 
 
 def test_files_of_tests_are_short_and_have_names():

@@ -3,13 +3,13 @@
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from graftax.checkpoint.checksums import BLOCK, block_sums, digest
 from graftax.checkpoint.chunk_tables import built_table, opened_table
-from graftax.checkpoint.decode import decode
+from graftax.checkpoint.decode import decode, decode_lazily
 from graftax.checkpoint.dtypes import DTYPES
 from graftax.checkpoint.envelope import opened, seal
 from graftax.checkpoint.files import FileSystem
@@ -23,6 +23,7 @@ from graftax.checkpoint.index import (
     TensorRecord,
     encode,
 )
+from graftax.checkpoint.index_form import KeptForm
 from graftax.checkpoint.layout import Item, arranged, header
 from graftax.checkpoint.local_storage import LocalStorage, storage_errors
 from graftax.checkpoint.names import data_name, table_name
@@ -52,6 +53,15 @@ class Draft(NamedTuple):
     random: Any = None
     assigned: frozenset[str] = frozenset()
     """Names of arrays that eager code has assigned since several processes were last found to be alike."""
+    form: KeptForm | None = None
+    """What the drafts of one sketch have in common; None if there will be no other such draft."""
+
+    @property
+    def nbytes(self) -> int:
+        """Return the number of bytes of all arrays."""
+        if self.form is None:
+            return sum(item.nbytes for item in self.items)
+        return self.form.nbytes + sum(item.nbytes for item in self.items[self.form.fixed :])
 
 
 def commit(
@@ -86,10 +96,14 @@ def commit(
         storage, final = place_of(path)
     references = References(storage, final, base, overwrite)
     kept, written = references.divided(draft.items)
-    writing = storage.begin(final, overwrite, sum(item.nbytes for item in written))
+    needed = sum(item.nbytes for item in written) if kept else draft.nbytes
+    writing = storage.begin(final, overwrite, needed)
     try:
         with storage_errors(f"saving {final}"):
-            index = _write(writing, draft, written, kept, references, inline)
+            if draft.form is not None and base is None and len(draft.items) <= inline:
+                index = _write_form(writing, draft, draft.form)
+            else:
+                index = _write(writing, draft, written, kept, references, inline)
             references.check()
             writing.publish(index[1])
     except BaseException:
@@ -114,6 +128,32 @@ def _write(
     chunks = {**kept, **{position[id(item)]: chunk for item, chunk in zip(items, found, strict=True)}}
     with uncollected():
         return indexed(writing, draft, save_id, files, chunks, inline)
+
+
+def _write_form(writing: Writing, draft: Draft, form: KeptForm) -> tuple[Index, bytes]:
+    """Write the data files, and return the index with its bytes; only what differs from the last save is encoded."""
+    save_id = os.urandom(16)
+    files: list[FileRecord] = []
+    sums: list[bytes] = []
+    with uncollected():
+        known = form.fitting(draft.items, writing.first_file)
+        used = known or form.made(draft.items, draft.nodes, draft.slots, writing.first_file)
+    for file in used.files:
+        head = file.header(save_id)
+        with uncollected() if file.size <= _QUICK else nullcontext():
+            writing.put(file.name, file.size, _pieces(head, [draft.items[i] for i in file.members], sums))
+        files.append(FileRecord(file.name, file.size, len(head), digest(head)))
+    with uncollected():
+        body = seal(used.filled(_index(draft, save_id, files, ()), sums))
+        with _readable():
+            if known is None:
+                index = decode(opened(body))
+                form.last = used
+            else:  # the rest has been checked with the first save that had this form
+                index = decode_lazily(opened(body))
+                for number in form.states:
+                    _ = index.nodes[number]
+    return index, body
 
 
 def put_items(writing: Writing | Share, items: Sequence[Item], save_id: bytes, files: list[FileRecord]) -> list[Chunk]:
@@ -145,8 +185,19 @@ def indexed(
     inline: int = INLINE_CHUNKS,
 ) -> tuple[Index, bytes]:
     """Write the chunk tables, and return the index and its bytes."""
-    tensors = _tensors(draft.items, chunks)
-    index = Index(
+    index = _index(draft, save_id, files, _tensors(draft.items, chunks))
+    tables = _tables(index, draft.items, writing.first_file) if len(draft.items) > inline else {}
+    for name, table in tables.items():
+        writing.put(name, len(table), [memoryview(table)])
+    index = index._replace(tables=tuple([TableRecord(name, len(table)) for name, table in tables.items()]))
+    body = seal(encode(index))
+    with _readable():
+        decode(opened(body), lambda name, size, total: opened_table(tables[name], name, total))
+    return index, body
+
+
+def _index(draft: Draft, save_id: bytes, files: list[FileRecord], tensors: tuple[TensorRecord, ...]) -> Index:
+    return Index(
         save_id,
         time.time_ns(),
         draft.step,
@@ -159,13 +210,6 @@ def indexed(
         dict(draft.meta),
         random=draft.random,
     )
-    tables = _tables(index, draft.items, writing.first_file) if len(draft.items) > inline else {}
-    for name, table in tables.items():
-        writing.put(name, len(table), [memoryview(table)])
-    index = index._replace(tables=tuple([TableRecord(name, len(table)) for name, table in tables.items()]))
-    body = seal(encode(index))
-    _check_readable(body, tables)
-    return index, body
 
 
 def _tensors(items: Sequence[Item], chunks: dict[int, Chunk]) -> tuple[TensorRecord, ...]:
@@ -205,10 +249,11 @@ def _tables(index: Index, items: Sequence[Item], number: int) -> dict[str, bytes
     return {table_name(owner, number): built_table(held) for owner, held in rows.items()}
 
 
-def _check_readable(body: bytes, tables: dict[str, bytes]) -> None:
-    """Raise unless a reader would accept the index: an unreadable checkpoint must not replace a readable one."""
+@contextmanager
+def _readable() -> Iterator[None]:
+    """Raise for an index that no reader would accept: an unreadable checkpoint must not replace a readable one."""
     try:
-        decode(opened(body), lambda name, size, total: opened_table(tables[name], name, total))
+        yield
     except SaveError:
         raise
     except CheckpointError as error:
@@ -221,7 +266,8 @@ def _pieces(head: bytes, items: Sequence[Item], sums: list[bytes]) -> Iterator[m
     """Yield the content of a data file; the checksums of an item are in ``sums`` once its last piece was taken."""
     yield memoryview(head)
     for item in items:
-        data = item.data
+        source = item.source
+        data = source if type(source) is memoryview else source()
         size = len(data)
         if 0 < size <= BLOCK:  # most are
             sums.append(digest(data).to_bytes(8, "little"))

@@ -5,7 +5,7 @@ only compare the structure (see `Seen`), take references to arrays and ask for P
 """
 
 from collections.abc import Mapping, Sequence
-from itertools import count
+from itertools import chain, count
 from operator import is_
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ from graftax.checkpoint.commit import Draft
 from graftax.checkpoint.decode_records import MAX_EDGE, MAX_RANK
 from graftax.checkpoint.graph import Graph, Place, SlotPlace, attributes_of
 from graftax.checkpoint.index import Kind, NodeRecord, SlotRecord
+from graftax.checkpoint.index_form import KeptForm
 from graftax.checkpoint.layout import Item
 from graftax.checkpoint.not_saved import Beside
 from graftax.checkpoint.snapshot import take
@@ -44,6 +45,7 @@ class Sketch(NamedTuple):
     random: RandomState | None = None
     plain: tuple[str, ...] = ()
     beside: Beside | None = None
+    form: KeptForm | None = None
 
     def filled(self, step: int | None, meta: Mapping[str, Any], writer: Mapping[str, str]) -> Draft:
         """Return the draft with references to the current arrays, and copies of the Python state."""
@@ -51,13 +53,13 @@ class Sketch(NamedTuple):
         random = self.random.get_state() if self.random is not None else None
         items, nodes = list(self.items), list(self.nodes)
         for hole, taken in zip(self.holes, take(self.variables), strict=True):
-            dtype, shape, name, *_ = items[hole]
+            dtype, shape, name = items[hole][:3]
             items[hole] = Item(dtype, shape, name, taken)
         if states:
             filler = _States(items)
             for number, place, state in states:
                 nodes[number] = filler.node(nodes[number], place, state)
-        return Draft(items, nodes, self.roots, self.slots, step, meta, writer, random, self._assigned())
+        return Draft(items, nodes, self.roots, self.slots, step, meta, writer, random, self._assigned(), self.form)
 
     def _assigned(self) -> frozenset[str]:
         if not Assigned.counts:
@@ -147,6 +149,7 @@ class Drawing:
             self._slots,
             tuple(self._left_out),
             tuple(self._waiting),
+            form=KeptForm(self._items, [number for number, _ in self._states]),
         )
 
     def _node(self, place: Place, edges: tuple[Any, ...], keeper: str = "") -> NodeRecord:
@@ -231,7 +234,7 @@ class Seen:
     """
 
     def __init__(self, graph: Graph, roots: Mapping[str, Any]) -> None:
-        self._exact: list[_Holder] = []  # Variables: any change of an attribute counts
+        self._attributes: list[dict[str, Any]] = []  # of Variables: any change counts
         self._holders: list[_Holder] = []  # Modules and containers: changes of numbers and text in them do not count
         self._slots: list[tuple[Module, list[tuple[str, int, int]]]] = []
         self._roots = dict(roots)
@@ -240,7 +243,7 @@ class Seen:
         for place in [*graph.places, *(slot.slot for slot in graph.slots)]:
             thing = place.thing
             if isinstance(thing, Variable):
-                self._exact.append(_Holder(thing.__dict__))
+                self._attributes.append(thing.__dict__)
             elif isinstance(thing, Module):
                 if place.kind is not Kind.VALUE:
                     self._note(thing.__dict__, known)
@@ -248,12 +251,17 @@ class Seen:
                         self._slots.append((thing, slots))
             else:
                 self._note(thing, known)
+        self._counts = list(map(len, self._attributes))
+        self._values = list(chain.from_iterable(map(dict.values, self._attributes)))
 
     def is_still(self, roots: Mapping[str, Any]) -> bool:
         """Return True if nothing has changed since."""
         if list(roots) != list(self._roots) or not all(map(is_, roots.values(), self._roots.values())):
             return False
-        if not all(one.is_same() for one in self._exact):
+        # tens of thousands of comparisons, so no Python code runs for each of them
+        if list(map(len, self._attributes)) != self._counts:
+            return False
+        if not all(map(is_, chain.from_iterable(map(dict.values, self._attributes)), self._values)):
             return False
         if not all((one.is_same() and one.has_same_keys()) or one.is_alike() for one in self._holders):
             return False

@@ -177,24 +177,35 @@ def encode(index: Index) -> bytes:
     """
     return values.pack(
         {
-            "format": FORMAT,
-            "features": [],
-            "save_id": index.save_id,
-            "created": index.created,
-            "step": index.step,
-            "writer": index.writer,
-            "sum": index.sum,
-            "block": index.block,
-            "files": index.files,
-            "tables": index.tables,
+            **before(index),
             "tensors": [(*t[:3], None, *t[4:]) for t in index.tensors] if index.tables else index.tensors,
             "nodes": [wire(node) for node in index.nodes],
             "roots": index.roots,
             "slots": index.slots,
-            "meta": values.encode(index.meta, "meta"),
-            "random": values.encode(index.random, "random"),
+            **after(index),
         }
     )
+
+
+def before(index: Index) -> dict[str, Any]:
+    """Return the entries that come before the arrays and the graph, in the terms that `values.pack` takes."""
+    return {
+        "format": FORMAT,
+        "features": [],
+        "save_id": index.save_id,
+        "created": index.created,
+        "step": index.step,
+        "writer": index.writer,
+        "sum": index.sum,
+        "block": index.block,
+        "files": index.files,
+        "tables": index.tables,
+    }
+
+
+def after(index: Index) -> dict[str, Any]:
+    """Return the entries that come after them."""
+    return {"meta": values.encode(index.meta, "meta"), "random": values.encode(index.random, "random")}
 
 
 def wire(node: NodeRecord) -> NodeRecord:

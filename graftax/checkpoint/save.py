@@ -64,9 +64,8 @@ class Prepared(NamedTuple):
 
     def report(self, path: str, nbytes: int | None = None) -> SaveReport:
         """Return the report. Without the size of the files, it gives that of the arrays."""
-        items = self.draft.items
-        size = sum(item.nbytes for item in items) if nbytes is None else nbytes
-        return SaveReport(path, self.draft.step, len(items), size, *self[1:5])
+        size = self.draft.nbytes if nbytes is None else nbytes
+        return SaveReport(path, self.draft.step, len(self.draft.items), size, *self[1:5])
 
 
 def write(
@@ -145,7 +144,7 @@ class Preparation:
             is_settled = not sketch.waiting and not any(_is_pending(place.thing) for place in graph.places)
             self._sketch = sketch if is_settled else None
             self._seen = Seen(graph, self.roots) if is_settled else None
-        return sketch
+        return sketch if sketch is self._sketch else sketch._replace(form=None)
 
 
 def _is_pending(thing: object) -> bool:

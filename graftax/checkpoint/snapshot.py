@@ -43,15 +43,13 @@ def take(variables: Sequence[tuple[Variable, str]]) -> list[Taken]:
             found = [one.buffer for one in storages]
         else:
             found = [one.read() for one in storages]
-    taken = []
-    is_traced = storage.frames.top is not None
-    for (_, path), place, value in zip(variables, storages, found, strict=True):
-        backend = place.backend
-        if is_traced and storage.tracer_of(backend, value):
-            raise StateError(
-                f"{path} has no value now, since a function is being traced",
-                "a checkpoint inside a compiled function would be saved once, while compiling, and never again",
-                "save outside of the compiled function, between two calls of it",
-            )
-        taken.append(Taken(value, backend, path))
-    return taken
+    if storage.frames.top is not None:
+        for (_, path), place, value in zip(variables, storages, found, strict=True):
+            if storage.tracer_of(place.backend, value):
+                raise StateError(
+                    f"{path} has no value now, since a function is being traced",
+                    "a checkpoint inside a compiled function would be saved once, while compiling, and never again",
+                    "save outside of the compiled function, between two calls of it",
+                )
+    named = zip(variables, storages, found, strict=True)
+    return [Taken(value, place.backend, path) for (_, path), place, value in named]

@@ -137,6 +137,16 @@ def pack(encoded: object) -> bytes:
     return cast(bytes, msgpack.packb(encoded, use_bin_type=True))
 
 
+def list_head(count: int) -> bytes:
+    """Return the msgpack bytes of a list before its ``count`` items."""
+    return cast(bytes, msgpack.Packer().pack_array_header(count))
+
+
+def map_head(count: int) -> bytes:
+    """Return the msgpack bytes of a map before its ``count`` entries."""
+    return cast(bytes, msgpack.Packer().pack_map_header(count))
+
+
 def unpack(data: bytes | memoryview) -> Any:
     """Decode untrusted msgpack bytes.
 

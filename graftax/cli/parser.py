@@ -172,6 +172,6 @@ def _destination(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--overwrite", action="store_true", help="replace a checkpoint that is at DEST")
 
 
-def _subset(sub: argparse.ArgumentParser, what: str) -> None:
-    sub.add_argument("--only", action="append", metavar="SELECTOR", help=f"{what} only these{_SELECTOR}")
-    sub.add_argument("--skip", action="append", metavar="SELECTOR", help=f"{what} all but these{_SELECTOR}")
+def _subset(sub: argparse.ArgumentParser, command: str) -> None:
+    sub.add_argument("--only", action="append", metavar="SELECTOR", help=f"{command} only these{_SELECTOR}")
+    sub.add_argument("--skip", action="append", metavar="SELECTOR", help=f"{command} all but these{_SELECTOR}")

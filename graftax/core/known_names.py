@@ -41,7 +41,7 @@ def closest(given: str, names: Iterable[str]) -> str | None:
     return begun[0] if len(begun) == 1 and len(wanted) >= _LEAST_PREFIX else None
 
 
-def not_made(what: str, given: type) -> ArgumentError:
+def not_made(argument: str, given: type) -> ArgumentError:
     """Return the error for a class in place of an object.
 
     Example:
@@ -49,19 +49,19 @@ def not_made(what: str, given: type) -> ArgumentError:
         dict()
     """
     return ArgumentError(
-        f"{what}={given.__name__}, a class",
+        f"{argument}={given.__name__}, a class",
         "an object of the class is needed, with its settings",
         f"{given.__name__}()",
     )
 
 
 def unknown(
-    what: str, given: object, known: Iterable[str], otherwise: str = "", elsewhere: Elsewhere | None = None
+    argument: str, given: object, known: Iterable[str], otherwise: str = "", elsewhere: Elsewhere | None = None
 ) -> ArgumentError:
     """Return the error for ``what=given``, where ``known`` are the names that there are.
 
     Args:
-        what: The argument.
+        argument: The argument.
         given: What it was given.
         known: The names that there are.
         otherwise: What may be given besides names. Defaults to ``""``.
@@ -76,10 +76,10 @@ def unknown(
     names = list(known)
     answer = (elsewhere or {}).get(squashed(str(given)))
     near = closest(given, names) if isinstance(given, str) and answer is None else None
-    meant = answer[1] if answer else f"{what}={near!r}" if near else ""
+    meant = answer[1] if answer else f"{argument}={near!r}" if near else ""
     there = f"there are {', '.join(names)}"
     return ArgumentError(
-        f"{what}={given!r}",
+        f"{argument}={given!r}",
         answer[0] if answer else "there is none of that name",
         "; ".join(filter(None, [meant, there, otherwise])),
     )

@@ -116,7 +116,7 @@ class Selector:
         """Return True for what names places, which a typing error can miss."""
         return self.kind in ("glob", "regex")
 
-    def pick(self, items: Iterable[tuple[Sequence[str], T]], what: str) -> list[T]:
+    def pick(self, items: Iterable[tuple[Sequence[str], T]], label: str) -> list[T]:
         """Return those of some variables (with their paths) that are selected.
 
         Raises:
@@ -124,7 +124,7 @@ class Selector:
         """
         tally = Tally(self)
         chosen = [item for paths, item in items if tally.see(paths, getattr(item, "role", None), item)]
-        tally.check(what)
+        tally.check(label)
         return chosen
 
     def __or__(self, other: SelectorLike) -> Selector:
@@ -193,7 +193,7 @@ class Tally:
         needed = not denied or part.by_path
         return part if needed and id(part) not in self._hit else None
 
-    def check(self, what: str) -> None:
+    def check(self, label: str) -> None:
         """Raise if some part was in vain.
 
         Raises:
@@ -202,7 +202,7 @@ class Tally:
         part = self.idle()
         if part is not None:
             inside = "" if part is self.selector else f", a part of {self.selector.text},"
-            raise nothing_matched(part, self.paths, what, inside, self.nearest(part))
+            raise nothing_matched(part, self.paths, label, inside, self.nearest(part))
 
     def nearest(self, part: Selector) -> list[str]:
         """Return what may have been meant by a part that was in vain."""
@@ -351,7 +351,7 @@ def _inside(selector: Selector, kind: str) -> str:
 
 
 def nothing_matched(
-    selector: Selector, paths: Iterable[str], what: str, inside: str = "", near: Sequence[str] | None = None
+    selector: Selector, paths: Iterable[str], label: str, inside: str = "", near: Sequence[str] | None = None
 ) -> SelectorError:
     """Return the error for a selector that selects nothing, with the nearest candidates."""
     known = sorted(set(paths))
@@ -365,7 +365,7 @@ def nothing_matched(
     elif selector.kind == "glob" and FOREIGN_WILDCARDS.search(selector.test.text):
         reason = f"only * and ** stand for other characters, and {reason}"
     return SelectorError(
-        f"{what} {selector.text}{inside} matches none of {len(known)} variables",
+        f"{label} {selector.text}{inside} matches none of {len(known)} variables",
         reason,
         f"one of {', '.join(near)}" if near and known else "build the model first: call it on an example",
     )

@@ -102,17 +102,17 @@ def not_taken(
     return misbound(fn, args, kwargs) if user_line.root_of(innermost.tb_frame) == "graftax" else None
 
 
-def chained(told: GraftaxError, error: Exception) -> Exception | None:
+def chained(translated: GraftaxError, error: Exception) -> Exception | None:
     """Return what an error is to be raised from that says in our words all that another one says: `raise told from`.
 
     It takes the frames of that one, which is no part of the traceback, since that would tell everything twice; it is
     where all frames are shown.
 
     Args:
-        told: The error to raise.
+        translated: The error to raise.
         error: What was caught.
     """
-    told.__traceback__ = error.__traceback__
+    translated.__traceback__ = error.__traceback__
     return error if os.environ.get(SWITCH, "short") != "short" else None
 
 

@@ -8,11 +8,11 @@ from graftax.core import foreign_errors
 from graftax.core.errors import CompileError
 
 
-def check_known(what: str, value: Any) -> None:
+def check_known(label: str, value: Any) -> None:
     """Raise for a number, or a list of some, that is computed in a function which is compiled or mapped.
 
     Args:
-        what: What it is for, such as ``"ops.zeros: shape"``.
+        label: What it is for, such as ``"ops.zeros: shape"``.
         value: What was given. What has no dtype passes, whatever it is.
 
     Raises:
@@ -25,7 +25,7 @@ def check_known(what: str, value: Any) -> None:
         if hasattr(one, "dtype") and hasattr(one, "shape") and is_traced(one):
             sizes = list(one.shape)
             raise CompileError(
-                f"{what} = {one.dtype}{sizes}, a traced value",
+                f"{label} = {one.dtype}{sizes}, a traced value",
                 "a program has fixed sizes, counts and axes, and such a value is only known when it runs",
                 "a size from x.shape, or a number from outside of the compiled function (of a closure, or kept on a "
                 "Module); the largest that it may be, and a mask: ops.where(ops.arange(100) < n, x, 0.0)",

@@ -92,11 +92,11 @@ def value_of(caller: str, parameter: str, given: Any) -> Any:
     return given()
 
 
-def takes(what: str, fn: Callable[..., Any], names: tuple[str, ...]) -> None:
+def takes(argument: str, fn: Callable[..., Any], names: tuple[str, ...]) -> None:
     """Raise if a function cannot be called with so many arguments, or is a class.
 
     Args:
-        what: What it is to be, such as ``"loss"``.
+        argument: What it is to be, such as ``"loss"``.
         fn: The function.
         names: What it is called with.
 
@@ -104,7 +104,7 @@ def takes(what: str, fn: Callable[..., Any], names: tuple[str, ...]) -> None:
         ArgumentTypeError: it cannot.
     """
     if isinstance(fn, type):
-        raise ArgumentTypeError(f"{what}={fn.__name__}", "it is a class", f"an instance: {fn.__name__}()")
+        raise ArgumentTypeError(f"{argument}={fn.__name__}", "it is a class", f"an instance: {fn.__name__}()")
     known: set[tuple[str, ...]] = set()
     call = getattr(type(fn), "__call__", None)  # noqa: B004 - the function itself, of a class of somebody
     if isinstance(call, FunctionType) and not hasattr(fn, "__signature__"):
@@ -114,7 +114,7 @@ def takes(what: str, fn: Callable[..., Any], names: tuple[str, ...]) -> None:
     found = misfit(fn, len(names))
     if found is not None:
         raise ArgumentTypeError(
-            f"{'an' if what[0] in 'aeiou' else 'a'} {what} of the function {found.shown}",
+            f"{'an' if argument[0] in 'aeiou' else 'a'} {argument} of the function {found.shown}",
             f"it is called with ({', '.join(names)}): {found.reason}",
             f"lambda {', '.join(names)}: ..., and constants in a closure",
         )

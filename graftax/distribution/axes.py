@@ -34,7 +34,7 @@ def parts(mesh: Mesh, axes: Axes) -> int:
     return math.prod(size_of(mesh, entry) for entry in axes)
 
 
-def checked_axes(axes: object, mesh: Mesh, what: str) -> Axes:
+def checked_axes(axes: object, mesh: Mesh, label: str) -> Axes:
     """Return the axes of each dimension, after a check that the mesh has them and that none occurs twice.
 
     Raises:
@@ -43,7 +43,7 @@ def checked_axes(axes: object, mesh: Mesh, what: str) -> Axes:
     """
     if not isinstance(axes, tuple | list) or not all(map(_is_entry, axes)):
         raise ArgumentTypeError(
-            f"{what}: axes {axes!r:.80}",
+            f"{label}: axes {axes!r:.80}",
             "there is one entry for each dimension: the name of an axis, a tuple of names, or None",
             '(None, "model")',
         )
@@ -53,10 +53,10 @@ def checked_axes(axes: object, mesh: Mesh, what: str) -> Axes:
     for name in names:
         if name not in known:
             near = get_close_matches(name, known, n=1, cutoff=0.3) or known
-            raise ArgumentError(f"{what}: axes {found}", f"the mesh has the axes {', '.join(known)}", f"{near[0]!r}")
+            raise ArgumentError(f"{label}: axes {found}", f"the mesh has the axes {', '.join(known)}", f"{near[0]!r}")
         if names.count(name) > 1:
             raise ArgumentError(
-                f"{what}: axes {found}",
+                f"{label}: axes {found}",
                 f"{name!r} splits two dimensions, and a device is at one place of each axis",
                 "each axis once",
             )

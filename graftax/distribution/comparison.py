@@ -147,11 +147,11 @@ def compare_rows(batch: object, steps: int | None) -> None:
         )
 
 
-def _numbered(what: str, named: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+def _numbered(kind: str, named: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     """Yield things with unique labels."""
     seen: set[str] = set()
     for i, (name, text) in enumerate(named):
-        label = f"{what} {name}"
+        label = f"{kind} {name}"
         yield (label if label not in seen else f"{label} ({i})"), text
         seen.add(label)
 

@@ -6,7 +6,7 @@ from graftax.backend import registry
 from graftax.backend.rendezvous import several
 from graftax.core import user_line
 
-_told: set[str] = set()
+_warned_about: set[str] = set()
 
 
 def warn_of_copies() -> None:
@@ -15,9 +15,9 @@ def warn_of_copies() -> None:
     if several() is not None or not backend.has("processes"):
         return
     found = backend.processes.started()
-    if found is None or found.processes is None or found.evidence in _told:
+    if found is None or found.processes is None or found.evidence in _warned_about:
         return
-    _told.add(found.evidence)
+    _warned_about.add(found.evidence)
     user_line.warn(
         f"this is process {found.number} of {found.processes}, started by {found.launcher} ({found.evidence}), and it "
         "has not joined the others: it runs the whole program by itself, on devices of its own. To train together: "

@@ -67,7 +67,7 @@ def initialize(
         _seconds("heartbeat", heartbeat),
         _seconds("timeout", timeout),
     )
-    _check_told(how)
+    _check_settings(how)
     chosen = None if seed is None else keys.checked_seed(seed)
     processes = registry.current().processes
     if not processes.join(how):
@@ -202,8 +202,8 @@ class _Signal:
 _signal = _Signal()
 
 
-def _check_told(how: Joining) -> None:
-    first = {"coordinator": how.coordinator, "num_processes": how.processes, "process_id": how.number}
+def _check_settings(settings: Joining) -> None:
+    first = {"coordinator": settings.coordinator, "num_processes": settings.processes, "process_id": settings.number}
     lacking = [name for name, value in first.items() if value is None]
     if 0 < len(lacking) < len(first):
         raise ArgumentError(
@@ -211,13 +211,17 @@ def _check_told(how: Joining) -> None:
             "the three say together who is here: all, or none where the environment does",
             'initialize("host:1234", num_processes=2, process_id=0)',
         )
-    if how.coordinator is not None and (not isinstance(how.coordinator, str) or not _is_address(how.coordinator)):
-        raise ArgumentError(f"coordinator={how.coordinator!r}", "it is a host and a port", 'coordinator="host:1234"')
-    if how.processes is not None and how.number is not None and how.number >= how.processes:
+    if settings.coordinator is not None and (
+        not isinstance(settings.coordinator, str) or not _is_address(settings.coordinator)
+    ):
         raise ArgumentError(
-            f"process_id={how.number} of num_processes={how.processes}",
+            f"coordinator={settings.coordinator!r}", "it is a host and a port", 'coordinator="host:1234"'
+        )
+    if settings.processes is not None and settings.number is not None and settings.number >= settings.processes:
+        raise ArgumentError(
+            f"process_id={settings.number} of num_processes={settings.processes}",
             "processes are numbered from 0",
-            f"process_id=0 to {how.processes - 1}",
+            f"process_id=0 to {settings.processes - 1}",
         )
 
 

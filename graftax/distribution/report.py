@@ -117,15 +117,15 @@ def report(distribution: Placing, modules: Sequence[Module]) -> PlacementReport:
     return PlacementReport(f"{type(distribution).__name__} over mesh({sizes}), {devices}", rows)
 
 
-def _row(distribution: Placing, path: str, variable: Variable, whose: Variable | None) -> PlacementRow:
+def _row(distribution: Placing, path: str, variable: Variable, main_variable: Variable | None) -> PlacementRow:
     size = math.prod(variable.shape) * np.dtype(variable.dtype).itemsize
     home = variable._storage.home
     whole: Axes = (None,) * len(variable.shape)
     axes: Axes = whole if home is None or not home.fixed else getattr(home, "axes", whole)
     if home is None:
         why = "not placed: on the default device"
-    elif whose is not None:
-        why = f"as {whose.path}"
+    elif main_variable is not None:
+        why = f"as {main_variable.path}"
     elif not home.fixed and variable.role in SPLIT_ROLES:
         why = "not placed: beside the others of its program"
     else:

@@ -11,6 +11,8 @@ from importlib import import_module
 TYPE_CHECKING = False  # type checkers go by the name
 
 if TYPE_CHECKING:
+    from graftax.export.assigning_back import TakeReport as TakeReport
+    from graftax.export.assigning_back import take_back as take_back
     from graftax.export.loading import load as load
     from graftax.export.manifest import ArtefactError as ArtefactError
     from graftax.export.replaying import CheckReport as CheckReport
@@ -21,8 +23,6 @@ if TYPE_CHECKING:
     from graftax.export.saving import save as save
     from graftax.export.signature import Signature as Signature
     from graftax.export.spec import Spec as Spec
-    from graftax.export.taking_back import TakeReport as TakeReport
-    from graftax.export.taking_back import take_back as take_back
     from graftax.export.to_onnx.export import onnx as onnx
     from graftax.export.to_onnx.report import OnnxReport as OnnxReport
 
@@ -35,12 +35,12 @@ _HOMES = {
     "OnnxReport": "graftax.export.to_onnx.report",
     "Signature": "graftax.export.signature",
     "Spec": "graftax.export.spec",
-    "TakeReport": "graftax.export.taking_back",
+    "TakeReport": "graftax.export.assigning_back",
     "check": "graftax.export.replaying",
     "load": "graftax.export.loading",
     "onnx": "graftax.export.to_onnx.export",
     "save": "graftax.export.saving",
-    "take_back": "graftax.export.taking_back",
+    "take_back": "graftax.export.assigning_back",
 }
 """So a program that only inspects artefacts, such as ``graftax export show``, imports no array library."""
 

@@ -93,11 +93,11 @@ def _not_for_all(name: str, sizes: Mapping[str, int], error: Exception) -> Expor
     )
 
 
-def difference(what: str, expected: np.ndarray[Any, Any], got: np.ndarray[Any, Any], tolerance: float = 0.0) -> float:
+def difference(name: str, expected: np.ndarray[Any, Any], got: np.ndarray[Any, Any], tolerance: float = 0.0) -> float:
     """Return how far two arrays are apart, as a part of the largest number.
 
     Args:
-        what: What they are, for the message.
+        name: What they are, for the message.
         expected: What the function computes.
         got: What the program computes.
         tolerance: How far they may be apart. Defaults to 0.0, for what the dtype allows.
@@ -107,7 +107,7 @@ def difference(what: str, expected: np.ndarray[Any, Any], got: np.ndarray[Any, A
     """
     if expected.shape != got.shape or expected.dtype != got.dtype:
         raise ExportMismatch(
-            f"{what} is {got.dtype}{list(got.shape)}, and {expected.dtype}{list(expected.shape)} here",
+            f"{name} is {got.dtype}{list(got.shape)}, and {expected.dtype}{list(expected.shape)} here",
             "the program computes something else than the function",
             "please report this, with the function",
         )
@@ -125,7 +125,7 @@ def difference(what: str, expected: np.ndarray[Any, Any], got: np.ndarray[Any, A
     if error > allowed:
         where = tuple(int(i) for i in np.unravel_index(np.argmax(np.where(np.isnan(away), np.inf, away)), a.shape))
         raise ExportMismatch(
-            f"{what}{list(where)} is {got[where]}, and {expected[where]} here",
+            f"{name}{list(where)} is {got[where]}, and {expected[where]} here",
             f"they differ by {error:.1e} of the largest number, and rounding explains {allowed:.0e}",
             "nothing was written; find the part that differs by exporting parts, and please report it",
         )

@@ -44,9 +44,9 @@ class ArtefactError(RuntimeError):
         return "{}\n  why: {}\n  instead: {}".format(*self.args)
 
 
-def damaged(path: str, what: str) -> ArtefactError:
+def damaged(path: str, reason: str) -> ArtefactError:
     """Return the error for an artefact that is not as it was written."""
-    return ArtefactError(f"the artefact {path!r}", what, "another copy of it, or graftax export save anew")
+    return ArtefactError(f"the artefact {path!r}", reason, "another copy of it, or graftax export save anew")
 
 
 def manifest_from(path: str, data: bytes) -> dict[str, Any]:
@@ -290,6 +290,6 @@ def sizes_in(inputs: Sequence[Any], shapes: Sequence[tuple[int, ...]], constrain
     return values
 
 
-def _unfit(about: Mapping[str, Any], shape: Sequence[int], what: str) -> ArtefactError:
+def _unfit(about: Mapping[str, Any], shape: Sequence[int], reason: str) -> ArtefactError:
     wanted = " ".join(map(str, about["shape"]))
-    return ArtefactError(f"the input {about['name']!r} of shape {list(shape)}", what, f"an array of shape [{wanted}]")
+    return ArtefactError(f"the input {about['name']!r} of shape {list(shape)}", reason, f"an array of shape [{wanted}]")

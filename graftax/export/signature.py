@@ -141,10 +141,10 @@ def function_of(fn: Any) -> Callable[..., Any]:
     return predict
 
 
-def masked_input(what: str) -> ExportError:
+def masked_input(name: str) -> ExportError:
     """Return the error for an input with a mask, which a program cannot have."""
     return ExportError(
-        f"{what} carries a mask",
+        f"{name} carries a mask",
         "a program takes arrays alone, and would compute as if nothing were masked",
         "the mask as an argument: "
         'Signature(lambda x, mask: module(x, mask=mask), Spec("batch time 8"), Spec("batch time", "bool")); '

@@ -13,28 +13,28 @@ _OPERATORS = (ast.Add, ast.Sub, ast.Mult)
 _COMPARISONS = (">=", "<=", "==")
 
 
-def parsed(size: str | int, said: str) -> Size:
+def parsed(size: str | int, source: str) -> Size:
     """Return a size as a number if it is one, else as text without blanks.
 
     Args:
         size: The number or the expression.
-        said: What the user wrote, for messages.
+        source: What the user wrote, for messages.
 
     Raises:
         ArgumentError: it is no size.
     """
     if isinstance(size, int) and not isinstance(size, bool):
         if size < 0:
-            raise ArgumentError(f"{said}: the size {size}", "sizes are not below 0", _INSTEAD)
+            raise ArgumentError(f"{source}: the size {size}", "sizes are not below 0", _INSTEAD)
         return size
     text = str(size).strip()
     if text.isdigit():
         return int(text)
-    names_in(text, said)
+    names_in(text, source)
     return text.replace(" ", "")
 
 
-def names_in(text: str, said: str) -> list[str]:
+def names_in(text: str, source: str) -> list[str]:
     """Return the names in an expression, in order, each once.
 
     Raises:
@@ -43,7 +43,7 @@ def names_in(text: str, said: str) -> list[str]:
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError):
-        raise _no_size(text, said) from None
+        raise _no_size(text, source) from None
     found: dict[str, None] = {}
     waiting = [tree]
     while waiting:
@@ -52,12 +52,12 @@ def names_in(text: str, said: str) -> list[str]:
             waiting += [node.right, node.left]
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _FUNCTIONS:
             if len(node.args) != 2 or node.keywords:
-                raise _no_size(text, said)
+                raise _no_size(text, source)
             waiting += node.args[::-1]
         elif isinstance(node, ast.Name) and node.id not in _FUNCTIONS:
             found[node.id] = None
         elif not (isinstance(node, ast.Constant) and type(node.value) is int):
-            raise _no_size(text, said)
+            raise _no_size(text, source)
     return list(found)
 
 
@@ -86,9 +86,9 @@ def checked_constraints(constraints: Sequence[str], names: Sequence[str]) -> tup
 _INSTEAD = 'Spec("batch 8"), with a name for a size that is free; Spec("batch 2*time"); Spec("") for a number'
 
 
-def _no_size(text: str, said: str) -> ArgumentError:
+def _no_size(text: str, source: str) -> ArgumentError:
     return ArgumentError(
-        f"{said}: the size {text!r}",
+        f"{source}: the size {text!r}",
         "a size is a number, a name, or an expression of these with +, -, *, max, min, floordiv and mod, no blanks",
         _INSTEAD,
     )

@@ -11,7 +11,7 @@ from graftax.generation.beam_search import BeamSearch
 from graftax.generation.generated import Generated
 from graftax.generation.prompts import Prompt
 from graftax.generation.settings import Settings
-from graftax.generation.so_far import so_far
+from graftax.generation.token_history import token_history
 from graftax.transforms.flow.while_loop import while_loop
 
 _NEVER = float("-inf")
@@ -49,7 +49,7 @@ def beams(settings: Settings, search: BeamSearch, prompt: Prompt, logits: Array,
 
     def extended(state: _State, logits: Array) -> _State:
         """Return the state with one more token in each beam."""
-        seen, present = so_far(settings, wide, ops.reshape(state.tokens, (rows, room)), state.length)
+        seen, present = token_history(settings, wide, ops.reshape(state.tokens, (rows, room)), state.length)
         gained = ops.log_softmax(next_logits.adjusted(settings, logits, seen, present, state.length))
         chances = state.chances[:, :, None] + ops.reshape(gained, (batch, width, vocabulary))
         found, places = ops.top_k(ops.reshape(chances, (batch, width * vocabulary)), candidates)

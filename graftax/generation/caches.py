@@ -41,7 +41,7 @@ def check_room(cache: Any, steps: int, new: int) -> None:
             )
 
 
-def saw_mask(before: Any, after: Any, mask: Array) -> Array:
+def mask_was_used(before: Any, after: Any, mask: Array) -> Array:
     """Return whether every AttentionCache hides what the mask of the prompt hides."""
     seen = ops.asarray(True)
     for old, new in zip(attention_caches(before), attention_caches(after), strict=True):
@@ -53,7 +53,7 @@ def saw_mask(before: Any, after: Any, mask: Array) -> Array:
     return seen
 
 
-def mask_was_lost() -> StateError:
+def lost_mask_error() -> StateError:
     """Return the error for a step in which the mask of the prompt did not reach the attention."""
     return StateError(
         "prompts of different lengths, and an attention that looked at their padding",

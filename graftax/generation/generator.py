@@ -137,8 +137,8 @@ class Generator:
         caches.check_room(cache, tokens.shape[1], self._settings.max_new_tokens)
         run = self._compiled if registry.current().has("compiling") else self._run
         outcome = run(tokens, mask, cache, self._key(seed))
-        if registry.current().arrays.is_concrete(outcome.saw_mask) and not bool(outcome.saw_mask):
-            raise caches.mask_was_lost()
+        if registry.current().arrays.is_concrete(outcome.mask_was_used) and not bool(outcome.mask_was_used):
+            raise caches.lost_mask_error()
         _check_scores(outcome.generated)
         return outcome.generated
 
@@ -156,7 +156,7 @@ class Generator:
     def _run(self, tokens: Array, mask: Array | None, cache: Any, key: Array | None) -> _Outcome:
         prompt = prompts.on_the_right(tokens, mask, self._settings.pad_token)
         logits, after = next_logits.of_prompt(self._settings, prompt, cache)
-        seen = ops.asarray(True) if prompt.mask is None else caches.saw_mask(cache, after, prompt.mask)
+        seen = ops.asarray(True) if prompt.mask is None else caches.mask_was_used(cache, after, prompt.mask)
         if isinstance(self._sampler, BeamSearch):
             return _Outcome(beams(self._settings, self._sampler, prompt, logits, after), seen)
         return _Outcome(token_by_token(self._settings, self._sampler, prompt, logits, after, key), seen)
@@ -164,7 +164,7 @@ class Generator:
 
 class _Outcome(NamedTuple):
     generated: Generated
-    saw_mask: Array
+    mask_was_used: Array
 
 
 def _check_scores(generated: Generated) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from graftax.core import hyperparameters
 from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array
-from graftax.generation import likeliest
+from graftax.generation import sampling_filters
 from graftax.generation.sampler import Sampler
 from graftax.variables import random
 
@@ -65,5 +65,5 @@ class RandomSampler(Sampler):
         """
         logits = logits / self.temperature
         if self.top_k is not None:
-            logits = likeliest.top_k(logits, self.top_k)
-        return logits if self.top_p is None else likeliest.top_p(logits, self.top_p)
+            logits = sampling_filters.top_k(logits, self.top_k)
+        return logits if self.top_p is None else sampling_filters.top_p(logits, self.top_p)

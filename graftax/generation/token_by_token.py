@@ -12,7 +12,7 @@ from graftax.generation.generated import Generated
 from graftax.generation.prompts import Prompt
 from graftax.generation.sampler import Sampler
 from graftax.generation.settings import Settings
-from graftax.generation.so_far import so_far
+from graftax.generation.token_history import token_history
 from graftax.transforms.flow.while_loop import while_loop
 
 
@@ -49,7 +49,7 @@ def token_by_token(
     def written(state: _State, logits: Array) -> _State:
         """Return the state with one more token in each row that goes on."""
         following, own = _two_keys(state.key)
-        seen, present = so_far(settings, prompt, state.tokens, state.length)
+        seen, present = token_history(settings, prompt, state.tokens, state.length)
         by = next_logits.adjusted(settings, logits, seen, present, state.length)
         token = ops.cast(sampler.sample(by, own), "int32")
         gained = ops.take_along_axis(ops.log_softmax(by), token[:, None], axis=1)[:, 0]

@@ -49,7 +49,7 @@ class AdaptivePooling(Layer):
                     f"which windows there are depends on {n}, which is known only when the exported program runs",
                     f'a number for that size, or a multiple: Spec("batch {m}*{n} ...")',
                 )
-        return narrow(self.pooled(x) if mask is None else self.pooled_where(x, over_space(mask, x)), x)
+        return self.pooled(x) if mask is None else self.pooled_where(x, over_space(mask, x))
 
     def compute_mask(self, inputs: Array, mask: Array | None) -> Array | None:
         """Return True for the windows in which something is seen."""
@@ -106,6 +106,9 @@ class AdaptiveMaxPooling(AdaptivePooling):
 
 class AdaptiveAveragePooling(AdaptivePooling):
     """The mean of each window."""
+
+    def call(self, x: Array, mask: Array | None = None) -> Array:
+        return narrow(super().call(x, mask), x, self.compute_dtype)
 
     def pooled(self, x: Array) -> Array:
         return super().pooled(wide(x))

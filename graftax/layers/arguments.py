@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from graftax import ops
-from graftax.core.dtypes import is_complex, is_floating
+from graftax.core.dtypes import is_complex, is_floating, is_inexact
 from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
 from graftax.core.static_numbers import check_known
 from graftax.core.typedefs import Array, Shape
@@ -167,9 +167,15 @@ def wide(x: Array) -> Array:
     return x if kind in ("float32", "float64") or is_complex(kind) else ops.cast(x, "float32")
 
 
-def narrow(out: Array, x: Array) -> Array:
-    """Return a result in the dtype of the input, unless that holds no fractions."""
-    return ops.cast(out, x.dtype) if is_floating(x.dtype) else out
+def narrow(out: Array, x: Array, dtype: str) -> Array:
+    """Return a result in the dtype of the input; in ``dtype``, that in which the layer computes, if it has integers."""
+    kind = str(x.dtype)
+    return out if is_complex(kind) else ops.cast(out, kind if is_floating(kind) else dtype)
+
+
+def fractional(x: Array, dtype: str) -> Array:
+    """Return numbers with fractions as they are, integers and truth values in the dtype that the layer computes in."""
+    return x if is_inexact(str(x.dtype)) else ops.cast(x, dtype)
 
 
 def _no_array(given: object = None) -> ArgumentTypeError:

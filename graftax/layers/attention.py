@@ -7,11 +7,10 @@ from typing import Any
 
 from graftax import ops
 from graftax.core import tree
-from graftax.core.dtypes import is_floating
 from graftax.core.errors import ArgumentTypeError, ShapeError
 from graftax.core.typedefs import Array
 from graftax.layers import shapes
-from graftax.layers.arguments import flag, one_of, wide, within
+from graftax.layers.arguments import flag, fractional, one_of, wide, within
 from graftax.layers.layer import Layer
 from graftax.layers.masking import as_bool, both, calm, checked, hide
 from graftax.layers.policy import DTypePolicy
@@ -96,7 +95,7 @@ class Attention(Layer):
         use_causal_mask: bool = False,
     ) -> Any:
         self._check(tree.map_structure(shapes.shape_of, inputs))
-        query, value, *rest = inputs
+        query, value, *rest = (fractional(part, self.compute_dtype) for part in inputs)
         key = rest[0] if rest else value
         masks = list(mask) if isinstance(mask, list | tuple) else [mask, None]
         if len(masks) not in (2, len(inputs)):
@@ -121,8 +120,6 @@ class Attention(Layer):
         if self.seed_generator is not None and training:
             keep = random.bernoulli(weights.shape, 1 - self.dropout, seed=self.seed_generator)
             weights = ops.where(keep, weights / max(1 - self.dropout, 1e-9), 0)
-        if not is_floating(value.dtype):
-            value = ops.cast(value, weights.dtype)  # as integers, all weights below 1 would be 0
         weights = ops.cast(weights, value.dtype)
         out = hide(ops.matmul(weights, value), query_mask)
         return (out, weights) if flag("return_attention_scores", return_attention_scores) else out

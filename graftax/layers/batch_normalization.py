@@ -48,7 +48,7 @@ class BatchNormalization(ScaleAndShift):
             devices under plain compilation is one batch either way. Defaults to False: each its own.
         name: As for `Layer`. Defaults to None.
         trainable: As for `Layer`. Defaults to True.
-        dtype: As for `Layer`; the arithmetic is in float32 at least. Defaults to None.
+        dtype: As for `Layer`; the arithmetic and the moving averages are in float32 at least. Defaults to None.
 
     Shape:
         ``(...) -> (...)``
@@ -117,11 +117,12 @@ class BatchNormalization(ScaleAndShift):
         sizes = single_shape(input_shape, least=1)
         shape = (sizes[axis_in_range("BatchNormalization", self.axis, len(sizes))],)
         self.make_scale_and_shift(shape)
+        dtype = self._gx_dtypes.wide_dtype  # in half precision, what a step adds would be rounded away
         self.moving_mean = self.add_weight(
-            shape, self.moving_mean_initializer, name="moving_mean", trainable=False, role="state"
+            shape, self.moving_mean_initializer, name="moving_mean", dtype=dtype, trainable=False, role="state"
         )
         self.moving_variance = self.add_weight(
-            shape, self.moving_variance_initializer, name="moving_variance", trainable=False, role="state"
+            shape, self.moving_variance_initializer, name="moving_variance", dtype=dtype, trainable=False, role="state"
         )
 
     def call(self, x: Array, training: bool | None = None, mask: Array | None = None) -> Array:
@@ -147,7 +148,7 @@ class BatchNormalization(ScaleAndShift):
         out = (x - ops.reshape(mean, shape)) * ops.reshape(factor, shape)
         if self.beta is not None:
             out = out + ops.reshape(ops.cast(self.beta, out.dtype), shape)
-        return narrow(out, given)
+        return narrow(out, given, self.compute_dtype)
 
     def _statistics(self, x: Array, axis: int, mask: Array | None) -> tuple[Array, Array]:
         """Compute mean and variance of the batch, which the moving averages follow."""

@@ -113,8 +113,8 @@ class Buildable(Module):
     def _gx_title(self) -> str:
         return f"layer {self._gx_path or self.name!r} ({type(self).__name__})"
 
-    def _gx_missing(self, name: str, said: str) -> MissingAttributeError:
-        return missing_attribute(self, name, said)
+    def _gx_missing(self, name: str, message: str) -> MissingAttributeError:
+        return missing_attribute(self, name, message)
 
 
 def whole(build: Callable[..., None]) -> Callable[..., None]:
@@ -289,7 +289,7 @@ def _call_of(layer: Buildable) -> str:
     return f"{layer.name}(x[:1])"
 
 
-def missing_attribute(self: Buildable, name: str, said: str) -> MissingAttributeError:
+def missing_attribute(self: Buildable, name: str, message: str) -> MissingAttributeError:
     """Return the error for what a layer has not: a weight is missing until it is built, anything else for good."""
     later = () if self.__dict__.get("built", False) else made_by(type(self))
     near = name if name in later else None
@@ -302,8 +302,8 @@ def missing_attribute(self: Buildable, name: str, said: str) -> MissingAttribute
         return missing(self, name, "model" if hasattr(type(self), "fit") else "layer", OF_LAYERS, self._gx_title())
     return MissingAttributeError(
         f"{name!r} of {self._gx_title()}, which is not built",
-        f"{said if near in (None, name) else f'it will have {near!r}'}; weights are made at the first call, when the "
-        "input's shape is known",
+        f"{message if near in (None, name) else f'it will have {near!r}'}; "
+        "weights are made at the first call, when the input's shape is known",
         "call it on an example first: layer(x[:1]); or layer.build(input_shape)",
     )
 

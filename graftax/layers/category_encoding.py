@@ -41,6 +41,7 @@ class CategoryEncoding(Layer):
         [[1.0, 0.0, 1.0, 0.0]]
     """
 
+    _gx_takes_wide = True
     _gx_input_dtype = "int32"
 
     def __init__(

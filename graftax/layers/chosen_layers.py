@@ -8,7 +8,7 @@ from graftax.layers.layer import Layer
 from graftax.variables.graph.module import walk_with_edges
 
 
-def chosen_layers(model: Layer, where: SelectorLike | None, what: str) -> list[tuple[str, Layer]]:
+def chosen_layers(model: Layer, where: SelectorLike | None, function: str) -> list[tuple[str, Layer]]:
     """Return the layers of a model that a selector chooses, with their paths, in the order of the model.
 
     A glob or regex is compared with the path of the layer itself; a class chooses layers of that class.
@@ -16,7 +16,7 @@ def chosen_layers(model: Layer, where: SelectorLike | None, what: str) -> list[t
     Args:
         model: The layer or model.
         where: The selector; None for all, the model itself included.
-        what: What asks, for messages.
+        function: What asks, for messages.
 
     Raises:
         ArgumentTypeError: the model is no layer.
@@ -30,7 +30,7 @@ def chosen_layers(model: Layer, where: SelectorLike | None, what: str) -> list[t
     """
     if not isinstance(model, Layer):
         raise ArgumentTypeError(
-            f"{what} got {type(model).__name__} as the model", "layers are chosen in one", 'model, where="layers/*"'
+            f"{function} got {type(model).__name__} as the model", "layers are chosen in one", 'model, where="layers/*"'
         )
     layers = [
         ((("/".join(map(str, edges))),), node) for edges, node in walk_with_edges(model) if isinstance(node, Layer)
@@ -39,6 +39,8 @@ def chosen_layers(model: Layer, where: SelectorLike | None, what: str) -> list[t
         return [(path, layer) for (path,), layer in layers]
     selector = compile_selector(where)
     if "role" in selector.kinds:
-        raise SelectorError(f"{what}={selector!r}", "roles are those of Variables, and layers are chosen", '"layers/*"')
-    chosen = {id(layer) for layer in selector.pick(layers, what)}
+        raise SelectorError(
+            f"{function}={selector!r}", "roles are those of Variables, and layers are chosen", '"layers/*"'
+        )
+    chosen = {id(layer) for layer in selector.pick(layers, function)}
     return [(path, layer) for (path,), layer in layers if id(layer) in chosen]

@@ -51,6 +51,8 @@ class Discretization(Layer):
         [0, 1, 1, 2]
     """
 
+    _gx_takes_wide = True
+
     def __init__(
         self,
         bin_boundaries: Sequence[float] | None = None,

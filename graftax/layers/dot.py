@@ -11,7 +11,7 @@ from graftax.core import tree
 from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
 from graftax.core.typedefs import Array
 from graftax.layers import shapes
-from graftax.layers.arguments import axis_numbers, flag, narrow, wide
+from graftax.layers.arguments import axis_numbers, flag, fractional, narrow, wide
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 from graftax.ops.checks import axis_in_range
@@ -75,6 +75,7 @@ class Dot(Layer):
                 "both have the same batch, and the same size along their axis",
                 "ops.swapaxes, or other axes=",
             )
+        x, y = fractional(x, self.compute_dtype), fractional(y, self.compute_dtype)
         given = x
         if self.normalize:
             x, y = (_unit(wide(part), place) for part, place in zip((x, y), places, strict=True))
@@ -85,7 +86,7 @@ class Dot(Layer):
         ]
         result = "a" + "".join(name.replace("a", "").replace("b", "") for name in names)
         out = ops.einsum(f"{names[0]},{names[1]}->{result}", x, y)
-        return narrow(out if out.ndim > 1 else out[:, None], given)
+        return narrow(out if out.ndim > 1 else out[:, None], given, self.compute_dtype)
 
     def compute_mask(self, inputs: Any, mask: Any) -> None:
         """Return None: what the axes of the result stand for is not known."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from graftax import ops
 from graftax.core.errors import ShapeError
 from graftax.core.typedefs import Array, Shape
-from graftax.layers.arguments import array_shape, sizes_or_none, within
+from graftax.layers.arguments import array_shape, fractional, sizes_or_none, within
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 from graftax.variables import random
@@ -64,6 +64,7 @@ class Dropout(Layer):
 
     def call(self, x: Array, training: bool | None = None) -> Array:
         shape = array_shape(x)
+        x = fractional(x, self.compute_dtype)
         if not training or self.rate == 0:
             return x
         if self.rate == 1:

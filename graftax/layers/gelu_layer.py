@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from graftax.core.typedefs import Array
 from graftax.layers import activations
-from graftax.layers.arguments import array_shape, flag
+from graftax.layers.arguments import array_shape, flag, fractional
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 
@@ -44,4 +44,4 @@ class GELU(Layer):
 
     def call(self, x: Array) -> Array:
         array_shape(x)
-        return activations.gelu(x, self.approximate)
+        return activations.gelu(fractional(x, self.compute_dtype), self.approximate)

@@ -43,10 +43,10 @@ class GlobalPooling(Layer):
         """Return None: it is used up here."""
 
 
-def mean(x: Array, axes: Shape, keepdims: bool) -> Array:
-    """Return the mean over axes, summed in float32 at least; 0 over no values at all."""
+def mean(x: Array, axes: Shape, keepdims: bool, dtype: str) -> Array:
+    """Return the mean over axes, summed in float32 at least, of integers in a dtype; 0 over no values at all."""
     total = ops.sum(wide(x), axis=axes, keepdims=keepdims)
-    return narrow(total / (math.prod(x.shape[i] for i in axes) or 1), x)
+    return narrow(total / (math.prod(x.shape[i] for i in axes) or 1), x, dtype)
 
 
 class GlobalMaxPooling1D(GlobalPooling):
@@ -126,10 +126,10 @@ class GlobalAveragePooling1D(GlobalPooling):
 
     def pooled(self, x: Array, seen: Array | None) -> Array:
         if seen is None:
-            return mean(x, self.axes, self.keepdims)
+            return mean(x, self.axes, self.keepdims, self.compute_dtype)
         total = ops.sum(wide(hide(x, seen)), axis=self.axes, keepdims=self.keepdims)
         count = ops.sum(ops.cast(seen, "float32"), axis=self.axes, keepdims=self.keepdims)
-        return narrow(total / ops.cast(ops.maximum(count, 1), total.dtype), x)
+        return narrow(total / ops.cast(ops.maximum(count, 1), total.dtype), x, self.compute_dtype)
 
 
 class GlobalAveragePooling2D(GlobalAveragePooling1D):

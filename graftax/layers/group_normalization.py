@@ -134,7 +134,7 @@ class GroupNormalization(ScaleAndShift):
             shown = ops.reshape(ops.broadcast_to(spread(mask, x.ndim), sizes), parted)
             out = standardize_shown(grouped, axes, shown, self.epsilon)
         along = tuple(n if i == axis else 1 for i, n in enumerate(sizes))
-        return narrow(self.scaled_and_shifted(ops.reshape(out, sizes), along), given)
+        return narrow(self.scaled_and_shifted(ops.reshape(out, sizes), along), given, self.compute_dtype)
 
 
 class InstanceNormalization(GroupNormalization):

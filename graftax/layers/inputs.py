@@ -13,8 +13,10 @@ from graftax.ops.symbolic import MetSymbolic, Symbolic
 from graftax.variables import masks
 
 
-def inputs_in(dtype: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the arguments with floating arrays in a dtype; a list of numbers as the first one becomes an array."""
+def inputs_in(
+    dtype: str | None, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the arguments with floating arrays in a dtype, None for any; a list of numbers becomes an array."""
     arrays = registry.current().arrays
     if len(args) == 1 and not kwargs and arrays.is_array(args[0]) and args[0].dtype == dtype:
         return args, kwargs
@@ -27,7 +29,7 @@ def inputs_in(dtype: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tupl
             raise MetSymbolic
         array = leaf if arrays.is_array(leaf) else arrays.asarray(leaf)
         kind = str(array.dtype)
-        if kind != dtype and is_floating(kind):
+        if dtype is not None and kind != dtype and is_floating(kind):
             array = array.astype(dtype)
         if array is not leaf:
             masks.carry_over(leaf, array)

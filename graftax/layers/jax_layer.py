@@ -164,7 +164,7 @@ def _described(leaf: Any) -> Any:
     return shapes.ShapeLeaf((tuple(leaf.shape), str(leaf.dtype)))  # type: ignore[arg-type]
 
 
-def _names(what: str, function: object, known: Sequence[str], needed: Sequence[str]) -> tuple[str, ...]:
+def _names(method: str, function: object, known: Sequence[str], needed: Sequence[str]) -> tuple[str, ...]:
     """Return the parameters of a function, in their order.
 
     Raises:
@@ -177,7 +177,7 @@ def _names(what: str, function: object, known: Sequence[str], needed: Sequence[s
     else:
         names = ()
     raise ArgumentTypeError(
-        f"{what}={function!r:.60}" + (f" with the parameters {names}" if names else ""),
+        f"{method}={function!r:.60}" + (f" with the parameters {names}" if names else ""),
         f"it is a function with parameters among {', '.join(known)}, in this order",
-        f"def {what}({', '.join(needed)})",
+        f"def {method}({', '.join(needed)})",
     )

@@ -74,6 +74,8 @@ class Layer(AddsLosses):
     """Whether the layers inside give the output its mask."""
     _gx_mixes_samples: ClassVar[bool] = False
     """Whether what it computes of one sample depends on the others."""
+    _gx_takes_wide: ClassVar[bool] = False
+    """Whether fractions reach `call` in float32 at least, unrounded, also where it computes in half precision."""
     _gx_input_dtype: ClassVar[str | None] = None
     """The dtype of inputs for `compute_output_shape`, where it is not the compute dtype."""
 
@@ -202,6 +204,12 @@ class Layer(AddsLosses):
         return self._gx_dtypes
 
     @property
+    def _gx_taken_dtype(self) -> str | None:
+        """Return the dtype in which fractions reach `call`; None for that in which they come."""
+        policy = self._gx_dtypes
+        return policy.wide_dtype if self._gx_takes_wide else policy.compute_dtype
+
+    @property
     def dtype(self) -> str:
         """Return the dtype of its weights."""
         return self._gx_dtypes.variable_dtype
@@ -301,7 +309,7 @@ class Layer(AddsLosses):
             if is_first and (prepare := building.again.top) is not None:
                 prepare(self)
             # before building, which sees the dtype and shape that `call` will see
-            args, kwargs = inputs_in(self._gx_dtypes.compute_dtype, args, kwargs)
+            args, kwargs = inputs_in(self._gx_taken_dtype, args, kwargs)
             first = signature.given(signature.first, args, kwargs)
             if is_first:
                 building.warn_if_not_held(self, context)

@@ -108,4 +108,4 @@ class LayerNormalization(ScaleAndShift):
         else:
             out = ops.standardize(x, axes, self.epsilon)
         sizes = tuple(n if i in axes else 1 for i, n in enumerate(x.shape))
-        return narrow(self.scaled_and_shifted(out, sizes), given)
+        return narrow(self.scaled_and_shifted(out, sizes), given, self.compute_dtype)

@@ -114,7 +114,8 @@ def spread(mask: Array, ndim: int) -> Array:
 
 def hide(x: Array, mask: Array | None) -> Array:
     """Return ``x`` with zeros where the mask hides: no value, and no gradient, comes from there."""
-    return x if mask is None else ops.where(spread(mask, x.ndim), x, 0)
+    nothing = False if str(x.dtype) == "bool" else 0
+    return x if mask is None else ops.where(spread(mask, x.ndim), x, nothing)
 
 
 def calm(x: Array, mask: Array | None) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from graftax.core.errors import ArgumentTypeError
 from graftax.core.typedefs import Array, Shape
 from graftax.core.undefined import undefined
 from graftax.layers import shapes
-from graftax.layers.arguments import axis_number, narrow, wide
+from graftax.layers.arguments import axis_number, fractional, narrow, wide
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 
@@ -23,6 +23,8 @@ class Merge(Layer):
     """The base of layers of a list of arrays, which they broadcast and combine pair by pair."""
 
     supports_masking = True  # of its inputs together, as compute_mask says
+    _calculates: ClassVar[bool] = False
+    """Whether integers may give what their dtype has no room for: they are taken in the dtype of the layer."""
 
     def build(self, input_shape: Any) -> None:
         self._check_several(input_shape)
@@ -32,7 +34,8 @@ class Merge(Layer):
         raise undefined(self, "pair(x, y)")
 
     def call(self, inputs: Sequence[Array]) -> Array:
-        return reduce(self.pair, self.checked(inputs))
+        arrays = self.checked(inputs)
+        return reduce(self.pair, [fractional(x, self.compute_dtype) for x in arrays] if self._calculates else arrays)
 
     def checked(self, inputs: Sequence[Array]) -> list[Array]:
         """Return the inputs, if they are what the layer combines: a later call is not asked by `build`."""
@@ -59,7 +62,7 @@ class Merge(Layer):
 
 
 class Add(Merge):
-    """The sum of several arrays.
+    """The sum of several arrays; of integers in the dtype that the layer computes in.
 
     Shape:
         ``[(...), (...), ...] -> (...)``, broadcast
@@ -74,12 +77,14 @@ class Add(Merge):
         [4.0, 6.0]
     """
 
+    _calculates = True
+
     def pair(self, x: Array, y: Array) -> Array:
         return ops.add(x, y)
 
 
 class Subtract(Merge):
-    """The difference of two arrays.
+    """The difference of two arrays; of integers in the dtype that the layer computes in.
 
     Shape:
         ``[(...), (...)] -> (...)``, broadcast
@@ -94,6 +99,8 @@ class Subtract(Merge):
         [-2.0, -3.0]
     """
 
+    _calculates = True
+
     def pair(self, x: Array, y: Array) -> Array:
         return ops.subtract(x, y)
 
@@ -105,7 +112,7 @@ class Subtract(Merge):
 
 
 class Multiply(Merge):
-    """The product of several arrays, element by element.
+    """The product of several arrays, element by element; of integers in the dtype that the layer computes in.
 
     Shape:
         ``[(...), (...), ...] -> (...)``, broadcast
@@ -119,6 +126,8 @@ class Multiply(Merge):
         >>> Multiply()([np.float32([1, 2]), np.float32([3, 4])]).tolist()
         [3.0, 8.0]
     """
+
+    _calculates = True
 
     def pair(self, x: Array, y: Array) -> Array:
         return ops.multiply(x, y)
@@ -146,7 +155,7 @@ class Average(Merge):
     def call(self, inputs: Sequence[Array]) -> Array:
         arrays = self.checked(inputs)
         total = reduce(self.pair, [wide(x) for x in arrays])
-        return narrow(total / len(arrays), arrays[0])
+        return narrow(total / len(arrays), arrays[0], self.compute_dtype)
 
 
 class Maximum(Merge):

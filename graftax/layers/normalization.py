@@ -35,7 +35,7 @@ class Normalization(Layer):
         variance: The variance, together with ``mean``. Defaults to None.
         invert: Whether to undo what the same layer does without: ``x * sigma + mean``. Defaults to False.
         name: As for `Layer`.
-        dtype: As for `Layer`; the arithmetic is in float32 at least.
+        dtype: As for `Layer`; statistics and arithmetic are in float32 at least, and inputs are not rounded before.
 
     Shape:
         ``(...) -> (...)``
@@ -53,6 +53,7 @@ class Normalization(Layer):
         [[-1.0, 1.0]]
     """
 
+    _gx_takes_wide = True
     supports_masking = True
 
     def __init__(
@@ -82,10 +83,11 @@ class Normalization(Layer):
         kept = axes_from_front("Normalization", self.axis, len(sizes))
         shape = tuple(sizes[i] for i in kept)
         # What was never adapted gives nan in compiled code, not numbers that look like others.
-        first = (np.full(shape, np.nan, "float32"),) * 2 if self.given is None else self._given(shape)
-        mean, variance = (np.asarray(part, "float32") for part in first)
-        self.mean = self.add_weight(shape, mean, name="mean", trainable=False, role="state")
-        self.variance = self.add_weight(shape, variance, name="variance", trainable=False, role="state")
+        first = (np.full(shape, np.nan),) * 2 if self.given is None else self._given(shape)
+        dtype = self._gx_dtypes.wide_dtype
+        mean, variance = (np.asarray(part, dtype) for part in first)
+        self.mean = self.add_weight(shape, mean, name="mean", dtype=dtype, trainable=False, role="state")
+        self.variance = self.add_weight(shape, variance, name="variance", dtype=dtype, trainable=False, role="state")
         known = 0 if self.given is None else 1
         self.count = self.add_weight((), known, name="count", dtype="int32", trainable=False, role="counter")
 
@@ -148,8 +150,8 @@ class Normalization(Layer):
             mean, total = mean + away * (count / (total + count)), total + count
         if not total:
             raise ArgumentError("adapt got no values", "there is no mean of nothing", "layer.adapt(x_train)")
-        self.mean.assign(np.asarray(mean, "float32"))
-        self.variance.assign(np.asarray(square / total, "float32"))
+        self.mean.assign(np.asarray(mean, self.mean.dtype))
+        self.variance.assign(np.asarray(square / total, self.variance.dtype))
         self.count.assign(min(total, 2**31 - 1))
 
     def _given(self, shape: Shape) -> tuple[Any, ...]:
@@ -210,9 +212,9 @@ def batches_of(data: Any) -> Iterable[np.ndarray[Any, Any]]:
 
 def _numbers(name: str, value: object) -> np.ndarray[Any, Any]:
     try:
-        array = np.asarray(unwrap(value), "float32")
+        array = np.asarray(unwrap(value), "float64")
     except (TypeError, ValueError):
-        array = np.full((), np.nan, "float32")
-    if not np.isfinite(array).all():
+        array = np.full((), np.nan)
+    if not (np.abs(array) <= np.finfo("float32").max).all():
         raise ArgumentError(f"{name}={value!r:.60}", "it is a finite number, or an array of such", f"{name}=0.5")
     return array

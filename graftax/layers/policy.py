@@ -54,6 +54,11 @@ class DTypePolicy:
         """Return the dtype of a layer's weights."""
         return "float32" if self.name.startswith("mixed_") else self.name
 
+    @property
+    def wide_dtype(self) -> str:
+        """Return the dtype of what half precision would spoil, such as moving averages: float32 at least."""
+        return "float64" if self.name == "float64" else "float32"
+
 
 DTypePolicy.__init__ = door(DTypePolicy.__init__)  # type: ignore[method-assign]
 

@@ -88,7 +88,7 @@ class AveragePooling(Pooling):
         seen = ops.ones((1, *x.shape[1:-1], 1), "bool") if mask is None else over_space(mask, x)
         total = self.sums(wide(x if mask is None else hide(x, seen)))
         count = ops.maximum(self.sums(ops.cast(seen, "float32")), 1)
-        return narrow(total / ops.cast(count, total.dtype), x)
+        return narrow(total / ops.cast(count, total.dtype), x, self.compute_dtype)
 
 
 class MaxPooling1D(MaxPooling):

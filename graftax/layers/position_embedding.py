@@ -174,4 +174,4 @@ class SinePositionEncoding(Layer):
         positions = ops.cast(checked_start(start), dtype) + ops.arange(shape[1], dtype=dtype)
         angles = positions[:, None] * speeds
         encoding = ops.where(ops.equal(features % 2, 0), ops.sin(angles), ops.cos(angles))
-        return ops.broadcast_to(narrow(encoding, x), shape)
+        return ops.broadcast_to(narrow(encoding, x, self.compute_dtype), shape)

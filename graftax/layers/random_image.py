@@ -15,7 +15,6 @@ from graftax.core.undefined import undefined
 from graftax.layers.arguments import array_shape, single_shape, wide
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
-from graftax.layers.resizing import wide_dtype
 from graftax.variables import random
 from graftax.variables.random import SeedGenerator
 
@@ -29,6 +28,7 @@ class RandomImage(Layer):
         dtype: As for `Layer`; the arithmetic is in float32 at least.
     """
 
+    _gx_takes_wide = True
     compiles_call = True
 
     def __init__(self, seed: int | None, name: str | None, dtype: str | DTypePolicy | None) -> None:
@@ -41,7 +41,7 @@ class RandomImage(Layer):
 
     def call(self, x: Array, training: bool | None = None) -> Array:
         shape = single_shape(array_shape(x), 3, 4)
-        images = ops.cast(wide(x), wide_dtype(self))
+        images = ops.cast(wide(x), self._gx_dtypes.wide_dtype)
         images = images if len(shape) == 4 else images[None]
         out = self.changed(images) if training else self.unchanged(images)
         return ops.cast(out if len(shape) == 4 else out[0], self.compute_dtype)

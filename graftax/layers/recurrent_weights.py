@@ -161,4 +161,4 @@ class RecurrentWeights(Layer):
         if rate == 1:
             return ops.zeros(shape, self._gx_dtypes.compute_dtype)
         keep = random.bernoulli(shape, 1 - rate, seed=self.seed_generator)
-        return ops.cast(keep, self._gx_dtypes.compute_dtype) / (1 - rate)
+        return ops.divide(ops.cast(keep, self._gx_dtypes.compute_dtype), 1 - rate)

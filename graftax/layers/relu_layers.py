@@ -8,7 +8,7 @@ from graftax import ops
 from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array, Shape
 from graftax.layers import activations
-from graftax.layers.arguments import array_shape, axis_numbers, single_shape, within
+from graftax.layers.arguments import array_shape, axis_numbers, fractional, single_shape, within
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 from graftax.ops.checks import axis_in_range
@@ -60,10 +60,12 @@ class ReLU(Layer):
 
     def call(self, x: Array) -> Array:
         array_shape(x)
+        x = fractional(x, self.compute_dtype)
         if not self.threshold and not self.negative_slope:
             out = activations.relu(x)
         else:
-            out = ops.where(x >= self.threshold, x, self.negative_slope * (x - self.threshold))
+            below = ops.multiply(ops.subtract(x, self.threshold), self.negative_slope)
+            out = ops.where(x >= self.threshold, x, below)
         return out if self.max_value is None else ops.where(out >= self.max_value, self.max_value, out)
 
 
@@ -100,7 +102,7 @@ class LeakyReLU(Layer):
 
     def call(self, x: Array) -> Array:
         array_shape(x)
-        return activations.leaky_relu(x, self.negative_slope)
+        return activations.leaky_relu(fractional(x, self.compute_dtype), self.negative_slope)
 
 
 class PReLU(Layer):
@@ -177,4 +179,5 @@ class PReLU(Layer):
                 f"the slopes were made for {shape}, at the first call",
                 "shared_axes= for the axes whose size changes, or a new layer",
             )
+        x = fractional(x, self.compute_dtype)
         return ops.where(x >= 0, x, x * self.alpha)

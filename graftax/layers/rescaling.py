@@ -35,6 +35,7 @@ class Rescaling(Layer):
         [-1.0, 1.0]
     """
 
+    _gx_takes_wide = True
     supports_masking = True
     compiles_call = True
 

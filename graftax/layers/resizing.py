@@ -39,6 +39,7 @@ class Resizing(Layer):
         (2, 4, 6, 3)
     """
 
+    _gx_takes_wide = True
     compiles_call = True
 
     def __init__(
@@ -62,7 +63,7 @@ class Resizing(Layer):
             )
 
     def call(self, x: Array) -> Array:
-        x = ops.cast(wide(x), wide_dtype(self))
+        x = ops.cast(wide(x), self._gx_dtypes.wide_dtype)
         if self.crop_to_aspect_ratio:
             x = center(x, *same_proportions(array_shape(x), self.height, self.width))
         return ops.cast(resized(x, self.height, self.width, self.interpolation, self.antialias), self.compute_dtype)
@@ -90,6 +91,7 @@ class CenterCrop(Layer):
         [[5.0, 6.0], [9.0, 10.0]]
     """
 
+    _gx_takes_wide = True
     compiles_call = True
 
     def __init__(
@@ -99,12 +101,8 @@ class CenterCrop(Layer):
         self.height, self.width = positive("height", height, 224), positive("width", width, 224)
 
     def call(self, x: Array) -> Array:
-        return ops.cast(fitted(ops.cast(wide(x), wide_dtype(self)), self.height, self.width), self.compute_dtype)
-
-
-def wide_dtype(layer: Layer) -> str:
-    """Return the dtype in which images are computed: float32 at least."""
-    return "float64" if layer.compute_dtype == "float64" else "float32"
+        x = ops.cast(wide(x), self._gx_dtypes.wide_dtype)
+        return ops.cast(fitted(x, self.height, self.width), self.compute_dtype)
 
 
 def resized(x: Array, height: int, width: int, interpolation: str = "bilinear", antialias: bool = False) -> Array:

@@ -100,4 +100,5 @@ class RMSNormalization(Layer):
         else:
             mean = ops.mean(squares, axis=axes, keepdims=True)
         sizes = tuple(n if i in axes else 1 for i, n in enumerate(shape))
-        return narrow(x * ops.rsqrt(mean + self.epsilon) * ops.reshape(ops.cast(self.scale, x.dtype), sizes), given)
+        out = x * ops.rsqrt(mean + self.epsilon) * ops.reshape(ops.cast(self.scale, x.dtype), sizes)
+        return narrow(out, given, self.compute_dtype)

@@ -8,7 +8,7 @@ from typing import Any
 from graftax import ops
 from graftax.core import tree
 from graftax.core.dtypes import is_floating
-from graftax.core.errors import ArgumentError, ShapeError
+from graftax.core.errors import ArgumentError, DTypeError, ShapeError
 from graftax.core.typedefs import Array, Shape
 from graftax.layers.arguments import array_shape, flag, single_shape
 from graftax.layers.layer import Layer
@@ -40,6 +40,8 @@ class RNN(Stateful):
 
     A call takes ``initial_state=``, the states as ``return_state`` gives them, by default zeros.
     Where a mask is False, state and output stay as they were.
+
+    A cell may take integers, as one that looks up their vectors.
 
     Shape:
         ``(batch, steps, ...) -> (batch, units)``, with ``return_sequences`` ``(batch, steps, units)``
@@ -84,10 +86,22 @@ class RNN(Stateful):
 
     def build(self, input_shape: Shape) -> None:
         batch, _, *size = single_shape(input_shape, least=3)
-        dtype = self._gx_dtypes.compute_dtype
-        states = first_states(self.cell, batch, dtype)
-        self.cell.build_for(ops.zeros((batch, *size), dtype), states)
+        states = first_states(self.cell, batch, self._gx_dtypes.compute_dtype)
+        self._build_cell((batch, *size), states)
         self.make_carried([tuple(part.shape) for part in tree.flatten(states)])
+
+    def _build_cell(self, shape: Shape, states: Any) -> None:
+        """Build the cell for steps as the first call has them; without one for fractions, else for integers."""
+        called = self._gx_first_call[0].dtype if self._gx_first_call else None
+        if called is not None and not is_floating(called):
+            self.cell.build_for(ops.zeros(shape, called), states)
+            return
+        try:
+            self.cell.build_for(ops.zeros(shape, self._gx_dtypes.compute_dtype), states)
+        except DTypeError:
+            if called is not None:
+                raise
+            self.cell.build_for(ops.zeros(shape, "int32"), states)
 
     def call(self, x: Array, initial_state: Any = None, mask: Array | None = None, training: bool | None = None) -> Any:
         shape = single_shape(array_shape(x), least=3)

@@ -72,4 +72,4 @@ class RotaryEmbedding(Layer):
         cos, sin = ops.cos(angles), ops.sin(angles)
         left, right = x[..., :half], x[..., half:]
         turned = ops.concatenate([left * cos - right * sin, left * sin + right * cos], axis=-1)
-        return narrow(turned, given)
+        return narrow(turned, given, self.compute_dtype)

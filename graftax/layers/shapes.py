@@ -30,11 +30,11 @@ def merge(first: ShapeLeaf, second: ShapeLeaf) -> tuple[int | None, ...]:
     return tuple(a if a == b else None for a, b in zip(first.sizes, second.sizes, strict=True))
 
 
-def checked(what: str, structure: object) -> Any:
+def checked(method: str, structure: object) -> Any:
     """Return a shape, or a structure of shapes, with Python integers for sizes; None stands for any size.
 
     Args:
-        what: The method that got it, for messages.
+        method: The method that got it, for messages.
         structure: What was given: lists, tuples and dicts.
 
     Raises:
@@ -42,24 +42,26 @@ def checked(what: str, structure: object) -> Any:
         ArgumentError: a size is below 0.
     """
     if isinstance(structure, dict) and structure:
-        return {key: checked(what, shape) for key, shape in structure.items()}
+        return {key: checked(method, shape) for key, shape in structure.items()}
     if not isinstance(structure, list | tuple):
         raise ArgumentTypeError(
-            f"{what} got {structure!r:.60}",
+            f"{method} got {structure!r:.60}",
             "a shape is a tuple of sizes, with None for any size; of several inputs, a list or dict of shapes",
-            f"{what}(x.shape), {what}((None, 8)), or for several inputs {what}([(None, 8), (None, 8)])",
+            f"{method}(x.shape), {method}((None, 8)), or for several inputs {method}([(None, 8), (None, 8)])",
         )
     if any(isinstance(part, list | tuple | dict) for part in structure):
-        parts = [checked(what, part) for part in structure]
+        parts = [checked(method, part) for part in structure]
         return type(structure)(*parts) if hasattr(structure, "_fields") else type(structure)(parts)
     sizes = [size if size is None or isinstance(size, bool) else _size(size) for size in structure]
     if not is_shape(sizes) or any(isinstance(size, bool) for size in sizes):
         raise ArgumentTypeError(
-            f"{what} got {structure!r:.60}", "sizes of a shape are integers, or None for any size", f"{what}((None, 8))"
+            f"{method} got {structure!r:.60}",
+            "sizes of a shape are integers, or None for any size",
+            f"{method}((None, 8))",
         )
     if any(size is not None and size < 0 for size in sizes):
         raise ArgumentError(
-            f"{what} got {structure!r:.60}", "a size is not below 0; None stands for any size", f"{what}((None, 8))"
+            f"{method} got {structure!r:.60}", "a size is not below 0; None stands for any size", f"{method}((None, 8))"
         )
     return tuple(sizes) if isinstance(structure, tuple) else sizes
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from graftax import ops
 from graftax.core.typedefs import Array
-from graftax.layers.arguments import array_shape, axis_numbers
+from graftax.layers.arguments import array_shape, axis_numbers, fractional
 from graftax.layers.layer import Layer
 from graftax.layers.masking import checked, spread
 from graftax.layers.policy import DTypePolicy
@@ -47,6 +47,7 @@ class Softmax(Layer):
 
     def call(self, x: Array, mask: Array | None = None) -> Array:
         shape = array_shape(x)
+        x = fractional(x, self.compute_dtype)
         if mask is None:
             return ops.softmax(x, self.axis)
         shown = ops.broadcast_to(spread(checked(mask, shape), len(shape)), shape)

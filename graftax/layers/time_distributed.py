@@ -58,6 +58,10 @@ class TimeDistributed(Layer):
             raise ArgumentTypeError(f"layer={layer!r:.60}", "it is a layer", "TimeDistributed(Dense(8))")
         self.layer = layer
 
+    @property
+    def _gx_taken_dtype(self) -> None:
+        """Return None: the layer inside casts what it gets to what it needs."""
+
     def call(self, x: Array) -> Any:
         batch, steps, *rest = single_shape(array_shape(x), least=2)
         rows = ops.reshape(x, (batch * steps, *rest))

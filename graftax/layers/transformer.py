@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from graftax.core.errors import ArgumentTypeError, ShapeError
+from graftax.core.dtypes import is_floating
+from graftax.core.errors import ArgumentTypeError, DTypeError, ShapeError
 from graftax.core.typedefs import Array, Shape
 from graftax.layers import activations
 from graftax.layers.activations import Activation, ActivationLike
@@ -110,13 +111,19 @@ class TransformerBlock(Layer):
         self.feedforward_norm, self.feedforward_dropout = self._norm(), self._drop(2)
 
     def check_features(self, x: Array) -> None:
-        """Raise if the input is no sequence of the features that the block was made for."""
+        """Raise if the input is no sequence of the features that the block was made for, or has integers."""
         features = single_shape(array_shape(x), 3, 3)[-1]
         if features != self.features:
             raise ShapeError(
                 f"an input of shape {tuple(x.shape)}",
                 f"the block was made for {self.features} features, at the first call",
                 f"an input with {self.features}, or a new block for the other number",
+            )
+        if not is_floating(x.dtype):
+            raise DTypeError(
+                f"an input of dtype {x.dtype}",
+                "a block attends to features, which are numbers with fractions; integers are most often indices",
+                f'Embedding(...) before it; ops.cast(x, "{self.compute_dtype}") of numbers that are features',
             )
 
     def feed_forward(self, x: Array, mask: Array | None) -> Array:
@@ -156,6 +163,7 @@ class TransformerEncoder(TransformerBlock):
     Raises:
         ArgumentError: a setting is out of range.
         ShapeError: features that the heads do not divide, or others than those of the first input.
+        DTypeError: the sequence holds integers.
 
     Example:
         >>> import numpy as np
@@ -199,6 +207,7 @@ class TransformerDecoder(TransformerBlock):
         ArgumentError: a setting is out of range, or the cache is full.
         ArgumentTypeError: a second sequence where the first call had none, or the other way round.
         ShapeError: features that the heads do not divide, or others than those of the first input.
+        DTypeError: the sequence holds integers.
 
     Example:
         >>> import numpy as np

@@ -54,4 +54,4 @@ class UnitNormalization(Layer):
         if mask is not None and min(axes) < mask.ndim:
             counted = ops.where(spread(mask, x.ndim), x, 0)
         total = ops.sum(ops.square(counted), axis=axes, keepdims=True)
-        return narrow(x * ops.rsqrt(ops.maximum(total, 1e-12)), given)
+        return narrow(x * ops.rsqrt(ops.maximum(total, 1e-12)), given, self.compute_dtype)

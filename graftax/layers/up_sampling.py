@@ -101,7 +101,9 @@ class UpSampling2D(UpSampling):
         if self.interpolation == "nearest":
             return super().call(x)
         _, height, width, _ = single_shape(array_shape(x), 4, 4)
-        return narrow(resized(wide(x), height * self.size[0], width * self.size[1], self.interpolation), x)
+        return narrow(
+            resized(wide(x), height * self.size[0], width * self.size[1], self.interpolation), x, self.compute_dtype
+        )
 
 
 class UpSampling3D(UpSampling):

@@ -11,8 +11,9 @@ import numpy as np
 from graftax.core import hyperparameters as arguments
 from graftax.core.typedefs import Array, ArrayLike, Shape
 from graftax.losses.loss import Loss
-from graftax.objectives import per_sample, targets, weights
+from graftax.objectives import per_sample, weights
 from graftax.objectives.hiding import Form, Ranges
+from graftax.objectives.labels import check_labels, not_ignored, num_classes
 
 
 class BinaryCrossentropy(Loss):
@@ -171,17 +172,17 @@ class SparseCategoricalCrossentropy(Loss):
 
     def keeps(self, y_true: Array, y_pred: Array) -> Array | None:
         """Return where the label is not the one to ignore."""
-        return targets.not_ignored(y_true, y_pred.shape, self.axis, self.ignore_class)
+        return not_ignored(y_true, y_pred.shape, self.axis, self.ignore_class)
 
     def ranges(self, y_pred_shape: Shape) -> Ranges:
         """Return the ranges: labels that are classes; predictions as for `CategoricalCrossentropy`."""
-        classes = targets.num_classes(y_pred_shape, self.axis)
+        classes = num_classes(y_pred_shape, self.axis)
         return {"y_true": (0, classes - 1), "y_pred": (-math.inf if self.from_logits else 0, math.inf)}
 
     def check_targets(self, y_true: Any, y_pred_shape: Shape) -> None:
         """Raise if a label is not in ``[0, classes)``."""
         labels = np.asarray(y_true)
-        targets.check_labels(labels, targets.num_classes(y_pred_shape, self.axis), self.ignore_class)
+        check_labels(labels, num_classes(y_pred_shape, self.axis), self.ignore_class)
 
 
 class CategoricalGeneralizedCrossEntropy(Loss):
@@ -234,12 +235,12 @@ class CategoricalGeneralizedCrossEntropy(Loss):
 
     def ranges(self, y_pred_shape: Shape) -> Ranges:
         """Return the ranges: labels that are classes, and probabilities unless there are logits."""
-        limits: Ranges = {"y_true": (0, targets.num_classes(y_pred_shape, -1) - 1)}
+        limits: Ranges = {"y_true": (0, num_classes(y_pred_shape, -1) - 1)}
         return limits if self.from_logits else {**limits, "y_pred": (0, 1)}
 
     def check_targets(self, y_true: Any, y_pred_shape: Shape) -> None:
         """Raise if a label is not in ``[0, classes)``."""
-        targets.check_labels(np.asarray(y_true), targets.num_classes(y_pred_shape, -1), None)
+        check_labels(np.asarray(y_true), num_classes(y_pred_shape, -1), None)
 
 
 class KLDivergence(Loss):

@@ -13,8 +13,9 @@ from graftax.core import hyperparameters as arguments
 from graftax.core.errors import ArgumentError, DTypeError, ShapeError
 from graftax.core.typedefs import Array, ArrayLike, Shape
 from graftax.losses.loss import Loss
-from graftax.objectives import likelihood, targets
+from graftax.objectives import likelihood
 from graftax.objectives.hiding import Form, Formula, Ranges, as_mask
+from graftax.objectives.labels import check_labels
 from graftax.variables import masks
 from graftax.variables.state import storage
 
@@ -154,7 +155,7 @@ class CTC(Loss):
         """Raise if a label is not in ``[0, classes)``, or a blank stands between labels."""
         labels = np.asarray(y_true)
         labels = np.where(labels == -1, np.asarray(self.blank, labels.dtype), labels)
-        targets.check_labels(labels, y_pred_shape[-1])
+        check_labels(labels, y_pred_shape[-1])
         likelihood.check_padding(labels, self.blank)
 
 

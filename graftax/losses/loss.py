@@ -12,8 +12,10 @@ from graftax.core.typedefs import Array, ArrayLike, Shape
 from graftax.core.undefined import undefined
 from graftax.core.user_functions import takes
 from graftax.objectives.hiding import Form, Formula, Ranges, as_condition, as_mask
-from graftax.objectives.targets import check_weights, floating, prepared, spread, with_rank_of
+from graftax.objectives.pairs import prepared, with_rank_of
+from graftax.objectives.sample_weights import check_weights, spread
 from graftax.variables import masks
+from graftax.variables.floating import floating
 from graftax.variables.graph.module import Module
 from graftax.variables.graph.reserved import OF_LOSSES, Words
 from graftax.variables.state import storage

@@ -12,9 +12,11 @@ from graftax.core import hyperparameters as arguments
 from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array, ArrayLike, Shape
 from graftax.metrics.reduction import SampleMetric
-from graftax.objectives import per_sample, targets
+from graftax.objectives import per_sample
 from graftax.objectives.hiding import Form
-from graftax.objectives.targets import class_labels, class_pair, floating, pair, same_shape
+from graftax.objectives.labels import check_labels, class_labels, class_pair, not_ignored, num_classes
+from graftax.objectives.pairs import pair, same_shape
+from graftax.variables.floating import floating
 
 
 class Accuracy(SampleMetric):
@@ -113,11 +115,11 @@ class _LabelMetric(SampleMetric):
 
     def keeps(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array | None:
         """Return where the label is not the one to ignore."""
-        return targets.not_ignored(y_true, ops.shape(y_pred), self.axis, self.ignore_class)
+        return not_ignored(y_true, ops.shape(y_pred), self.axis, self.ignore_class)
 
     def check_targets(self, y_true: object, y_pred_shape: Shape) -> None:
         """Raise if a label is neither in ``[0, classes)`` nor the one to ignore."""
-        targets.check_labels(np.asarray(y_true), targets.num_classes(y_pred_shape, self.axis), self.ignore_class)
+        check_labels(np.asarray(y_true), num_classes(y_pred_shape, self.axis), self.ignore_class)
 
 
 class SparseCategoricalAccuracy(_LabelMetric):

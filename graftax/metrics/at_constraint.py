@@ -10,7 +10,7 @@ from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array
 from graftax.metrics import exact
 from graftax.metrics.confusion import FN, FP, TN, TP, ElementMetric, four_counts
-from graftax.objectives.targets import check_range
+from graftax.objectives.ranges import check_range
 
 
 def _sensitivity(counts: Array) -> Array:

@@ -10,8 +10,9 @@ from graftax import ops
 from graftax.core import hyperparameters as arguments
 from graftax.core.typedefs import Array, ArrayLike, Shape
 from graftax.metrics.reduction import SampleMetric
-from graftax.objectives import per_sample, targets
+from graftax.objectives import per_sample
 from graftax.objectives.hiding import Form
+from graftax.objectives.labels import check_labels, not_ignored, num_classes
 
 
 class BinaryCrossentropy(SampleMetric):
@@ -124,11 +125,11 @@ class SparseCategoricalCrossentropy(SampleMetric):
 
     def keeps(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array | None:
         """Return where the label is not the one to ignore."""
-        return targets.not_ignored(y_true, ops.shape(y_pred), self.axis, self.ignore_class)
+        return not_ignored(y_true, ops.shape(y_pred), self.axis, self.ignore_class)
 
     def check_targets(self, y_true: Any, y_pred_shape: Shape) -> None:
         """Raise if a label is not in ``[0, classes)``."""
-        targets.check_labels(np.asarray(y_true), targets.num_classes(y_pred_shape, self.axis), self.ignore_class)
+        check_labels(np.asarray(y_true), num_classes(y_pred_shape, self.axis), self.ignore_class)
 
 
 class Perplexity(SparseCategoricalCrossentropy):

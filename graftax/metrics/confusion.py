@@ -15,7 +15,8 @@ from graftax.metrics import exact
 from graftax.metrics.metric import Metric
 from graftax.objectives import per_sample
 from graftax.objectives.hiding import Form, Formula, as_mask
-from graftax.objectives.targets import check_weights, pair, spread
+from graftax.objectives.pairs import pair
+from graftax.objectives.sample_weights import check_weights, spread
 from graftax.variables import masks
 from graftax.variables.state import storage
 

@@ -12,7 +12,8 @@ from graftax.metrics.metric import Metric
 from graftax.metrics.reduction import SampleMetric
 from graftax.objectives import per_sample
 from graftax.objectives.hiding import Form, Formula, as_mask
-from graftax.objectives.targets import check_weights, pair, spread
+from graftax.objectives.pairs import pair
+from graftax.objectives.sample_weights import check_weights, spread
 from graftax.variables import masks
 from graftax.variables.state import storage
 from graftax.variables.variable import Variable

@@ -11,7 +11,7 @@ from graftax.core.typedefs import Array, ArrayLike
 from graftax.metrics import exact
 from graftax.metrics.confusion import ElementMetric
 from graftax.objectives.hiding import Form, Formula
-from graftax.objectives.targets import pair
+from graftax.objectives.pairs import pair
 from graftax.variables.variable import Variable
 
 Average = Literal["micro", "macro", "weighted"]

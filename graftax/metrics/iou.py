@@ -15,7 +15,9 @@ from graftax.core.typedefs import Array, ArrayLike, Shape
 from graftax.metrics import exact
 from graftax.metrics.metric import Metric
 from graftax.objectives.hiding import Form, Formula, as_mask
-from graftax.objectives.targets import check_labels, check_weights, same_shape, spread
+from graftax.objectives.labels import check_labels
+from graftax.objectives.pairs import same_shape
+from graftax.objectives.sample_weights import check_weights, spread
 from graftax.variables import masks
 from graftax.variables.state import storage
 

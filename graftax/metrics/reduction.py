@@ -15,8 +15,10 @@ from graftax.core.user_functions import takes
 from graftax.metrics import exact
 from graftax.metrics.metric import Metric
 from graftax.objectives.hiding import Form, Formula, as_condition, as_mask
-from graftax.objectives.targets import check_weights, floating, prepared, spread, with_rank_of
+from graftax.objectives.pairs import prepared, with_rank_of
+from graftax.objectives.sample_weights import check_weights, spread
 from graftax.variables import masks
+from graftax.variables.floating import floating
 from graftax.variables.state import storage
 
 

@@ -7,7 +7,7 @@ from graftax.core.typedefs import Array, ArrayLike
 from graftax.metrics.reduction import SampleMetric
 from graftax.objectives import per_sample
 from graftax.objectives.hiding import Form
-from graftax.objectives.targets import pair
+from graftax.objectives.pairs import pair
 
 
 class MeanSquaredError(SampleMetric):

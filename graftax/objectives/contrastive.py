@@ -6,7 +6,7 @@ from graftax import ops
 from graftax.core.errors import DTypeError, ShapeError
 from graftax.core.typedefs import Array, ArrayLike
 from graftax.objectives.per_sample import EPSILON
-from graftax.objectives.targets import floating
+from graftax.variables.floating import floating
 
 _FAR = 1e30
 

@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from graftax import ops
 from graftax.core.typedefs import Array, ArrayLike
 from graftax.objectives import weights
+from graftax.objectives.labels import class_pair
+from graftax.objectives.pairs import pair
 from graftax.objectives.per_sample import EPSILON, check_binary_targets
-from graftax.objectives.targets import check_range, class_pair, pair
+from graftax.objectives.ranges import check_range
 
 
 def binary_focal_crossentropy(

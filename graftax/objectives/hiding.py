@@ -18,7 +18,7 @@ from graftax.backend import registry
 from graftax.core.errors import ArgumentError
 from graftax.core.tree import map_structure
 from graftax.core.typedefs import Array, ArrayLike, Shape
-from graftax.objectives.targets import TOLERANCE
+from graftax.objectives.ranges import TOLERANCE
 
 Ranges: TypeAlias = Mapping[str, tuple[float, float]]
 """By ``"y_true"`` and ``"y_pred"``: between which numbers a formula can use them."""

@@ -10,7 +10,8 @@ import numpy as np
 from graftax import ops
 from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array, ArrayLike
-from graftax.objectives.targets import check_range, floating
+from graftax.objectives.ranges import check_range
+from graftax.variables.floating import floating
 
 
 def gaussian_nll(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from graftax import ops
 from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array, ArrayLike
+from graftax.objectives.pairs import pair
 from graftax.objectives.per_sample import EPSILON
-from graftax.objectives.targets import check_range, pair
+from graftax.objectives.ranges import check_range
 from graftax.ops.checks import axis_in_range
 
 

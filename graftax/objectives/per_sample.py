@@ -12,7 +12,10 @@ from collections.abc import Sequence
 from graftax import ops
 from graftax.core.typedefs import Array, ArrayLike
 from graftax.objectives import weights
-from graftax.objectives.targets import check_range, class_labels, class_pair, floating, pair
+from graftax.objectives.labels import class_labels, class_pair
+from graftax.objectives.pairs import pair
+from graftax.objectives.ranges import check_range
+from graftax.variables.floating import floating
 
 EPSILON = 1e-7
 """What probabilities are kept away from 0 and 1."""

@@ -10,358 +10,358 @@ from graftax.core.typedefs import Array, ArrayLike, DTypeLike
 from graftax.ops import image as image
 
 def abs(x: ArrayLike) -> Array:
-    """Absolute value."""
+    """Compute the absolute value."""
 
 def negative(x: ArrayLike) -> Array:
-    """Numerical negative."""
+    """Change the sign."""
 
 def positive(x: ArrayLike) -> Array:
-    """The same values."""
+    """Return the same values."""
 
 def sign(x: ArrayLike) -> Array:
-    """-1, 0 or 1 by the sign."""
+    """Return the sign as -1, 0 or 1."""
 
 def exp(x: ArrayLike) -> Array:
-    """e to the power of x."""
+    """Compute e to the power of x."""
 
 def exp2(x: ArrayLike) -> Array:
-    """2 to the power of x."""
+    """Compute 2 to the power of x."""
 
 def expm1(x: ArrayLike) -> Array:
-    """exp(x) - 1, exact near 0."""
+    """Compute exp(x) - 1, exact near 0."""
 
 def log(x: ArrayLike) -> Array:
-    """Natural logarithm; nan for negative values."""
+    """Compute the natural logarithm; nan for negative values."""
 
 def log2(x: ArrayLike) -> Array:
-    """Logarithm to base 2."""
+    """Compute the logarithm to base 2."""
 
 def log10(x: ArrayLike) -> Array:
-    """Logarithm to base 10."""
+    """Compute the logarithm to base 10."""
 
 def log1p(x: ArrayLike) -> Array:
-    """log(1 + x), exact near 0."""
+    """Compute log(1 + x), exact near 0."""
 
 def sqrt(x: ArrayLike) -> Array:
-    """Square root; nan for negative values."""
+    """Compute the square root; nan for negative values."""
 
 def cbrt(x: ArrayLike) -> Array:
-    """Cube root."""
+    """Compute the cube root."""
 
 def square(x: ArrayLike) -> Array:
-    """x * x."""
+    """Compute x * x."""
 
 def reciprocal(x: ArrayLike) -> Array:
-    """1 / x."""
+    """Compute 1 / x."""
 
 def sin(x: ArrayLike) -> Array:
-    """Sine of an angle in radians."""
+    """Compute the sine of an angle in radians."""
 
 def cos(x: ArrayLike) -> Array:
-    """Cosine of an angle in radians."""
+    """Compute the cosine of an angle in radians."""
 
 def tan(x: ArrayLike) -> Array:
-    """Tangent of an angle in radians."""
+    """Compute the tangent of an angle in radians."""
 
 def arcsin(x: ArrayLike) -> Array:
-    """Inverse sine, in radians."""
+    """Compute the inverse sine, in radians."""
 
 def arccos(x: ArrayLike) -> Array:
-    """Inverse cosine, in radians."""
+    """Compute the inverse cosine, in radians."""
 
 def arctan(x: ArrayLike) -> Array:
-    """Inverse tangent, in radians."""
+    """Compute the inverse tangent, in radians."""
 
 def sinh(x: ArrayLike) -> Array:
-    """Hyperbolic sine."""
+    """Compute the hyperbolic sine."""
 
 def cosh(x: ArrayLike) -> Array:
-    """Hyperbolic cosine."""
+    """Compute the hyperbolic cosine."""
 
 def tanh(x: ArrayLike) -> Array:
-    """Hyperbolic tangent."""
+    """Compute the hyperbolic tangent."""
 
 def arcsinh(x: ArrayLike) -> Array:
-    """Inverse hyperbolic sine."""
+    """Compute the inverse hyperbolic sine."""
 
 def arccosh(x: ArrayLike) -> Array:
-    """Inverse hyperbolic cosine."""
+    """Compute the inverse hyperbolic cosine."""
 
 def arctanh(x: ArrayLike) -> Array:
-    """Inverse hyperbolic tangent."""
+    """Compute the inverse hyperbolic tangent."""
 
 def floor(x: ArrayLike) -> Array:
-    """Largest integer that is not above x."""
+    """Round down to an integer."""
 
 def ceil(x: ArrayLike) -> Array:
-    """Smallest integer that is not below x."""
+    """Round up to an integer."""
 
 def trunc(x: ArrayLike) -> Array:
-    """The integer next to x on the side of 0."""
+    """Round towards 0 to an integer."""
 
 def round(x: ArrayLike, decimals: int = 0) -> Array:
-    """Nearest number with so many decimals; halves go to the even neighbour."""
+    """Round to so many decimals; halves go to the even neighbour."""
 
 def isfinite(x: ArrayLike) -> Array:
-    """True where neither infinite nor nan."""
+    """Return True where the value is neither infinite nor nan."""
 
 def isinf(x: ArrayLike) -> Array:
-    """True where infinite."""
+    """Return True where the value is infinite."""
 
 def isnan(x: ArrayLike) -> Array:
-    """True where not a number."""
+    """Return True where the value is nan."""
 
 def logical_not(x: ArrayLike) -> Array:
-    """True where x is zero or False."""
+    """Return True where x is zero or False."""
 
 def bitwise_not(x: ArrayLike) -> Array:
-    """Every bit flipped."""
+    """Flip every bit."""
 
 def conj(x: ArrayLike) -> Array:
-    """Complex conjugate."""
+    """Compute the complex conjugate."""
 
 def real(x: ArrayLike) -> Array:
-    """Real part."""
+    """Return the real part."""
 
 def imag(x: ArrayLike) -> Array:
-    """Imaginary part."""
+    """Return the imaginary part."""
 
 def angle(x: ArrayLike) -> Array:
-    """Angle of a complex number, in radians."""
+    """Compute the angle of a complex number, in radians."""
 
 def nan_to_num(x: ArrayLike, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Array:
-    """Replaces nan and infinities by finite numbers."""
+    """Replace nan and infinities by finite numbers."""
 
 def add(x: ArrayLike, y: ArrayLike) -> Array:
-    """Sum."""
+    """Compute x + y."""
 
 def subtract(x: ArrayLike, y: ArrayLike) -> Array:
-    """Difference."""
+    """Compute x - y."""
 
 def multiply(x: ArrayLike, y: ArrayLike) -> Array:
-    """Product."""
+    """Compute x * y."""
 
 def divide(x: ArrayLike, y: ArrayLike) -> Array:
-    """Quotient; integers give floats, and a division by 0 gives inf or nan."""
+    """Compute x / y; integers give floats, and a division by 0 gives inf or nan."""
 
 def floor_divide(x: ArrayLike, y: ArrayLike) -> Array:
-    """Quotient rounded down; an integer divided by 0 raises."""
+    """Compute x / y rounded down; an integer divided by 0 raises."""
 
 def remainder(x: ArrayLike, y: ArrayLike) -> Array:
-    """What floor_divide leaves, with the sign of y; an integer divided by 0 raises."""
+    """Compute what floor_divide leaves, with the sign of y; an integer divided by 0 raises."""
 
 def power(x: ArrayLike, y: ArrayLike) -> Array:
-    """x to the power of y."""
+    """Compute x to the power of y."""
 
 def maximum(x: ArrayLike, y: ArrayLike) -> Array:
-    """The larger of the two; nan wins, and ties share the gradient."""
+    """Return the larger of the two; nan if one is nan; equal values share the gradient."""
 
 def minimum(x: ArrayLike, y: ArrayLike) -> Array:
-    """The smaller of the two; nan wins, and ties share the gradient."""
+    """Return the smaller of the two; nan if one is nan; equal values share the gradient."""
 
 def arctan2(x: ArrayLike, y: ArrayLike) -> Array:
-    """Angle of the point (y, x), in radians."""
+    """Compute the angle of the point (y, x), in radians."""
 
 def hypot(x: ArrayLike, y: ArrayLike) -> Array:
-    """sqrt(x**2 + y**2)."""
+    """Compute sqrt(x**2 + y**2)."""
 
 def logaddexp(x: ArrayLike, y: ArrayLike) -> Array:
-    """log(exp(x) + exp(y)) without overflow."""
+    """Compute log(exp(x) + exp(y)) without overflow."""
 
 def copysign(x: ArrayLike, y: ArrayLike) -> Array:
-    """The magnitude of x with the sign of y."""
+    """Return the magnitude of x with the sign of y."""
 
 def equal(x: ArrayLike, y: ArrayLike) -> Array:
-    """x == y."""
+    """Return True where x == y."""
 
 def not_equal(x: ArrayLike, y: ArrayLike) -> Array:
-    """x != y."""
+    """Return True where x != y."""
 
 def less(x: ArrayLike, y: ArrayLike) -> Array:
-    """x < y."""
+    """Return True where x < y."""
 
 def less_equal(x: ArrayLike, y: ArrayLike) -> Array:
-    """x <= y."""
+    """Return True where x <= y."""
 
 def greater(x: ArrayLike, y: ArrayLike) -> Array:
-    """x > y."""
+    """Return True where x > y."""
 
 def greater_equal(x: ArrayLike, y: ArrayLike) -> Array:
-    """x >= y."""
+    """Return True where x >= y."""
 
 def logical_and(x: ArrayLike, y: ArrayLike) -> Array:
-    """True where both are."""
+    """Return True where both are true."""
 
 def logical_or(x: ArrayLike, y: ArrayLike) -> Array:
-    """True where one is."""
+    """Return True where at least one is true."""
 
 def logical_xor(x: ArrayLike, y: ArrayLike) -> Array:
-    """True where exactly one is."""
+    """Return True where exactly one is true."""
 
 def bitwise_and(x: ArrayLike, y: ArrayLike) -> Array:
-    """Bits set in both."""
+    """Return the bits that are set in both."""
 
 def bitwise_or(x: ArrayLike, y: ArrayLike) -> Array:
-    """Bits set in one."""
+    """Return the bits that are set in at least one."""
 
 def bitwise_xor(x: ArrayLike, y: ArrayLike) -> Array:
-    """Bits set in exactly one."""
+    """Return the bits that are set in exactly one."""
 
 def left_shift(x: ArrayLike, y: ArrayLike) -> Array:
-    """Bits moved y places up."""
+    """Move the bits of x to the left by y places."""
 
 def right_shift(x: ArrayLike, y: ArrayLike) -> Array:
-    """Bits moved y places down, the sign kept."""
+    """Move the bits of x to the right by y places; the sign is kept."""
 
 def isclose(x: ArrayLike, y: ArrayLike, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Array:
-    """True where abs(x - y) <= atol + rtol * abs(y)."""
+    """Return True where abs(x - y) <= atol + rtol * abs(y)."""
 
 def allclose(x: ArrayLike, y: ArrayLike, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Array:
-    """True if abs(x - y) <= atol + rtol * abs(y) everywhere."""
+    """Return True if abs(x - y) <= atol + rtol * abs(y) everywhere."""
 
 def array_equal(x: ArrayLike, y: ArrayLike) -> Array:
-    """True if shapes and values are equal."""
+    """Return True if shapes and values are equal."""
 
 def clip(x: ArrayLike, min: ArrayLike | None = None, max: ArrayLike | None = None) -> Array:
-    """x limited to [min, max]."""
+    """Limit x to [min, max]."""
 
 def where(condition: ArrayLike, x: ArrayLike, y: ArrayLike) -> Array:
-    """x where the condition holds, else y; both branches are computed and differentiated."""
+    """Return x where the condition holds, else y; both branches are computed and differentiated."""
 
 def sum(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
-    """Sum over axes."""
+    """Compute the sum over axes."""
 
 def mean(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
-    """Mean over axes."""
+    """Compute the mean over axes."""
 
 def max(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
-    """Largest value over axes."""
+    """Return the largest value over axes."""
 
 def min(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
-    """Smallest value over axes."""
+    """Return the smallest value over axes."""
 
 def prod(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
-    """Product over axes."""
+    """Compute the product over axes."""
 
 def any(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
-    """True if one value is, over axes."""
+    """Return True if at least one value over axes is true."""
 
 def all(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
-    """True if all values are, over axes."""
+    """Return True if all values over axes are true."""
 
 def argmax(x: ArrayLike, axis: int | None = None, keepdims: bool = False) -> Array:
-    """Index of the largest value, the first of equals."""
+    """Return the index of the largest value, the first one if several are equal."""
 
 def argmin(x: ArrayLike, axis: int | None = None, keepdims: bool = False) -> Array:
-    """Index of the smallest value, the first of equals."""
+    """Return the index of the smallest value, the first one if several are equal."""
 
 def count_nonzero(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
-    """How many values are not zero."""
+    """Count the values that are not zero."""
 
 def transpose(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
-    """Axes in another order, by default reversed."""
+    """Change the order of the axes, by default to the reverse."""
 
 def swapaxes(x: ArrayLike, axis1: int, axis2: int) -> Array:
-    """Two axes exchanged."""
+    """Exchange two axes."""
 
 def moveaxis(x: ArrayLike, source: int | Sequence[int], destination: int | Sequence[int]) -> Array:
-    """Axes moved, the others kept in order."""
+    """Move axes; the others keep their order."""
 
 def expand_dims(x: ArrayLike, axis: int | Sequence[int]) -> Array:
-    """Axes of size 1 inserted."""
+    """Insert axes of size 1."""
 
 def squeeze(x: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
-    """Axes of size 1 removed."""
+    """Remove axes of size 1."""
 
 def broadcast_to(x: ArrayLike, shape: int | Sequence[int]) -> Array:
-    """Repeated along axes of size 1 up to a shape."""
+    """Repeat along axes of size 1 up to a shape."""
 
 def ravel(x: ArrayLike) -> Array:
-    """One axis, in row-major order."""
+    """Flatten to one axis, in row-major order."""
 
 def tile(x: ArrayLike, reps: int | Sequence[int]) -> Array:
-    """The whole array repeated along axes."""
+    """Repeat the whole array along axes."""
 
 def flip(x: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
-    """The order along axes reversed."""
+    """Reverse the order along axes."""
 
 def roll(x: ArrayLike, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> Array:
-    """Elements moved along axes; what leaves at the end enters at the start."""
+    """Move elements along axes; those moved beyond the end come back at the start."""
 
 def rot90(x: ArrayLike, k: int = 1) -> Array:
-    """The first two axes rotated by k times 90 degrees."""
+    """Rotate the first two axes by k times 90 degrees."""
 
 def tril(x: ArrayLike, k: int = 0) -> Array:
-    """Zero above the k-th diagonal."""
+    """Set elements above the k-th diagonal to zero."""
 
 def triu(x: ArrayLike, k: int = 0) -> Array:
-    """Zero below the k-th diagonal."""
+    """Set elements below the k-th diagonal to zero."""
 
 def diag(x: ArrayLike, k: int = 0) -> Array:
-    """The k-th diagonal of a matrix, or a matrix with that diagonal."""
+    """Return the k-th diagonal of a matrix, or a matrix with that diagonal."""
 
 def diagonal(x: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
-    """The offset-th diagonals of two axes."""
+    """Return the offset-th diagonals of two axes."""
 
 def concatenate(arrays: Sequence[ArrayLike], axis: int | None = 0) -> Array:
-    """Joined along an axis."""
+    """Join arrays along an axis."""
 
 def stack(arrays: Sequence[ArrayLike], axis: int = 0) -> Array:
-    """Joined along a new axis."""
+    """Join arrays along a new axis."""
 
 def vstack(arrays: Sequence[ArrayLike]) -> Array:
-    """Join along the first axis; vectors become rows."""
+    """Join arrays along the first axis; vectors become rows."""
 
 def hstack(arrays: Sequence[ArrayLike]) -> Array:
-    """Join along the second axis, or the only one."""
+    """Join arrays along the second axis, or the only one."""
 
 def dstack(arrays: Sequence[ArrayLike]) -> Array:
-    """Join along the third axis, which is made where there is none."""
+    """Join arrays along the third axis, which is added where it is missing."""
 
 def meshgrid(*operands: ArrayLike, indexing: str = "xy") -> list[Array]:
-    """Coordinate matrices of coordinate vectors."""
+    """Return coordinate matrices of coordinate vectors."""
 
 def broadcast_arrays(*operands: ArrayLike) -> list[Array]:
-    """All brought to their common shape."""
+    """Broadcast all arrays to their common shape."""
 
 def zeros(shape: int | Sequence[int], dtype: DTypeLike | None = "float32") -> Array:
-    """Filled with 0."""
+    """Return an array filled with 0."""
 
 def ones(shape: int | Sequence[int], dtype: DTypeLike | None = "float32") -> Array:
-    """Filled with 1."""
+    """Return an array filled with 1."""
 
 def eye(rows: int, columns: int | None = None, k: int = 0, dtype: DTypeLike | None = "float32") -> Array:
-    """Ones on the k-th diagonal, else zeros."""
+    """Return ones on the k-th diagonal, and zeros elsewhere."""
 
 def identity(rows: int, dtype: DTypeLike | None = "float32") -> Array:
-    """The identity matrix."""
+    """Return the identity matrix."""
 
 def tri(rows: int, columns: int | None = None, k: int = 0, dtype: DTypeLike | None = "float32") -> Array:
-    """Ones at and below the k-th diagonal, else zeros."""
+    """Return ones at and below the k-th diagonal, and zeros elsewhere."""
 
 def asarray(object: ArrayLike | Sequence[ArrayLike], dtype: DTypeLike | None = None) -> Array:
-    """An array; memory of the caller is copied, 64-bit types become 32-bit ones."""
+    """Make an array; memory of the caller is copied, and 64-bit types become 32-bit ones."""
 
 def array(object: ArrayLike | Sequence[ArrayLike], dtype: DTypeLike | None = None) -> Array:
-    """The same as asarray."""
+    """Make an array, as asarray does."""
 
 def cast(x: ArrayLike, dtype: DTypeLike | None) -> Array:
-    """The values in another dtype."""
+    """Convert the values to another dtype."""
 
 def full(shape: int | Sequence[int], fill_value: ArrayLike, dtype: DTypeLike | None = None) -> Array:
-    """Filled with a value."""
+    """Return an array filled with a value."""
 
 def zeros_like(x: ArrayLike, dtype: DTypeLike | None = None) -> Array:
-    """Zeros of the shape and dtype of x."""
+    """Return zeros of the shape and dtype of x."""
 
 def ones_like(x: ArrayLike, dtype: DTypeLike | None = None) -> Array:
-    """Ones of the shape and dtype of x."""
+    """Return ones of the shape and dtype of x."""
 
 def full_like(x: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = None) -> Array:
-    """A value in the shape and dtype of x."""
+    """Return an array filled with a value, of the shape and dtype of x."""
 
 def arange(start: float, stop: float | None = None, step: float | None = None, dtype: DTypeLike | None = None) -> Array:
-    """Evenly spaced values in [start, stop); one argument is the stop."""
+    """Return evenly spaced values in [start, stop); a single argument is the stop."""
 
 def logspace(
     start: float,
@@ -371,23 +371,23 @@ def logspace(
     base: float = 10.0,
     dtype: DTypeLike | None = "float32",
 ) -> Array:
-    """Return so many values from base**start to base**stop, each the same times the last."""
+    """Return so many values from base**start to base**stop, each the same multiple of the one before."""
 
 def geomspace(
     start: float, stop: float, num: int = 50, endpoint: bool = True, dtype: DTypeLike | None = "float32"
 ) -> Array:
-    """Return so many values from start to stop, each the same times the last."""
+    """Return so many values from start to stop, each the same multiple of the one before."""
 
 def saturate_cast(x: ArrayLike, dtype: DTypeLike | None) -> Array:
-    """Return the values in another dtype, limited to what that holds."""
+    """Convert the values to another dtype, limited to the range of that dtype."""
 
 def linspace(
     start: float, stop: float | None, num: int = 50, endpoint: bool = True, dtype: DTypeLike | None = "float32"
 ) -> Array:
-    """So many evenly spaced values from start to stop."""
+    """Return so many evenly spaced values from start to stop."""
 
 def to_numpy(x: ArrayLike) -> np.ndarray[Any, Any]:
-    """The values as a NumPy array on the host; it may be read-only."""
+    """Return the values as a NumPy array on the host; it may be read-only."""
 
 def view_as_complex(x: ArrayLike) -> Array:
     """Make complex numbers of real and imaginary parts: (..., 2) -> (...)."""
@@ -396,61 +396,61 @@ def view_as_real(x: ArrayLike) -> Array:
     """Lay real and imaginary parts along a new last axis: (...) -> (..., 2)."""
 
 def shape(x: ArrayLike) -> tuple[int, ...]:
-    """The sizes of the axes."""
+    """Return the sizes of the axes."""
 
 def ndim(x: ArrayLike) -> int:
-    """How many axes."""
+    """Return the number of axes."""
 
 def size(x: ArrayLike) -> int:
-    """How many elements."""
+    """Return the number of elements."""
 
 def take(x: ArrayLike, indices: ArrayLike, axis: int | None = None) -> Array:
-    """Elements or slices by index; compiled, one outside gives nan unless checked."""
+    """Take elements or slices by index; in compiled code without checks, an index out of range gives nan."""
 
 def take_along_axis(x: ArrayLike, indices: ArrayLike, axis: int) -> Array:
-    """Elements by index along one axis; compiled, others give nan unless checked."""
+    """Take elements by index along one axis; in compiled code without checks, an index out of range gives nan."""
 
 def nonzero(x: ArrayLike) -> tuple[Array, ...]:
-    """Indices of the values that are not zero, one array for each axis; eager only."""
+    """Return the indices of the values that are not zero, one array for each axis; eager only."""
 
 def unique(x: ArrayLike) -> Array:
-    """The sorted distinct values; eager only."""
+    """Return the sorted distinct values; eager only."""
 
 def bincount(x: ArrayLike, length: int | None = None) -> Array:
-    """How often each integer from 0 occurs; compiled it needs length, and others are dropped."""
+    """Count how often each integer from 0 occurs; compiled code needs length and ignores integers out of range."""
 
 def repeat(x: ArrayLike, repeats: int | Sequence[int], axis: int | None = None) -> Array:
-    """Every element repeated, as often as one number says, or each as its own."""
+    """Repeat every element: all as often as one number says, or each as often as its own."""
 
 def reshape(x: ArrayLike, shape: int | Sequence[int]) -> Array:
-    """The same elements in another shape; one size may be -1."""
+    """Return the same elements in another shape; one size may be -1."""
 
 def gather_nd(x: ArrayLike, indices: ArrayLike) -> Array:
-    """Elements or slices by index tuples; compiled, one outside gives nan unless checked."""
+    """Take elements or slices by index tuples; in compiled code without checks, an index out of range gives nan."""
 
 def one_hot(indices: ArrayLike, num_classes: int, axis: int = -1, dtype: DTypeLike | None = "float32") -> Array:
-    """1 at the index, else 0; others are dropped if unchecked."""
+    """Return 1 at the index and 0 elsewhere; in compiled code without checks, an index out of range gives only 0."""
 
 def scatter_add(x: ArrayLike, indices: ArrayLike, updates: ArrayLike) -> Array:
-    """x with updates[i] added to row indices[i]; others are dropped, if compiled unchecked."""
+    """Add updates[i] to row indices[i] of x; compiled code without checks ignores an index out of range."""
 
 def scatter(indices: ArrayLike, values: ArrayLike, shape: int | Sequence[int]) -> Array:
-    """Put values at index tuples into zeros; those at one place add up, others are dropped, if compiled unchecked."""
+    """Put values at index tuples into zeros, and add those at the same place; compiled code without checks ignores an index out of range."""
 
 def scatter_update(x: ArrayLike, indices: ArrayLike, updates: ArrayLike) -> Array:
-    """Return x with the elements or slices at index tuples replaced; others are dropped, if compiled unchecked."""
+    """Replace elements or slices of x at index tuples; compiled code without checks ignores an index out of range."""
 
 def segment_sum(x: ArrayLike, segment_ids: ArrayLike, num_segments: int) -> Array:
-    """Sums of rows by segment id; others are dropped, if compiled unchecked."""
+    """Sum rows by segment id; compiled code without checks ignores an id out of range."""
 
 def segment_mean(x: ArrayLike, segment_ids: ArrayLike, num_segments: int) -> Array:
-    """Take the means of rows by segment id, 0 where there are none; others are dropped, if compiled unchecked."""
+    """Compute the means of rows by segment id, 0 where there are none; compiled code without checks ignores an id out of range."""
 
 def segment_max(x: ArrayLike, segment_ids: ArrayLike, num_segments: int) -> Array:
-    """Take the largest of rows by segment id, -inf or the least integer where there are none."""
+    """Return the largest of the rows with each segment id; -inf, or the least integer, where there are none."""
 
 def segment_min(x: ArrayLike, segment_ids: ArrayLike, num_segments: int) -> Array:
-    """Take the smallest of rows by segment id, inf or the largest integer where there are none."""
+    """Return the smallest of the rows with each segment id; inf, or the largest integer, where there are none."""
 
 def segment_softmax(x: ArrayLike, segment_ids: ArrayLike, num_segments: int) -> Array:
     """Compute exp(x) normalised to sum 1 over the rows of each segment; its shape is that of x."""
@@ -465,7 +465,7 @@ def append(x: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
     """Join values to x along an axis, or both flattened."""
 
 def unravel_index(indices: ArrayLike, shape: int | Sequence[int]) -> tuple[Array, ...]:
-    """Turn places in a flattened array into indices for each axis of a shape; compiled, others give the sizes."""
+    """Convert indices into the flattened array to indices for each axis of a shape; in compiled code without checks, an index out of range gives the sizes."""
 
 def select(conditions: Sequence[ArrayLike], choices: Sequence[ArrayLike], default: float = 0.0) -> Array:
     """Return the elements of the first choice whose condition holds, else the default."""
@@ -474,16 +474,16 @@ def rearrange(x: ArrayLike, pattern: str, **sizes: int) -> Array:
     """Split, order and merge axes by a pattern: rearrange(x, 'b (h p) c -> b h (p c)', p=2)."""
 
 def slice(x: ArrayLike, begin: ArrayLike, shape: int | Sequence[int]) -> Array:
-    """The block of a shape at begin; compiled, one that leaves x is moved inside unless checked."""
+    """Return the block of a shape that starts at begin; in compiled code without checks, a block that leaves x is moved inside."""
 
 def slice_update(x: ArrayLike, begin: ArrayLike, updates: ArrayLike) -> Array:
-    """x with the block at begin replaced; compiled, it is moved inside unless checked."""
+    """Replace the block of x that starts at begin; in compiled code without checks, a block that leaves x is moved inside."""
 
 def split(x: ArrayLike, sections: int | Sequence[int], axis: int = 0) -> list[Array]:
-    """Equal parts, or parts cut at indices."""
+    """Split into equal parts, or at indices."""
 
 def unstack(x: ArrayLike, axis: int = 0) -> tuple[Array, ...]:
-    """The slices along an axis, which disappears."""
+    """Return the slices along an axis, without that axis."""
 
 def pad(
     x: ArrayLike,
@@ -491,97 +491,97 @@ def pad(
     mode: str = "constant",
     constant_values: float = 0.0,
 ) -> Array:
-    """Borders added: constant, edge, reflect, symmetric or wrap."""
+    """Add borders: constant, edge, reflect, symmetric or wrap."""
 
 def sort(x: ArrayLike, axis: int = -1, descending: bool = False) -> Array:
-    """Sorted along an axis."""
+    """Sort along an axis."""
 
 def argsort(x: ArrayLike, axis: int = -1, descending: bool = False) -> Array:
-    """Indices that would sort; equal values keep their order."""
+    """Return the indices that would sort; equal values keep their order."""
 
 def top_k(x: ArrayLike, k: int) -> tuple[Array, Array]:
-    """The k largest values of the last axis, in order, and their indices."""
+    """Return the k largest values of the last axis, in order, and their indices."""
 
 def searchsorted(x: ArrayLike, values: ArrayLike, side: str = "left") -> Array:
-    """Where values would be inserted into the sorted vector x."""
+    """Find where values would be inserted into the sorted vector x."""
 
 def isin(x: ArrayLike, values: ArrayLike) -> Array:
-    """True where an element of x is among the values."""
+    """Return True where an element of x is among the values."""
 
 def stop_gradient(x: ArrayLike) -> Array:
-    """The same values, constant to differentiation."""
+    """Return the same values, which gradients take for constants."""
 
 def matmul(x: ArrayLike, y: ArrayLike) -> Array:
-    """Matrix product over the last two axes, the others broadcast."""
+    """Compute the matrix product over the last two axes; the other axes are broadcast."""
 
 def dot(x: ArrayLike, y: ArrayLike) -> Array:
-    """Product over the last axis of x and the second to last of y."""
+    """Compute the product over the last axis of x and the second to last of y."""
 
 def vdot(x: ArrayLike, y: ArrayLike) -> Array:
-    """Dot product of the flattened arrays, x conjugated."""
+    """Compute the dot product of the flattened arrays; x is conjugated."""
 
 def inner(x: ArrayLike, y: ArrayLike) -> Array:
-    """Product over the last axes."""
+    """Compute the product over the last axes."""
 
 def outer(x: ArrayLike, y: ArrayLike) -> Array:
-    """Every product of an element of x and one of y, as a matrix."""
+    """Return the product of each element of x and each of y, as a matrix."""
 
 def kron(x: ArrayLike, y: ArrayLike) -> Array:
-    """Kronecker product."""
+    """Compute the Kronecker product."""
 
 def cross(x: ArrayLike, y: ArrayLike) -> Array:
-    """Vector product of vectors of 3 along the last axis."""
+    """Compute the vector product of vectors of 3 along the last axis."""
 
 def tensordot(x: ArrayLike, y: ArrayLike, axes: int | Sequence[int] | Sequence[Sequence[int]] | None = 2) -> Array:
-    """Product over several axes."""
+    """Compute the product over several axes."""
 
 def trace(x: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
-    """Sum of the offset-th diagonals of two axes."""
+    """Sum the offset-th diagonals of two axes."""
 
 def einsum(subscripts: str, *operands: ArrayLike) -> Array:
-    """Sum of products as written in the subscripts, such as 'bij,bjk->bik'."""
+    """Sum products as written in the subscripts, such as 'bij,bjk->bik'."""
 
 def det(x: ArrayLike) -> Array:
-    """Determinant of square matrices."""
+    """Compute the determinant of square matrices."""
 
 def slogdet(x: ArrayLike) -> tuple[Array, Array]:
-    """Sign and logarithm of the absolute determinant."""
+    """Compute the sign and the logarithm of the absolute value of the determinant."""
 
 def lu_factor(x: ArrayLike) -> tuple[Array, Array]:
-    """Factor square matrices by row exchanges: both triangles in one, the ones of the lower left out, and which row each was exchanged with, from 0."""
+    """Compute the LU factors of square matrices in one array, the ones on the diagonal of L left out, and with which row, from 0, each row was exchanged."""
 
 def svd(x: ArrayLike, full_matrices: bool = True) -> tuple[Array, Array, Array]:
-    """u, s and vh with x = u @ diag(s) @ vh."""
+    """Compute u, s and vh with x = u @ diag(s) @ vh."""
 
 def qr(x: ArrayLike) -> tuple[Array, Array]:
-    """Orthonormal q and upper triangular r with x = q @ r."""
+    """Compute an orthonormal q and an upper triangular r with x = q @ r."""
 
 def eigh(x: ArrayLike) -> tuple[Array, Array]:
-    """Ascending eigenvalues, and eigenvectors, of Hermitian matrices."""
+    """Compute the ascending eigenvalues, and the eigenvectors, of Hermitian matrices."""
 
 def pinv(x: ArrayLike) -> Array:
-    """Pseudo-inverse."""
+    """Compute the pseudo-inverse."""
 
 def cholesky(x: ArrayLike) -> Array:
-    """Lower triangular root of positive definite matrices; raises if a matrix is not."""
+    """Compute the lower triangular root of positive definite matrices; raises if a matrix is not."""
 
 def inv(x: ArrayLike) -> Array:
-    """Inverse of square matrices; raises if one is singular."""
+    """Compute the inverse of square matrices; raises if one is singular."""
 
 def solve(x: ArrayLike, y: ArrayLike) -> Array:
-    """The solution of x @ result = y; raises if x is singular."""
+    """Compute the solution of x @ result = y; raises if x is singular."""
 
 def solve_triangular(x: ArrayLike, y: ArrayLike, lower: bool = False) -> Array:
-    """Solve x @ result = y, reading the upper or the lower triangle of x alone; raises if a diagonal element is 0."""
+    """Compute the solution of x @ result = y from the upper or the lower triangle of x alone; raises if a diagonal element is 0."""
 
 def cholesky_solve(x: ArrayLike, y: ArrayLike) -> Array:
-    """Solve a system whose matrix has the lower triangular root x: x @ x^H @ result = y."""
+    """Compute the solution of x @ x^H @ result = y, where x is a lower triangular root."""
 
 def cholesky_inverse(x: ArrayLike) -> Array:
     """Invert the matrix that has the lower triangular root x."""
 
 def lstsq(x: ArrayLike, y: ArrayLike, rcond: float | None = None) -> Array:
-    """Minimise the distance of x @ result to y; singular values below rcond times the largest count as 0."""
+    """Find the result that brings x @ result nearest to y; singular values below rcond times the largest count as 0."""
 
 def logdet(x: ArrayLike) -> Array:
     """Compute the logarithm of the absolute determinant of square matrices."""
@@ -599,13 +599,13 @@ def matrix_power(x: ArrayLike, n: int) -> Array:
     """Multiply square matrices n times with themselves, or with their inverses."""
 
 def fft(x: ArrayLike, n: int | None = None, axis: int = -1) -> Array:
-    """Discrete Fourier transform."""
+    """Compute the discrete Fourier transform."""
 
 def ifft(x: ArrayLike, n: int | None = None, axis: int = -1) -> Array:
-    """Inverse of fft."""
+    """Compute the inverse of fft."""
 
 def rfft(x: ArrayLike, n: int | None = None, axis: int = -1) -> Array:
-    """Discrete Fourier transform of real values, the half that is not redundant."""
+    """Compute the discrete Fourier transform of real values; only the half that is not redundant is returned."""
 
 def fft2(x: ArrayLike, axes: int | Sequence[int] = (-2, -1)) -> Array:
     """Compute the discrete Fourier transform over two axes."""
@@ -665,31 +665,31 @@ def istft(
     """Compute the signal of n values whose stft this is."""
 
 def irfft(x: ArrayLike, n: int | None = None, axis: int = -1) -> Array:
-    """Inverse of rfft."""
+    """Compute the inverse of rfft."""
 
 def erf(x: ArrayLike) -> Array:
-    """The Gauss error function."""
+    """Compute the Gauss error function."""
 
 def sigmoid(x: ArrayLike) -> Array:
-    """1 / (1 + exp(-x)) without overflow."""
+    """Compute 1 / (1 + exp(-x)) without overflow."""
 
 def rsqrt(x: ArrayLike) -> Array:
-    """1 / sqrt(x)."""
+    """Compute 1 / sqrt(x)."""
 
 def softplus(x: ArrayLike) -> Array:
-    """log(1 + exp(x)) without overflow."""
+    """Compute log(1 + exp(x)) without overflow."""
 
 def log_sigmoid(x: ArrayLike) -> Array:
-    """log(sigmoid(x)) without overflow."""
+    """Compute log(sigmoid(x)) without overflow."""
 
 def divide_no_nan(x: ArrayLike, y: ArrayLike) -> Array:
-    """x / y, and 0 where y is 0, in the gradient too."""
+    """Compute x / y, and 0 where y is 0; the gradient is 0 there, too."""
 
 def xlogy(x: ArrayLike, y: ArrayLike) -> Array:
-    """x * log(y), and 0 where x is 0."""
+    """Compute x * log(y), and 0 where x is 0."""
 
 def squared_difference(x: ArrayLike, y: ArrayLike) -> Array:
-    """(x - y)**2."""
+    """Compute (x - y)**2."""
 
 def erfc(x: ArrayLike) -> Array:
     """Compute 1 - erf(x), exact where erf(x) is near 1."""
@@ -758,7 +758,7 @@ def selu(x: ArrayLike) -> Array:
     """Compute elu scaled so that layers keep mean 0 and variance 1."""
 
 def gelu(x: ArrayLike, approximate: bool = False) -> Array:
-    """Compute x times the normal distribution function at x, or with approximate its form with tanh."""
+    """Compute x times the normal distribution function at x, or with approximate=True its form with tanh."""
 
 def silu(x: ArrayLike) -> Array:
     """Compute x * sigmoid(x), also called swish."""
@@ -767,7 +767,7 @@ def mish(x: ArrayLike) -> Array:
     """Compute x * tanh(softplus(x))."""
 
 def glu(x: ArrayLike, axis: int = -1) -> Array:
-    """Compute the first half of an axis times the sigmoid of the second half."""
+    """Multiply the first half of an axis by the sigmoid of the second half."""
 
 def softsign(x: ArrayLike) -> Array:
     """Compute x / (1 + abs(x))."""
@@ -806,69 +806,69 @@ def sparsemax(x: ArrayLike, axis: int = -1) -> Array:
     """Project onto the probability simplex along an axis: like softmax, but with zeros."""
 
 def var(x: ArrayLike, axis: int | Sequence[int] | None = None, ddof: int = 0, keepdims: bool = False) -> Array:
-    """Variance over axes; the sum of squares is divided by n - ddof."""
+    """Compute the variance over axes; the sum of squares is divided by n - ddof."""
 
 def std(x: ArrayLike, axis: int | Sequence[int] | None = None, ddof: int = 0, keepdims: bool = False) -> Array:
-    """Standard deviation over axes."""
+    """Compute the standard deviation over axes; the sum of squares is divided by n - ddof."""
 
 def cumsum(x: ArrayLike, axis: int | None = None) -> Array:
-    """Running sum along an axis, or of the flattened array."""
+    """Compute the running sum along an axis, or of the flattened array."""
 
 def cumprod(x: ArrayLike, axis: int | None = None) -> Array:
-    """Running product along an axis, or of the flattened array."""
+    """Compute the running product along an axis, or of the flattened array."""
 
 def median(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
-    """Median over axes."""
+    """Compute the median over axes."""
 
 def quantile(
     x: ArrayLike, q: float | Sequence[float], axis: int | Sequence[int] | None = None, keepdims: bool = False
 ) -> Array:
-    """Quantiles over axes, interpolated linearly."""
+    """Compute quantiles over axes, interpolated linearly."""
 
 def softmax(x: ArrayLike, axis: int | Sequence[int] | None = -1) -> Array:
-    """exp(x) normalised to sum 1 over axes; 0 where everything is -inf."""
+    """Compute exp(x) normalised to sum 1 over axes; 0 where everything is -inf."""
 
 def log_softmax(x: ArrayLike, axis: int | Sequence[int] | None = -1) -> Array:
-    """log(softmax(x)) without overflow."""
+    """Compute log(softmax(x)) without overflow."""
 
 def logsumexp(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
-    """log(sum(exp(x))) without overflow."""
+    """Compute log(sum(exp(x))) without overflow."""
 
 def norm(x: ArrayLike, ord: float = 2, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
-    """Vector norm over axes, of order p > 0 or inf; its gradient at 0 is 0."""
+    """Compute the vector norm over axes, of order p > 0 or inf; its gradient at 0 is 0."""
 
 def moments(x: ArrayLike, axes: int | Sequence[int] | None = None, keepdims: bool = False) -> tuple[Array, Array]:
-    """Mean and variance, half precision taken in float32."""
+    """Compute mean and variance over axes; half precision is computed in float32."""
 
 def standardize(x: ArrayLike, axis: int | Sequence[int] | None = -1, epsilon: float = 0.001) -> Array:
-    """(x - mean) / sqrt(variance + epsilon) over axes, computed in float32 at least."""
+    """Compute (x - mean) / sqrt(variance + epsilon) over axes, in float32 at least."""
 
 def nansum(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
-    """Sum over axes; nan counts as 0."""
+    """Compute the sum over axes; nan counts as 0."""
 
 def nanprod(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
-    """Multiply over axes; nan counts as 1."""
+    """Compute the product over axes; nan counts as 1."""
 
 def nanmean(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
     """Take the mean over axes of what is not nan."""
 
 def nanvar(x: ArrayLike, axis: int | Sequence[int] | None = None, ddof: int = 0, keepdims: bool = False) -> Array:
-    """Take the variance over axes of what is not nan; the sum of squares is divided by their number less ddof."""
+    """Compute the variance over axes of what is not nan; the sum of squares is divided by their number minus ddof."""
 
 def nanstd(x: ArrayLike, axis: int | Sequence[int] | None = None, ddof: int = 0, keepdims: bool = False) -> Array:
     """Take the standard deviation over axes of what is not nan."""
 
 def nanmax(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
-    """Return the largest value over axes that is not nan; nan where all are."""
+    """Return the largest value over axes that is not nan; nan where all are nan."""
 
 def nanmin(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
-    """Return the smallest value over axes that is not nan; nan where all are."""
+    """Return the smallest value over axes that is not nan; nan where all are nan."""
 
 def nanargmax(x: ArrayLike, axis: int | None = None, keepdims: bool = False) -> Array:
-    """Return the index of the largest value that is not nan; -1, which no op takes for an index, where all are."""
+    """Return the index of the largest value that is not nan; -1, which no op accepts as an index, where all are nan."""
 
 def nanargmin(x: ArrayLike, axis: int | None = None, keepdims: bool = False) -> Array:
-    """Return the index of the smallest value that is not nan; -1, which no op takes for an index, where all are."""
+    """Return the index of the smallest value that is not nan; -1, which no op accepts as an index, where all are nan."""
 
 def nanmedian(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
     """Take the median over axes of what is not nan."""
@@ -884,10 +884,10 @@ def nanpercentile(
     """Take percentiles, from 0 to 100, over axes of what is not nan."""
 
 def nancumsum(x: ArrayLike, axis: int | None = None) -> Array:
-    """Sum up along an axis, or the flattened array; nan counts as 0."""
+    """Compute the running sum along an axis, or of the flattened array; nan counts as 0."""
 
 def nancumprod(x: ArrayLike, axis: int | None = None) -> Array:
-    """Multiply along an axis, or the flattened array; nan counts as 1."""
+    """Compute the running product along an axis, or of the flattened array; nan counts as 1."""
 
 def average(
     x: ArrayLike, axis: int | Sequence[int] | None = None, weights: ArrayLike | None = None, keepdims: bool = False
@@ -915,10 +915,10 @@ def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: float = 1.0, axis: i
     """Integrate along an axis by the trapezoidal rule, at the places x, or at a distance of dx."""
 
 def histogram(x: ArrayLike, bins: int = 10, range: float | Sequence[float] | None = None) -> tuple[Array, Array]:
-    """Count values in bins of one width between two numbers, or the smallest and the largest value; counts and edges."""
+    """Count values in bins of equal width, between two numbers or the smallest and the largest value; return counts and edges."""
 
 def digitize(x: ArrayLike, bins: ArrayLike) -> Array:
-    """Return for each value how many of the ascending edges are not above it: the index of its bin."""
+    """Return the index of the bin of each value: how many of the ascending edges are not above it."""
 
 def conv(
     x: ArrayLike,
@@ -928,7 +928,7 @@ def conv(
     dilation: int | Sequence[int] = 1,
     groups: int = 1,
 ) -> Array:
-    """Convolution, channels last."""
+    """Compute a convolution, channels last."""
 
 def conv_transpose(
     x: ArrayLike,
@@ -937,7 +937,7 @@ def conv_transpose(
     padding: str | Sequence[Sequence[int]] = "valid",
     dilation: int | Sequence[int] = 1,
 ) -> Array:
-    """The transpose of conv, channels last."""
+    """Compute the transpose of conv, channels last."""
 
 def max_pool(
     x: ArrayLike,
@@ -945,7 +945,7 @@ def max_pool(
     strides: int | Sequence[int] | None = None,
     padding: str | Sequence[Sequence[int]] = "valid",
 ) -> Array:
-    """Maximum over windows."""
+    """Return the maximum over windows."""
 
 def dot_product_attention(
     query: ArrayLike,
@@ -957,7 +957,7 @@ def dot_product_attention(
     is_causal: bool = False,
     implementation: str | None = None,
 ) -> Array:
-    """Attention over values; implementation chooses the kernel of the library, such as 'cudnn' on a GPU."""
+    """Compute attention over values; implementation chooses the kernel of the library, such as 'cudnn' on a GPU."""
 
 def average_pool(
     x: ArrayLike,
@@ -965,13 +965,13 @@ def average_pool(
     strides: int | Sequence[int] | None = None,
     padding: str | Sequence[Sequence[int]] = "valid",
 ) -> Array:
-    """Take the mean over windows, of what is no padding."""
+    """Compute the mean over windows; padding is not counted."""
 
 def adaptive_average_pool(x: ArrayLike, size: int | Sequence[int]) -> Array:
-    """Take the mean over windows of such sizes and strides that a size comes out."""
+    """Compute the mean over windows; their sizes and strides are chosen so that the result has the given size."""
 
 def adaptive_max_pool(x: ArrayLike, size: int | Sequence[int]) -> Array:
-    """Take the maximum over windows of such sizes and strides that a size comes out."""
+    """Return the maximum over windows; their sizes and strides are chosen so that the result has the given size."""
 
 def depthwise_conv(
     x: ArrayLike,
@@ -1060,7 +1060,7 @@ def ctc_loss(
     logit_lengths: ArrayLike | None = None,
     blank: int = 0,
 ) -> Array:
-    """Compute minus the logarithm of the probability of labels, over all ways to align them with steps; inf if none is."""
+    """Compute minus the logarithm of the probability of the labels, over all ways to align them with steps; inf if there is none."""
 
 def ctc_decode(
     logits: ArrayLike,
@@ -1069,7 +1069,7 @@ def ctc_decode(
     beam_width: int | None = None,
     top_paths: int = 1,
 ) -> Array:
-    """Find the likeliest labels of sequences: those of the best alignment, or by beam search; -1 behind their end."""
+    """Find the most likely labels of sequences: those of the best alignment, or by beam search; -1 after their end."""
 
 absolute = abs
 amax = max

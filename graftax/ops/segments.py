@@ -48,13 +48,13 @@ def segment_min(a: Arrays, x: Array, segment_ids: Array, num_segments: int) -> A
     return _extreme(a, x, segment_ids, num_segments, "min")
 
 
-def _extreme(a: Arrays, x: Array, segment_ids: Array, num_segments: int, how: str) -> Any:
+def _extreme(a: Arrays, x: Array, segment_ids: Array, num_segments: int, reduction: str) -> Any:
     if x.dtype.kind in "iub":
-        neutral: float = limits(x.dtype.name)[how == "min"]
+        neutral: float = limits(x.dtype.name)[reduction == "min"]
     else:
-        neutral = math.inf if how == "min" else -math.inf
+        neutral = math.inf if reduction == "min" else -math.inf
     start = a.numpy.full((num_segments, *x.shape[1:]), neutral, x.dtype)
-    return a.scatter_reduce(start, counted_from_0(a, segment_ids, num_segments), x, how)
+    return a.scatter_reduce(start, counted_from_0(a, segment_ids, num_segments), x, reduction)
 
 
 @row

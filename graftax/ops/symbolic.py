@@ -283,7 +283,7 @@ _ASKED: dict[str, Callable[..., Any]] = {
 """Ops that give no array, and what they give for a value that is not there yet."""
 
 
-def refuse_symbolic(what: str, value: object) -> None:
+def refuse_symbolic(name: str, value: object) -> None:
     """Raise if a value is not there yet where one must be.
 
     Raises:
@@ -291,7 +291,7 @@ def refuse_symbolic(what: str, value: object) -> None:
     """
     if any(isinstance(leaf, Symbolic) for leaf in leaves(value)):
         raise ArgumentTypeError(
-            f"{what} gave a value that is not there yet",
+            f"{name} gave a value that is not there yet",
             "it is one from around it, and no function of its arguments",
             "all that it computes with among its arguments",
         )

@@ -156,10 +156,10 @@ class Optimizer(Planning, PureUpdates):
             self._gx_count("gathered")
         return value
 
-    def _gx_count(self, what: str) -> None:
+    def _gx_count(self, name: str) -> None:
         """Make the counter of that name, unless it is there."""
-        if what not in self.__dict__:
-            setattr(self, what, Own(rate.scalar(self, what, "counter", "int32", 0)))
+        if name not in self.__dict__:
+            setattr(self, name, Own(rate.scalar(self, name, "counter", "int32", 0)))
 
     # --- applying -----------------------------------------------------------------------------------------------------
 

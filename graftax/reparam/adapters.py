@@ -254,12 +254,12 @@ def _check_nesting(chain: list[Adapted], names: tuple[str, ...]) -> None:
         )
 
 
-def _having(model: Module, names: tuple[str, ...], what: str) -> list[Adapted]:
+def _having(model: Module, names: tuple[str, ...], function: str) -> list[Adapted]:
     """Return the adapted weights that have one of these; all, if there are no names."""
     known = _adapted(model)
     if not known:
         raise GraftError(
-            f"adapters.{what}: {type(model).__name__} has no adapters",
+            f"adapters.{function}: {type(model).__name__} has no adapters",
             "no weight of it was grafted with any, or it is not built",
             'gx.graft(model, gx.reparam.LoRA(rank=8), where="**/kernel") first',
         )
@@ -267,22 +267,24 @@ def _having(model: Module, names: tuple[str, ...], what: str) -> list[Adapted]:
     for name in names:
         if name not in there or names.count(name) > 1:
             raise GraftError(
-                f"adapters.{what} got {name!r}{' twice' if name in there else ''}",
+                f"adapters.{function} got {name!r}{' twice' if name in there else ''}",
                 f"{type(model).__name__} has {', '.join(map(repr, there))}, each once",
-                f"adapters.{what}(model, {there[0]!r})",
+                f"adapters.{function}(model, {there[0]!r})",
             )
-    return known if what in ("use", "disabled") else [w for w in known if not w.adapters.keys().isdisjoint(names)]
+    return known if function in ("use", "disabled") else [w for w in known if not w.adapters.keys().isdisjoint(names)]
 
 
-def _some(names: tuple[str, ...], what: str) -> tuple[str, ...]:
+def _some(names: tuple[str, ...], function: str) -> tuple[str, ...]:
     if wrong := [name for name in names if not isinstance(name, str)]:
         raise GraftError(
-            f"adapters.{what} got {wrong[0]!r:.60} of type {type(wrong[0]).__name__}",
+            f"adapters.{function} got {wrong[0]!r:.60} of type {type(wrong[0]).__name__}",
             "adapters are told apart by their names, each an argument of its own",
-            f'adapters.{what}({"" if what == "named" else "model, "}"lora", "poet")',
+            f'adapters.{function}({"" if function == "named" else "model, "}"lora", "poet")',
         )
     if not names:
-        raise GraftError(f"adapters.{what} without a name", "it says which adapters", 'the name of one, such as "lora"')
+        raise GraftError(
+            f"adapters.{function} without a name", "it says which adapters", 'the name of one, such as "lora"'
+        )
     return names
 
 

@@ -8,11 +8,11 @@ from typing import ClassVar
 from graftax import ops
 from graftax.core.errors import CreatorError
 from graftax.core.typedefs import Array, VariableLike
-from graftax.objectives.targets import floating
 from graftax.reparam.base import Reparam
 from graftax.reparam.creator import Check, CheckedCreator, count, flag
 from graftax.reparam.grid import Grid, Per, checked_per, codes_of, scale_of, spread
 from graftax.reparam.quantized import QuantizedWeight
+from graftax.variables.floating import floating
 from graftax.variables.spec import VariableSpec
 
 

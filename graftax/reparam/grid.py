@@ -7,8 +7,8 @@ from typing import Literal, NamedTuple, get_args
 
 from graftax import ops
 from graftax.core.typedefs import Array, Shape
-from graftax.objectives.targets import floating
 from graftax.reparam.creator import one_of
+from graftax.variables.floating import floating
 
 Per = Literal["tensor", "channel"]
 

@@ -79,14 +79,14 @@ def _with_places(module: Module, found: dict[int, Weight]) -> list[Weight]:
     return list(found.values())
 
 
-def chosen_weights(known: list[Weight], where: SelectorLike, what: str) -> list[Weight]:
+def chosen_weights(known: list[Weight], where: SelectorLike, function: str) -> list[Weight]:
     """Return the weights that are selected.
 
     Raises:
         SelectorError: there are none, or a part of the selector is in vain.
     """
     by_node = {id(weight.node): weight for weight in known}
-    nodes = compile_selector(where).pick([((weight.path,), weight.node) for weight in known], what)
+    nodes = compile_selector(where).pick([((weight.path,), weight.node) for weight in known], function)
     return [by_node[id(node)] for node in nodes]
 
 

@@ -10,12 +10,12 @@ from graftax import ops
 from graftax.core.dtypes import is_floating
 from graftax.core.errors import ArgumentError, CreatorError
 from graftax.core.typedefs import Array, VariableLike
-from graftax.objectives.targets import floating
 from graftax.reparam.base import Reparam
 from graftax.reparam.creator import Check, CheckedCreator, not_negative, positive
 from graftax.reparam.quantized import QuantizedWeight
 from graftax.variables import random
 from graftax.variables.calls import training
+from graftax.variables.floating import floating
 from graftax.variables.initializers import Constant, Zeros
 from graftax.variables.random import SeedGenerator
 from graftax.variables.spec import VariableSpec

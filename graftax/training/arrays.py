@@ -97,12 +97,12 @@ def _host(leaf: Any, name: str) -> Any:
     arrays = registry.current().arrays
     array = arrays.to_numpy(leaf) if arrays.is_array(leaf) else np.asarray(leaf)
     if array.dtype.kind not in "biufcV":  # kind V: bfloat16 and similar dtypes
-        raise _no_numbers(leaf, array, name)
+        raise _non_numeric_leaf_error(leaf, array, name)
     narrow = _WIDE.get(array.dtype.name)
     return array if narrow is None else _narrowed(array, narrow, name)
 
 
-def _no_numbers(leaf: Any, array: np.ndarray[Any, Any], name: str) -> DataError:
+def _non_numeric_leaf_error(leaf: Any, array: np.ndarray[Any, Any], name: str) -> DataError:
     kind = type(leaf).__name__
     of_rows = array.ndim == 1 and all(isinstance(row, list | tuple | np.ndarray) for row in array)
     if of_rows or hasattr(leaf, "row_lengths"):
@@ -117,13 +117,15 @@ def _no_numbers(leaf: Any, array: np.ndarray[Any, Any], name: str) -> DataError:
         return DataError(
             f"{name} is a {kind}", "models compute with dense arrays", f"dataset.map with tf.sparse.to_dense({name})"
         )
-    return no_numbers(f"{name} holds {kind if not hasattr(leaf, 'dtype') else f'an array of dtype {array.dtype}'}")
+    return non_numeric_error(
+        f"{name} holds {kind if not hasattr(leaf, 'dtype') else f'an array of dtype {array.dtype}'}"
+    )
 
 
-def no_numbers(what: str) -> DataError:
+def non_numeric_error(received: str) -> DataError:
     """Return the error for data of text or objects."""
     return DataError(
-        what,
+        received,
         "models compute with numbers",
         "map texts and objects to numbers first: layer(texts) of a TextVectorization or StringLookup, before the "
         "data go to the model, and not in it",
@@ -249,7 +251,7 @@ def count_rows(**parts: Any) -> int:
                 )
             sizes[f"{name}/{path}" if path else name] = leaf.shape[0]
     if len(set(sizes.values())) > 1:
-        listed = ", ".join(f"{name} has {rows}" for name, rows in _telling(sizes))
+        listed = ", ".join(f"{name} has {rows}" for name, rows in _differing_sizes(sizes))
         more = f", and {len(sizes) - _SHOWN} more" if len(sizes) > _SHOWN else ""
         raise DataError(
             f"different numbers of rows: {listed}{more}",
@@ -268,7 +270,7 @@ def written(name: str, path: str) -> str:
     return name + "".join(f"[{key}]" for key in keys)
 
 
-def _telling(sizes: dict[str, int]) -> list[tuple[str, int]]:
+def _differing_sizes(sizes: dict[str, int]) -> list[tuple[str, int]]:
     """Choose a few entries, in order, including the first that differs from the one before."""
     if len(sizes) <= _SHOWN:
         return list(sizes.items())

@@ -121,7 +121,7 @@ class ClassWeights:
         return labels.astype("int32")
 
 
-def _several_labels(y: np.ndarray[Any, Any], given: Mapping[int, float], what: str = "") -> DataError:
+def _several_labels(y: np.ndarray[Any, Any], given: Mapping[int, float], output: str = "") -> DataError:
     """Return the error for targets with several labels in each row; it suggests sample weights of their shape."""
     weights = [given.get(label, 1.0) for label in range(max(given) + 1)] if max(given) < 10 else "weights"
     instead = "sample_weight=, a number for each row"
@@ -134,7 +134,7 @@ def _several_labels(y: np.ndarray[Any, Any], given: Mapping[int, float], what: s
     elif y.ndim > 2:
         instead += f"; for one-hot rows at each position CategoricalCrossentropy(class_weight={weights})"
     return DataError(
-        f"class_weight for targets of shape {y.shape}{what}",
+        f"class_weight for targets of shape {y.shape}{output}",
         "it weighs rows by their class, and these are not one class a row",
         instead,
     )

@@ -11,7 +11,7 @@ from graftax.training.executions import TEST_STEPS, CompiledSteps, calls_python
 from graftax.training.parts import parts_of
 from graftax.training.sources.array_source import ArraySource
 from graftax.training.sources.source import Source
-from graftax.training.trained import Trained
+from graftax.training.trainable_model import TrainableModel
 from graftax.transforms.compile.jit import CompiledFunction
 from graftax.variables.state.storage import frames
 
@@ -20,7 +20,7 @@ _AT_ONCE = 16
 _SMALL = 1 << 16  # elements, of all weights and of a batch: the steps of others take longer than what is around them
 
 
-def evaluated_together(model: Trained, source: Source, is_watched: bool) -> int:
+def evaluated_together(model: TrainableModel, source: Source, is_watched: bool) -> int:
     """Return how many batches of an evaluation are to be taken in one run.
 
     Where nobody has said by ``steps_per_execution``, it is one, until so many have been evaluated that a program for
@@ -43,7 +43,7 @@ def evaluated_together(model: Trained, source: Source, is_watched: bool) -> int:
     return steps.at_once if _elements(source) <= _SMALL else 1
 
 
-def _may_go_together(model: Trained, steps: CompiledSteps, source: ArraySource) -> bool:
+def _may_go_together(model: TrainableModel, steps: CompiledSteps, source: ArraySource) -> bool:
     """Tell whether steps are small, those of this library, and can be traced as a loop."""
     compiles = all(map(registry.current().has, ("compiling", "control_flow")))
     if not compiles or model._gx_run_eagerly or model._gx_has_own("test_step"):

@@ -12,8 +12,8 @@ from graftax.core.errors import ArgumentTypeError
 from graftax.core.wrapping import carry_names
 from graftax.layers import added_losses
 from graftax.layers.undoing import undone_if_raised
-from graftax.training.heard_limits import ListenedStep, limits_of
 from graftax.training.parts import parts_of
+from graftax.training.recorded_limits import LimitRecordingStep, limits_of
 from graftax.transforms.compile.jit import CompiledFunction
 from graftax.transforms.compile.run_eagerly import run_eagerly
 from graftax.transforms.flow.scan import scan
@@ -54,7 +54,7 @@ def compiled(model: object, step: str, known: CompiledSteps, check_nans: bool, e
     if name not in known:
         function = getattr(model, step)
         if shows_numbers:
-            function = begun_anew(model, function, step)
+            function = with_fresh_losses(model, function, step)
         plain = RANGES if step in ("test_step", TEST_STEPS, "predict_step") else PLAIN
         known[name] = CompiledFunction(function, allow_callback=waits, looks=RESULTS if check_nans else plain)
     return eagerly(known[name]) if eager or not registry.current().has("compiling") else known[name]
@@ -71,7 +71,7 @@ def calls_python(model: object) -> bool:
     return isinstance(model, Module) and parts_of(model).calls_python
 
 
-def begun_anew(model: Any, function: Callable[..., Any], step: str) -> Callable[..., Any]:
+def with_fresh_losses(model: Any, function: Callable[..., Any], step: str) -> Callable[..., Any]:
     """Return a step that starts without added losses of earlier steps, and whose traces record limits of its batch.
 
     Its result is checked while it is traced, and so not at each batch.
@@ -83,12 +83,12 @@ def begun_anew(model: Any, function: Callable[..., Any], step: str) -> Callable[
         return function(*args)
 
     carry_names(run, function)
-    return ListenedStep(limits_of(model), run)
+    return LimitRecordingStep(limits_of(model), run)
 
 
 def in_one_run(model: Any, name: str, batches: Any) -> dict[str, Any]:
     """Run a step of a model, by name, for each row of arrays that hold several batches; return the last numbers."""
-    step = begun_anew(model, getattr(model, name), name)
+    step = with_fresh_losses(model, getattr(model, name), name)
     names: list[str] = []
 
     def turn(carry: Any, batch: Any) -> tuple[Any, dict[str, Any]]:

@@ -10,9 +10,9 @@ from graftax.layers.building import unbuilt_below
 from graftax.layers.description import describe_call
 from graftax.layers.layer import Layer
 from graftax.training.batch import Batch, unpack
-from graftax.training.heard_limits import limits_of
 from graftax.training.objectives import Objectives
 from graftax.training.output_masks import masks_of
+from graftax.training.recorded_limits import limits_of
 from graftax.training.wired import Wired
 from graftax.transforms.compile import run_eagerly as eagerly
 from graftax.transforms.compile.jit import CompiledFunction
@@ -35,7 +35,7 @@ class FirstStep:
         self._builds = builds
         self._traced: set[int] = set()
         self._limits = limits_of(model)
-        self._told = ""
+        self._build_note = ""
 
     def before(self, run: Callable[..., Any], given: object, batches: Sequence[Batch]) -> None:
         """Prepare ``run(given)``, a step with these batches.
@@ -75,8 +75,8 @@ class FirstStep:
 
     def explain(self, error: GraftaxError) -> None:
         """Add a note to an error of a step: how fit built the model before, or why it could not."""
-        if self._told:
-            error.add_context(self._told)
+        if self._build_note:
+            error.add_context(self._build_note)
 
     def _build(self, x: object) -> None:
         model = self._model
@@ -85,16 +85,18 @@ class FirstStep:
             return
         if not model._gx_has_call:
             names = ", ".join(repr(layer._gx_path or layer.name) for layer in unbuilt[:3])
-            self._told = f"fit cannot build {names}: {type(model).__name__} has no call; call them on an example before"
+            self._build_note = (
+                f"fit cannot build {names}: {type(model).__name__} has no call; call them on an example before"
+            )
             return
         try:
             model.build_for(x, training=True)
         except Exception as error:  # noqa: BLE001 - what train_step does may be right all the same
             first = str(error).partition("\n")[0]
-            self._told = f"fit called the model on x to build it before train_step, and that failed: {first:.200}"
+            self._build_note = f"fit called the model on x to build it before train_step, and that failed: {first:.200}"
         else:
             given = describe_call((x,), {})
-            self._told = (
+            self._build_note = (
                 f"fit built the model before train_step by a call on x, {given}; where train_step calls its parts on "
                 "something else, call them on an example of that before fit"
             )

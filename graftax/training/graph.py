@@ -13,10 +13,11 @@ from typing import Any
 
 from graftax import ops
 from graftax.core import tree
+from graftax.core.dtypes import is_floating
 from graftax.layers import symbolic_call
 from graftax.ops.symbolic import Origin, Symbolic, leaves, mapped
 from graftax.ops.symbolic_array import subscript
-from graftax.variables.graph.prints import is_plain
+from graftax.variables.graph.prints import is_plain, told_apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +109,23 @@ class Graph:
                 return values[leaf]
             return operands[leaf.number] if isinstance(leaf, Operand) else leaf
 
+        def declared(leaf: object) -> Any:
+            value = there(leaf)
+            if isinstance(leaf, Result) and self.steps[leaf.step].is_input:
+                value = in_dtype(value, self.steps[leaf.step].results.dtype)
+            return value
+
         for number, step in enumerate(self.steps):
             if not step.is_input:
-                called = function_of(step.callee) if isinstance(step.callee, str) else layers[step.callee]
-                results = tree.flatten(called(*mapped(there, step.args), **mapped(there, step.kwargs)))
+                if isinstance(step.callee, str):
+                    called, found = function_of(step.callee), declared
+                else:
+                    called, found = layers[step.callee], there  # layers cast what they get, each to what it needs
+                results = tree.flatten(called(*mapped(found, step.args), **mapped(found, step.kwargs)))
                 values.update((Result(number, place), value) for place, value in enumerate(results))
             for result in step.last_used:
                 values.pop(result, None)
-        return mapped(there, self.outputs)
+        return mapped(declared, self.outputs)
 
     def record(self, layers: Sequence[Any], operands: Sequence[Any]) -> dict[Result, Symbolic]:
         """Return new symbolic values for all results, for a copy of the model, which has layers of its own."""
@@ -134,6 +144,12 @@ class Graph:
             for place, value in enumerate(tree.flatten(symbolic_call.results_of(origin))):
                 values[Result(number, place)] = value
         return values
+
+
+def in_dtype(value: Any, dtype: str) -> Any:
+    """Return fractions in a dtype, anything else as it is."""
+    kind = str(value.dtype)
+    return ops.cast(value, dtype) if kind != dtype and is_floating(kind) else value
 
 
 def function_of(name: str) -> Callable[..., Any]:
@@ -156,6 +172,6 @@ def _hashable(value: Any) -> Any:
     if isinstance(value, slice):
         return slice, value.start, value.stop, value.step
     if is_plain(value):
-        return type(value), value
+        return type(value), told_apart(value)
     known = type(value).__hash__
     return id(value) if known is None or known is object.__hash__ else value  # type: ignore[comparison-overlap]

@@ -13,7 +13,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager
-def told(who: str, path: str | os.PathLike[str]) -> Iterator[None]:
+def translated_errors(writer: str, path: str | os.PathLike[str]) -> Iterator[None]:
     """Translate system errors of the block into a LogError that names the writer and the file.
 
     Raises:
@@ -26,7 +26,7 @@ def told(who: str, path: str | os.PathLike[str]) -> Iterator[None]:
     except OSError as error:
         full = error.errno in _FULL
         raise LogError(
-            f"{who} could not write {os.fspath(path)}",
+            f"{writer} could not write {os.fspath(path)}",
             f"{'no space is left' if full else error.strerror or error}; Variables are as the last step left them",
             "make room, or a path on another device; fit goes on from here with initial_epoch="
             if full

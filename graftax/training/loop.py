@@ -12,7 +12,7 @@ import numpy as np
 from graftax.backend import registry
 from graftax.core import tree, user_line
 from graftax.core.errors import DataError, GraftaxError, NumericsError
-from graftax.training.active_loops import active_loop, own_count
+from graftax.training.active_loops import active_loop, isolated_metrics
 from graftax.training.batch import Batch, unpack
 from graftax.training.callbacks.learning_rate import rate_of, steps_taken
 from graftax.training.callbacks.model_checkpoint import ModelCheckpoint
@@ -34,8 +34,8 @@ from graftax.training.sources.iterable_source import IterableSource
 from graftax.training.sources.on_device import host_of, plain
 from graftax.training.sources.source import Source
 from graftax.training.spread import Spread, all_whole, require_one_call, require_one_end, shown_by_main
-from graftax.training.trained import Trained
-from graftax.transforms.flow.own_changes import ChangingBodyError
+from graftax.training.trainable_model import TrainableModel
+from graftax.transforms.flow.attribute_changes import ChangingBodyError
 
 Step = Callable[[Any], Any]
 
@@ -46,7 +46,7 @@ def shown(progress: Progress) -> list[Progress]:
 
 
 def fit(
-    model: Trained,
+    model: TrainableModel,
     source: Source,
     validation: Source | None,
     epochs: range,
@@ -93,7 +93,7 @@ def fit(
         is_resumed = resume is not None and resumed(run, resume, validation)
         hooks, last = model._gx_hooks(others, params), model._gx_hooks(savers, params)
         model._gx_history, model.stop_training = history, False
-        with _ended(hooks, progress, last):
+        with _reporting_errors(hooks, progress, last):
             hooks.run("on_train_begin")
             last.run("on_train_begin")
             run.give_states()
@@ -107,7 +107,7 @@ def fit(
 
 
 def _epochs(
-    model: Trained,
+    model: TrainableModel,
     run: Run,
     hooks: CallbackList,
     last: CallbackList,
@@ -129,7 +129,7 @@ def _epochs(
             model.reset_metrics()
         found = _train_epoch(model, run, hooks, last, check_nans)
         if run.index == 0:
-            _nothing_left(epoch, epochs, source)
+            _check_batches_left(epoch, epochs, source)
             break
         numbers = {name: _host(value) for name, value in found.items()}
         if validation is not None and is_due(epoch):
@@ -156,7 +156,7 @@ def _epochs(
 
 
 @contextmanager
-def _ended(hooks: CallbackList, progress: Progress, *others: CallbackList) -> Iterator[None]:
+def _reporting_errors(hooks: CallbackList, progress: Progress, *others: CallbackList) -> Iterator[None]:
     """Report an error of the block to the callbacks, and release the terminal in any case."""
     try:
         yield
@@ -168,11 +168,11 @@ def _ended(hooks: CallbackList, progress: Progress, *others: CallbackList) -> It
     progress.close()
 
 
-def _validate(model: Trained, source: Source, hooks: CallbackList, epoch: int) -> dict[str, float]:
+def _validate(model: TrainableModel, source: Source, hooks: CallbackList, epoch: int) -> dict[str, float]:
     hooks.params["validating"] = True
     try:
         with states_kept(model):
-            found = _test(model, source, hooks)
+            found = _evaluate(model, source, hooks)
     except DataError as error:
         error.add_context(f"the validation after epoch {epoch + 1}")
         raise
@@ -181,14 +181,14 @@ def _validate(model: Trained, source: Source, hooks: CallbackList, epoch: int) -
     return {f"val_{name}": value for name, value in found.items()}
 
 
-def _with_rate(model: Trained, numbers: dict[str, Any]) -> dict[str, Any]:
+def _with_rate(model: TrainableModel, numbers: dict[str, Any]) -> dict[str, Any]:
     """Return the numbers of an epoch, with the learning rate at its end, unless a number has that name."""
     rate = rate_of(model)
     return numbers if rate is None else {**numbers, **({} if "learning_rate" in numbers else {"learning_rate": rate})}
 
 
 def _train_epoch(
-    model: Trained, run: Run, hooks: CallbackList, last: CallbackList, check_nans: bool
+    model: TrainableModel, run: Run, hooks: CallbackList, last: CallbackList, check_nans: bool
 ) -> Mapping[str, Any]:
     step = model._gx_compiled_step("train_step", check_nans=check_nans)
     objectives = required_objectives(model)
@@ -197,9 +197,9 @@ def _train_epoch(
     logs: Mapping[str, Any] = objectives.results() if run.index else {}
     size = 1 if check_nans else model.steps_per_execution
     take: Callable[[Any], Mapping[str, Any]] = (
-        partial(_one, step, ready, spread)
+        partial(_run_step, step, ready, spread)
         if size == 1
-        else partial(_several, step, model._gx_compiled_step("train_steps"), ready, spread)
+        else partial(_run_group, step, model._gx_compiled_step("train_steps"), ready, spread)
     )
     where = run.epoch, run.index
     batches: Iterator[Any] = (
@@ -227,14 +227,14 @@ def _train_epoch(
     return logs
 
 
-def _one(step: Step, ready: FirstStep, spread: Spread, batch: Batch) -> Mapping[str, Any]:
+def _run_step(step: Step, ready: FirstStep, spread: Spread, batch: Batch) -> Mapping[str, Any]:
     """Take one step."""
     given = spread(plain(batch))
     ready.before(step, given, [host_of(batch)])
     return step(given)  # type: ignore[no-any-return]
 
 
-def _several(step: Step, steps: Step, ready: FirstStep, spread: Spread, group: Group) -> Mapping[str, Any]:
+def _run_group(step: Step, steps: Step, ready: FirstStep, spread: Spread, group: Group) -> Mapping[str, Any]:
     """Train on batches of equal shapes: in one run, or one by one if a step changes how the next one is computed."""
     if len(group) > 1:
         given = spread(group.stacked(), steps=True)
@@ -245,20 +245,20 @@ def _several(step: Step, steps: Step, ready: FirstStep, spread: Spread, group: G
             pass
     logs: Mapping[str, Any] = {}
     for batch in group.batches():
-        logs = _one(step, ready, spread, batch)
+        logs = _run_step(step, ready, spread, batch)
     return logs
 
 
 _FEWER = "fewer steps or epochs, an iterator with enough batches for all of them, or " + data.ANEW
 
 
-def _nothing_left(epoch: int, epochs: range, source: Source) -> None:
+def _check_batches_left(epoch: int, epochs: range, source: Source) -> None:
     if epoch == epochs.start:
-        raise _no_batch(source, "there is nothing to train on")
+        raise _no_batch_error(source, "there is nothing to train on")
     user_line.warn(f"training stops before epoch {epoch + 1}: the iterator has no batches left. Instead: {_FEWER}")
 
 
-def _no_batch(source: Source, reason: str) -> DataError:
+def _no_batch_error(source: Source, reason: str) -> DataError:
     if not data.goes_on(source):
         return DataError("the data yielded no batch", reason, "at least one batch")
     return DataError(
@@ -266,17 +266,19 @@ def _no_batch(source: Source, reason: str) -> DataError:
     )
 
 
-def evaluate(model: Trained, source: Source, verbose: int | str, callbacks: Sequence[Callback]) -> dict[str, float]:
+def evaluate(
+    model: TrainableModel, source: Source, verbose: int | str, callbacks: Sequence[Callback]
+) -> dict[str, float]:
     """Run `test_step` on all batches."""
     progress = Progress(shown_by_main(verbose))
-    with own_count(model, "evaluate"):
+    with isolated_metrics(model, "evaluate"):
         params = {"verbose": verbose, "epochs": 1, "steps": source.steps, "step": steps_taken(model)}
         hooks = model._gx_hooks([*listed(callbacks), *shown(progress)], params)
-        with states_kept(model), _ended(hooks, progress):
-            return _test(model, source, hooks)
+        with states_kept(model), _reporting_errors(hooks, progress):
+            return _evaluate(model, source, hooks)
 
 
-def _test(model: Trained, source: Source, hooks: CallbackList) -> dict[str, float]:
+def _evaluate(model: TrainableModel, source: Source, hooks: CallbackList) -> dict[str, float]:
     model.reset_metrics()
     hooks.run("on_test_begin")
     step, objectives = model._gx_compiled_step("test_step"), required_objectives(model)
@@ -285,9 +287,9 @@ def _test(model: Trained, source: Source, hooks: CallbackList) -> dict[str, floa
     begins, ends = hooks.runs("on_test_batch_begin"), hooks.runs("on_test_batch_end")
     size = evaluated_together(model, source, is_watched=bool(begins or ends))
     take: Callable[[Any], Mapping[str, Any]] = (
-        partial(_one, step, ready, spread)
+        partial(_run_step, step, ready, spread)
         if size == 1
-        else partial(_several, step, model._gx_compiled_step(TEST_STEPS), ready, spread)
+        else partial(_run_group, step, model._gx_compiled_step(TEST_STEPS), ready, spread)
     )
     batches: Iterator[Any] = source.epoch(0) if size == 1 else groups_of(source, 0, 0, size)
     done = 0
@@ -300,7 +302,7 @@ def _test(model: Trained, source: Source, hooks: CallbackList) -> dict[str, floa
         for end in ends:
             end(done - 1, logs=logs)
     if logs is None:
-        raise _no_batch(source, "there is nothing to evaluate")
+        raise _no_batch_error(source, "there is nothing to evaluate")
     _warn_if_short(done, source)
     if model._gx_functions is not None and size == 1:
         model._gx_functions.tested += done
@@ -309,14 +311,14 @@ def _test(model: Trained, source: Source, hooks: CallbackList) -> dict[str, floa
     return results
 
 
-def predict(model: Trained, source: Source, verbose: int | str, callbacks: Sequence[Callback]) -> Any:
+def predict(model: TrainableModel, source: Source, verbose: int | str, callbacks: Sequence[Callback]) -> Any:
     """Run `predict_step` on all batches, and concatenate the rows."""
     progress = Progress(0 if verbose == 2 else shown_by_main(verbose))
     params = {"verbose": verbose, "epochs": 1, "steps": source.steps}
     hooks = model._gx_hooks([*listed(callbacks), *shown(progress)], params)
     step, spread = model._gx_compiled_step("predict_step"), Spread(model, source)
     parts = []
-    with _ended(hooks, progress):
+    with _reporting_errors(hooks, progress):
         hooks.run("on_predict_begin")
         begins, ends = hooks.runs("on_predict_batch_begin"), hooks.runs("on_predict_batch_end")
         for i, batch in enumerate(source.epoch(0)):
@@ -328,7 +330,7 @@ def predict(model: Trained, source: Source, verbose: int | str, callbacks: Seque
                 end(i)
         hooks.run("on_predict_end")
     if not parts:
-        raise _no_batch(source, "there is nothing to predict")
+        raise _no_batch_error(source, "there is nothing to predict")
     _warn_if_short(len(parts), source)
     order = source.row_order() if isinstance(source, IterableSource) else None
     return tree.map_structure(lambda *rows: in_order(np.concatenate(all_whole(rows)), order), *parts)

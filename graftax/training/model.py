@@ -21,22 +21,22 @@ from graftax.training.arguments import keywords
 from graftax.training.batch import Batch, unpack
 from graftax.training.class_weights import ClassWeights
 from graftax.training.dependence import level_around, require_dependent
-from graftax.training.described import Described
 from graftax.training.first_step import build_all, require_restored
 from graftax.training.held_metrics import all_metrics, results
 from graftax.training.hooks.callback import Callback
 from graftax.training.hooks.callback_list import CallbackList, listed
 from graftax.training.hooks.history import History
-from graftax.training.idle_parts import STEPS
 from graftax.training.objectives import LossLike, MetricsLike, Objectives, required_objectives, required_optimizer
 from graftax.training.output_masks import carried_masks
 from graftax.training.predicted_rows import rows_of
 from graftax.training.sources import choosing as data
 from graftax.training.sources.named_columns import with_all_columns
+from graftax.training.summary_mixin import SummaryMixin
+from graftax.training.unused_targets import STEPS
 from graftax.variables.graph.reserved import OF_MODELS, Words
 
 
-class Model(Described):
+class Model(SummaryMixin):
     """A layer with a training loop: a graph of layers, or a subclass that defines ``call`` as in any layer.
 
     ``fit`` is a loop over `train_step`, which may be overridden. It uses only public functions (``optimizer.minimize``,
@@ -75,8 +75,8 @@ class Model(Described):
     _gx_run_eagerly = False
     _gx_steps_per_execution = 1
 
-    def _gx_missing(self, name: str, said: str) -> MissingAttributeError:
-        return elsewhere.missing(self, name) or super()._gx_missing(name, said)
+    def _gx_missing(self, name: str, message: str) -> MissingAttributeError:
+        return elsewhere.missing(self, name) or super()._gx_missing(name, message)
 
     # --- compile ------------------------------------------------------------------------------------------------------
 

@@ -18,12 +18,12 @@ from graftax.metrics.beside_loss import pairs, require_same_scores
 from graftax.metrics.f_score import require_one_number
 from graftax.metrics.metric import Metric
 from graftax.metrics.reduction import Mean, SampleMetric
-from graftax.objectives.targets import spread
+from graftax.objectives.sample_weights import spread
 from graftax.optimizers.minimizer import Minimizer
-from graftax.training.idle_parts import refuse_idle_targets, refuse_idle_weights
 from graftax.training.outputs import ONLY, OutputShape, listed_by_name, outputs_of, per_output, targets_of
 from graftax.training.raw_scores import RawScores
 from graftax.training.shown_names import free_name, require_apart
+from graftax.training.unused_targets import refuse_unused_targets, refuse_unused_weights
 
 
 class Objectives:
@@ -134,8 +134,8 @@ class Objectives:
         compared = {name for name, loss in self._chosen(names).items() if loss is not None}
         with_metrics = [self._with_metrics(wanted, names) for _, wanted, _ in self._wanted]
         if y is not None:
-            refuse_idle_targets(targets_of(listed_by_name(y, self.names), names), compared.union(*with_metrics))
-        refuse_idle_weights(sample_weight, names, compared | with_metrics[1])
+            refuse_unused_targets(targets_of(listed_by_name(y, self.names), names), compared.union(*with_metrics))
+        refuse_unused_weights(sample_weight, names, compared | with_metrics[1])
 
     def _with_metrics(self, wanted: object, names: list[str]) -> set[str]:
         if not wanted or (isinstance(wanted, list | tuple) and names == [ONLY]):

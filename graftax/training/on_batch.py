@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from graftax.core import tree
 from graftax.core.errors import GraftaxError
 from graftax.training import arguments
-from graftax.training.active_loops import active_loop, own_count
+from graftax.training.active_loops import active_loop, isolated_metrics
 from graftax.training.batch import Batch, Parts
 from graftax.training.class_weights import ClassWeights
 from graftax.training.first_step import FirstStep
@@ -15,11 +15,11 @@ from graftax.training.hooks.callback import Logs
 from graftax.training.objectives import required_objectives
 from graftax.training.sources.host_batches import host_batch
 from graftax.training.spread import Spread, whole
-from graftax.training.trained import Trained
+from graftax.training.trainable_model import TrainableModel
 
 
 def on_batch(
-    model: Trained, step: str, parts: Parts, reset_metrics: bool, class_weight: Mapping[int, float] | None = None
+    model: TrainableModel, step: str, parts: Parts, reset_metrics: bool, class_weight: Mapping[int, float] | None = None
 ) -> dict[str, float]:
     """Run a step of a model, by name, on one batch.
 
@@ -32,14 +32,14 @@ def on_batch(
     """
     starts_over = arguments.truth("reset_metrics", reset_metrics)
     batch = host_batch(*parts, None if class_weight is None else ClassWeights(class_weight))
-    what = "train_on_batch" if step == "train_step" else "test_on_batch"
-    with own_count(model, what) if starts_over else active_loop(model, what):
+    method = "train_on_batch" if step == "train_step" else "test_on_batch"
+    with isolated_metrics(model, method) if starts_over else active_loop(model, method):
         if starts_over:
             model.reset_metrics()
         return _on_batch(model, step, batch)
 
 
-def _on_batch(model: Trained, step: str, batch: Batch) -> dict[str, float]:
+def _on_batch(model: TrainableModel, step: str, batch: Batch) -> dict[str, float]:
     run, objectives = model._gx_compiled_step(step), required_objectives(model)
     own = step == "train_step" and model._gx_has_own("train_step")
     ready = FirstStep(model, objectives, builds=own)  # checks before the step, which may be compiled
@@ -54,6 +54,6 @@ def _on_batch(model: Trained, step: str, batch: Batch) -> dict[str, float]:
     return dict(Logs(logs))
 
 
-def predict_on_batch(model: Trained, x: object) -> object:
+def predict_on_batch(model: TrainableModel, x: object) -> object:
     """Run `predict_step` on one batch."""
     return tree.map_structure(whole, model._gx_compiled_step("predict_step")(Spread(model)(host_batch(x)[0])))

@@ -8,13 +8,13 @@ from typing import Any
 from graftax.core.errors import MissingLibraryError
 
 
-def optional_library(module: str, extra: str, what: str) -> Any:
+def optional_library(module: str, extra: str, feature: str) -> Any:
     """Return a module of a library that is an extra of graftax.
 
     Args:
         module: The module to import, such as ``"tensorboardX.summary"``.
         extra: The extra that installs it.
-        what: What needs the library, for the message.
+        feature: What needs the library, for the message.
 
     Raises:
         MissingLibraryError: it is not installed, or cannot be imported.
@@ -29,7 +29,7 @@ def optional_library(module: str, extra: str, what: str) -> Any:
     except ImportError as error:
         missing = isinstance(error, ModuleNotFoundError) and str(error.name).partition(".")[0] == library
         raise MissingLibraryError(
-            f"{what} needs {library}",
+            f"{feature} needs {library}",
             "it is not installed" if missing else f"it does not load: {error}",
             f"pip install 'graftax[{extra}]'",
         ) from None

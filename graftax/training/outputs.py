@@ -13,16 +13,16 @@ ONLY = ""
 """The name of a single output."""
 
 
-def outputs_of(value: object, what: str) -> dict[str, Any]:
+def outputs_of(value: object, argument: str) -> dict[str, Any]:
     """Return the outputs of a model (or targets) by name: dict keys, list indices, or `ONE` for a single one."""
     if isinstance(value, dict):
         return value
     if isinstance(value, list | tuple):
         return {f"output_{i}": part for i, part in enumerate(value)}
-    if value is None and what == "y_pred":
+    if value is None and argument == "y_pred":
         raise DataError("the model returned None", "the loss needs predictions", "return the output at the end of call")
     if value is None:
-        raise DataError(f"{what} is missing", "the loss compares targets with predictions", "model.fit(x, y)")
+        raise DataError(f"{argument} is missing", "the loss compares targets with predictions", "model.fit(x, y)")
     return {ONLY: value}
 
 
@@ -57,25 +57,25 @@ def targets_of(y: object, names: list[str]) -> dict[str, Any]:
     return targets
 
 
-def per_output(given: object, names: list[str], what: str, default: object) -> dict[str, Any]:
+def per_output(given: object, names: list[str], argument: str, default: object) -> dict[str, Any]:
     """Return the argument for each output: from a dict by name, a list in order, or one value for all."""
     if isinstance(given, Mapping):
         unknown = [name for name in given if name not in names]
         if unknown:
             one = names == [ONLY]
             raise ArgumentError(
-                f"{what} for the outputs {', '.join(map(repr, given))}",
+                f"{argument} for the outputs {', '.join(map(repr, given))}",
                 "the model has one output, without a name" if one else f"the outputs are {', '.join(map(repr, names))}",
-                f"{what}=... without a dict" if one else f"{what}={{{names[0]!r}: ...}}",
+                f"{argument}=... without a dict" if one else f"{argument}={{{names[0]!r}: ...}}",
             )
         return {name: given.get(name, default) for name in names}
     if isinstance(given, list | tuple):
         if len(given) != len(names):
             one = names == [ONLY]
             raise ArgumentError(
-                f"{what} is a list of {len(given)}",
+                f"{argument} is a list of {len(given)}",
                 "the model has one output" if one else f"the model has {len(names)} outputs: {', '.join(names)}",
-                f"{what}=[...] with " + ("one entry" if one else f"{len(names)} entries, in this order"),
+                f"{argument}=[...] with " + ("one entry" if one else f"{len(names)} entries, in this order"),
             )
         return dict(zip(names, given, strict=True))
     return dict.fromkeys(names, given)

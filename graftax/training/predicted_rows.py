@@ -9,7 +9,7 @@ import numpy as np
 
 from graftax.core import tree, user_line
 from graftax.core.errors import DataError, GraftaxError
-from graftax.training.trained import Trained
+from graftax.training.trainable_model import TrainableModel
 
 
 def rows_of(outputs: object) -> int:
@@ -18,7 +18,7 @@ def rows_of(outputs: object) -> int:
     return shape[0] if shape else 1
 
 
-def predicted(model: Trained, step: Callable[[Any], Any], x: object, is_first: bool) -> Any:
+def predicted(model: TrainableModel, step: Callable[[Any], Any], x: object, is_first: bool) -> Any:
     """Return the output of a step; tell what a `predict_step` of the user's gets where that may be misunderstood."""
     try:
         found = step(x)
@@ -58,7 +58,7 @@ def in_order(rows: np.ndarray[Any, Any], order: Sequence[int] | None) -> np.ndar
     return rows[np.argsort(np.asarray(order))]
 
 
-def require_alike(model: Trained, first: object, part: object, number: int) -> None:
+def require_alike(model: TrainableModel, first: object, part: object, number: int) -> None:
     """Raise if the rows of a batch cannot be concatenated with those of the first one.
 
     Raises:

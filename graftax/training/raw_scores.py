@@ -33,13 +33,13 @@ class RawScores(Metric):
         """Compare predictions with the limits that losses and metrics report while they are traced in the block."""
         found: list[Array] = []
 
-        def hear(explain: traced_checks.Explain, wrong: Callable[[Any], Any], values: Any) -> None:
+        def record(explain: traced_checks.Explain, wrong: Callable[[Any], Any], values: Any) -> None:
             object.__setattr__(self, "explain", explain)
             bad = ops.where(wrong(values), values, 0.0)
             low, high = ops.min(bad), ops.max(bad)
             found.append(ops.where(low < 0, low, high))
 
-        with traced_checks.score_listeners.entered(hear):
+        with traced_checks.score_listeners.entered(record):
             yield
         if found:
             if self.worst is None:
@@ -50,23 +50,23 @@ class RawScores(Metric):
                 worst = ops.where(ops.abs(one) > ops.abs(worst), one, worst)
             self.worst.assign(worst)
 
-    def warn(self, output: str, what: str) -> bool:
+    def warn(self, output: str, user: str) -> bool:
         """Warn if a prediction was out of range so far, and return whether one was.
 
         Args:
             output: The name of the output.
-            what: ``"loss"`` or ``"metric"``, whichever takes the prediction.
+            user: ``"loss"`` or ``"metric"``, whichever takes the prediction.
         """
         if self.explain is None or self.worst is None:
             return False
         worst = self.worst.numpy()
         error = self.explain(worst) if worst else None
         if error is not None:
-            means = "Training on them" if what == "loss" else "A metric of them"
+            means = "Training on them" if user == "loss" else "A metric of them"
             of = f" of the output {output!r}" if output else ""
             user_line.warn(
                 f"{error.received}{of} in the first batch: {error.reason}. {means} means nothing. "
-                f"Instead: {error.instead} for the {what}, or a last layer that gives what the {what} takes, such as "
+                f"Instead: {error.instead} for the {user}, or a last layer that gives what the {user} takes, such as "
                 'layers.Activation("softmax" or "sigmoid").'
             )
         return error is not None

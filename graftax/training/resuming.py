@@ -17,17 +17,17 @@ from graftax.training.resumed_metrics import ROOT, lacks_some, resumed_metrics
 from graftax.training.run import Run, RunState
 from graftax.training.sources.on_device import host_of, plain
 from graftax.training.sources.source import Source
-from graftax.training.trained import Trained
+from graftax.training.trainable_model import TrainableModel
 from graftax.transforms.compile.jit import CompiledFunction
 
 
-def managed(where: object, run: RunState, what: str, **settings: Any) -> CheckpointManager:
+def managed(where: object, run: RunState, argument: str, **settings: Any) -> CheckpointManager:
     """Return the manager that saves and restores a run: the given one, or a new one for a directory.
 
     Args:
         where: A directory, or a manager, to which missing roots of the run are added.
         run: The run.
-        what: The caller, for the message.
+        argument: The caller, for the message.
         settings: The settings of a new manager: ``keep=`` and so on.
 
     Raises:
@@ -38,7 +38,7 @@ def managed(where: object, run: RunState, what: str, **settings: Any) -> Checkpo
         return where
     if not isinstance(where, str | os.PathLike):
         raise ArgumentTypeError(
-            f"{what} got {where!r:.60}", "it takes a directory or a CheckpointManager", f'{what} "runs/first"'
+            f"{argument} got {where!r:.60}", "it takes a directory or a CheckpointManager", f'{argument} "runs/first"'
         )
     return CheckpointManager(where, **settings, **run.roots())
 
@@ -91,7 +91,7 @@ def resumed(run: Run, where: object, validation: Source | None = None) -> bool:
     return True
 
 
-def _make_ready(model: Trained, name: str, batch: Batch) -> None:
+def _make_ready(model: TrainableModel, name: str, batch: Batch) -> None:
     step = model._gx_compiled_step(name)
     builds = name == "train_step" and model._gx_has_own(name)
     ready = FirstStep(model, required_objectives(model), builds=builds)

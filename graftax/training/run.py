@@ -16,11 +16,11 @@ from graftax.core.undefined import undefined
 from graftax.metrics.metric import Metric
 from graftax.training.hooks.callback import Callback
 from graftax.training.hooks.callback_list import CallbackList
-from graftax.training.hooks.plain_attributes import PlainAttributes, tells_its_state
+from graftax.training.hooks.plain_attributes import PlainAttributes, defines_get_state
 from graftax.training.objectives import required_objectives
 from graftax.training.resumed_metrics import ROOT
 from graftax.training.sources.source import Source
-from graftax.training.trained import Trained
+from graftax.training.trainable_model import TrainableModel
 from graftax.variables.graph.module import Module
 from graftax.variables.variable import Variable
 
@@ -118,7 +118,7 @@ class RunState(Module):
         Raises:
             StateError: a callback with a saved state does not exist any more.
         """
-        self._plain = {id(one): PlainAttributes(one) for one in self.callbacks if not tells_its_state(one)}
+        self._plain = {id(one): PlainAttributes(one) for one in self.callbacks if not defines_get_state(one)}
         self._give(self._waiting)
         self._waiting = []
 
@@ -207,10 +207,12 @@ class Run(RunState):
 
     untracked: ClassVar[frozenset[str]] = RunState.untracked | {"model", "source", "_metrics"}
 
-    model: Trained
+    model: TrainableModel
     source: Source
 
-    def __init__(self, model: Trained, source: Source, callbacks: Sequence[Callback], params: dict[str, Any]) -> None:
+    def __init__(
+        self, model: TrainableModel, source: Source, callbacks: Sequence[Callback], params: dict[str, Any]
+    ) -> None:
         super().__init__(callbacks, params)
         object.__setattr__(self, "model", model)
         object.__setattr__(self, "source", source)

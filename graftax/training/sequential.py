@@ -10,6 +10,7 @@ from graftax.core.errors import ArgumentError, ArgumentTypeError, IndexRangeErro
 from graftax.core.user_functions import check_takes
 from graftax.layers.building import is_built
 from graftax.layers.input_layer import Declared, InputLayer, begun
+from graftax.layers.inputs import inputs_in
 from graftax.layers.layer import Layer
 from graftax.layers.lookup import Lookup
 from graftax.layers.policy import DTypePolicy
@@ -197,7 +198,10 @@ class Sequential(Model):
         """Pass ``x`` through all layers."""
         if self._gx_declared is not None:
             x = self._gx_declared.fitting(x)
+        given = x
         for i, layer in enumerate(self.layers):
+            if x is given and not isinstance(layer, Layer):
+                x = inputs_in(self.compute_dtype, (x,), {})[0][0]
             before, x = x, layer(x)
             if not isinstance(layer, Layer) and masks.mask_of(before) is not None and masks.mask_of(x) is None:
                 self._gx_warn_of_mask(i, layer)
@@ -208,6 +212,11 @@ class Sequential(Model):
                     "return the output at the end of its call",
                 )
         return x
+
+    @property
+    def _gx_taken_dtype(self) -> str | None:
+        """Return None, unless a subclass says what is called: the layers cast what they get, each to what it needs."""
+        return None if type(self).call is Sequential.call else super()._gx_taken_dtype
 
     def _gx_warn_of_mask(self, i: int, function: Callable[..., Any]) -> None:
         if not self._gx_warned:

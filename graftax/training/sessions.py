@@ -210,14 +210,14 @@ def session(
         manager = managed(resume, run._state, "resume=")
         if manager.latest() is not None:
             manager.restore_latest()
-    with _told(run):
+    with _reporting_failure(run):
         run._gx_begin()
         yield run
         run._gx_end()
 
 
 @contextmanager
-def _told(run: Session) -> Iterator[None]:
+def _reporting_failure(run: Session) -> Iterator[None]:
     try:
         yield
     except BaseException as error:

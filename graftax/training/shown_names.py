@@ -10,14 +10,14 @@ from graftax.core.errors import ArgumentError
 from graftax.metrics.metric import Metric
 
 
-def free_name(where: str, how: str, name: str, taken: Container[str]) -> str:
-    """Return a unique name: ``where + name``, with ``how`` between if that is taken, then with a number.
+def free_name(where: str, separator: str, name: str, taken: Container[str]) -> str:
+    """Return a unique name: ``where + name``, with ``separator`` between if that is taken, then with a number.
 
     Example:
         >>> [free_name("", "also_", "mae", taken) for taken in ((), ("mae",), ("mae", "also_mae"))]
         ['mae', 'also_mae', 'mae_3']
     """
-    names = chain((f"{where}{name}", f"{where}{how}{name}"), (f"{where}{name}_{n}" for n in count(3)))
+    names = chain((f"{where}{name}", f"{where}{separator}{name}"), (f"{where}{name}_{n}" for n in count(3)))
     return next(one for one in names if one not in taken)
 
 

@@ -16,7 +16,7 @@ from graftax.distribution.of_module import distribution_of
 from graftax.distribution.processes import is_main, process_count
 from graftax.training.sources.iterable_source import IterableSource
 from graftax.training.sources.source import Source
-from graftax.training.trained import Trained
+from graftax.training.trainable_model import TrainableModel
 from graftax.variables.graph.structure import structure
 from graftax.variables.state.home import HomesMoved
 
@@ -33,7 +33,7 @@ class Spread:
         StateError: at the first batch, if there are several processes and each would train its own model.
     """
 
-    def __init__(self, model: Trained, source: Source | None = None, trains: bool = False) -> None:
+    def __init__(self, model: TrainableModel, source: Source | None = None, trains: bool = False) -> None:
         self._model = model
         self._trains = trains
         self._steps = None if source is None else source.steps
@@ -73,7 +73,7 @@ class Spread:
             )
 
 
-def require_one_call(model: Trained, things: Sequence[tuple[str, object]]) -> None:
+def require_one_call(model: TrainableModel, things: Sequence[tuple[str, object]]) -> None:
     """Compare the arguments of a call of ``fit`` with those of the other processes, if there are any.
 
     Raises:
@@ -86,7 +86,7 @@ def require_one_call(model: Trained, things: Sequence[tuple[str, object]]) -> No
         meeting.forget()
 
 
-def require_one_end(model: Trained, epoch: int) -> None:
+def require_one_end(model: TrainableModel, epoch: int) -> None:
     """Compare whether the processes, if there are several, all stop after an epoch, or all continue.
 
     Raises:

@@ -87,6 +87,11 @@ class Wired(Layer):
             object.__setattr__(self, "compiles_call", True)  # if the calls of all layers can be compiled
         self._gx_mark_built()
 
+    @property
+    def _gx_taken_dtype(self) -> str | None:
+        """Return None where there is a graph: its layers cast what they get, each to what it needs."""
+        return super()._gx_taken_dtype if self._gx_graph is None else None
+
     # --- running ------------------------------------------------------------------------------------------------------
 
     if not TYPE_CHECKING:  # so that type checkers accept any arguments in subclasses

@@ -52,17 +52,19 @@ def wired(inputs: Any, outputs: Any) -> Wiring:
     return _numbered(inputs, outputs, given, origins)
 
 
-def _leaves(what: str, structure: Any) -> list[Symbolic]:
+def _leaves(argument: str, structure: Any) -> list[Symbolic]:
     found = tree.flatten(structure)
     if not found:
-        raise ArgumentError(f"{what}={structure!r}", "a graph has one at least", "gx.Model(gx.Input((8,)), y)")
+        raise ArgumentError(f"{argument}={structure!r}", "a graph has one at least", "gx.Model(gx.Input((8,)), y)")
     for leaf in found:
         if not isinstance(leaf, Symbolic):
-            how = "a layer is called: layer(x)" if isinstance(leaf, Layer) else "x = graftax.Input((8,)); y = layer(x)"
+            hint = "a layer is called: layer(x)" if isinstance(leaf, Layer) else "x = graftax.Input((8,)); y = layer(x)"
             raise ArgumentTypeError(
-                f"{what} has {leaf!r:.60}, of type {type(leaf).__name__}",
+                f"{argument} has {leaf!r:.60}, of type {type(leaf).__name__}",
                 "a graph lies between values that are not there yet, as graftax.Input and layers called on them give",
-                how if what == "outputs" or not isinstance(leaf, Layer) else "layer.input, where it was called on one",
+                hint
+                if argument == "outputs" or not isinstance(leaf, Layer)
+                else "layer.input, where it was called on one",
             )
     return found
 

@@ -35,10 +35,10 @@ def _is_of(variable: Variable, made: VariableLike) -> bool:
     return node is made
 
 
-def _within_a_distribution(name: str | None, what: str) -> StateError:
+def _within_a_distribution(name: str | None, values: str) -> StateError:
     return StateError(
         f"device({name!r}) and the scope of a distribution, one inside of the other",
-        f"{what} would lie on one device and over a mesh at once",
+        f"{values} would lie on one device and over a mesh at once",
         "gx.distribution.mesh(devices=...) of the devices that are meant, or one of the two scopes",
     )
 

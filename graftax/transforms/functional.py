@@ -29,7 +29,7 @@ def state(module: Module) -> dict[str, Array]:
         {'kernel': (3, 2), 'bias': (2,)}
     """
     _check_module("state", module)
-    return {path: variable.value for path, variable in module.named_variables().items()}
+    return {path: variable._gx_stored for path, variable in module.named_variables().items()}
 
 
 @door
@@ -92,7 +92,7 @@ def functional_call(
     try:
         with frames.entered(frame):
             out = module(*args, **kwargs)
-            written = {path: one.value for path, one in variables.items() if one._storage in frame.written}
+            written = {path: one._gx_stored for path, one in variables.items() if one._storage in frame.written}
     except StaleReadError:
         _refuse_made(module, variables)  # which is why there was nothing to read but what is there now
         raise

@@ -24,7 +24,7 @@ from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, DTypeLike, Shape, unwrap
 from graftax.core.user_functions import check_takes
 from graftax.core.wrapping import function_name
-from graftax.transforms.closure_now import closure_now
+from graftax.transforms.frozen_closure import frozen_closure
 from graftax.transforms.function_argument import check_functions
 from graftax.transforms.lifting.agreement import kind
 from graftax.transforms.lifting.outline import Outline
@@ -112,7 +112,7 @@ def py_function(fn: Callable[..., Any], args: Sequence[Any] = (), output: object
     check_functions("py_function", "graftax.py_function(fn, [x])", fn)
     _check_allowed(fn)
     backend = registry.current()
-    fn = closure_now(fn)  # the program runs it later, when a loop around it may be at another turn
+    fn = frozen_closure(fn)  # the program runs it later, when a loop around it may be at another turn
     if not isinstance(args, list | tuple):
         raise ArgumentTypeError(
             f"py_function got {type(args).__name__} as args", "it takes a list of arguments", "py_function(fn, [x])"

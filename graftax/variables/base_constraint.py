@@ -10,7 +10,7 @@ from graftax.core.errors import ArgumentError
 from graftax.core.hyperparameters import is_number
 from graftax.core.typedefs import Array
 from graftax.core.undefined import undefined
-from graftax.objectives.targets import floating
+from graftax.variables.floating import floating
 from graftax.variables.graph.adjustable import Adjustable
 
 

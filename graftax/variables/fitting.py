@@ -12,7 +12,7 @@ from graftax.core.typedefs import Array, Shape
 _KINDS = ("bool", "uint", "int", "float", "complex")  # a number of one kind can become one of a later kind
 
 
-def fit(backend: Backend, value: object, shape: Shape | None, dtype: str, what: str) -> Array:
+def fit(backend: Backend, value: object, shape: Shape | None, dtype: str, label: str) -> Array:
     """Return the value as an array of that shape (any, if None) and dtype.
 
     Args:
@@ -20,7 +20,7 @@ def fit(backend: Backend, value: object, shape: Shape | None, dtype: str, what: 
         value: An array of the very dtype, or Python numbers, also in lists or traced.
         shape: What it must have.
         dtype: What it must have.
-        what: What is done, for messages: ``"'layer/kernel'.assign()"``.
+        label: What is done, for messages: ``"'layer/kernel'.assign()"``.
 
     Raises:
         AssignmentError: the shape or the dtype differs.
@@ -35,33 +35,33 @@ def fit(backend: Backend, value: object, shape: Shape | None, dtype: str, what: 
             array = array.astype(dtype)
     if shape is not None and tuple(array.shape) != shape:
         raise AssignmentError(
-            f"{what} got shape {tuple(array.shape)}",
+            f"{label} got shape {tuple(array.shape)}",
             f"the variable has shape {shape}, which never changes",
             f"a value of shape {shape}; ops.broadcast_to(value, {shape}) repeats a smaller one",
         )
     if array.dtype != dtype and str(array.dtype) != dtype:  # the first is cheap; names of other packages fail it
         raise AssignmentError(
-            f"{what} got dtype {array.dtype}",
+            f"{label} got dtype {array.dtype}",
             f"the variable has dtype {dtype}, and nothing is cast silently",
             f'ops.cast(value, "{dtype}")',
         )
     return array
 
 
-def fit_term(backend: Backend, value: object, shape: Shape, dtype: str, what: str) -> Array:
+def fit_term(backend: Backend, value: object, shape: Shape, dtype: str, label: str) -> Array:
     """Return the value as an array of that dtype that broadcasts to a shape, to be added to one of it.
 
     Raises:
         AssignmentError: it does not broadcast, or the dtype differs.
     """
-    term = fit(backend, value, None, dtype, what)
+    term = fit(backend, value, None, dtype, label)
     try:
         fits = np.broadcast_shapes(tuple(term.shape), shape) == shape
     except ValueError:
         fits = False
     if not fits:
         raise AssignmentError(
-            f"{what} got shape {tuple(term.shape)}",
+            f"{label} got shape {tuple(term.shape)}",
             f"the variable has shape {shape}, which never changes",
             f"a value of shape {shape}, or one that broadcasts to it, such as a number",
         )

@@ -14,7 +14,7 @@ from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
 from graftax.core.undefined import undefined
 from graftax.core.user_functions import takes
-from graftax.objectives.targets import floating
+from graftax.variables.floating import floating
 from graftax.variables.graph.adjustable import Adjustable
 from graftax.variables.spec import Regularizer
 

@@ -1,4 +1,7 @@
-"""How the package reads, in numbers: first words of docstrings, parameters of type Any, lengths, comments."""
+"""How the package reads, in numbers: first words of docstrings, parameters of type Any, lengths, comments.
+
+The docstrings of the ops are in the rows of their table, and are counted with those of the room ``ops``.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from graftax.ops.table import OPS
 from tests.architecture.plan import PACKAGE
 
 VERBS = frozenset(
@@ -28,6 +32,7 @@ VERBS = frozenset(
     Take Tell Test Thaw Trace Track Train Translate Transpose Trim Try Turn Undo Unpack Unwrap Update Upload Use
     Connect Continue Flush Install Prefix Propagate Rewrite
     Attach Average Become Capture Delay Disable Discard Enable End Exchange Restrict Sample Serve Skip
+    Factor Flip Integrate Minimise Resize Rotate Solve Weigh
     Change Verify Visit Wait Walk Warn Watch Weight Widen Wrap Write Yield
     """.split()
 )
@@ -129,7 +134,14 @@ def by_room(package: Path = PACKAGE) -> dict[str, Room]:
         place = path.relative_to(package).parts
         name = place[0] if len(place) > 1 else "."
         found[name] = found.get(name, Room()) + measured(path.read_text())
+    found["ops"] += measured_rows({name: op.doc for name, op in OPS.items()})
     return found
+
+
+def measured_rows(sentences: dict[str, str]) -> Room:
+    """Count the docstrings of functions that are made from the rows of a table."""
+    wrong = [f"{name}: {said}" for name, said in sentences.items() if not begins_with_a_verb(said)]
+    return Room(docstrings=len(sentences), nouns=len(wrong), functions=len(sentences), unverbed=wrong)
 
 
 def table(rooms: dict[str, Room]) -> str:

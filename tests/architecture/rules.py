@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from fnmatch import fnmatch
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import NamedTuple
@@ -160,6 +161,13 @@ def _wing(module: str, wings: str) -> str | None:
     return next((wing for wing in wings.split() if f"{_part(module)}.".startswith(f"{wing}.")), None)
 
 
+@cache  # several tests read the whole package
+def _read(module: str, text: str) -> _Reader:
+    reader = _Reader(module)
+    reader.visit(ast.parse(text))
+    return reader
+
+
 def _resolve(target: str, sources: Mapping[str, str]) -> tuple[str, Rule | None]:
     """The module that an import of ``target`` runs, and the rule that it breaks."""
     parent = target.rpartition(".")[0]
@@ -187,8 +195,7 @@ def violations(
     foreign: dict[str, set[str]] = {}
     for module, text in sources.items():
         found += [*_of_place(module), *of_text(module, text)]
-        reader = _Reader(module)
-        reader.visit(ast.parse(text))
+        reader = _read(module, text)
         found += reader.broken
         graph[module], foreign[module] = set(), set()
         for one in reader.imports:
@@ -280,6 +287,17 @@ def _circles(
     for (module, target), one in for_types.items():
         if (module, target) not in excused and module in _reached(whole, target):
             yield Violation(Rule.CIRCLE, one.where, f"{target}: it needs {module} in turn; a Protocol in a lower file")
+
+
+def files_below(module: str, sources: Mapping[str, str]) -> set[str]:
+    """Return the modules that a module needs: what it imports, and what they import in turn."""
+    graph: dict[str, set[str]] = {}
+    for name, text in sources.items():
+        ours = (
+            one for one in _read(name, text).imports if one.root == "graftax" and not one.lazy and not one.types_only
+        )
+        graph[name] = {target for one in ours for target, trouble in [_resolve(one.target, sources)] if not trouble}
+    return _reached(graph, module) - {module}
 
 
 def _reached(graph: Mapping[str, set[str]], start: str) -> set[str]:

@@ -4,6 +4,7 @@ Whoever comes below one by a point or more writes the new number here. The table
 has how much of it.
 """
 
+from graftax.ops.table import OPS
 from tests.architecture import prose
 from tests.architecture.plan import PACKAGE
 
@@ -30,6 +31,11 @@ def test_docstrings_of_functions_begin_with_a_verb_in_each_room():
         name: room.unverbed for name, room in prose.by_room().items() if room.function_share > NOUN_PHRASES_OF_A_ROOM
     }
     assert not wrong
+
+
+def test_docstrings_of_ops_begin_with_a_verb():
+    """They are written in `graftax.ops.rows`, and read in the stub, in ``help`` and in docs/api.md."""
+    assert not prose.measured_rows({name: op.doc for name, op in OPS.items()}).unverbed
 
 
 def test_parameters_have_types_that_say_something():
@@ -85,6 +91,11 @@ def test_the_measure_counts_what_it_says():
     assert round(room.function_share) == 67
     assert (room.parameters, room.anything) == (3, 1)
     assert (room.code, room.comments, room.longest) == (8, 4, 5)
+
+
+def test_rows_of_a_table_are_counted_as_docstrings():
+    room = prose.measured_rows({"sum": "Compute the sum.", "mean": "The mean."})
+    assert (room.docstrings, room.nouns, room.functions, room.unverbed) == (2, 1, 2, ["mean: The mean."])
 
 
 def test_a_verb_is_an_imperative_and_nothing_else():

@@ -59,11 +59,11 @@ def test_too_late_to_join():
 
 def test_what_torchrun_says():
     environment = {"MASTER_ADDR": "node", "MASTER_PORT": "29500", "RANK": "3", "WORLD_SIZE": "8"}
-    assert launchers.told(Joining(), environment)[:4] == ("node:29501", 8, 3, None)
+    assert launchers.with_torchrun_settings(Joining(), environment)[:4] == ("node:29501", 8, 3, None)
     local = environment | {"LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2"}
-    assert launchers.told(Joining(), local).local_devices == (1,)
-    assert launchers.told(Joining("other:1", 2, 0), environment)[:3] == ("other:1", 2, 0)
-    assert launchers.told(Joining(), {"RANK": "3"}) == Joining()
+    assert launchers.with_torchrun_settings(Joining(), local).local_devices == (1,)
+    assert launchers.with_torchrun_settings(Joining("other:1", 2, 0), environment)[:3] == ("other:1", 2, 0)
+    assert launchers.with_torchrun_settings(Joining(), {"RANK": "3"}) == Joining()
 
 
 @pytest.mark.parametrize(
@@ -88,10 +88,14 @@ def test_who_started_this_process(environment, expected):
 def test_what_mpi_says_where_process_0_is_told():
     place = {"MASTER_ADDR": "node", "MASTER_PORT": "29500"}
     mpi = {"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "4"}
-    assert launchers.pieced(Joining(), place | mpi)[:3] == ("node:29501", 4, 1)
+    assert launchers.with_partial_settings(Joining(), place | mpi)[:3] == ("node:29501", 4, 1)
     local = {"OMPI_COMM_WORLD_LOCAL_SIZE": "2", "OMPI_COMM_WORLD_LOCAL_RANK": "1"}
-    assert launchers.pieced(Joining(), place | mpi | local).local_devices == (1,)
-    assert launchers.pieced(Joining(), place)[:3] == launchers.pieced(Joining(), mpi)[:3] == (None, None, None)
+    assert launchers.with_partial_settings(Joining(), place | mpi | local).local_devices == (1,)
+    assert (
+        launchers.with_partial_settings(Joining(), place)[:3]
+        == launchers.with_partial_settings(Joining(), mpi)[:3]
+        == (None, None, None)
+    )
 
 
 @pytest.mark.parametrize(

@@ -179,3 +179,36 @@ def test_states_of_integer_steps_keep_their_fractions():
     rows = layer.cell.words.numpy()
     np.testing.assert_allclose(out[0], (rows[1] * 0.5 + rows[2]) * 0.5 + rows[3], rtol=1e-5)
     np.testing.assert_array_equal(out, state)
+
+
+class Reader(gx.Layer):
+    """A cell of words: it looks their vectors up itself."""
+
+    state_size = 3
+
+    def __init__(self):
+        super().__init__()
+        self.table = gx.layers.Embedding(7, 3)
+
+    def call(self, x, states):
+        total = states[0] + ops.sum(self.table(x), axis=1)
+        return total, [total]
+
+
+@pytest.mark.parametrize("way", ["call", "named", "build", "shape"])
+def test_a_cell_takes_integers(way):
+    """Such a cell was built with fractions, which its table refuses."""
+    words = np.int32([[[1, 2], [3, 4], [0, 6]]])
+    layer = gx.layers.RNN(Reader())
+    if way == "build":
+        layer.build((1, 3, 2))
+    elif way == "shape":
+        assert layer.compute_output_shape((None, 3, 2)) == (None, 3)
+    out = layer(x=words) if way == "named" else layer(words)
+    table = layer.cell.table.embeddings.numpy()
+    np.testing.assert_allclose(out[0], table[words[0]].sum((0, 1)), rtol=1e-6)
+
+
+def test_a_cell_that_refuses_integers_says_so_at_the_first_call():
+    with pytest.raises(gx.errors.DTypeError, match=r"(?s)int32.*ops.cast"):
+        gx.layers.RNN(gx.layers.LSTMCell(3))(np.ones((2, 4, 3), "int32"))

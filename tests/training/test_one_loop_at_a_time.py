@@ -136,7 +136,7 @@ def test_ctrl_c_anywhere_leaves_the_model_to_the_next_loop():
         with method(model, "fit"):
             pass
 
-    for method in (active_loops.active_loop, active_loops.own_count):
+    for method in (active_loops.active_loop, active_loops.isolated_metrics):
         number = 0
         for number in interrupts(lambda: run(method), active_loops.__file__):  # noqa: B023
             run()  # refused where the interrupted one counts as running

@@ -34,7 +34,7 @@ def started(environment: Mapping[str, str] = os.environ) -> Started | None:
     return None
 
 
-def told(how: Joining, environment: Mapping[str, str] = os.environ) -> Joining:
+def with_torchrun_settings(how: Joining, environment: Mapping[str, str] = os.environ) -> Joining:
     """Return how to join, with what torchrun says where nothing else was told."""
     if how[:3] != (None, None, None) or not all(name in environment for name in _TORCHRUN):
         return how
@@ -45,7 +45,7 @@ def told(how: Joining, environment: Mapping[str, str] = os.environ) -> Joining:
     return how._replace(coordinator=_beside(host, port), processes=int(size), number=int(rank), local_devices=devices)
 
 
-def pieced(how: Joining, environment: Mapping[str, str] = os.environ) -> Joining:
+def with_partial_settings(how: Joining, environment: Mapping[str, str] = os.environ) -> Joining:
     """Return it with where process 0 is from two of torchrun's variables, and the rest from who started this one."""
     found = started(environment)
     if found is None or found.processes is None or not all(name in environment for name in _TORCHRUN[:2]):

@@ -28,7 +28,7 @@ class JaxProcesses:
 
     def join(self, how: Joining) -> bool:
         """Call `jax.distributed.initialize`, with what it finds out itself where nothing is told."""
-        told = launchers.told(how)
+        told = launchers.with_torchrun_settings(how)
         if tracing.coordination() is not None:
             raise ProcessError(
                 f"this process is number {self.index()} of {self.count()} already",
@@ -37,7 +37,7 @@ class JaxProcesses:
             )
         is_told = told[:3] != (None, None, None) or "JAX_COORDINATOR_ADDRESS" in os.environ
         if not is_told and not _are_found():
-            told = launchers.pieced(told)
+            told = launchers.with_partial_settings(told)
             if told.coordinator is None:
                 _require_alone()
                 return False

@@ -149,7 +149,9 @@ def scatter(step: Step) -> Operand:
     return step.result(_rows_put(step, indexed, others, window, how))
 
 
-def _one_block(step: Step, indexed: Sequence[int], inserted: Sequence[int], wanted: Sequence[Any], how: str) -> str:
+def _one_block(
+    step: Step, indexed: Sequence[int], inserted: Sequence[int], wanted: Sequence[Any], reduction: str
+) -> str:
     graph, have = step.graph, step.inputs[0].shape
     at: list[blocks.Start] = [0] * len(have)
     for axis, start in zip(indexed, blocks.parts(graph, step.whole(1), len(indexed)), strict=True):
@@ -157,12 +159,12 @@ def _one_block(step: Step, indexed: Sequence[int], inserted: Sequence[int], want
     new = step.whole(2)
     if inserted:
         new = graph.add("Unsqueeze", new, graph.integers(inserted))
-    if how != "none":
-        new = graph.add(_COMBINE[how], blocks.read(graph, step.whole(), at, have, wanted), new)
+    if reduction != "none":
+        new = graph.add(_COMBINE[reduction], blocks.read(graph, step.whole(), at, have, wanted), new)
     return blocks.put(graph, step.whole(), new, at, have, wanted)
 
 
-def _rows_put(step: Step, indexed: Sequence[int], others: Sequence[int], window: Sequence[int], how: str) -> str:
+def _rows_put(step: Step, indexed: Sequence[int], others: Sequence[int], window: Sequence[int], reduction: str) -> str:
     """Return the array with rows put in; rows at places that there are not are left out."""
     graph, have = step.graph, step.inputs[0].shape
     order = [*indexed, *others]
@@ -182,9 +184,9 @@ def _rows_put(step: Step, indexed: Sequence[int], others: Sequence[int], window:
     elif "CLIP" in mode:
         most = graph.add("Sub", limits, graph.integers([1]))
         places = graph.add("Min", graph.add("Max", places, graph.integers([0])), most)
-    if how == "sub":
-        new, how = graph.add("Neg", new), "add"
-    settings = {} if how == "none" else {"reduction": how}
+    if reduction == "sub":
+        new, reduction = graph.add("Neg", new), "add"
+    settings = {} if reduction == "none" else {"reduction": reduction}
     x = graph.add("ScatterND", x, places, new, **settings)
     if "FILL" in mode or "DROP" in mode:
         axes = list(range(len(indexed)))

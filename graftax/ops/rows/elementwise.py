@@ -1,96 +1,97 @@
 """Rows of functions of each element, of one array and of two; the section says where the function comes from."""
 
 UNARY = """
-abs(x): Absolute value.
-negative(x): Numerical negative.
-positive(x): The same values.
-sign(x): -1, 0 or 1 by the sign.
-exp(x): e to the power of x.
-exp2(x): 2 to the power of x.
-expm1(x): exp(x) - 1, exact near 0.
-log(x): Natural logarithm; nan for negative values.
-log2(x): Logarithm to base 2.
-log10(x): Logarithm to base 10.
-log1p(x): log(1 + x), exact near 0.
-sqrt(x): Square root; nan for negative values.
-cbrt(x): Cube root.
-square(x): x * x.
-reciprocal(x): 1 / x.
-sin(x): Sine of an angle in radians.
-cos(x): Cosine of an angle in radians.
-tan(x): Tangent of an angle in radians.
-arcsin(x): Inverse sine, in radians.
-arccos(x): Inverse cosine, in radians.
-arctan(x): Inverse tangent, in radians.
-sinh(x): Hyperbolic sine.
-cosh(x): Hyperbolic cosine.
-tanh(x): Hyperbolic tangent.
-arcsinh(x): Inverse hyperbolic sine.
-arccosh(x): Inverse hyperbolic cosine.
-arctanh(x): Inverse hyperbolic tangent.
-floor(x): Largest integer that is not above x.
-ceil(x): Smallest integer that is not below x.
-trunc(x): The integer next to x on the side of 0.
-round(x: Numeric, decimals: Int = 0): Nearest number with so many decimals; halves go to the even neighbour.
-isfinite(x): True where neither infinite nor nan.
-isinf(x): True where infinite.
-isnan(x): True where not a number.
-logical_not(x): True where x is zero or False.
-bitwise_not(x): Every bit flipped.
-conj(x): Complex conjugate.
-real(x): Real part.
-imag(x): Imaginary part.
-angle(x): Angle of a complex number, in radians.
+abs(x): Compute the absolute value.
+negative(x): Change the sign.
+positive(x): Return the same values.
+sign(x): Return the sign as -1, 0 or 1.
+exp(x): Compute e to the power of x.
+exp2(x): Compute 2 to the power of x.
+expm1(x): Compute exp(x) - 1, exact near 0.
+log(x): Compute the natural logarithm; nan for negative values.
+log2(x): Compute the logarithm to base 2.
+log10(x): Compute the logarithm to base 10.
+log1p(x): Compute log(1 + x), exact near 0.
+sqrt(x): Compute the square root; nan for negative values.
+cbrt(x): Compute the cube root.
+square(x): Compute x * x.
+reciprocal(x): Compute 1 / x.
+sin(x): Compute the sine of an angle in radians.
+cos(x): Compute the cosine of an angle in radians.
+tan(x): Compute the tangent of an angle in radians.
+arcsin(x): Compute the inverse sine, in radians.
+arccos(x): Compute the inverse cosine, in radians.
+arctan(x): Compute the inverse tangent, in radians.
+sinh(x): Compute the hyperbolic sine.
+cosh(x): Compute the hyperbolic cosine.
+tanh(x): Compute the hyperbolic tangent.
+arcsinh(x): Compute the inverse hyperbolic sine.
+arccosh(x): Compute the inverse hyperbolic cosine.
+arctanh(x): Compute the inverse hyperbolic tangent.
+floor(x): Round down to an integer.
+ceil(x): Round up to an integer.
+trunc(x): Round towards 0 to an integer.
+round(x: Numeric, decimals: Int = 0): Round to so many decimals; halves go to the even neighbour.
+isfinite(x): Return True where the value is neither infinite nor nan.
+isinf(x): Return True where the value is infinite.
+isnan(x): Return True where the value is nan.
+logical_not(x): Return True where x is zero or False.
+bitwise_not(x): Flip every bit.
+conj(x): Compute the complex conjugate.
+real(x): Return the real part.
+imag(x): Return the imaginary part.
+angle(x): Compute the angle of a complex number, in radians.
 nan_to_num(x, nan: Real = 0.0, posinf: Real | None = None, neginf: Real | None = None):
-    Replaces nan and infinities by finite numbers.
+    Replace nan and infinities by finite numbers.
 """
 
 BINARY = """
-add(x, y): Sum.
-subtract(x, y): Difference.
-multiply(x, y): Product.
-divide(x, y): Quotient; integers give floats, and a division by 0 gives inf or nan.
-floor_divide(x, y): Quotient rounded down; an integer divided by 0 raises.
-remainder(x, y): What floor_divide leaves, with the sign of y; an integer divided by 0 raises.
-power(x, y): x to the power of y.
-maximum(x: Ordered, y: Ordered): The larger of the two; nan wins, and ties share the gradient.
-minimum(x: Ordered, y: Ordered): The smaller of the two; nan wins, and ties share the gradient.
-arctan2(x: Ordered, y: Ordered): Angle of the point (y, x), in radians.
-hypot(x: Ordered, y: Ordered): sqrt(x**2 + y**2).
-logaddexp(x: Ordered, y: Ordered): log(exp(x) + exp(y)) without overflow.
-copysign(x, y): The magnitude of x with the sign of y.
-equal(x, y): x == y.
-not_equal(x, y): x != y.
-less(x, y): x < y.
-less_equal(x, y): x <= y.
-greater(x, y): x > y.
-greater_equal(x, y): x >= y.
-logical_and(x, y): True where both are.
-logical_or(x, y): True where one is.
-logical_xor(x, y): True where exactly one is.
-bitwise_and(x, y): Bits set in both.
-bitwise_or(x, y): Bits set in one.
-bitwise_xor(x, y): Bits set in exactly one.
-left_shift(x, y): Bits moved y places up.
-right_shift(x, y): Bits moved y places down, the sign kept.
+add(x, y): Compute x + y.
+subtract(x, y): Compute x - y.
+multiply(x, y): Compute x * y.
+divide(x, y): Compute x / y; integers give floats, and a division by 0 gives inf or nan.
+floor_divide(x, y): Compute x / y rounded down; an integer divided by 0 raises.
+remainder(x, y): Compute what floor_divide leaves, with the sign of y; an integer divided by 0 raises.
+power(x, y): Compute x to the power of y.
+maximum(x: Ordered, y: Ordered): Return the larger of the two; nan if one is nan; equal values share the gradient.
+minimum(x: Ordered, y: Ordered): Return the smaller of the two; nan if one is nan; equal values share the gradient.
+arctan2(x: Ordered, y: Ordered): Compute the angle of the point (y, x), in radians.
+hypot(x: Ordered, y: Ordered): Compute sqrt(x**2 + y**2).
+logaddexp(x: Ordered, y: Ordered): Compute log(exp(x) + exp(y)) without overflow.
+copysign(x, y): Return the magnitude of x with the sign of y.
+equal(x, y): Return True where x == y.
+not_equal(x, y): Return True where x != y.
+less(x, y): Return True where x < y.
+less_equal(x, y): Return True where x <= y.
+greater(x, y): Return True where x > y.
+greater_equal(x, y): Return True where x >= y.
+logical_and(x, y): Return True where both are true.
+logical_or(x, y): Return True where at least one is true.
+logical_xor(x, y): Return True where exactly one is true.
+bitwise_and(x, y): Return the bits that are set in both.
+bitwise_or(x, y): Return the bits that are set in at least one.
+bitwise_xor(x, y): Return the bits that are set in exactly one.
+left_shift(x, y): Move the bits of x to the left by y places.
+right_shift(x, y): Move the bits of x to the right by y places; the sign is kept.
 isclose(x, y, rtol: NotNegative = 1e-05, atol: NotNegative = 1e-08, equal_nan: Flag = False):
-    True where abs(x - y) <= atol + rtol * abs(y).
+    Return True where abs(x - y) <= atol + rtol * abs(y).
 allclose(x, y, rtol: NotNegative = 1e-05, atol: NotNegative = 1e-08, equal_nan: Flag = False):
-    True if abs(x - y) <= atol + rtol * abs(y) everywhere.
-array_equal(x, y): True if shapes and values are equal.
-clip(x: Ordered, min: Ordered | None = None, max: Ordered | None = None): x limited to [min, max].
-where(condition: Array, x, y): x where the condition holds, else y; both branches are computed and differentiated.
+    Return True if abs(x - y) <= atol + rtol * abs(y) everywhere.
+array_equal(x, y): Return True if shapes and values are equal.
+clip(x: Ordered, min: Ordered | None = None, max: Ordered | None = None): Limit x to [min, max].
+where(condition: Array, x, y):
+    Return x where the condition holds, else y; both branches are computed and differentiated.
 """
 
 FUSED = """
-erf(x): The Gauss error function.
-sigmoid(x): 1 / (1 + exp(-x)) without overflow.
-rsqrt(x): 1 / sqrt(x).
-softplus(x): log(1 + exp(x)) without overflow.
-log_sigmoid(x): log(sigmoid(x)) without overflow.
-divide_no_nan(x, y): x / y, and 0 where y is 0, in the gradient too.
-xlogy(x, y): x * log(y), and 0 where x is 0.
-squared_difference(x, y): (x - y)**2.
+erf(x): Compute the Gauss error function.
+sigmoid(x): Compute 1 / (1 + exp(-x)) without overflow.
+rsqrt(x): Compute 1 / sqrt(x).
+softplus(x): Compute log(1 + exp(x)) without overflow.
+log_sigmoid(x): Compute log(sigmoid(x)) without overflow.
+divide_no_nan(x, y): Compute x / y, and 0 where y is 0; the gradient is 0 there, too.
+xlogy(x, y): Compute x * log(y), and 0 where x is 0.
+squared_difference(x, y): Compute (x - y)**2.
 erfc(x): Compute 1 - erf(x), exact where erf(x) is near 1.
 erfinv(x): Compute the inverse of erf; infinite at -1 and 1.
 lgamma(x): Compute the logarithm of the absolute value of the gamma function.
@@ -117,10 +118,10 @@ elu(x: Ordered, alpha: Real = 1.0): Compute x where positive, else alpha * (exp(
 celu(x: Ordered, alpha: Real = 1.0): Compute max(x, 0) + min(alpha * (exp(x / alpha) - 1), 0), smooth for every alpha.
 selu(x: Ordered): Compute elu scaled so that layers keep mean 0 and variance 1.
 gelu(x: Ordered, approximate: Flag = False):
-    Compute x times the normal distribution function at x, or with approximate its form with tanh.
+    Compute x times the normal distribution function at x, or with approximate=True its form with tanh.
 silu(x: Ordered): Compute x * sigmoid(x), also called swish.
 mish(x: Ordered): Compute x * tanh(softplus(x)).
-glu(x: Ordered, axis: Axis = -1): Compute the first half of an axis times the sigmoid of the second half.
+glu(x: Ordered, axis: Axis = -1): Multiply the first half of an axis by the sigmoid of the second half.
 softsign(x: Ordered): Compute x / (1 + abs(x)).
 hard_sigmoid(x: Ordered): Compute x / 6 + 1/2 limited to [0, 1].
 hard_silu(x: Ordered): Compute x * hard_sigmoid(x), also called hard_swish.

@@ -1,24 +1,25 @@
 """Rows of products, decompositions and Fourier transforms."""
 
 DECOMPOSITIONS = """
-det(x): Determinant of square matrices.
-slogdet(x) -> tuple[Array, Array]: Sign and logarithm of the absolute determinant.
+det(x): Compute the determinant of square matrices.
+slogdet(x) -> tuple[Array, Array]: Compute the sign and the logarithm of the absolute value of the determinant.
 lu_factor(x) -> tuple[Array, Array]:
-    Factor square matrices by row exchanges: both triangles in one, the ones of the lower left out, and which row
-    each was exchanged with, from 0.
-svd(x, full_matrices: Flag = True) -> tuple[Array, Array, Array]: u, s and vh with x = u @ diag(s) @ vh.
-qr(x) -> tuple[Array, Array]: Orthonormal q and upper triangular r with x = q @ r.
-eigh(x) -> tuple[Array, Array]: Ascending eigenvalues, and eigenvectors, of Hermitian matrices.
-pinv(x): Pseudo-inverse.
-cholesky(x): Lower triangular root of positive definite matrices; raises if a matrix is not.
-inv(x): Inverse of square matrices; raises if one is singular.
-solve(x, y): The solution of x @ result = y; raises if x is singular.
+    Compute the LU factors of square matrices in one array, the ones on the diagonal of L left out, and with which row,
+    from 0, each row was exchanged.
+svd(x, full_matrices: Flag = True) -> tuple[Array, Array, Array]: Compute u, s and vh with x = u @ diag(s) @ vh.
+qr(x) -> tuple[Array, Array]: Compute an orthonormal q and an upper triangular r with x = q @ r.
+eigh(x) -> tuple[Array, Array]: Compute the ascending eigenvalues, and the eigenvectors, of Hermitian matrices.
+pinv(x): Compute the pseudo-inverse.
+cholesky(x): Compute the lower triangular root of positive definite matrices; raises if a matrix is not.
+inv(x): Compute the inverse of square matrices; raises if one is singular.
+solve(x, y): Compute the solution of x @ result = y; raises if x is singular.
 solve_triangular(x, y, lower: Flag = False):
-    Solve x @ result = y, reading the upper or the lower triangle of x alone; raises if a diagonal element is 0.
-cholesky_solve(x, y): Solve a system whose matrix has the lower triangular root x: x @ x^H @ result = y.
+    Compute the solution of x @ result = y from the upper or the lower triangle of x alone; raises if a diagonal element
+    is 0.
+cholesky_solve(x, y): Compute the solution of x @ x^H @ result = y, where x is a lower triangular root.
 cholesky_inverse(x): Invert the matrix that has the lower triangular root x.
 lstsq(x, y, rcond: NotNegative | None = None):
-    Minimise the distance of x @ result to y; singular values below rcond times the largest count as 0.
+    Find the result that brings x @ result nearest to y; singular values below rcond times the largest count as 0.
 logdet(x): Compute the logarithm of the absolute determinant of square matrices.
 eigvalsh(x): Compute the ascending eigenvalues of Hermitian matrices.
 eig(x) -> tuple[Array, Array]: Compute complex eigenvalues and eigenvectors of square matrices; no gradient.
@@ -27,23 +28,23 @@ matrix_power(x, n: Int): Multiply square matrices n times with themselves, or wi
 """
 
 PRODUCTS = """
-matmul(x, y): Matrix product over the last two axes, the others broadcast.
-dot(x, y): Product over the last axis of x and the second to last of y.
-vdot(x, y): Dot product of the flattened arrays, x conjugated.
-inner(x, y): Product over the last axes.
-outer(x, y): Every product of an element of x and one of y, as a matrix.
-kron(x: Numeric, y): Kronecker product.
-cross(x, y): Vector product of vectors of 3 along the last axis.
-tensordot(x, y, axes: AxisPairs | None = 2): Product over several axes.
-trace(x, offset: Int = 0, axis1: Axis = 0, axis2: Axis = 1): Sum of the offset-th diagonals of two axes.
-einsum(subscripts: Text, *operands: Arrays): Sum of products as written in the subscripts, such as 'bij,bjk->bik'.
+matmul(x, y): Compute the matrix product over the last two axes; the other axes are broadcast.
+dot(x, y): Compute the product over the last axis of x and the second to last of y.
+vdot(x, y): Compute the dot product of the flattened arrays; x is conjugated.
+inner(x, y): Compute the product over the last axes.
+outer(x, y): Return the product of each element of x and each of y, as a matrix.
+kron(x: Numeric, y): Compute the Kronecker product.
+cross(x, y): Compute the vector product of vectors of 3 along the last axis.
+tensordot(x, y, axes: AxisPairs | None = 2): Compute the product over several axes.
+trace(x, offset: Int = 0, axis1: Axis = 0, axis2: Axis = 1): Sum the offset-th diagonals of two axes.
+einsum(subscripts: Text, *operands: Arrays): Sum products as written in the subscripts, such as 'bij,bjk->bik'.
 """
 
 FOURIER = """
-fft(x, n: Size | None = None, axis: Axis = -1): Discrete Fourier transform.
-ifft(x, n: Size | None = None, axis: Axis = -1): Inverse of fft.
+fft(x, n: Size | None = None, axis: Axis = -1): Compute the discrete Fourier transform.
+ifft(x, n: Size | None = None, axis: Axis = -1): Compute the inverse of fft.
 rfft(x, n: Size | None = None, axis: Axis = -1):
-    Discrete Fourier transform of real values, the half that is not redundant.
+    Compute the discrete Fourier transform of real values; only the half that is not redundant is returned.
 fft2(x, axes: Axes = (-2, -1)): Compute the discrete Fourier transform over two axes.
 ifft2(x, axes: Axes = (-2, -1)): Compute the inverse of fft2.
 fftshift(x, axes: Axes | None = None): Move the frequency 0 to the middle of axes.
@@ -63,5 +64,5 @@ stft(x: Ordered, length: Size, step: Size, fft_length: Size | None = None, windo
 istft(x, length: Size, step: Size, fft_length: Size | None = None, window: SpectralWindow | None = 'hann',
     center: Flag = True, n: Size | None = None):
     Compute the signal of n values whose stft this is.
-irfft(x, n: Size | None = None, axis: Axis = -1): Inverse of rfft.
+irfft(x, n: Size | None = None, axis: Axis = -1): Compute the inverse of rfft.
 """

@@ -2,18 +2,20 @@
 
 WINDOWS = """
 conv(x, kernel: SameDType, strides: Sizes = 1, padding: Padding = 'valid', dilation: Sizes = 1, groups: Size = 1):
-    Convolution, channels last.
+    Compute a convolution, channels last.
 conv_transpose(x, kernel: SameDType, strides: Sizes = 1, padding: Padding = 'valid', dilation: Sizes = 1):
-    The transpose of conv, channels last.
-max_pool(x, window: Sizes, strides: Sizes | None = None, padding: Padding = 'valid'): Maximum over windows.
+    Compute the transpose of conv, channels last.
+max_pool(x, window: Sizes, strides: Sizes | None = None, padding: Padding = 'valid'): Return the maximum over windows.
 dot_product_attention(query, key: SameDType, value: SameDType, mask: Array | None = None,
     bias: Array | None = None, scale: Real | None = None, is_causal: Flag = False,
     implementation: AttentionKernel | None = None):
-    Attention over values; implementation chooses the kernel of the library, such as 'cudnn' on a GPU.
+    Compute attention over values; implementation chooses the kernel of the library, such as 'cudnn' on a GPU.
 average_pool(x, window: Sizes, strides: Sizes | None = None, padding: Padding = 'valid'):
-    Take the mean over windows, of what is no padding.
-adaptive_average_pool(x, size: Sizes): Take the mean over windows of such sizes and strides that a size comes out.
-adaptive_max_pool(x, size: Sizes): Take the maximum over windows of such sizes and strides that a size comes out.
+    Compute the mean over windows; padding is not counted.
+adaptive_average_pool(x, size: Sizes):
+    Compute the mean over windows; their sizes and strides are chosen so that the result has the given size.
+adaptive_max_pool(x, size: Sizes):
+    Return the maximum over windows; their sizes and strides are chosen so that the result has the given size.
 depthwise_conv(x, kernel: SameDType, strides: Sizes = 1, padding: Padding = 'valid', dilation: Sizes = 1):
     Convolve each channel with its own filters, (*window, channels, filters) in all; channels last.
 separable_conv(x, depthwise_kernel: SameDType, pointwise_kernel: SameDType, strides: Sizes = 1,
@@ -43,8 +45,9 @@ batch_normalization(x, mean: SameDType, variance: SameDType, axis: Axis = -1, of
 LOSSES = """
 ctc_loss(labels: Array, logits: Ordered, label_lengths: Array | None = None, logit_lengths: Array | None = None,
     blank: Count = 0):
-    Compute minus the logarithm of the probability of labels, over all ways to align them with steps; inf if none is.
+    Compute minus the logarithm of the probability of the labels, over all ways to align them with steps; inf if there
+    is none.
 ctc_decode(logits: Ordered, logit_lengths: Array | None = None, blank: Count = 0, beam_width: Size | None = None,
     top_paths: Size = 1):
-    Find the likeliest labels of sequences: those of the best alignment, or by beam search; -1 behind their end.
+    Find the most likely labels of sequences: those of the best alignment, or by beam search; -1 after their end.
 """

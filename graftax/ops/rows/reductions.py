@@ -1,60 +1,66 @@
 """Rows of functions over axes."""
 
 PLAIN = """
-sum(x, axis: Axes | None = None, keepdims: Flag = False): Sum over axes.
-mean(x, axis: Axes | None = None, keepdims: Flag = False): Mean over axes.
-max(x, axis: Axes | None = None, keepdims: Flag = False): Largest value over axes.
-min(x, axis: Axes | None = None, keepdims: Flag = False): Smallest value over axes.
-prod(x, axis: Axes | None = None, keepdims: Flag = False): Product over axes.
-any(x, axis: Axes | None = None, keepdims: Flag = False): True if one value is, over axes.
-all(x, axis: Axes | None = None, keepdims: Flag = False): True if all values are, over axes.
-argmax(x: Ordered, axis: Axis | None = None, keepdims: Flag = False): Index of the largest value, the first of equals.
-argmin(x: Ordered, axis: Axis | None = None, keepdims: Flag = False): Index of the smallest value, the first of equals.
-count_nonzero(x, axis: Axes | None = None, keepdims: Flag = False): How many values are not zero.
+sum(x, axis: Axes | None = None, keepdims: Flag = False): Compute the sum over axes.
+mean(x, axis: Axes | None = None, keepdims: Flag = False): Compute the mean over axes.
+max(x, axis: Axes | None = None, keepdims: Flag = False): Return the largest value over axes.
+min(x, axis: Axes | None = None, keepdims: Flag = False): Return the smallest value over axes.
+prod(x, axis: Axes | None = None, keepdims: Flag = False): Compute the product over axes.
+any(x, axis: Axes | None = None, keepdims: Flag = False): Return True if at least one value over axes is true.
+all(x, axis: Axes | None = None, keepdims: Flag = False): Return True if all values over axes are true.
+argmax(x: Ordered, axis: Axis | None = None, keepdims: Flag = False):
+    Return the index of the largest value, the first one if several are equal.
+argmin(x: Ordered, axis: Axis | None = None, keepdims: Flag = False):
+    Return the index of the smallest value, the first one if several are equal.
+count_nonzero(x, axis: Axes | None = None, keepdims: Flag = False): Count the values that are not zero.
 """
 
 FUSED = """
 var(x, axis: Axes | None = None, ddof: Count = 0, keepdims: Flag = False):
-    Variance over axes; the sum of squares is divided by n - ddof.
-std(x, axis: Axes | None = None, ddof: Count = 0, keepdims: Flag = False): Standard deviation over axes.
-cumsum(x, axis: Axis | None = None): Running sum along an axis, or of the flattened array.
-cumprod(x, axis: Axis | None = None): Running product along an axis, or of the flattened array.
-median(x, axis: Axes | None = None, keepdims: Flag = False): Median over axes.
-quantile(x, q: Reals, axis: Axes | None = None, keepdims: Flag = False): Quantiles over axes, interpolated linearly.
-softmax(x, axis: Axes | None = -1): exp(x) normalised to sum 1 over axes; 0 where everything is -inf.
-log_softmax(x, axis: Axes | None = -1): log(softmax(x)) without overflow.
-logsumexp(x, axis: Axes | None = None, keepdims: Flag = False): log(sum(exp(x))) without overflow.
+    Compute the variance over axes; the sum of squares is divided by n - ddof.
+std(x, axis: Axes | None = None, ddof: Count = 0, keepdims: Flag = False):
+    Compute the standard deviation over axes; the sum of squares is divided by n - ddof.
+cumsum(x, axis: Axis | None = None): Compute the running sum along an axis, or of the flattened array.
+cumprod(x, axis: Axis | None = None): Compute the running product along an axis, or of the flattened array.
+median(x, axis: Axes | None = None, keepdims: Flag = False): Compute the median over axes.
+quantile(x, q: Reals, axis: Axes | None = None, keepdims: Flag = False):
+    Compute quantiles over axes, interpolated linearly.
+softmax(x, axis: Axes | None = -1): Compute exp(x) normalised to sum 1 over axes; 0 where everything is -inf.
+log_softmax(x, axis: Axes | None = -1): Compute log(softmax(x)) without overflow.
+logsumexp(x, axis: Axes | None = None, keepdims: Flag = False): Compute log(sum(exp(x))) without overflow.
 norm(x, ord: Real = 2, axis: Axes | None = None, keepdims: Flag = False):
-    Vector norm over axes, of order p > 0 or inf; its gradient at 0 is 0.
+    Compute the vector norm over axes, of order p > 0 or inf; its gradient at 0 is 0.
 moments(x, axes: Axes | None = None, keepdims: Flag = False) -> tuple[Array, Array]:
-    Mean and variance, half precision taken in float32.
+    Compute mean and variance over axes; half precision is computed in float32.
 standardize(x, axis: Axes | None = -1, epsilon: NotNegative = 0.001):
-    (x - mean) / sqrt(variance + epsilon) over axes, computed in float32 at least.
+    Compute (x - mean) / sqrt(variance + epsilon) over axes, in float32 at least.
 """
 
 NAN = """
-nansum(x, axis: Axes | None = None, keepdims: Flag = False): Sum over axes; nan counts as 0.
-nanprod(x, axis: Axes | None = None, keepdims: Flag = False): Multiply over axes; nan counts as 1.
+nansum(x, axis: Axes | None = None, keepdims: Flag = False): Compute the sum over axes; nan counts as 0.
+nanprod(x, axis: Axes | None = None, keepdims: Flag = False): Compute the product over axes; nan counts as 1.
 nanmean(x, axis: Axes | None = None, keepdims: Flag = False): Take the mean over axes of what is not nan.
 nanvar(x, axis: Axes | None = None, ddof: Count = 0, keepdims: Flag = False):
-    Take the variance over axes of what is not nan; the sum of squares is divided by their number less ddof.
+    Compute the variance over axes of what is not nan; the sum of squares is divided by their number minus ddof.
 nanstd(x, axis: Axes | None = None, ddof: Count = 0, keepdims: Flag = False):
     Take the standard deviation over axes of what is not nan.
 nanmax(x: Ordered, axis: Axes | None = None, keepdims: Flag = False):
-    Return the largest value over axes that is not nan; nan where all are.
+    Return the largest value over axes that is not nan; nan where all are nan.
 nanmin(x: Ordered, axis: Axes | None = None, keepdims: Flag = False):
-    Return the smallest value over axes that is not nan; nan where all are.
+    Return the smallest value over axes that is not nan; nan where all are nan.
 nanargmax(x: Ordered, axis: Axis | None = None, keepdims: Flag = False):
-    Return the index of the largest value that is not nan; -1, which no op takes for an index, where all are.
+    Return the index of the largest value that is not nan; -1, which no op accepts as an index, where all are nan.
 nanargmin(x: Ordered, axis: Axis | None = None, keepdims: Flag = False):
-    Return the index of the smallest value that is not nan; -1, which no op takes for an index, where all are.
+    Return the index of the smallest value that is not nan; -1, which no op accepts as an index, where all are nan.
 nanmedian(x, axis: Axes | None = None, keepdims: Flag = False): Take the median over axes of what is not nan.
 nanquantile(x, q: Reals, axis: Axes | None = None, keepdims: Flag = False):
     Take quantiles over axes of what is not nan, interpolated linearly.
 nanpercentile(x, q: Reals, axis: Axes | None = None, keepdims: Flag = False):
     Take percentiles, from 0 to 100, over axes of what is not nan.
-nancumsum(x, axis: Axis | None = None): Sum up along an axis, or the flattened array; nan counts as 0.
-nancumprod(x, axis: Axis | None = None): Multiply along an axis, or the flattened array; nan counts as 1.
+nancumsum(x, axis: Axis | None = None):
+    Compute the running sum along an axis, or of the flattened array; nan counts as 0.
+nancumprod(x, axis: Axis | None = None):
+    Compute the running product along an axis, or of the flattened array; nan counts as 1.
 """
 
 STATISTICS = """
@@ -70,7 +76,8 @@ diff(x, n: Count = 1, axis: Axis = -1): Subtract each value from the next along 
 trapezoid(y: Operand, x: SameDType | None = None, dx: Real = 1.0, axis: Axis = -1):
     Integrate along an axis by the trapezoidal rule, at the places x, or at a distance of dx.
 histogram(x: Ordered, bins: Size = 10, range: Reals | None = None) -> tuple[Array, Array]:
-    Count values in bins of one width between two numbers, or the smallest and the largest value; counts and edges.
+    Count values in bins of equal width, between two numbers or the smallest and the largest value; return counts and
+    edges.
 digitize(x: Ordered, bins: SameDType):
-    Return for each value how many of the ascending edges are not above it: the index of its bin.
+    Return the index of the bin of each value: how many of the ascending edges are not above it.
 """

@@ -195,7 +195,7 @@ class Checked(Module):
             self._gx_refuse_late(name, value)
         return value
 
-    def _gx_missing(self, name: str, said: str) -> MissingAttributeError:
+    def _gx_missing(self, name: str, message: str) -> MissingAttributeError:
         return foreign_names.missing_attribute(self, name)
 
     def _gx_refuse_late(self, name: str, value: object) -> None:

@@ -84,13 +84,13 @@ def _is_schedule_like(given: object) -> bool:
     return True
 
 
-def check_boundaries(boundaries: tuple[float, ...], pieces: int, what: str, first: float) -> None:
+def check_boundaries(boundaries: tuple[float, ...], pieces: int, name: str, first: float) -> None:
     """Raise unless boundaries part so many pieces.
 
     Args:
         boundaries: Steps.
         pieces: How many pieces there are.
-        what: What they are called.
+        name: What they are called.
         first: The least that a boundary can be: below, the first piece is never seen.
 
     Raises:
@@ -99,7 +99,7 @@ def check_boundaries(boundaries: tuple[float, ...], pieces: int, what: str, firs
     ascending = list(boundaries) == sorted(set(boundaries))
     if len(boundaries) != pieces - 1 or not ascending or (boundaries and boundaries[0] < first):
         raise ArgumentError(
-            f"boundaries={list(boundaries)!r} for {pieces} {what}",
+            f"boundaries={list(boundaries)!r} for {pieces} {name}",
             f"boundaries ascend, from {first} on, and there is one between two pieces",
             f"{max(pieces - 1, 0)} ascending boundaries",
         )

@@ -10,7 +10,7 @@ from typing import Any
 
 from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.training.hooks.callback import Callback, Logs
-from graftax.training.log_files import told
+from graftax.training.log_files import translated_errors
 
 
 class CSVLogger(Callback):
@@ -62,7 +62,7 @@ class CSVLogger(Callback):
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
         """Write the line."""
         row = {"epoch": epoch, **(logs or {})}
-        with told("CSVLogger", self.path):
+        with translated_errors("CSVLogger", self.path):
             if not self._is_open:
                 self._open()
             if any(name not in self._columns for name in row):

@@ -34,7 +34,7 @@ def rate_of(model: object) -> Any:
     return rate if tuple(getattr(rate, "shape", ())) == () else None
 
 
-def settable(model: object, who: str) -> Optimizer:
+def require_settable_rate(model: object, callback: str) -> Optimizer:
     """Return the optimizer, if its learning rate can be set.
 
     Raises:
@@ -43,14 +43,14 @@ def settable(model: object, who: str) -> Optimizer:
     optimizer = stepping(optimizer_of(model))
     if not isinstance(optimizer, Optimizer):
         raise StateError(
-            f"{who} with the optimizer {type(optimizer).__name__}",
+            f"{callback} with the optimizer {type(optimizer).__name__}",
             "it has no learning rate that could be set",
             'model.compile(optimizer="adam", loss=...)',
         )
     kept = optimizer.__dict__["learning_rate"]
     if not isinstance(kept, VariableLike):
         raise StateError(
-            f"{who} with {type(optimizer).__name__}, whose learning rate is {type(kept).__name__}",
+            f"{callback} with {type(optimizer).__name__}, whose learning rate is {type(kept).__name__}",
             "what the callback sets would be overruled by the schedule at the next step",
             f"a number: graftax.optimizers.{type(optimizer).__name__}(1e-3); or leave the callback out",
         )

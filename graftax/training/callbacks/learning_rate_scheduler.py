@@ -8,7 +8,7 @@ from typing import Any
 
 from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.user_functions import check_takes, misfit
-from graftax.training.callbacks.learning_rate import settable
+from graftax.training.callbacks.learning_rate import require_settable_rate
 from graftax.training.hooks.callback import Callback, Logs
 
 
@@ -60,7 +60,7 @@ class LearningRateScheduler(Callback):
         """Set the rate, except if a run is resumed within the epoch: then the saved rate is kept."""
         if self.params.get("resumes_epoch"):
             return
-        optimizer = settable(self.model, "LearningRateScheduler")
+        optimizer = require_settable_rate(self.model, "LearningRateScheduler")
         rate: Any = self.schedule(epoch, float(optimizer.learning_rate)) if self._takes_rate else self.schedule(epoch)
         if isinstance(rate, bool) or not hasattr(rate, "__float__") or not math.isfinite(float(rate)):
             raise ArgumentError(

@@ -9,7 +9,7 @@ from pathlib import Path
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError
 from graftax.training.hooks.callback import Callback, Logs
-from graftax.training.log_files import told
+from graftax.training.log_files import translated_errors
 
 
 class Profiler(Callback):
@@ -55,7 +55,7 @@ class Profiler(Callback):
     def on_train_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
         """Start the trace at the first step."""
         if not self._was_open and self._begins <= self.params["step"]:
-            with told("Profiler", self.directory):
+            with translated_errors("Profiler", self.directory):
                 self.directory.mkdir(parents=True, exist_ok=True)
                 self._open.enter_context(registry.current().compiling.profile(str(self.directory)))
             self._is_open = self._was_open = True
@@ -78,7 +78,7 @@ class Profiler(Callback):
     def _close(self) -> None:
         if self._is_open:
             self._is_open = False
-            with told("Profiler", self.directory):
+            with translated_errors("Profiler", self.directory):
                 self._open.close()
             found = sorted(self.directory.rglob("perfetto_trace.json.gz"), key=lambda path: path.stat().st_mtime)
             self.trace = found[-1] if found else None

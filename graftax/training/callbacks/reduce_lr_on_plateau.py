@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from graftax.core.errors import ArgumentError
-from graftax.training.callbacks.learning_rate import settable
+from graftax.training.callbacks.learning_rate import require_settable_rate
 from graftax.training.callbacks.monitor import Monitor
 from graftax.training.hooks.callback import Callback, Logs
 
@@ -78,7 +78,7 @@ class ReduceLROnPlateau(Callback):
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
         """Reset the counters."""
-        settable(self.model, "ReduceLROnPlateau")  # raises now rather than at the first plateau
+        require_settable_rate(self.model, "ReduceLROnPlateau")  # raises now rather than at the first plateau
         self.monitor.seen = False
         self._start_over()
 
@@ -100,7 +100,7 @@ class ReduceLROnPlateau(Callback):
                 self._reduce(epoch)
 
     def _reduce(self, epoch: int) -> None:
-        optimizer = settable(self.model, "ReduceLROnPlateau")
+        optimizer = require_settable_rate(self.model, "ReduceLROnPlateau")
         old = float(optimizer.learning_rate)
         if old <= self.min_lr:
             return

@@ -39,10 +39,10 @@ def drawn(source: str, kind: str) -> bytes:
     return done.stdout
 
 
-def _failed(kind: str, said: str) -> StateError:
+def _failed(kind: str, message: str) -> StateError:
     return StateError(
         f"dot -T{kind}",
-        f"the program of Graphviz failed: {said}",
+        f"the program of Graphviz failed: {message}",
         "mend it, or take it out of PATH: where there is none, plot_model draws an SVG by itself",
     )
 

@@ -12,7 +12,7 @@ from graftax.training.display.summary_table import Summary, bytes_text
 from graftax.training.first_step import FirstStep
 from graftax.training.objectives import required_objectives
 from graftax.training.sources.host_batches import host_batch
-from graftax.training.trained import Trained
+from graftax.training.trainable_model import TrainableModel
 from graftax.transforms.compile.jit import CompiledFunction
 from graftax.transforms.py_function import ArraySpec
 
@@ -44,7 +44,7 @@ class MemoryReport(NamedTuple):
 
 
 @door
-def memory_report(model: Trained, batch: object) -> MemoryReport:
+def memory_report(model: TrainableModel, batch: object) -> MemoryReport:
     """Return the memory that a training step needs. The step is compiled for this, but not run.
 
     To get the report before memory is allocated for the weights, pass the result of `build_abstract`.

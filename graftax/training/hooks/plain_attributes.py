@@ -18,7 +18,7 @@ _ATOMS = frozenset({bool, int, float, complex, str, bytes, type(None)})
 _OF_THE_RUN = frozenset({"params", "model", "_model", "validation_data"})
 
 
-def tells_its_state(callback: object) -> bool:
+def defines_get_state(callback: object) -> bool:
     """Tell whether a callback says what it remembers: it defines `get_state`, or is one of graftax.
 
     Example:
@@ -27,7 +27,7 @@ def tells_its_state(callback: object) -> bool:
         >>> class Says(Callback):
         ...     def get_state(self):
         ...         return 3
-        >>> tells_its_state(Elsewhere()), tells_its_state(Says())
+        >>> defines_get_state(Elsewhere()), defines_get_state(Says())
         (False, True)
     """
     if not isinstance(callback, Callback):

@@ -11,7 +11,7 @@ from graftax.backend.rendezvous import several
 from graftax.core.errors import DataError
 from graftax.distribution.processes import process_count
 from graftax.distribution.rows import Rows
-from graftax.training.arrays import as_arrays, count_rows, cut_rows, is_arrays, no_numbers
+from graftax.training.arrays import as_arrays, count_rows, cut_rows, is_arrays, non_numeric_error
 from graftax.training.batch import NAMES, Parts, is_list_of_batches, parts_of_validation
 from graftax.training.class_weights import ClassWeights
 from graftax.training.sources.array_source import ArraySource
@@ -121,7 +121,7 @@ def _no_data(x: object) -> DataError:
             "what np.load(path) or pandas.read_csv(path) reads from the file; texts go through a TextVectorization",
         )
     if _holds_text(x):
-        return no_numbers(f"x is a {kind} of text")
+        return non_numeric_error(f"x is a {kind} of text")
     if callable(x) and not isinstance(x, Iterable):
         return DataError(f"x is of type {kind}", "it is to be called for what yields batches", "model.fit(x())")
     inside = " with something in it that is no array" if isinstance(x, list | tuple | dict) else ""

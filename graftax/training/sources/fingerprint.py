@@ -13,7 +13,7 @@ _LOOKED_AT = 16384
 """The number of values of an array that are used; more would cost time in each step."""
 
 
-def followed(before: int, batch: Batch) -> int:
+def extended_by(before: int, batch: Batch) -> int:
     """Return the fingerprint of a sequence of batches, extended by one more.
 
     Args:
@@ -23,7 +23,7 @@ def followed(before: int, batch: Batch) -> int:
     Example:
         >>> import numpy as np
         >>> one, other = (np.zeros(2),), (np.ones(2),)
-        >>> followed(followed(0, one), other) == followed(followed(0, other), one)
+        >>> extended_by(extended_by(0, one), other) == extended_by(extended_by(0, other), one)
         False
     """
     digest = xxhash.xxh3_64(before.to_bytes(8, "little"))

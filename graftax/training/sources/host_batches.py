@@ -6,7 +6,7 @@ from typing import Any
 
 from graftax.core import tree
 from graftax.core.errors import DataError
-from graftax.objectives.targets import check_weights
+from graftax.objectives.sample_weights import check_weights
 from graftax.training.arrays import as_arrays, take_rows, written
 from graftax.training.batch import NAMES, Batch, pack
 from graftax.training.class_weights import ClassWeights

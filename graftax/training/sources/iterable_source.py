@@ -85,7 +85,7 @@ class IterableSource:
                 error.add_context(f"batch {i} of epoch {number + 1} of the {type(self._batches).__name__}")
                 raise
             if self.remembers:
-                mark = fingerprint.followed(mark, host_of(found))
+                mark = fingerprint.extended_by(mark, host_of(found))
                 self._marks.append((i + 1, mark))
             yield found
 
@@ -103,7 +103,7 @@ class IterableSource:
         mark = 0
         for batch in itertools.islice(stream, count):
             self._read += 1
-            mark = fingerprint.followed(mark, host_of(self._host_batch(batch)))
+            mark = fingerprint.extended_by(mark, host_of(self._host_batch(batch)))
         fingerprint.require_same(mark, saved, count, type(self._batches).__name__)
         return mark
 

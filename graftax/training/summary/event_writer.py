@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from graftax.core.errors import ArgumentTypeError, StateError
-from graftax.training.log_files import told
+from graftax.training.log_files import translated_errors
 from graftax.training.optional_libraries import optional_library
 
 _numbers = itertools.count()
@@ -85,7 +85,7 @@ class EventWriter:
         event = self._events.Event(summary=summary, wall_time=time.time())
         if step is not None:
             event.step = int(step)
-        with self._lock, told("the log for TensorBoard", self.log_dir):
+        with self._lock, translated_errors("the log for TensorBoard", self.log_dir):
             if self._closed:
                 raise StateError(
                     f"an entry for {self.log_dir} after close()", "its file is finished", "another EventWriter"
@@ -101,13 +101,13 @@ class EventWriter:
 
     def flush(self) -> None:
         """Flush the file to disk."""
-        with self._lock, told("the log for TensorBoard", self.log_dir):
+        with self._lock, translated_errors("the log for TensorBoard", self.log_dir):
             if self._file is not None and not self._closed:
                 self._file.flush()
 
     def close(self) -> None:
         """Flush and close the file; closing it again has no effect."""
-        with self._lock, told("the log for TensorBoard", self.log_dir):
+        with self._lock, translated_errors("the log for TensorBoard", self.log_dir):
             if self._file is not None and not self._closed:
                 self._file.close()
             self._closed = True

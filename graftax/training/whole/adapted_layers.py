@@ -1,4 +1,4 @@
-"""What layers learnt from data by `adapt`: given back before they are called, since their calls need it."""
+"""The states that layers computed from data with `adapt`: set again before the layers are called."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from graftax.training.whole.description import Describing
 from graftax.variables.graph.module import Module, walk_with_edges
 
 
-def learnt(describing: Describing) -> list[list[Any]]:
-    """Return of each such layer the number of the object that was described and holds it, its path there, its state."""
+def adapted_states(describing: Describing) -> list[list[Any]]:
+    """Return for each such layer the number of the described object that holds it, its path there, and its state."""
     found, seen = [], set()
     objects = describing.objects
     for number in sorted(objects, reverse=True):  # the innermost first
@@ -26,23 +26,23 @@ def learnt(describing: Describing) -> list[list[Any]]:
 
 
 class AdaptedLayers:
-    """Gives layers that are made again what they had learnt.
+    """Sets the states of layers of a model that is loaded.
 
     Args:
-        said: What `learnt` has given; none for files that do not tell.
+        description: The result of `adapted_states`; empty for files without one.
     """
 
-    def __init__(self, said: list[list[Any]]) -> None:
-        self._said: dict[int, dict[str, Any]] = defaultdict(dict)
-        for number, path, state in said:
-            self._said[number][path] = state
+    def __init__(self, description: list[list[Any]]) -> None:
+        self._states: dict[int, dict[str, Any]] = defaultdict(dict)
+        for number, path, state in description:
+            self._states[number][path] = state
 
     def give(self, number: int, made: object, value: Any) -> None:
-        """Give the layers of an object that was constructed their states; ``value`` makes one of its description."""
-        said = self._said.get(number)
-        if said is None or not isinstance(made, Module):
+        """Set the states of the layers of a constructed object; ``value`` makes a state from its description."""
+        states = self._states.get(number)
+        if states is None or not isinstance(made, Module):
             return
         for edges, layer in walk_with_edges(made):
             path = "/".join(map(str, edges))
-            if path in said and isinstance(layer, Lookup | Discretization):
-                layer.set_state(value(said[path]))
+            if path in states and isinstance(layer, Lookup | Discretization):
+                layer.set_state(value(states[path]))

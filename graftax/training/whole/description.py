@@ -161,9 +161,9 @@ class Describing:
             self._refuse(where, f"{thing!r:.80}", why)
         return name
 
-    def _refuse(self, where: str, what: str, why: str) -> NoReturn:
+    def _refuse(self, where: str, received: str, why: str) -> NoReturn:
         raise ArgumentError(
-            f"save: {where} is {what}",
+            f"save: {where} is {received}",
             f"{why}, so no file could bring it back",
             "a function with a name, or a class with its settings, given as custom= to load_model; "
             "model.save_weights(path) saves the weights alone",

@@ -1,4 +1,4 @@
-"""What a model has besides what its constructors make: found by comparing it with one made again, and given back."""
+"""What was set on a model after its construction: found by comparison with a new model, saved, and set again."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ def roots(model: Any) -> dict[str, Module]:
 
 
 def differences(model: Any, twin: Any, describing: Describing) -> list[list[Any]]:
-    """Return what was put onto a model since its construction, by root, path and name, each described.
+    """Return what was set on a model since its construction: root, path, name and description of each value.
 
     Args:
         model: The model.
-        twin: One that was made again, with the same parts.
-        describing: What has described the model.
+        twin: A new model with the same parts.
+        describing: The description of the model so far.
 
     Raises:
-        ArgumentError: something of it could not be given back.
+        ArgumentError: a value could not be restored by ``load_model``.
     """
     found = []
     others = roots(twin)
@@ -86,7 +86,7 @@ def _require_no_scope(node: Node, path: str) -> None:
 
 
 def _changed(node: Any, other: Any) -> Iterator[tuple[str, Any]]:
-    """Yield names and values of what one Node has and the other one has not, or has otherwise."""
+    """Yield names and values of the attributes in which a Node differs from another one."""
     if isinstance(node, Variable):
         for name in _OF_VARIABLES:
             if _differ(getattr(node, name), getattr(other, name)):
@@ -137,22 +137,22 @@ def _described(value: object) -> Any:
         return None
 
 
-def give_back(model: Any, said: list[list[Any]], making: Rebuilding) -> None:
-    """Give a model that was made again what it had besides.
+def restore_differences(model: Any, description: list[list[Any]], making: Rebuilding) -> None:
+    """Set on a loaded model what was set on the saved one after its construction.
 
     Args:
         model: The model.
-        said: What `differences` found.
-        making: What has rebuilt the model.
+        description: The result of `differences`.
+        making: The object that has rebuilt the model.
 
     Raises:
-        CorruptCheckpoint: there is no such place, or nothing can be put there.
+        CorruptCheckpoint: an attribute of the description does not exist, or cannot be set.
     """
     known = roots(model)
     nodes: dict[tuple[str, str], Node] = {}
-    for root in {root for root, *_ in said if root in known}:
+    for root in {root for root, *_ in description if root in known}:
         nodes |= {(root, "/".join(map(str, edges))): node for edges, node in walk_with_edges(known[root])}
-    for root, path, name, value in said:
+    for root, path, name, value in description:
         node = nodes.get((root, path))
         if node is None or not _may_be_set(node, name):
             raise CorruptCheckpoint(

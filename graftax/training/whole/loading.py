@@ -12,7 +12,7 @@ from graftax.core.short_traceback import door
 from graftax.training.model import Model
 from graftax.training.whole.model_file import KEY, READABLE, rebuilt
 from graftax.training.whole.public_classes import Custom, found, given
-from graftax.training.whole.saved import roots_of
+from graftax.training.whole.saving_mixin import roots_of
 
 
 @door

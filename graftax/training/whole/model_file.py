@@ -11,11 +11,11 @@ from graftax.layers.building import is_built, unbuilt_below
 from graftax.layers.layer import Layer
 from graftax.reparam.base import Reparam
 from graftax.reparam.graft import made_again
-from graftax.training.whole.adapted_layers import AdaptedLayers, learnt
+from graftax.training.whole.adapted_layers import AdaptedLayers, adapted_states
 from graftax.training.whole.comparison import require_alike
 from graftax.training.whole.description import Describing
-from graftax.training.whole.differences import differences, give_back
-from graftax.training.whole.policies import Policies, noted
+from graftax.training.whole.differences import differences, restore_differences
+from graftax.training.whole.policies import Policies, policies_of
 from graftax.training.whole.rebuilding import Rebuilding
 from graftax.training.whole.shared_weights import described_creator
 from graftax.variables import creation
@@ -46,15 +46,15 @@ def described(model: Any) -> dict[str, Any]:
         for path, node in _computed(model)
     ]
     found["compile"] = None if model._gx_objectives is None else _compiled(model, describing)
-    found["policies"] = noted(describing.objects)
-    found["adapted"] = learnt(describing)
+    found["policies"] = policies_of(describing.objects)
+    found["adapted"] = adapted_states(describing)
     back = RandomState({}).point_of_return()
     try:
         with creation.scopes.replaced(()):
             twin, making = _made(found, describing.names.__getitem__)
             require_alike(model, twin)
             found["differences"] = differences(model, twin, describing)
-            give_back(twin, found["differences"], making)
+            restore_differences(twin, found["differences"], making)
     except GraftaxError as error:
         error.add_context(f"save of {model._gx_title()}, which is rebuilt on trial")
         raise
@@ -93,21 +93,21 @@ def _compiled(model: Any, describing: Describing) -> dict[str, Any]:
     return {name: describing.value(one, f"compile({name}=...)") for name, one in given.items()}
 
 
-def rebuilt(said: Any, find: Callable[[str], Any]) -> Any:
+def rebuilt(description: Any, find: Callable[[str], Any]) -> Any:
     """Return the rebuilt model, with built layers, grafts, and compiled.
 
     Args:
-        said: The description in the file.
+        description: The description in the file.
         find: Returns the class or function of a name.
 
     Raises:
         CorruptCheckpoint: it is not a description of a model.
     """
     try:
-        model, making = _made(said, find)
-        give_back(model, said.get("differences", ()), making)
-        for path, name, value in said.get("changes", ()):  # of format 1
-            give_back(model, [["model", path, name, value]], making)
+        model, making = _made(description, find)
+        restore_differences(model, description.get("differences", ()), making)
+        for path, name, value in description.get("changes", ()):  # of format 1
+            restore_differences(model, [["model", path, name, value]], making)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         if isinstance(error, GraftaxError):
             raise
@@ -117,22 +117,22 @@ def rebuilt(said: Any, find: Callable[[str], Any]) -> Any:
     return model
 
 
-def _made(said: Any, find: Callable[[str], Any]) -> tuple[Any, Rebuilding]:
-    policies = Policies(said.get("policies", []))
-    making = Rebuilding(find, policies, AdaptedLayers(said.get("adapted", [])))
+def _made(description: Any, find: Callable[[str], Any]) -> tuple[Any, Rebuilding]:
+    policies = Policies(description.get("policies", []))
+    making = Rebuilding(find, policies, AdaptedLayers(description.get("adapted", [])))
     with building.again.entered(policies.before_build):
-        model = making.model = making.value(said["model"])
-        shape = making.value(said["input_shape"])
+        model = making.model = making.value(description["model"])
+        shape = making.value(description["input_shape"])
         if shape is not None and unbuilt_below(model):
             model.build(shape)
-        shapes = {path: making.value(one) for path, one in said.get("built_below", ())}
+        shapes = {path: making.value(one) for path, one in description.get("built_below", ())}
         for path, layer in [("/".join(map(str, edges)), node) for edges, node in walk_with_edges(model)]:
             if path in shapes and isinstance(layer, Layer) and unbuilt_below(layer):
                 layer.build(shapes[path])
         policies.settle(model)
-        for path, creators in said["grafts"]:
+        for path, creators in description["grafts"]:
             for creator in creators:
                 made_again(model, making.value(creator), path)
-        if said["compile"] is not None:
-            model.compile(**{name: making.value(one) for name, one in said["compile"].items()})
+        if description["compile"] is not None:
+            model.compile(**{name: making.value(one) for name, one in description["compile"].items()})
     return model, making

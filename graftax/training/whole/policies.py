@@ -1,4 +1,4 @@
-"""Dtype policies of a whole model: noted for each layer of it, given back before the layer makes weights."""
+"""Dtype policies of a whole model: saved for each layer, and set again before the layer makes weights."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from graftax.variables.graph.module import walk_with_edges
 from graftax.variables.graph.node import Edge, Node, own_nodes
 
 
-def noted(objects: Mapping[int, object]) -> list[list[Any]]:
-    """Return of each layer that was described its number, its policy, and those below with others, by path."""
+def policies_of(objects: Mapping[int, object]) -> list[list[Any]]:
+    """Return for each described layer its number, its policy, and the layers below with another policy, by path."""
     found = []
     for number, layer in objects.items():
         if isinstance(layer, Layer):
@@ -25,38 +25,38 @@ def noted(objects: Mapping[int, object]) -> list[list[Any]]:
 
 
 class Policies:
-    """Gives layers that are made again the policies that they had, whatever the global policy is now.
+    """Sets the dtype policies of the layers of a model that is loaded, whatever the global policy is.
 
     Args:
-        said: What `noted` has given; none for files that do not tell.
+        description: The result of `policies_of`; empty for files without one.
     """
 
-    def __init__(self, said: list[list[Any]]) -> None:
-        self._said: dict[int, tuple[DTypePolicy, dict[str, DTypePolicy]]] = {
+    def __init__(self, description: list[list[Any]]) -> None:
+        self._policies: dict[int, tuple[DTypePolicy, dict[str, DTypePolicy]]] = {
             number: (DTypePolicy(own), {path: DTypePolicy(name) for path, name in others})
-            for number, own, others in said
+            for number, own, others in description
         }
         self._of: dict[int, tuple[Layer, DTypePolicy, dict[str, DTypePolicy]]] = {}  # with the layer, by its id
 
-    def assumed(self, number: int) -> AbstractContextManager[None]:
-        """Let a layer be constructed where its own policy is that of layers that are given none."""
-        return policy.assumed.entered(self._said[number][0]) if number in self._said else nullcontext()
+    def under_policy(self, number: int) -> AbstractContextManager[None]:
+        """Use the policy of a layer as the default while the layer is constructed."""
+        return policy.assumed.entered(self._policies[number][0]) if number in self._policies else nullcontext()
 
     def give(self, number: int, made: object) -> None:
-        """Give a layer that was constructed, and those that it has by now, their policies."""
-        if number in self._said and isinstance(made, Layer):
-            self._of[id(made)] = (made, *self._said[number])
+        """Set the policy of a constructed layer, and of the layers that it has so far."""
+        if number in self._policies and isinstance(made, Layer):
+            self._of[id(made)] = (made, *self._policies[number])
             self.settle(made)
 
     def settle(self, model: Layer) -> None:
-        """Give a layer and all below their policies, weights or not."""
+        """Set the policies of a layer and of all layers below it, with or without weights."""
         _, own, others = self._of.get(id(model), (model, None, {}))
         if own is not None:
             for path, layer in _layers(model):
                 _set(layer, others.get(path, own))
 
     def before_build(self, layer: object) -> None:
-        """Give a layer that a `build` has made its policy, before it makes weights itself."""
+        """Set the policy of a layer that a ``build`` has made, before it makes weights."""
         edges: tuple[Edge, ...] = ()
         node: Node = layer  # type: ignore[assignment]
         while id(node) not in self._of:

@@ -34,7 +34,7 @@ class Rebuilding:
     Args:
         find: Returns the class or function of a name, or raises.
         policies: Gives layers their dtype policies.
-        adapted: Gives layers what they learnt from data.
+        adapted: Sets the states that layers computed from data.
     """
 
     def __init__(self, find: Callable[[str], Any], policies: Policies, adapted: AdaptedLayers) -> None:
@@ -81,9 +81,9 @@ class Rebuilding:
         self._made[number] = made
         return made
 
-    def _object(self, number: int, how: str, *rest: Any) -> Any:
-        with self._policies.assumed(number):
-            made = self._made[number] = _OBJECTS[how](self, *rest)
+    def _object(self, number: int, kind: str, *rest: Any) -> Any:
+        with self._policies.under_policy(number):
+            made = self._made[number] = _OBJECTS[kind](self, *rest)
         self._policies.give(number, made)
         self._adapted.give(number, made, self.value)
         return made

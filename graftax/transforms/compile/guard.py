@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from operator import is_
 from typing import Any
 
 from graftax.transforms.compile.reach import Surroundings, has_nodes
 from graftax.transforms.compile.seen import Seen, prints_of
+from graftax.variables.graph.class_attributes import given_by_class
 from graftax.variables.graph.module import Module, Node
 from graftax.variables.graph.node import holds_node, ignored
 from graftax.variables.graph.prints import Print, Same, changing_in, ids_in, is_small_array, kept, may_change
@@ -111,6 +113,7 @@ class Guard:
 
         self._version = structure.version
         self._clear()
+        classes: dict[type[Any], None] = {}
         for ref, _ in self._touched:
             node = ref()
             if isinstance(node, Surroundings):
@@ -118,6 +121,8 @@ class Guard:
                 self._kept += kept(now, gone)
                 self._bound += [(look, id(value)) for look, value in zip(node.bindings, now, strict=True)]
                 self._empty += [container for container in node.empty if not container]
+            if isinstance(node, Module):
+                classes[type(node)] = None
             for name, value in () if node is None else node._gx_traced_attributes().items():
                 for one in changing_in(value) if may_change(value) else ():
                     if is_small_array(one):
@@ -126,11 +131,15 @@ class Guard:
                         self._around.append((one, [*one]))  # twice as quick as ids, at the price of keeping it alive
                     elif len(one) <= _LONG or holds_node(one):
                         self._kept += kept(one, gone)
-                        if one is value and isinstance(node, Module) and isinstance(one, list):
+                        if one is value and isinstance(one, list) and isinstance(node, Module) and name in vars(node):
                             # found through its module: not kept alive
                             self._lists.append((weakref.ref(node), name, [*map(id, one)]))
                         else:
                             self._others.append((one, [*ids_in(one)]))
+        for kind in classes:  # an attribute of a class is assigned without a word to its objects
+            for name, value in given_by_class(kind).items():
+                self._kept += kept([value], gone)
+                self._bound.append((partial(getattr, kind, name, None), id(value)))
         looked_at = (self._lists, self._others, self._arrays, self._bound, self._around, self._empty)
         self._constant = not any(looked_at)  # as of most small functions
 
@@ -214,7 +223,9 @@ def _describe_difference(node: Node, before: dict[str, Print], after: dict[str, 
 def _show_print(one: Print | None) -> str:
     if one is None:
         return "absent"
-    return repr(one[1]) if not isinstance(one, Same) and one[0] in _PRINTABLE else "another object"
+    if isinstance(one, Same) or one[0] not in _PRINTABLE:
+        return "another object"
+    return str(one[1]) if one[0] == "float" else repr(one[1])
 
 
 _PRINTABLE = ("bool", "int", "float", "str", "NoneType")

@@ -29,9 +29,9 @@ from graftax.transforms.compile.key import SCALARS, argument_names, describe, is
 from graftax.transforms.compile.lowered import Lowered
 from graftax.transforms.compile.reach import reached
 from graftax.transforms.compile.repeated import MISSED, Repeated
+from graftax.transforms.compile.retrace_reason import retrace_reason
 from graftax.transforms.compile.run import run_donating, run_nested
 from graftax.transforms.compile.trace import Entry
-from graftax.transforms.compile.why_again import why_again
 from graftax.transforms.lifting.carried import carrying, given_masks, masks_of, with_masks
 from graftax.transforms.lifting.frames import CompileFrame
 from graftax.variables import masks
@@ -228,8 +228,8 @@ class CompiledFunction(Generic[P, R]):
             if self._max_retraces is not None and self.trace_count > self._max_retraces:
                 raise RetraceError(
                     f"{function_name(self._fn)} would be traced once more after {_times(self.trace_count)}: {reason}",
-                    f"max_retraces={self._max_retraces} allows no more: {why_again(reason)[0]}",
-                    f"{why_again(reason)[1]}, or allow more",
+                    f"max_retraces={self._max_retraces} allows no more: {retrace_reason(reason)[0]}",
+                    f"{retrace_reason(reason)[1]}, or allow more",
                 )
             log.info("graftax.jit: %s traced again (%d): %s", function_name(self._fn), self.trace_count + 1, reason)
             if self.trace_count == _OFTEN:
@@ -237,7 +237,7 @@ class CompiledFunction(Generic[P, R]):
                     "graftax.jit: %s was traced %d times and goes on: %s; %s, or set max_retraces",
                     function_name(self._fn),
                     self.trace_count,
-                    *why_again(reason),
+                    *retrace_reason(reason),
                 )
         found: dict[str, Any] = {}
 
@@ -320,20 +320,22 @@ def jit(
     """Compile a function that may read and write Variables anywhere in its call tree.
 
     Arrays and Python numbers among the arguments are traced (no new trace for a new value); strings, functions,
-    modules, Variables and other objects are static, told apart by type and value. It compiles or raises; it never runs
+    modules, Variables and other objects are static, told apart by type and value, and so is what frozen sets and
+    dataclasses hold. It compiles or raises; it never runs
     uncompiled. An exception in the function leaves every Variable as it was.
 
     Plain attributes of Modules are constants of a trace, and a change of one traces anew: of Modules that it calls or
     whose Variables it reads, and of those, with all below, that are among the arguments, that the function is a method
     of, closes over, or names as globals, it or a function of the same file. A function that changes an attribute itself
-    is traced until that one stays as it was found. Lists, dicts, sets and NumPy arrays up to 64 KiB in attributes are
-    compared by what is in them, and so are the settings of constraints, regularizers, initializers and creators there.
-    The same goes for containers of Modules and such objects in its closure and globals, and what these names stand for.
+    is traced until that one stays as it was found. Attributes that a class of yours gives its objects count as theirs.
+    Lists, dicts and sets (of numbers up to 1000) and NumPy arrays up to 64 KiB in attributes are compared by what is in
+    them, and so are the settings of constraints, regularizers, initializers and creators there. The same goes for
+    containers of Modules and such objects in its closure and globals, and what these names stand for.
 
     What is not seen: a Module that is reached in another way, such as a global of another file, and of which nothing
-    but plain attributes is read; other plain objects, callbacks among them; plain values, arrays and containers of
-    these in the closure and globals; and a change inside of a larger array (assign a new one, or keep it in a
-    Variable).
+    but plain attributes is read; attributes that a class lists in ``untracked``; a method that is assigned to a class;
+    other plain objects, callbacks among them; plain values, arrays and containers of these in the closure and globals;
+    and a change inside of a larger array or container (assign a new one, or keep it in a Variable).
 
     Args:
         fn: The function; without it, a decorator is returned.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 from collections.abc import Callable, Hashable
 from typing import Any, Final, cast
@@ -12,6 +13,7 @@ from graftax.core import scopes
 from graftax.core.errors import CompileError
 from graftax.core.tree import flatten_with_paths
 from graftax.core.typedefs import VariableLike
+from graftax.variables.graph.prints import is_plain, told_apart
 
 SCALARS = (bool, int, float, complex)
 
@@ -49,8 +51,25 @@ def key_of(leaves: list[Any], tree: object) -> tuple[Hashable, list[Any]]:
                     "an argument that is no array is static, and must be hashable to be told apart",
                     "pass arrays, numbers, strings, tuples, functions or modules",
                 ) from error
-            parts.append((type(leaf), leaf))
+            parts.append((type(leaf), leaf, _parts(leaf)))
     return tuple(parts), dynamic
+
+
+def _parts(value: object) -> Hashable:
+    """Return what tells equal objects apart that hold things of other types: ``{1}`` and ``{True}``.
+
+    Of objects whose class has an equality of its own, but is no dataclass, that says all.
+    """
+    if is_plain(value):
+        return type(value), told_apart(value)
+    if isinstance(value, tuple):
+        return tuple(map(_parts, value))
+    if isinstance(value, frozenset):
+        return frozenset(map(_parts, value))
+    if dataclasses.is_dataclass(value) and type(value).__hash__ is not object.__hash__:
+        compared = (field.name for field in dataclasses.fields(value) if field.compare and field.hash is not False)
+        return tuple(_parts(getattr(value, name)) for name in compared)
+    return None
 
 
 def is_static(leaf: object) -> bool:
@@ -68,7 +87,8 @@ def _look_at(leaf: object) -> str:
     else:
         if (unfit := no_plain_numbers(leaf, "an argument")) is not None:
             raise unfit
-        found = _ARRAY if hasattr(leaf, "shape") and hasattr(leaf, "dtype") else _STATIC
+        is_array = not isinstance(leaf, type) and hasattr(leaf, "shape") and hasattr(leaf, "dtype")
+        found = _ARRAY if is_array else _STATIC
     if found is _SCALAR or (found is _ARRAY and hasattr(kind, "shape")):
         _kinds[kind] = found
     return found
@@ -108,6 +128,6 @@ def _show(part: Any) -> str:
         return f"a Python {part.__name__}"
     if isinstance(part[0], type) and issubclass(part[0], VariableLike):
         return f"a {part[0].__name__}"
-    if len(part) == 3:
+    if not isinstance(part[0], type):
         return f"{part[1]}{list(part[0])}" + (" (weak)" if part[2] else "")
     return repr(part[1])

@@ -11,6 +11,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterable
 
+from graftax.variables.graph.class_attributes import given_by_class
 from graftax.variables.graph.node import Branch, Node
 from graftax.variables.graph.prints import Print, may_change, print_of
 from graftax.variables.state.storage import frames
@@ -59,7 +60,8 @@ class Seen:
         if id(node) in self._containers and not self._is_made(node):
             now = _containers(node)
             for name, before in self._containers[id(node)].items():
-                if now.get(name) != before:
+                assigned = name not in now and name in vars(node)  # to the object, which is noted where it happens
+                if now.get(name) != before and not assigned:
                     self._parts.setdefault(id(node), {}).setdefault(name, before)
 
     def built(self, nodes: Iterable[Node]) -> None:
@@ -108,7 +110,8 @@ def prints_of(node: Node, names: Iterable[str] = ()) -> Prints:
 
 
 def _containers(node: Node) -> Prints:
-    held = {name: value for name, value in node._gx_traced_attributes().items() if may_change(value)}
+    shared = given_by_class(type(node)).keys() - vars(node).keys()  # what is assigned to a class comes without a word
+    held = {name: value for name, value in node._gx_traced_attributes().items() if may_change(value) or name in shared}
     if not held:  # as of most, and each node that is met is asked
         return {}
     with frames.replaced(()):

@@ -48,7 +48,7 @@ def argument_names(fn: Callable[..., Any], count: int) -> list[str]:
     return named[:count] if len(named) >= count else [f"argument {i}" for i in range(count)]
 
 
-def spread(what: str, axes: object, value: object, path: str) -> list[int | None]:
+def spread(argument: str, axes: object, value: object, path: str) -> list[int | None]:
     """Return the axis of each leaf of a structure, in order; what is said of a part holds for all in it.
 
     Raises:
@@ -60,26 +60,26 @@ def spread(what: str, axes: object, value: object, path: str) -> list[int | None
         return [axes] * len(transforms.flatten(value)[0])
     if isinstance(axes, Mapping):
         if not isinstance(value, Mapping) or set(axes) != set(value):
-            raise _unlike(what, axes, value, path)
+            raise _unlike(argument, axes, value, path)
         parts = [(axes[key], below, f"{path}[{key!r}]") for key, below in value.items()]
     elif isinstance(axes, list | tuple):
         if not isinstance(value, list | tuple) or len(axes) != len(value):
-            raise _unlike(what, axes, value, path)
+            raise _unlike(argument, axes, value, path)
         parts = [(one, below, f"{path}[{i}]") for i, (one, below) in enumerate(zip(axes, value, strict=True))]
     else:
         raise ArgumentTypeError(
-            f"vectorized_map got {what}={axes!r:.60} for {path!r}", "an axis is an integer", f"{what}=0"
+            f"vectorized_map got {argument}={axes!r:.60} for {path!r}", "an axis is an integer", f"{argument}=0"
         )
-    return [axis for part in parts for axis in spread(what, *part)]
+    return [axis for part in parts for axis in spread(argument, *part)]
 
 
-def _unlike(what: str, axes: object, value: object, path: str) -> ArgumentError:
+def _unlike(argument: str, axes: object, value: object, path: str) -> ArgumentError:
     has = sorted(map(str, value)) if isinstance(value, Mapping) else f"a {type(value).__name__}"
     size = f" of {len(value)}" if isinstance(value, list | tuple) else ""
     return ArgumentError(
-        f"vectorized_map got {what}={axes!r:.100} for {path!r}, which is {has}{size}",
+        f"vectorized_map got {argument}={axes!r:.100} for {path!r}, which is {has}{size}",
         "it has the structure of what it is said of, or of its upper part",
-        f"{what}=0, for all of it",
+        f"{argument}=0, for all of it",
     )
 
 
@@ -141,10 +141,10 @@ def placed(result: Array, axis: int | None, path: str) -> Array:
     return result if axis == 0 else registry.current().arrays.numpy.moveaxis(result, 0, axis)
 
 
-def _check_axis(what: str, axis: int, array: Array, path: str, shown: str = "") -> None:
+def _check_axis(argument: str, axis: int, array: Array, path: str, shown: str = "") -> None:
     if not -array.ndim <= axis < array.ndim:
         raise ShapeError(
-            f"vectorized_map: {what} has axis {axis} for {path!r} of shape {tuple(array.shape)}{shown}",
+            f"vectorized_map: {argument} has axis {axis} for {path!r} of shape {tuple(array.shape)}{shown}",
             f"its axes are 0 to {array.ndim - 1}, or -{array.ndim} to -1",
-            f"{what}=0",
+            f"{argument}=0",
         )

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from graftax.backend import registry
-from graftax.transforms.flow.own_changes import steady
+from graftax.transforms.flow.attribute_changes import traced_until_stable
 from graftax.transforms.lifting.agreement import agreed, as_dtypes
 from graftax.transforms.lifting.outline import Outline
 from graftax.transforms.lifting.parts import Part
@@ -50,7 +50,7 @@ def settled(
         anew = partial(Part, name, body, [*init.leaves, *others], (fn,))
         part = anew()
         changed += part.changed
-        part = steady(name, "body", part, anew)
+        part = traced_until_stable(name, "body", part, anew)
         dtypes = agreed(name, ["init", "the result"], [init, part.outlines[0]], "carry")
         weak = any(map(is_weak, init.leaves))
         same = dtypes == [str(leaf.dtype) for leaf in init.leaves] and not part.program.numbers_gave_way

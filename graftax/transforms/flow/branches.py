@@ -12,7 +12,7 @@ from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, unwrap
 from graftax.core.user_functions import check_takes
 from graftax.ops.checks import outside
-from graftax.transforms.flow.own_changes import unchanging
+from graftax.transforms.flow.attribute_changes import require_no_changes
 from graftax.transforms.function_argument import check_functions
 from graftax.transforms.lifting.agreement import agreed, as_dtypes
 from graftax.transforms.lifting.carried import filled, masks_of, set_masks
@@ -145,7 +145,7 @@ def _one_of(
 
     for label, function in zip(labels, functions, strict=True):  # each looks at the first
         part = Part(name, whole(function, parts[0].outlines[0] if parts else None), (), (function, *operands))
-        parts.append(unchanging(name, label, part))
+        parts.append(require_no_changes(name, label, part))
     outlines = [part.outlines[0] for part in parts]
     dtypes = agreed(name, labels, outlines, "result")
     shapes = _mask_shapes(parts)

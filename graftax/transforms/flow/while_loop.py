@@ -11,9 +11,9 @@ from graftax.core.errors import ArgumentError, GradientError, StateError
 from graftax.core.short_traceback import door
 from graftax.core.static_numbers import check_known
 from graftax.core.user_functions import check_takes
+from graftax.transforms.flow.attribute_changes import require_same_program, traced_until_stable
 from graftax.transforms.flow.body import settled
 from graftax.transforms.flow.branches import predicate
-from graftax.transforms.flow.own_changes import steady, unmoved
 from graftax.transforms.function_argument import check_functions
 from graftax.transforms.lifting.agreement import as_dtypes
 from graftax.transforms.lifting.carried import Carry
@@ -93,10 +93,10 @@ def _compiled_while(
 
     # the condition comes first, as in the first turn of a plain loop: what the body changes, that turn does not see
     anew = partial(Part, "while_loop", condition, own.leaves, (cond_fn,))
-    looking = steady("while_loop", "condition", anew(), anew)
+    looking = traced_until_stable("while_loop", "condition", anew(), anew)
     part, leaves, changed = settled("while_loop", body_fn, body, Outline(own.structure, own.leaves))
     if changed:
-        unmoved("while_loop", looking, anew(), changed)
+        require_same_program("while_loop", looking, anew(), changed)
     if any(map(registry.current().arrays.is_weak, own.leaves)):  # the body may have made other dtypes of these
         looking = Part("while_loop", condition, leaves)
     if looking.written:

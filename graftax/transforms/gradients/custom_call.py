@@ -18,7 +18,7 @@ from graftax.transforms.gradients.custom_rule import (
     assigned,
     closed_over,
     differentiated_around,
-    not_told,
+    without_rule,
 )
 from graftax.transforms.gradients.custom_state import GradientFrame, Reading, move_on
 from graftax.transforms.gradients.custom_values import ByValues
@@ -61,7 +61,7 @@ class _Written:
     def __init__(self, rule: CustomRule) -> None:
         self._rule = rule
         self._back: Any = None
-        self._told: list[bool] = []
+        self._has_gradient: list[bool] = []
         # one program gives the value and what the rule needs: whoever wants the value alone runs a part of it
         self._part = Part("custom_gradient", self._both, rule.values)
         results, kept = (len(outline.leaves) for outline in self._part.outlines)
@@ -89,7 +89,7 @@ class _Written:
                 if not is_stream(storage):
                     raise assigned(rule, storage)
             # None is zero, which costs nothing, where an array of zeros would be computed with
-            self._told = [gradient is not None for gradient in gradients]
+            self._has_gradient = [gradient is not None for gradient in gradients]
             return [gradient for gradient in gradients if gradient is not None]
 
         self._back, kept = registry.current().control_flow.stage(
@@ -120,14 +120,14 @@ class _Written:
 
     def _refused(self) -> list[Callable[[], GradientError] | None]:
         """Return for each input what gives the error if it is differentiated, where the rule says nothing about it."""
-        told = {variable._storage for variable in self._rule.variables}
+        by_rule = {variable._storage for variable in self._rule.variables}
         read = set(self._read)
         return [
             *[partial(closed_over, self._rule)] * len(self._part.constants),
             *(
                 None
-                if s in told or s not in read or isinstance(s.user, AddedLoss)
-                else partial(not_told, self._rule, s)
+                if s in by_rule or s not in read or isinstance(s.user, AddedLoss)
+                else partial(without_rule, self._rule, s)
                 for s in self._part.found
             ),
             *self._rule.refused(),
@@ -155,6 +155,6 @@ class _Written:
         given = [dy for dy in dys if dy is not None]
         gradients = iter(self._back.run(kept, [], given))
         constants, found = self._counts
-        told = [next(gradients) if one else None for one in self._told]
-        read, values = told[: len(self._read)], told[len(self._read) :]
+        by_rule = [next(gradients) if one else None for one in self._has_gradient]
+        read, values = by_rule[: len(self._read)], by_rule[len(self._read) :]
         return [*[None] * constants, *read, *[None] * (found - len(read)), *values]

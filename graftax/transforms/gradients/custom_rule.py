@@ -11,8 +11,8 @@ import numpy as np
 
 from graftax.backend import registry
 from graftax.core import tree
-from graftax.core.dtypes import is_inexact
-from graftax.core.errors import ArgumentTypeError, GradientError, ShapeError, StateError
+from graftax.core.dtypes import is_complex, is_inexact
+from graftax.core.errors import ArgumentTypeError, DTypeError, GradientError, ShapeError, StateError
 from graftax.core.typedefs import VariableLike, unwrap
 from graftax.core.wrapping import function_name
 from graftax.transforms.lifting.carried import hand_on, masks_of, set_masks
@@ -201,13 +201,19 @@ class CustomRule:
         """Return for each of the values what gives the error if it is differentiated; None where the rule counts."""
         return [None if i < self._positional else partial(by_keyword, self) for i in self._moving]
 
-    def _fitted(self, gradient: object, what: str, shape: tuple[int, ...], dtype: str) -> Any:
+    def _fitted(self, gradient: object, label: str, shape: tuple[int, ...], dtype: str) -> Any:
         if gradient is None or not is_inexact(dtype):
             return None
         value = registry.current().arrays.asarray(unwrap(gradient))
+        if is_complex(value.dtype) and not is_complex(dtype):
+            raise DTypeError(
+                f"the grad_fn of {self.name} returned a gradient of dtype {value.dtype} for {label} of dtype {dtype}",
+                "the imaginary part has nothing to belong to, and would be lost",
+                "ops.real(gradient)",
+            )
         if tuple(value.shape) != shape:
             raise ShapeError(
-                f"the grad_fn of {self.name} returned a gradient of shape {tuple(value.shape)} for {what} of shape "
+                f"the grad_fn of {self.name} returned a gradient of shape {tuple(value.shape)} for {label} of shape "
                 f"{shape}",
                 "a gradient has the shape of what it is the gradient of",
                 "ops.sum(gradient, axis) over what was broadcast",
@@ -248,7 +254,7 @@ def by_keyword(rule: CustomRule) -> GradientError:
     )
 
 
-def not_told(rule: CustomRule, storage: Storage) -> GradientError:
+def without_rule(rule: CustomRule, storage: Storage) -> GradientError:
     """Return what it means that a Variable is differentiated that the rule is not told of."""
     return GradientError(
         f"{rule.name}, a function with a gradient of its own, reads {storage.path!r}, which is not trainable and whose "

@@ -10,11 +10,11 @@ from graftax.core.errors import DTypeError
 from graftax.core.typedefs import ArrayLike, DTypeLike, unwrap
 
 
-def direction(what: str, given: ArrayLike, dtype: DTypeLike) -> Any:
+def direction(name: str, given: ArrayLike, dtype: DTypeLike) -> Any:
     """Return a tangent or weight as an array of the dtype of what it belongs to.
 
     Args:
-        what: What to call it in messages.
+        name: What to call it in messages.
         given: The numbers.
         dtype: That of the array to which they belong.
 
@@ -25,7 +25,7 @@ def direction(what: str, given: ArrayLike, dtype: DTypeLike) -> Any:
     found = arrays.asarray(unwrap(given))
     if is_floating(str(dtype)) and is_complex(found.dtype):
         raise DTypeError(
-            f"{what} is {found.dtype}{list(found.shape)}, what it belongs to is {dtype}",
+            f"{name} is {found.dtype}{list(found.shape)}, what it belongs to is {dtype}",
             "the imaginary part has nothing to belong to, and would be lost",
             "ops.real(direction)",
         )

@@ -12,7 +12,7 @@ from graftax.core.errors import ArgumentTypeError, GradientError
 from graftax.core.short_traceback import door, door_around
 from graftax.core.typedefs import unwrap
 from graftax.core.wrapping import function_name
-from graftax.transforms.gradients.sources import at_home, check_sources, expand, first_argument, value_of
+from graftax.transforms.gradients.sources import at_home, check_sources, expand, first_argument, moved_value, value_of
 from graftax.transforms.lifting.carried import hand_on
 from graftax.transforms.lifting.frames import Substitution
 from graftax.transforms.lifting.lifted import Lifted, Outcome
@@ -64,7 +64,8 @@ def value_and_grad(fn: Callable[P, R], wrt: object = None, has_aux: bool = False
         sources = leaves_of_it if wrt is None else list(dict.fromkeys(leaves_of_it))  # a Variable twice is still one
         storages = [] if wrt is None else [source._storage for source in sources]
         arrays = registry.current().arrays
-        values = [arrays.asarray(value_of(source)) for source in sources]
+        look = value_of if wrt is None else moved_value
+        values = [arrays.asarray(look(source)) for source in sources]
         check_sources(fn, sources, values)
         transforms = registry.current().gradients
         parent = frames.top

@@ -16,7 +16,7 @@ from graftax.core.typedefs import unwrap
 from graftax.core.user_functions import check_takes
 from graftax.transforms.function_argument import check_functions
 from graftax.transforms.gradients.grad import value_and_grad
-from graftax.transforms.gradients.sources import expand
+from graftax.transforms.gradients.sources import expand, moved_value
 from graftax.transforms.lifting.carried import hand_on
 from graftax.transforms.lifting.frames import Substitution
 from graftax.variables.state.storage import frames
@@ -131,7 +131,7 @@ class _Checking:
         sources = [] if variables is None else list(dict.fromkeys(tree.flatten(expand(variables))))
         self._storages = [source._storage for source in sources]
         self._names += [source.path or source.name or "a Variable" for source in sources]
-        self._values += [unwrap(source) for source in sources]
+        self._values += [moved_value(source) for source in sources]
         if not self._values:
             raise ArgumentError(
                 "gradcheck got no floating argument and no variables", "there is nothing to check", "gradcheck(fn, [x])"

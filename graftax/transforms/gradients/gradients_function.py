@@ -166,10 +166,10 @@ def _floating(fn: Callable[..., Any], place: int | str, leaf: object) -> Any:
 class _Tapped(Substitution):
     """State inside a function: the first read of a trainable Variable makes it a source."""
 
-    def __init__(self, parent: Frame | None, token: Array, heard: dict[Storage, Any]) -> None:
+    def __init__(self, parent: Frame | None, token: Array, cotangents: dict[Storage, Any]) -> None:
         super().__init__(parent, (), registry.current().gradients.level())
         self._token = token
-        self._heard = heard
+        self._cotangents = cotangents
 
     def read(self, storage: Storage) -> Array:
         """Return the value now, from which the gradient comes back."""
@@ -178,14 +178,14 @@ class _Tapped(Substitution):
         value = super().read(storage)
         user = storage.user
         if isinstance(user, Variable) and user.trainable and is_inexact(user.dtype):
-            heard = self._heard
-            heard[storage] = None
+            cotangents = self._cotangents
+            cotangents[storage] = None
 
-            def hear(gradient: Array) -> None:
-                heard[storage] = gradient
+            def record(gradient: Array) -> None:
+                cotangents[storage] = gradient
 
             self.memo.forget(storage)  # what was computed from the value before has no way back to here
-            value = registry.current().gradients.tapped(value, self._token, hear, self.level)
+            value = registry.current().gradients.tapped(value, self._token, record, self.level)
         self._now[storage] = value
         return value
 
@@ -215,12 +215,12 @@ def implicit_value_and_gradients(fn: Callable[..., Any]) -> Callable[..., tuple[
 
     @door_around(fn)
     def run(*args: Any, **kwargs: Any) -> tuple[Any, list[tuple[Any, Variable]]]:
-        heard: dict[Storage, Any] = {}
+        cotangents: dict[Storage, Any] = {}
         parent = frames.top
         arrays = registry.current().arrays
         token = arrays.asarray(0.0, "float32")
-        found = pulled(fn, lambda _: fn(*args, **kwargs), [token], lambda given: _Tapped(parent, given[0], heard))
-        if not heard:
+        found = pulled(fn, lambda _: fn(*args, **kwargs), [token], lambda given: _Tapped(parent, given[0], cotangents))
+        if not cotangents:
             raise GradientError(
                 f"{function_name(fn)} reads no trainable Variable",
                 "there is nothing to differentiate with respect to",
@@ -228,7 +228,7 @@ def implicit_value_and_gradients(fn: Callable[..., Any]) -> Callable[..., tuple[
             )
         found.pull(found.weights())
         pairs = []
-        for storage, gradient in heard.items():
+        for storage, gradient in cotangents.items():
             variable = storage.user
             if isinstance(variable, Variable):
                 zeros = arrays.numpy.zeros(variable.shape, variable.dtype) if gradient is None else gradient

@@ -16,7 +16,7 @@ from graftax.core.wrapping import function_name
 from graftax.transforms.chunk_size import check_chunk_size
 from graftax.transforms.function_argument import check_functions
 from graftax.transforms.gradients.derivatives import rows_differ
-from graftax.transforms.gradients.sources import check_sources, expand, first_argument
+from graftax.transforms.gradients.sources import check_sources, expand, first_argument, moved_value
 from graftax.transforms.gradients.vjp import Pulled, floating_results, pulled, substituting
 from graftax.transforms.lifting.carried import hand_on
 from graftax.variables.state.storage import frames
@@ -34,7 +34,8 @@ class _Sources:
         unique = self._leaves if self._first else list(dict.fromkeys(self._leaves))
         places = {id(source): i for i, source in enumerate(unique)}  # == of Variables compares elements
         self._place = [i if self._first else places[id(leaf)] for i, leaf in enumerate(self._leaves)]
-        self.values = [registry.current().arrays.asarray(unwrap(source)) for source in unique]
+        look = unwrap if self._first else moved_value
+        self.values = [registry.current().arrays.asarray(look(source)) for source in unique]
         check_sources(fn, unique, self.values)
         self.storages = [] if self._first else [source._storage for source in unique]
         self.frame = substituting(self.storages)

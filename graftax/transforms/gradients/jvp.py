@@ -10,12 +10,11 @@ from graftax.backend import registry
 from graftax.core import tree
 from graftax.core.errors import ArgumentTypeError, ShapeError
 from graftax.core.short_traceback import door
-from graftax.core.typedefs import unwrap
 from graftax.core.user_functions import check_takes
 from graftax.core.wrapping import function_name
 from graftax.transforms.function_argument import check_functions
 from graftax.transforms.gradients.directions import direction
-from graftax.transforms.gradients.sources import check_once, check_sources
+from graftax.transforms.gradients.sources import check_once, check_sources, moved_value
 from graftax.transforms.gradients.vjp import floating_results
 from graftax.transforms.lifting.carried import hand_on
 from graftax.transforms.lifting.frames import Substitution
@@ -62,7 +61,7 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any])
     check_takes("jvp", "fn", fn, ["primal"] * len(primals), "graftax.jvp(fn, (x, y), (dx, dy)): fn gets the primals")
     leaves = tree.flatten(primals)
     check_once(f"jvp of {function_name(fn)}", leaves)
-    values = [arrays.asarray(unwrap(leaf)) for leaf in leaves]
+    values = [arrays.asarray(moved_value(leaf)) for leaf in leaves]
     check_sources(fn, leaves, values)
     directions: list[Any] = []
 

@@ -42,8 +42,16 @@ def expand(wrt: object) -> Any:
 
 
 def value_of(source: Any) -> Any:
-    """Return the value of a source; that of a Variable with a home as it is kept, not as it is computed with."""
+    """Return the value of an argument; that of a Variable with a home as it is kept, not as it is computed with."""
     return source._gx_stored if isinstance(source, Variable) and source._storage.home is not None else unwrap(source)
+
+
+def moved_value(primal: Any) -> Any:
+    """Return the value from which a frame moves a Variable: as it is kept, whatever a layer around computes in.
+
+    Else what is assigned would be computed from a rounded one. Of an argument, it is its value.
+    """
+    return primal._gx_stored if isinstance(primal, Variable) else unwrap(primal)
 
 
 def at_home(storages: Iterable[Storage], gradients: Iterable[Any]) -> list[Any]:

@@ -19,12 +19,12 @@ def kind(dtype: DTypeLike) -> int:
     return min(3, i) if (i := next(i for i, k in enumerate(_KINDS) if name.startswith(k))) == 4 else i
 
 
-def agreed(name: str, what: Sequence[str], outlines: Sequence[Outline], root: str) -> list[str]:
+def agreed(name: str, labels: Sequence[str], outlines: Sequence[Outline], root: str) -> list[str]:
     """Return the dtypes that all outlines can have: Python numbers give way, everything else must agree.
 
     Args:
         name: What asks, for messages.
-        what: What each outline is that of, for messages.
+        labels: What each outline is that of, for messages.
         outlines: The outlines.
         root: What their leaves are called, for messages.
 
@@ -34,38 +34,38 @@ def agreed(name: str, what: Sequence[str], outlines: Sequence[Outline], root: st
         DTypeError: dtypes differ.
     """
     first = outlines[0]
-    for label, other in zip(what[1:], outlines[1:], strict=True):
+    for label, other in zip(labels[1:], outlines[1:], strict=True):
         if other.structure != first.structure:
             ours, theirs = first.paths(root), other.paths(root)
             alone = [path for path in ours if path not in theirs], [path for path in theirs if path not in ours]
             raise ArgumentError(
-                f"{name}: {what[0]} has the leaves {ours}, {label} has {theirs}",
+                f"{name}: {labels[0]} has the leaves {ours}, {label} has {theirs}",
                 f"the structures must be the same; only the one has {alone[0]}, only the other {alone[1]}"
                 if any(alone)
                 else "the structures must be the same, down to lists, tuples and dicts",
                 "the same nesting, keys and number of leaves",
             )
     return [
-        _dtype_of(name, path, what, leaves)
+        _dtype_of(name, path, labels, leaves)
         for path, *leaves in zip(first.paths(root), *(o.leaves for o in outlines), strict=True)
     ]
 
 
-def _dtype_of(name: str, path: str, what: Sequence[str], leaves: Sequence[Any]) -> str:
+def _dtype_of(name: str, path: str, labels: Sequence[str], leaves: Sequence[Any]) -> str:
     is_weak = registry.current().arrays.is_weak
     strong = [str(leaf.dtype) for leaf in leaves if not is_weak(leaf)] or [
         str(max(leaves, key=lambda leaf: kind(leaf.dtype)).dtype)
     ]
-    for label, leaf in zip(what, leaves, strict=True):
+    for label, leaf in zip(labels, leaves, strict=True):
         if tuple(leaf.shape) != tuple(leaves[0].shape):
             raise ShapeError(
-                f"{name}: {path!r} has shape {tuple(leaves[0].shape)} in {what[0]}, {tuple(leaf.shape)} in {label}",
+                f"{name}: {path!r} has shape {tuple(leaves[0].shape)} in {labels[0]}, {tuple(leaf.shape)} in {label}",
                 "a compiled program has one shape for each value",
                 "ops.reshape, ops.broadcast_to, or a start of the shape that comes out",
             )
         fits = kind(leaf.dtype) <= kind(strong[0]) if is_weak(leaf) else str(leaf.dtype) == strong[0]
         if not fits:
-            kinds = " and ".join(f"{one.dtype} in {where}" for one, where in zip(leaves, what, strict=True))
+            kinds = " and ".join(f"{one.dtype} in {where}" for one, where in zip(leaves, labels, strict=True))
             raise DTypeError(
                 f"{name}: {path!r} is {kinds}",
                 "a compiled program has one dtype for each value, and none is converted silently",
@@ -76,7 +76,12 @@ def _dtype_of(name: str, path: str, what: Sequence[str], leaves: Sequence[Any]) 
 
 def as_dtypes(leaves: Sequence[Any], dtypes: Sequence[str]) -> list[Any]:
     """Return the arrays in these dtypes, none of them weak."""
-    return [leaf.astype(dtype) for leaf, dtype in zip(leaves, dtypes, strict=True)]
+    is_weak = registry.current().arrays.is_weak
+    # of other things than numbers, such as the keys of the library below, there is one dtype alone
+    return [
+        leaf.astype(dtype) if is_weak(leaf) or str(leaf.dtype) != dtype else leaf
+        for leaf, dtype in zip(leaves, dtypes, strict=True)
+    ]
 
 
 def common_length(name: str, paths: Sequence[str], leaves: Sequence[Any]) -> int:

@@ -168,11 +168,11 @@ class RecordedBlock:
         return replay, values, constants
 
 
-def check_traceable(what: str, leaf: object) -> None:
+def check_traceable(name: str, leaf: object) -> None:
     """Raise ArgumentTypeError for what is no array of the backend and no Variable."""
     if not isinstance(leaf, Variable) and not registry.current().arrays.is_array(leaf):
         raise ArgumentTypeError(
-            f"{what} got {leaf!r:.60} of type {type(leaf).__name__}",
+            f"{name} got {leaf!r:.60} of type {type(leaf).__name__}",
             "arrays are told apart by identity, and an operation on this one would make a new array of it first",
             "x = ops.asarray(x), and x from there on",
         )

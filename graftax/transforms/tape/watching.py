@@ -91,7 +91,7 @@ class Watching(Frame):
         starting = [watcher for watcher in self._watchers if watcher.starts(storage, now)]
         known = self._given.get(storage)
         if known is None or known[0] is not now:
-            if not starting and not self._somebody_elses(storage, now):
+            if not starting and not self._is_recorded_otherwise(storage, now):
                 return now
             del now  # so that the count below is that of others
             known = self._given[storage] = self._give(storage)
@@ -99,14 +99,14 @@ class Watching(Frame):
             watcher.saw(storage, known[1])
         return known[1]
 
-    def _somebody_elses(self, storage: Storage, value: Array) -> bool:
+    def _is_recorded_otherwise(self, storage: Storage, value: Array) -> bool:
         """Return True if a tape has the array on its record for another reason than that it was assigned there."""
         return any(one.tracks((value,)) and not one.follows(storage, value) for one in self._watchers)
 
     def _give(self, storage: Storage) -> tuple[Array, Array]:
         lone = self.parent is None and sys.getrefcount(storage.buffer) <= _LONE
         found = storage.buffer if self.parent is None else self.parent.read(storage)
-        if lone and not self._somebody_elses(storage, found):
+        if lone and not self._is_recorded_otherwise(storage, found):
             return found, found
         own = registry.current().gradients.unrecorded_copy(found, self.level)
         following = [watcher for watcher in self._watchers if watcher.follows(storage, found)]

@@ -21,6 +21,7 @@ from graftax.core.typedefs import Holder, VariableLike
 from graftax.variables import creation
 from graftax.variables.constructor import ConstructorSignature
 from graftax.variables.graph.adoption import Adopting, adopt
+from graftax.variables.graph.class_attributes import given_by_class
 from graftax.variables.graph.copies import Pending as Pending
 from graftax.variables.graph.made_with import MadeWith
 from graftax.variables.graph.node import Edge as Edge
@@ -137,8 +138,8 @@ class Module(Adopting, Holder, Constructed):
 
     # --- attributes -------------------------------------------------------------------------------------------------
 
-    def _gx_missing(self, name: str, said: str) -> MissingAttributeError:
-        """Return the error for an attribute that is not there, ``said`` being what Python says of it."""
+    def _gx_missing(self, name: str, message: str) -> MissingAttributeError:
+        """Return the error for an attribute that is not there, ``message`` being what Python says of it."""
         return attributes.missing(self, name, "module", attributes.OF_MODULES)
 
     def _gx_given(self, name: str, value: object) -> Any:
@@ -312,9 +313,10 @@ class Module(Adopting, Holder, Constructed):
         """Take back what `get_state` gave."""
 
     def _gx_traced_attributes(self) -> dict[str, Any]:
-        """Return what a trace may depend on: plain attributes, and which objects the children are."""
+        """Return what a trace may depend on: plain attributes, its class's too, and which objects the children are."""
         skip = ignored(type(self))
-        return {name: value for name, value in list(self.__dict__.items()) if name not in skip}
+        found = {**given_by_class(type(self)), **self.__dict__}
+        return {name: value for name, value in found.items() if name not in skip}
 
 
 _ABSENT = object()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from itertools import chain
 from typing import Any, TypeAlias, TypeGuard
 
@@ -51,16 +51,23 @@ def is_plain(value: object) -> bool:
     return isinstance(value, _SCALARS)
 
 
+def told_apart(value: object) -> Hashable:
+    """Return what is equal for equal plain values of one type: 0.0 and -0.0 are two, and a nan is always the same."""
+    return repr(value) if isinstance(value, float | complex) else value
+
+
 def print_of(value: object, depth: int = 0) -> Print:
     """Return how a value is now: scalars by value and type, what changes in place by content, the rest by identity."""
     if is_plain(value):
-        return type(value).__name__, value
+        return type(value).__name__, told_apart(value)
     # by content what changes without an attribute being assigned; deeper down, and for the rest, the object itself
     if depth < _DEEPEST:
         if isinstance(value, list | tuple):
             return type(value).__name__, tuple(print_of(element, depth + 1) for element in value)
         if isinstance(value, dict):
-            return type(value).__name__, tuple((key, print_of(element, depth + 1)) for key, element in value.items())
+            return type(value).__name__, tuple(
+                (_key(key), print_of(element, depth + 1)) for key, element in value.items()
+            )
         if isinstance(value, set):
             return type(value).__name__, _members(value)
         if is_small_array(value):
@@ -77,8 +84,12 @@ def is_small_array(value: object) -> TypeGuard[np.ndarray[Any, Any]]:
     return isinstance(value, np.ndarray) and value.nbytes <= COMPARED_BYTES and not value.dtype.hasobject
 
 
+def _key(key: Hashable) -> Hashable:
+    return (type(key), told_apart(key)) if is_plain(key) else key  # 1, 1.0 and True are equal
+
+
 def _members(value: set[Any]) -> tuple[Any, ...]:
-    plain = frozenset((type(one), one) for one in value if is_plain(one))
+    plain = frozenset(map(_key, filter(is_plain, value)))
     return plain, *(Same(one) for one in sorted((one for one in value if not is_plain(one)), key=id))
 
 

@@ -155,11 +155,22 @@ class Own(NamedTuple):
 
 
 def check_class(kind: type[Any], words: Words) -> None:
-    """Raise if a class has something under a name that is taken which cannot stand there.
+    """Raise if a class has something under a name that is taken which cannot stand there, or slots for attributes.
 
     Raises:
         AssignmentError: it says which, and what to write.
     """
+    for base in kind.__mro__:
+        slots = vars(base).get("__slots__", ())
+        hidden = [name for name in ([slots] if isinstance(slots, str) else slots) if not name.startswith("__")]
+        if hidden:
+            raise AssignmentError(
+                f"the class {base.__name__} has __slots__ for {', '.join(map(repr, hidden))}"
+                + ("" if base is kind else f", and {kind.__name__} is made of it"),
+                "the attributes of a Module are found where an object keeps them by name: a weight in a slot would be "
+                "neither trained nor saved, and a compiled function would not see that one is changed",
+                "no __slots__ in that class",
+            )
     for name, word in words.items():
         value = next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)
         if value is not None and not word.in_class(value):

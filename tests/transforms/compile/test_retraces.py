@@ -60,7 +60,7 @@ def test_a_class_default_that_an_instance_overrides(caplog):
     f = jit(lambda: net())
     assert float(f()) == 6.0
     net.rate = 5.0
-    assert float(expect_retrace(caplog, f, "Net.rate: absent -> 5.0")) == 30.0
+    assert float(expect_retrace(caplog, f, "Net.rate: 1.0 -> 5.0")) == 30.0
 
 
 def test_an_attribute_of_a_part(caplog):

@@ -4,7 +4,7 @@ import pytest
 
 import graftax as gx
 from graftax import ops
-from graftax.core.errors import ArgumentTypeError, GradientError
+from graftax.core.errors import ArgumentTypeError, DTypeError, GradientError
 
 PARAMS = {"w": 1.0, "b": 1.0}
 around = pytest.mark.parametrize("around", [lambda f: f, gx.jit], ids=["eager", "compiled"])
@@ -110,3 +110,15 @@ def test_gradients_of_variables_in_a_dict_are_refused():
 
     with pytest.raises(GradientError, match="in a dict"):
         gx.grad(fn)(1.0)
+
+
+@around
+def test_a_complex_gradient_of_a_real_argument_or_variable_is_refused(around):
+    """Its imaginary part would be lost."""
+    w = gx.Variable(2.0)
+    told = rule(lambda x: 2 * x, lambda dy: dy * (1 + 2j))
+    of_variable = rule(lambda x: x * w, lambda dy, variables=None: (dy, [dy * 1j]))
+    for fn in (told, of_variable):
+        with pytest.raises(DTypeError, match="complex64 for .* of dtype float32"):
+            around(lambda x, fn=fn: gx.grad(fn)(x))(1.0)
+    assert complex(around(lambda x: gx.grad(lambda x: ops.real(told(x)))(x))(1 + 1j)) == 1 + 2j

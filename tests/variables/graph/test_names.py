@@ -14,7 +14,7 @@ import pytest
 
 import graftax as gx
 from graftax import ops
-from graftax.core.errors import GraftaxError
+from graftax.core.errors import AssignmentError, GraftaxError
 from graftax.variables.graph import reserved
 from graftax.variables.graph.module import Module
 
@@ -334,3 +334,14 @@ def test_the_streams_of_a_module_are_saved_whatever_it_calls_built(tmp_path):
     np.testing.assert_array_equal(
         np.asarray(gx.random.normal((2,), seed=house.noise)), np.asarray(gx.random.normal((2,), seed=twin.noise))
     )
+
+
+@pytest.mark.parametrize("slots", ["rate", ("rate", "limit")], ids=["one", "two"])
+def test_slots_of_a_class_are_refused(slots):
+    """A weight in one would be neither trained nor saved."""
+    with pytest.raises(AssignmentError, match="(?s)'rate'.*neither trained nor saved"):
+        type("Net", (gx.Layer,), {"__slots__": slots})
+    mixin = type("Mixin", (), {"__slots__": ("rate",)})
+    with pytest.raises(AssignmentError, match="Mixin has __slots__ for 'rate', and Net is made of it"):
+        type("Net", (mixin, gx.Layer), {})
+    type("Net", (gx.Layer,), {"__slots__": ()})

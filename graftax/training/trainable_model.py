@@ -1,4 +1,4 @@
-"""Trained: the interface of models for the training loops."""
+"""TrainableModel: the interface of models for the training loops."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from graftax.training.hooks.callback import Callback
 from graftax.training.hooks.callback_list import CallbackList
 from graftax.training.hooks.history import History
 from graftax.training.objectives import Objectives
-from graftax.training.whole.saved import Saved
+from graftax.training.whole.saving_mixin import SavingMixin
 from graftax.variables.graph.module import Module
 
 
-class Trained(Saved):
+class TrainableModel(SavingMixin):
     """A layer with the steps and metrics that the loops of fit, evaluate and predict need, such as `Model`."""
 
     stop_training = False

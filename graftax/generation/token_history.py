@@ -8,7 +8,7 @@ from graftax.generation.prompts import Prompt
 from graftax.generation.settings import Settings
 
 
-def so_far(settings: Settings, prompt: Prompt, tokens: Array, count: Array) -> tuple[Array, Array]:
+def token_history(settings: Settings, prompt: Prompt, tokens: Array, count: Array) -> tuple[Array, Array]:
     """Return the tokens of prompt and result, and which count; the result alone where nobody looks at them."""
     if settings.adjust is None:
         return tokens, ops.ones(tokens.shape, "bool")

@@ -12,14 +12,14 @@ from graftax.core.wrapping import carry_names
 _ASSIGNING = ("STORE_DEREF", "DELETE_DEREF")
 
 
-def closure_now(fn: Callable[..., Any]) -> Callable[..., Any]:
+def frozen_closure(fn: Callable[..., Any]) -> Callable[..., Any]:
     """Return the function with what its free variables hold now, as traced Python has it.
 
     Those that it assigns itself (``nonlocal``), and those that hold nothing yet, stay shared with what is around it.
 
     Example:
         >>> def scaling(k):
-        ...     scale = closure_now(lambda x: k * x)
+        ...     scale = frozen_closure(lambda x: k * x)
         ...     k = 3
         ...     return scale(1)
         >>> scaling(2)

@@ -10,7 +10,7 @@ _NUMBER = re.compile(r"(?:\S*[./])?(?!trainable:)(\w+): (-?\d[\d.e+-]*) -> -?\d[
 """How a reason looks where an attribute was another number: the name, and the number before."""
 
 
-def why_again(reason: str) -> tuple[str, str]:
+def retrace_reason(reason: str) -> tuple[str, str]:
     """Return why there was one more trace, and what helps; from what was different."""
     if reason.endswith(BY_ITSELF):
         return (

@@ -1,4 +1,4 @@
-"""Saved: the methods of a model that save it, as a whole or only its weights."""
+"""SavingMixin: the methods of a model that save it, as a whole or only its weights."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from graftax.checkpoint.checkpoint import Checkpoint
 from graftax.checkpoint.report import RestoreReport
 from graftax.checkpoint.save import SaveReport
 from graftax.core.short_traceback import door
-from graftax.training.exported import Exported
+from graftax.training.export_mixin import ExportMixin
 from graftax.training.whole.model_file import KEY, described
 from graftax.variables.graph.module import Module
 from graftax.variables.variable import Variable
 
 
-class Saved(Exported):
+class SavingMixin(ExportMixin):
     """A model that can be saved as a whole, or only its weights."""
 
     _gx_objectives: Any = None

@@ -25,27 +25,27 @@ class _Limit(NamedTuple):
     layer: str
 
 
-class HeardLimits:
+class RecordedLimits:
     """The limits of the arrays of a batch, by their paths. Limits of values computed from these are not known."""
 
     def __init__(self) -> None:
         self.by_path: dict[str, list[_Limit]] = {}
         """The limits by path; empty if no array of a batch has limits."""
 
-    def __reduce__(self) -> tuple[type[HeardLimits], tuple[()]]:
-        return HeardLimits, ()  # a copy of the model traces its own steps
+    def __reduce__(self) -> tuple[type[RecordedLimits], tuple[()]]:
+        return RecordedLimits, ()  # a copy of the model traces its own steps
 
     @contextmanager
-    def listening(self, batch: object) -> Iterator[None]:
+    def recording(self, batch: object) -> Iterator[None]:
         """Record the limits of the arrays of a batch that are reported within the block."""
         self.by_path = {}
         paths = {id(leaf): path for path, leaf in tree.flatten_with_paths(batch)}
 
-        def hear(explain: traced_checks.Explain, wrong: Callable[[Any], Any], value: object) -> None:
+        def record(explain: traced_checks.Explain, wrong: Callable[[Any], Any], value: object) -> None:
             if (path := paths.get(id(value))) is not None:
                 self.by_path.setdefault(path, []).append(_Limit(wrong, explain, part_of_program()))
 
-        with traced_checks.listeners.entered(hear):
+        with traced_checks.listeners.entered(record):
             yield
 
     def check(self, batch: object) -> None:
@@ -69,7 +69,7 @@ class HeardLimits:
                     raise error
 
 
-class ListenedStep:
+class LimitRecordingStep:
     """A step that records the limits reported by its traces.
 
     Args:
@@ -77,21 +77,21 @@ class ListenedStep:
         step: A step of a model, a function of a batch.
     """
 
-    def __init__(self, limits: HeardLimits, step: Callable[[Any], Any]) -> None:
+    def __init__(self, limits: RecordedLimits, step: Callable[[Any], Any]) -> None:
         self._limits = limits
         self._step = step
         carry_names(self, step)
 
     def __call__(self, batch: object) -> Any:
         """Run the step."""
-        with self._limits.listening(batch):
+        with self._limits.recording(batch):
             return self._step(batch)
 
 
-def limits_of(model: object) -> HeardLimits:
+def limits_of(model: object) -> RecordedLimits:
     """Return the limits recorded for the steps of a model."""
-    found: HeardLimits | None = model.__dict__.get("_gx_limits")
+    found: RecordedLimits | None = model.__dict__.get("_gx_limits")
     if found is None:
-        found = HeardLimits()
+        found = RecordedLimits()
         object.__setattr__(model, "_gx_limits", found)
     return found

@@ -14,11 +14,11 @@ from graftax.training import elsewhere
 from graftax.training.arguments import keywords
 from graftax.training.display.html_table import html_of
 from graftax.training.display.summary_table import Summary, count_params
-from graftax.training.trained import Trained
+from graftax.training.trainable_model import TrainableModel
 from graftax.variables.graph.module import walk_with_edges
 
 
-class Described(Trained):
+class SummaryMixin(TrainableModel):
     """The methods of a model that describe its content."""
 
     @door

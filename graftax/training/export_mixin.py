@@ -1,4 +1,4 @@
-"""Exported: the method of a model that exports it as a program which runs without graftax."""
+"""ExportMixin: the method of a model that exports it as a program which runs without graftax."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from graftax.export.signature import InputLike
 
 
-class Exported(Wired):
+class ExportMixin(Wired):
     """A layer that can be exported, such as `Model`."""
 
     @door

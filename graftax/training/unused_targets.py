@@ -11,7 +11,7 @@ STEPS = ("train_step", "test_step", "compute_loss", "compute_metrics")
 """The methods of a model that use targets and weights. If a user overrides one, nothing is refused."""
 
 
-def refuse_idle_targets(targets: dict[str, Any], used: Collection[str]) -> None:
+def refuse_unused_targets(targets: dict[str, Any], used: Collection[str]) -> None:
     """Raise if there are targets for an output without a loss or metric.
 
     Args:
@@ -38,7 +38,7 @@ def refuse_idle_targets(targets: dict[str, Any], used: Collection[str]) -> None:
     )
 
 
-def refuse_idle_weights(weights: object, names: list[str], used: Collection[str]) -> None:
+def refuse_unused_weights(weights: object, names: list[str], used: Collection[str]) -> None:
     """Raise if there are sample weights for an output without a loss or weighted metric.
 
     Args:

@@ -18,7 +18,7 @@ class ChangingBodyError(StateError):
     """Raised for a part of a loop of which a later turn would be another program than the first."""
 
 
-def unchanging(name: str, label: str, part: Part) -> Part:
+def require_no_changes(name: str, label: str, part: Part) -> Part:
     """Return a branch that changes no attribute.
 
     Args:
@@ -39,27 +39,27 @@ def unchanging(name: str, label: str, part: Part) -> Part:
     return part
 
 
-def steady(name: str, what: str, part: Part, anew: Callable[[], Part]) -> Part:
+def traced_until_stable(name: str, function: str, part: Part, retrace: Callable[[], Part]) -> Part:
     """Return a part as it is after all that its own Python changes; one that changes nothing is that already.
 
     Args:
         name: What the loop is called in messages.
-        what: Which part of it this is: its body, or its condition.
+        function: Which part of it this is: its body, or its condition.
         part: The part, traced.
-        anew: Traces it again.
+        retrace: Traces it again.
 
     Raises:
         ChangingBodyError: later turns would be other programs.
     """
     if not part.changed:
         return part
-    again = anew()
+    again = retrace()
     if not again.changed and _alike(part, again):
         return again
-    raise _depends(name, f"the {what}", again.changed or part.changed)
+    raise _depends(name, f"the {function}", again.changed or part.changed)
 
 
-def unmoved(name: str, part: Part, again: Part, changed: Sequence[str]) -> None:
+def require_same_program(name: str, part: Part, again: Part, changed: Sequence[str]) -> None:
     """Raise if a condition is another program after the body has changed attributes.
 
     Args:
@@ -72,9 +72,9 @@ def unmoved(name: str, part: Part, again: Part, changed: Sequence[str]) -> None:
         raise _depends(name, "the body", changed, "the condition")
 
 
-def _depends(name: str, what: str, changed: Sequence[str], user: str = "it") -> ChangingBodyError:
+def _depends(name: str, function: str, changed: Sequence[str], user: str = "it") -> ChangingBodyError:
     return ChangingBodyError(
-        f"{what} of a {name} changes {', '.join(changed)}, on which {user} depends",
+        f"{function} of a {name} changes {', '.join(changed)}, on which {user} depends",
         "its Python runs once for all turns, so that later ones would not see the change",
         f"keep it in a Variable: gx.Variable(False, trainable=False), and decide by it with gx.cond; or call {name} "
         "after a first turn without it",

@@ -1,0 +1,134 @@
+"""Labels of classes beside scores: their shapes, and which classes there are.
+
+Labels are looked at where they are at hand: in eager code, and after the run in functions compiled with `checked=True`.
+"""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from graftax import ops
+from graftax.backend import registry, traced_checks
+from graftax.core.errors import DTypeError, IndexRangeError, ShapeError
+from graftax.core.typedefs import Array, ArrayLike, Shape
+from graftax.ops.checks import axis_in_range, subscript
+from graftax.variables.floating import floating
+
+
+def class_pair(y_true: ArrayLike, y_pred: ArrayLike, axis: int = -1) -> tuple[Array, Array]:
+    """Make a pair, as `pair` does, of distributions over classes along an axis.
+
+    Raises:
+        ShapeError: labels in place of distributions, one class only, or other shapes that differ.
+    """
+    predictions = floating(y_pred)
+    classes = num_classes(predictions.shape, axis)
+    targets = floating(y_true, "y_true")
+    if targets.shape != predictions.shape:
+        shapes = f"y_true {list(targets.shape)}, y_pred {list(predictions.shape)}"
+        if targets.shape in _label_shapes(predictions.shape, axis):
+            raise ShapeError(
+                shapes,
+                f"y_true looks like labels, where a distribution over {classes} classes is needed",
+                f"the sparse variant of this loss or metric, or ops.one_hot(y_true, {classes})",
+            )
+        raise ShapeError(shapes, "they must be equal", f"y_true of shape {list(predictions.shape)}")
+    return ops.cast(targets, predictions.dtype.name), predictions
+
+
+def class_labels(y_true: ArrayLike, y_pred_shape: Shape, axis: int = -1, ignore_class: int | None = None) -> Array:
+    """Return integer labels, one for each distribution over classes; a last axis of size 1 is dropped.
+
+    Raises:
+        ShapeError: not one label for each distribution.
+        DTypeError: the labels are no integers.
+        IndexRangeError: a label is neither a class nor the one to ignore.
+    """
+    classes = num_classes(y_pred_shape, axis)
+    labels = ops.asarray(y_true)
+    wanted, with_one = _label_shapes(y_pred_shape, axis)
+    shapes = f"y_true {list(labels.shape)}, y_pred {list(y_pred_shape)}"
+    if labels.shape not in (wanted, with_one):
+        one_hot = labels.shape == tuple(y_pred_shape)
+        raise ShapeError(
+            shapes,
+            "y_true looks like one-hot rows, where labels are needed" if one_hot else "one label each is needed",
+            "the categorical variant of this loss or metric, or ops.argmax(y_true, -1)"
+            if one_hot
+            else f"y_true of shape {list(wanted)}",
+        )
+    if labels.dtype.kind not in "iub":
+        raise DTypeError(
+            f"{shapes}: y_true of dtype {labels.dtype.name}", "labels are integers", 'ops.cast(y_true, "int32")'
+        )
+    if registry.current().arrays.is_concrete(labels):
+        check_labels(ops.to_numpy(labels), classes, ignore_class)
+    given, labels = labels, _countable(labels)
+    if not registry.current().arrays.is_concrete(labels) and traced_checks.wanted():
+        bad = ops.any(_not_a_class(labels, classes, ignore_class))
+        traced_checks.emit(partial(_label_error, classes, ignore_class), bad, given)
+    return labels if labels.shape == wanted else ops.squeeze(labels, -1)
+
+
+def not_ignored(y_true: ArrayLike, y_pred_shape: Shape, axis: int, ignore_class: int | None) -> Array | None:
+    """Return where labels are not the one to ignore; None for everywhere."""
+    if ignore_class is None:
+        return None
+    return ops.not_equal(class_labels(y_true, y_pred_shape, axis, ignore_class), ignore_class)
+
+
+def _countable(labels: Array) -> Array:
+    """Cast labels to a dtype that holds every class and every label to ignore, negative ones among them."""
+    wide = labels.dtype.itemsize == 8
+    return labels if labels.dtype.name in ("int32", "int64") else ops.cast(labels, "int64" if wide else "int32")
+
+
+def _label_shapes(y_pred_shape: Shape, axis: int) -> tuple[Shape, Shape]:
+    axis %= len(y_pred_shape)
+    shape = (*y_pred_shape[:axis], *y_pred_shape[axis + 1 :])
+    return shape, (*shape, 1)
+
+
+def num_classes(y_pred_shape: Shape, axis: int = -1) -> int:
+    """Return the size of the class axis.
+
+    Raises:
+        ShapeError: there is no such axis, or there is one class only.
+    """
+    size = y_pred_shape[axis_in_range("classes", axis, len(y_pred_shape))]
+    if size == 1:
+        raise ShapeError(
+            f"y_pred {list(y_pred_shape)}",
+            "with a single class every prediction is right",
+            "the binary variant of this loss or metric, or a model with one output for each class",
+        )
+    return size
+
+
+def check_labels(labels: np.ndarray[Any, Any], classes: int, ignore_class: int | None = None) -> None:
+    """Raise if a label on the host is neither in ``[0, classes)`` nor the one to ignore.
+
+    Raises:
+        IndexRangeError: names the label and the range.
+    """
+    if _not_a_class(labels, classes, ignore_class).any():
+        raise _label_error(classes, ignore_class, labels)
+
+
+def _not_a_class(labels: Any, classes: int, ignore_class: int | None) -> Any:
+    if isinstance(labels, np.ndarray):
+        labels = labels.astype("int64")
+    outside = (labels < 0) | (labels >= classes)
+    return outside if ignore_class is None else outside & (labels != ignore_class)
+
+
+def _label_error(classes: int, ignore_class: int | None, labels: np.ndarray[Any, Any]) -> IndexRangeError:
+    place = tuple(np.argwhere(_not_a_class(labels, classes, ignore_class))[0])
+    return IndexRangeError(
+        f"{subscript('labels', place)} = {labels[place]} is not in [0, {classes})",
+        f"the predictions are for {classes} classes, counted from 0",
+        f"a model with at least {int(labels.max()) + 1} outputs"
+        if labels[place] >= classes
+        else f"ignore_class={labels[place]}, if these are to be left out",
+    )

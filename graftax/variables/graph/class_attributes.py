@@ -1,0 +1,48 @@
+"""What the classes of users give their Modules: plain attributes of a class, which all its objects read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graftax.core import libraries
+
+_OF_THE_GRAPH = frozenset({"untracked", "checkpoint_aliases", "_abc_impl"})
+
+
+def given_by_class(kind: type[Any]) -> dict[str, Any]:
+    """Return the attributes of a class and of its bases, as they are now, but for methods, properties and the like.
+
+    Classes of graftax and of the libraries below it never change, and give nothing.
+
+    Example:
+        >>> class Net:
+        ...     rate = 0.5
+        ...
+        ...     def call(self): ...
+        >>> Net.__module__ = "train"
+        >>> given_by_class(Net)
+        {'rate': 0.5}
+    """
+    found: dict[str, Any] = {}
+    for base in reversed(_of_users[kind]):
+        for name, value in list(vars(base).items()):
+            if name.startswith(("__", "_gx_")) or name in _OF_THE_GRAPH:
+                continue
+            if hasattr(type(value), "__get__"):  # and hides what a base has under that name
+                found.pop(name, None)
+            else:
+                found[name] = value
+    return found
+
+
+class _OfUsers(dict[type[Any], tuple[type[Any], ...]]):
+    """For each class those in its order of bases that are neither of graftax nor of the libraries below it."""
+
+    def __missing__(self, kind: type[Any]) -> tuple[type[Any], ...]:
+        others = _LIBRARIES | libraries.names()
+        self[kind] = tuple(base for base in kind.__mro__ if base.__module__.partition(".")[0] not in others)
+        return self[kind]
+
+
+_of_users = _OfUsers()
+_LIBRARIES = frozenset({"builtins", "typing", "abc"})
