@@ -33,7 +33,7 @@ except OSError:
 @pytest.mark.slow
 @pytest.mark.parametrize("who", ["0", "1", "all"])
 def test_an_exception_in_one_process_ends_all_soon(who):
-    ended = several.run(PROGRAM, 2, 2, who, "raised", timeout=90)  # far less than the time to wait for others
+    ended = several.run(PROGRAM, 2, 2, who, "raised", timeout=200)  # far less than the time to wait for others
     for number, one in enumerate(ended):
         if who in (str(number), "all"):
             assert one.status == 1, one.text[-3000:]
@@ -47,5 +47,5 @@ def test_an_exception_in_one_process_ends_all_soon(who):
 
 @pytest.mark.slow
 def test_who_ends_all_alike_ends_with_its_own_status():
-    ended = several.run(PROGRAM, 2, 2, "all", "caught", timeout=90)
+    ended = several.run(PROGRAM, 2, 2, "all", "caught", timeout=200)
     assert [one.status for one in ended] == [3, 3]
