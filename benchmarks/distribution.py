@@ -7,7 +7,7 @@ First calls are in processor time: many threads compile. Of small Variables, the
 sixteen share a buffer, which the program takes apart and puts together again, and with which every later call passes
 fewer arrays. Large ones have a buffer each. Nearly all of it is the compiler's: a weight that has a buffer of its own
 has the same loops as the next one, which are compiled once; in a shared one each begins elsewhere, unless the compiler
-cannot know where (`graftax/backend/jax/row_parts.py`). Sharing stays, since a call is repeated and a compilation is not.
+cannot know where (`graftax/backend/jax/row_parts.py`). Sharing stays: a call is repeated, a compilation is not.
 """
 
 import os
