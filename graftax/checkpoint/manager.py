@@ -86,9 +86,7 @@ class CheckpointManager(Awaited):
         self.retention.check()
         if self._storage.is_checkpoint(self._folder):
             raise ArgumentError(
-                f"{os.fspath(directory)} is a checkpoint",
-                "a manager takes the folder that holds checkpoints",
-                "its parent folder",
+                f"{os.fspath(directory)} is a checkpoint", "a manager takes the folder around it", "its parent folder"
             )
         self.directory = os.fspath(directory)
         self._checkpoint = Checkpoint(**roots) if roots else None
@@ -143,9 +141,7 @@ class CheckpointManager(Awaited):
             StateError: the manager was created without ``monitor=``.
         """
         if self.retention.monitor is None:
-            raise StateError(
-                "best() of a manager without monitor=", "no metric says which checkpoint is best", 'monitor="val_loss"'
-            )
+            raise StateError("best() of a manager without monitor=", "no metric ranks them", 'monitor="val_loss"')
         return next(iter(self.retention.best(self.all())), None)
 
     # --- saving -------------------------------------------------------------------------------------------------------

@@ -235,9 +235,7 @@ def _array(about: Mapping[str, Any], value: Any) -> Any:
     with np.errstate(over="ignore"):
         new = array.astype(dtype)
     if want in ("floats", "complex") and (np.isfinite(array) & ~np.isfinite(new)).any():
-        raise ArtefactError(
-            f"the input {name!r} with numbers beyond {dtype}", "they would be infinite", "numbers within its range"
-        )
+        raise ArtefactError(f"the input {name!r} with numbers beyond {dtype}", "they would be infinite", "smaller ones")
     return new
 
 

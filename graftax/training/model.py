@@ -102,9 +102,8 @@ class Model(SummaryMixin):
             weighted_metrics: Likewise, but sample weights are used.
             loss_weights: A factor on the loss of each output. Defaults to None: 1.
             run_eagerly: Do not compile the steps, so that breakpoints and prints see values. Defaults to False.
-            steps_per_execution: Batches that `fit` and `evaluate` take in one run of a compiled loop, which is faster
-                for small steps; hooks see the last of each run. They run one by one if too few are left, if shapes
-                change, or with ``check_nans``. Defaults to 1.
+            steps_per_execution: Batches that `fit` and `evaluate` take in one run of a compiled loop; hooks see the
+                last. They run one by one if too few are left, or with ``check_nans``. Defaults to 1.
 
         Raises:
             ArgumentError: a name is unknown, a number is invalid, or there are loss weights without a loss.
@@ -149,10 +148,9 @@ class Model(SummaryMixin):
         return all_metrics(self, self._gx_objectives, ())
 
     def reset_metrics(self) -> None:
-        """Reset all metrics, including those that an overridden `metrics` leaves out.
+        """Reset all metrics, also those that an overridden `metrics` leaves out, before each epoch and evaluation.
 
-        It is called at the start of each epoch and evaluation. Values that must not be reset are kept in a Variable, or
-        in a Metric that overrides ``reset``.
+        Values that must not be reset are kept in a Variable, or in a Metric that overrides ``reset``.
         """
         listed = () if type(self).metrics is Model.metrics else self.metrics
         for metric in all_metrics(self, self._gx_objectives, listed):
@@ -170,8 +168,7 @@ class Model(SummaryMixin):
             batch: ``(x, y)`` or ``(x, y, sample_weight)``.
 
         Returns:
-            The numbers to show, by name: means over the epoch so far. Those of your own step are shown as it
-            gives them: a plain number is that of the last batch, the result of a `metrics.Mean` a mean.
+            The numbers to show, by name: means over the epoch so far. Those of your own step are shown as they are.
         """
         x, y, sample_weight = unpack(batch)
         object.__setattr__(self, "_gx_never_called", build_all(self, x, self._gx_never_called))
