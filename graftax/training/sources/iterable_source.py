@@ -15,7 +15,8 @@ from graftax.training.sources import fingerprint
 from graftax.training.sources.host_batches import Alike, host_batch
 from graftax.training.sources.lockstep import in_lockstep
 from graftax.training.sources.on_device import OnDevice, host_of
-from graftax.training.sources.wrapper import require_end, require_same_order
+from graftax.training.sources.source import Source
+from graftax.training.sources.wrapper import innermost, require_end, require_same_order
 
 
 class IterableSource:
@@ -172,6 +173,34 @@ class IterableSource:
         if state["place"] is None:
             require_same_order(self._batches)
         self._waiting = state
+
+    def continue_at(self, state: dict[str, Any]) -> None:
+        """Restore a position as `set_state` does, if that is one of data of this kind, in whatever order these are."""
+        says = hasattr(self._batches, "set_state") or hasattr(self._batches, "load_state_dict")
+        if (state["pass"] is None and state["place"] is None) or says:
+            self._waiting = state
+
+
+def position_of(validation: Source, beside: Source) -> dict[str, Any] | None:
+    """Return where the next validation begins; None for data that begin anew each time.
+
+    Args:
+        validation: The source of the validation.
+        beside: The source of the training: of a loader that serves both, its own position is that of both.
+    """
+    if not isinstance(validation, IterableSource):
+        return None
+    if isinstance(beside, IterableSource) and innermost(beside._batches) is innermost(validation._batches):
+        return None
+    found = validation.get_state()
+    moves = validation.goes_on or found["pass"] is not None
+    return {**found, "mark": None} if moves else None
+
+
+def go_to(validation: Source, place: dict[str, Any]) -> None:
+    """Let the next validation begin at a result of `position_of`; other data than then begin at their own start."""
+    if isinstance(validation, IterableSource):
+        validation.continue_at(place)
 
 
 _REMEMBERED = 64
