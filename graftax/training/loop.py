@@ -30,6 +30,7 @@ from graftax.training.predicted_rows import in_order, predicted, require_alike
 from graftax.training.resuming import resumed
 from graftax.training.run import Run
 from graftax.training.sources import choosing as data
+from graftax.training.sources.indexed_source import IndexedSource
 from graftax.training.sources.iterable_source import IterableSource
 from graftax.training.sources.on_device import host_of, plain
 from graftax.training.sources.source import Source
@@ -76,7 +77,7 @@ def fit(
     others = [*(one for one in given if one not in savers), history, *shown(progress)]
     run = params["run"] = Run(model, source, validation, [*given, history], params)
     run.epoch = epochs.start
-    if isinstance(source, IterableSource):
+    if isinstance(source, IterableSource | IndexedSource):
         source.remembers = bool(savers)
     with own_count(model, "fit"):
         is_resumed = resume is not None and resumed(run, resume, validation)

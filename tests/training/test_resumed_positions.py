@@ -1,6 +1,7 @@
 """Whatever has a position, and is given to fit, goes on from there in a run that is resumed."""
 
 import shutil
+from itertools import product
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 import graftax as gx
 from graftax import layers
 from graftax.callbacks import ModelCheckpoint, StopAtStep
+from graftax.core.errors import DataError
 
 DRAW = np.random.default_rng(0)
 ROWS = [DRAW.normal(size=(n, 2)).astype("float32") for n in DRAW.integers(1, 8, 10)]
@@ -27,6 +29,7 @@ def make(metrics=("mae",)):
 
 
 def buckets():
+    gx.set_random_seed(3)
     return gx.data.bucket(ROWS, Y, sizes=[4, 8], batch_size=3)
 
 
@@ -185,17 +188,29 @@ def require_same(tmp_path, place, make_run):
         np.testing.assert_array_equal(one, other)
 
 
+BROAD = {
+    ("an iterator ahead", "within an epoch"),
+    ("columns", "between epochs"),
+    ("batches by index", "between epochs"),
+}
+SLOW = [pytest.param(*one, marks=() if one in BROAD else pytest.mark.slow) for one in product(SOURCES, PLACES)]
+
+
 @pytest.mark.broad
-@pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("name", SOURCES)
+@pytest.mark.parametrize(("name", "place"), SLOW)
 def test_of_the_training(tmp_path, name, place):
     against = {"validation_data": (np.stack([np.resize(row, (4, 2)) for row in ROWS]), Y)}
     require_same(tmp_path, PLACES[place], lambda folder, extra: run(folder, SOURCES[name](), extra, **against))
 
 
+BROAD_AGAINST = {("buckets", "in a validation"), ("a generator", "between epochs")}
+SLOW_AGAINST = [
+    pytest.param(*one, marks=() if one in BROAD_AGAINST else pytest.mark.slow) for one in product(SOURCES, PLACES)
+]
+
+
 @pytest.mark.broad
-@pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("name", SOURCES)
+@pytest.mark.parametrize(("name", "place"), SLOW_AGAINST)
 def test_of_the_validation(tmp_path, name, place):
     steps = {"validation_steps": 3} if name in ENDLESS else {}
 
@@ -205,7 +220,7 @@ def test_of_the_validation(tmp_path, name, place):
     require_same(tmp_path, PLACES[place], make_run)
 
 
-@pytest.mark.broad
+@pytest.mark.slow
 @pytest.mark.parametrize("place", PLACES)
 def test_of_a_loader_that_serves_both(tmp_path, place):
     def make_run(folder, extra):
@@ -260,3 +275,43 @@ def test_callbacks_of_one_class_each_have_their_own_state(tmp_path):
         callbacks = [Counts(100), Counts(1), Counts(2)]
         run(tmp_path, endless(), callbacks, epochs=epochs)
     assert [callback.seen for callback in callbacks] == [0, 3, 1]
+
+
+class Shuffles:
+    """A loader that draws an order for each pass, and does not say where it is."""
+
+    def __init__(self):
+        self.draw = np.random.default_rng(0)
+
+    def __iter__(self):
+        return iter([batch(int(i)) for i in self.draw.permutation(40)[:4]])
+
+
+class Sequence(Restless):
+    """Batches by index in an order that changes, without a word."""
+
+    def __init__(self):
+        self.draw, self.order = np.random.default_rng(1), np.arange(40)
+
+
+@pytest.mark.broad
+@pytest.mark.parametrize("epochs", [1, 2])
+@pytest.mark.parametrize(
+    "data", [Shuffles, lambda: gx.data.prefetch(Shuffles()), Sequence], ids=["own", "ahead", "index"]
+)
+def test_what_changes_from_pass_to_pass_and_does_not_say_so_is_refused(tmp_path, data, epochs):
+    options = {"steps_per_epoch": None, "shuffle": False} if data is Sequence else {}
+    run(tmp_path, data(), epochs=epochs, **options)
+    with pytest.raises(DataError, match="yields other batches in each pass"):
+        run(tmp_path, data(), epochs=3, **options)
+
+
+@pytest.mark.broad
+def test_data_without_a_batch_are_named_where_a_run_is_resumed(tmp_path):
+    class Nothing(Anew):
+        def __iter__(self):
+            return iter([])
+
+    run(tmp_path, Anew(), epochs=1)
+    with pytest.raises(DataError, match="a Nothing that yields no batch"):
+        run(tmp_path, Nothing(), epochs=2)
