@@ -156,6 +156,13 @@ class ModelCheckpoint(Callback):
             numbers = {name: float(number) for name, number in (logs or {}).items()}
             self._save(numbers, competes=value is not None)
 
+    def save_within_epoch(self) -> None:
+        """Save the state after the last step of an epoch that ends before its data do, as `fit` does where it is stopped.
+
+        A run that is resumed from there goes on in the middle of that epoch.
+        """
+        self._save({}, competes=False)
+
     def on_train_end(self, logs: Logs | None = None) -> None:
         """Save the final state."""
         self._save({}, competes=False)

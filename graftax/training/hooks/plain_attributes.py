@@ -31,7 +31,7 @@ def defines_get_state(callback: object) -> bool:
         (False, True)
     """
     if not isinstance(callback, Callback):
-        return hasattr(callback, "get_state")
+        return hasattr(callback, "get_state") and hasattr(callback, "set_state")
     kind = type(callback)
     if kind.get_state is not Callback.get_state:
         return True
