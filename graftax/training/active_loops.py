@@ -9,7 +9,6 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from graftax.core.errors import StateError
-from graftax.metrics.metric import Metric
 from graftax.training.held_metrics import every_metric
 from graftax.variables.graph.module import Module
 from graftax.variables.state.storage import frames
@@ -18,7 +17,7 @@ from graftax.variables.state.storage import frames
 class _Loop:
     """One loop of this thread; no other is the same."""
 
-    __slots__ = ("is_stepping", "thread", "thread_name", "method")
+    __slots__ = ("is_stepping", "method", "thread", "thread_name")
 
     def __init__(self, method: str) -> None:
         self.method = method
@@ -97,7 +96,7 @@ def _shown(model: Module) -> str:
 
 
 @contextmanager
-def isolated_metrics(model: Any, method: str) -> Iterator[None]:
+def isolated_metrics(model: Module, method: str) -> Iterator[None]:
     """Keep the metrics of outer loops unchanged within the block, for example in a callback of fit.
 
     These are loops of the model, and those of other models that it shares metrics with. Metrics that are made within
@@ -118,8 +117,8 @@ def isolated_metrics(model: Any, method: str) -> Iterator[None]:
                     metric.reset()
 
 
-def _models_around(model: Any) -> list[Any]:
-    """Return the models whose loops in this thread are around the innermost loop of a model, which may be one of them."""
+def _models_around(model: Module) -> list[Any]:
+    """Return the models whose loops are around the innermost loop of a model in this thread, itself perhaps."""
     me = threading.get_ident()
     with _lock:
         busy = [(one, len(loops)) for one, loops in _loops.items() if loops and loops[-1].thread == me]
@@ -128,7 +127,7 @@ def _models_around(model: Any) -> list[Any]:
 
 @contextmanager
 def stepping(model: Module) -> Iterator[None]:
-    """Register that the innermost loop of a model is taking steps, with losses and metrics that must stay as they are."""
+    """Register that the innermost loop of a model takes steps, with losses and metrics that must stay."""
     loop = _loops[model][-1]
     loop.is_stepping = True
     try:
@@ -148,6 +147,6 @@ def refuse_compile_between_steps(model: Module) -> None:
     if loop is not None:
         raise StateError(
             f"compile of {_shown(model)} between two steps of its {loop.method}",
-            "the loop would go on with the optimizer, the loss and the metrics that it has, and show them as the new ones",
+            "the loop would go on with the optimizer, loss and metrics that it has, and show them as the new ones",
             "compile in on_epoch_begin or on_epoch_end, or after the loop",
         )

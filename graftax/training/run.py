@@ -17,11 +17,12 @@ from graftax.training.hooks.callback_list import CallbackList
 from graftax.training.hooks.plain_attributes import PlainAttributes, defines_get_state
 from graftax.training.objectives import required_objectives
 from graftax.training.resumed_metrics import ROOT
-from graftax.training.retreat import Retreat
+from graftax.training.retreat import Retreat, variables_of
 from graftax.training.sources.iterable_source import go_to, position_of
 from graftax.training.sources.source import Source
 from graftax.training.trainable_model import TrainableModel
 from graftax.variables.graph.module import Module
+from graftax.variables.variable import Variable
 
 _PLAIN = "plain attributes"
 """Marks the state of a callback that does not say itself what it remembers."""
@@ -59,6 +60,10 @@ class RunState(Module):
         """Return the roots of a checkpoint of the run."""
         raise undefined(self, "roots()")
 
+    def _saved(self) -> list[Variable]:
+        """Return the Variables of all roots."""
+        return [v for root in self.roots().values() for v in variables_of(root)]
+
     def begin_epoch(self, hooks: CallbackList) -> None:
         """Call `on_epoch_begin` of the callbacks.
 
@@ -80,7 +85,11 @@ class RunState(Module):
         finally:
             self.params["resumes_epoch"] = False
         self._retreat.go_back()
-        self._give(self._retreat.states)
+        states = self._retreat.states
+        for _, state, *marks in states:
+            if _PLAIN in marks:
+                state["lost"] = {}  # told when the run began
+        self._give(states)
         self._retreat = None
 
     def advance(self, steps: int, logs: Mapping[str, Any]) -> None:
@@ -122,7 +131,9 @@ class RunState(Module):
         Raises:
             StateError: a callback with a saved state does not exist any more.
         """
-        self._plain = {id(one): PlainAttributes(one) for one in self.callbacks if not defines_get_state(one)}
+        self._plain = {
+            id(one): PlainAttributes(one, self._saved) for one in self.callbacks if not defines_get_state(one)
+        }
         self._give(self._waiting)
         self._waiting = []
 

@@ -161,7 +161,7 @@ class ModelCheckpoint(Callback):
             self._save(numbers, competes=value is not None)
 
     def save_within_epoch(self) -> None:
-        """Save the state after the last step of an epoch that ends before its data do, as `fit` does where it is stopped.
+        """Save the state after the last step of an epoch that ends before its data do, as `fit` does if stopped.
 
         A run that is resumed from there goes on in the middle of that epoch.
         """

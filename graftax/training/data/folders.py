@@ -145,7 +145,7 @@ class ImageFolder:
         return np.random.default_rng((self._seed, number_of_pass)).permutation(count)
 
     def row_order(self) -> list[int]:
-        """Return the numbers of the files in the order of the last pass: `Model.predict` gives rows in that of the files.
+        """Return the numbers of the files in the order of the last pass.
 
         Example:
             >>> import pathlib

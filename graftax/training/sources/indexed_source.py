@@ -195,7 +195,7 @@ class IndexedSource:
             mark, last = 0, len(self._data) - 1
             for i in (0, last // 2, last):
                 entry = self._data[i] if self._batch_size is None else _together(self._data, [i])
-                mark = fingerprint.followed(mark, host_batch(*unpack(entry)))
+                mark = fingerprint.extended_by(mark, host_batch(*unpack(entry)))
             self._seen.add(mark)
 
     def get_state(self, index: int = 0) -> dict[str, Any]:

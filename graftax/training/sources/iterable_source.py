@@ -101,7 +101,7 @@ class IterableSource:
         """
         if self.goes_on or not (self.remembers or is_resumed) or self._tells():
             return
-        self._begun.add(fingerprint.followed(0, host_of(first)))
+        self._begun.add(fingerprint.extended_by(0, host_of(first)))
         if is_resumed and len(self._begun) > 1:
             raise fingerprint.changing(type(self._batches).__name__)
 
@@ -167,7 +167,7 @@ class IterableSource:
             self._stream = itertools.chain([first], self._batches)
         found = self._host_batch(first)
         if not self.goes_on:
-            self._begun.add(fingerprint.followed(0, host_of(found)))
+            self._begun.add(fingerprint.extended_by(0, host_of(found)))
         return found
 
     def row_order(self) -> list[int] | None:
