@@ -27,6 +27,9 @@ from graftax.transforms.function_argument import check_functions
 from graftax.variables.streams import Seed, key_of
 
 
+_PLAIN = bool | int | float | str | None
+
+
 class Generator:
     r"""Writes what follows prompts, token by token, with a step function and its cache.
 
@@ -35,8 +38,9 @@ class Generator:
     its shapes and dtypes, such as a list of `layers.AttentionCache` or the state of an LSTM. It sees the prompts at
     once, and then one token of each row.
 
-    A call is one compiled program. It is traced once for each shape of prompt and cache, reads Variables as they are at
-    the call, and ends as soon as every row has its stop token.
+    A call is one compiled program. It is traced once for each shape of prompt and cache, and again for other numbers in
+    attributes of ``sampler`` and ``adjust``. It reads Variables as they are at the call, and ends as soon as every row
+    has its stop token.
 
     Args:
         step: The function.
@@ -105,11 +109,18 @@ class Generator:
             with_positions=with_positions,
         )
         self._compiled = jit(self._run)
+        self._traced_before = 0
+        self._seen = self._attributes()
 
     @property
     def trace_count(self) -> int:
-        """Return how often the step was traced: once for each shape of prompt and cache."""
-        return self._compiled.trace_count
+        """Return how often the step was traced: once for each shape of prompt and cache, and other attributes."""
+        return self._traced_before + self._compiled.trace_count
+
+    def _attributes(self) -> list[dict[str, Any]]:
+        """Return the numbers and texts that sampler and ``adjust`` have as attributes: programs keep what they were."""
+        objects = self._sampler, self._settings.adjust
+        return [{k: v for k, v in getattr(one, "__dict__", {}).items() if isinstance(v, _PLAIN)} for one in objects]
 
     @door
     def __call__(
@@ -135,6 +146,9 @@ class Generator:
         """
         tokens, mask = prompts.as_arrays(prompt, prompt_mask, self._settings.pad_token)
         caches.check_room(cache, tokens.shape[1], self._settings.max_new_tokens)
+        if (seen := self._attributes()) != self._seen:
+            self._traced_before += self._compiled.trace_count
+            self._compiled, self._seen = jit(self._run), seen
         run = self._compiled if registry.current().has("compiling") else self._run
         outcome = run(tokens, mask, cache, self._key(seed))
         if registry.current().arrays.is_concrete(outcome.mask_was_used) and not bool(outcome.mask_was_used):
