@@ -34,7 +34,6 @@ from graftax.training.sources import choosing as data
 from graftax.training.sources.named_columns import with_all_columns
 from graftax.training.summary_mixin import SummaryMixin
 from graftax.training.unused_targets import STEPS
-from graftax.training.whole import own_compile
 from graftax.variables.graph.reserved import OF_MODELS, Words
 
 
@@ -70,18 +69,12 @@ class Model(SummaryMixin):
 
     untracked: ClassVar[frozenset[str]] = frozenset(
         "_gx_objectives _gx_functions stop_training _gx_history _gx_limits _gx_never_called _gx_parts".split()
-    ) | {own_compile.COMPILED_WITH}
+    )
 
     _gx_words: ClassVar[Words] = OF_MODELS
     _gx_never_called: frozenset[int] = frozenset()
     _gx_run_eagerly = False
     _gx_steps_per_execution = 1
-
-    @classmethod
-    def _gx_prepare_class(cls) -> None:
-        super()._gx_prepare_class()
-        if "compile" in vars(cls):
-            cls.compile = own_compile.recording(cls.compile)  # type: ignore[method-assign]
 
     def _gx_missing(self, name: str, message: str) -> MissingAttributeError:
         return elsewhere.missing(self, name) or super()._gx_missing(name, message)
@@ -124,7 +117,7 @@ class Model(SummaryMixin):
         self._gx_objectives = Objectives(chosen, loss, metrics, weighted_metrics, loss_weights)
         self._gx_objectives.names = self._gx_output_names()
         self._gx_functions = executions.CompiledSteps()
-        object.__setattr__(self, own_compile.COMPILED_WITH, None)
+        self._gx_compiled_with = None  # those of a `compile` of the user's, which calls this one, come after it
         object.__setattr__(self, "_gx_run_eagerly", run_eagerly)
         object.__setattr__(self, "_gx_steps_per_execution", steps)
 
