@@ -11,7 +11,7 @@ import numpy as np
 
 from graftax.backend import registry
 from graftax.core import tree, user_line
-from graftax.core.errors import DataError, GraftaxError, NumericsError
+from graftax.core.errors import DataError, NumericsError
 from graftax.training.active_loops import isolated_metrics, stepping
 from graftax.training.batch import Batch, unpack
 from graftax.training.callbacks.learning_rate import rate_of, steps_taken
@@ -215,7 +215,7 @@ def _train_epoch(
         except NumericsError as error:
             error.add_context(f"epoch {run.epoch + 1}, step {run.index + 1} of it")
             raise
-        except GraftaxError as error:
+        except Exception as error:
             ready.explain(error)
             raise
         objectives.warn_of_scores()
