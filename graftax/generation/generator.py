@@ -26,7 +26,6 @@ from graftax.transforms.compile.jit import jit
 from graftax.transforms.function_argument import check_functions
 from graftax.variables.streams import Seed, key_of
 
-
 _PLAIN = bool | int | float | str | None
 
 
