@@ -74,7 +74,8 @@ class RunState(Module):
             hooks: The callbacks.
         """
         resumes = self.has_begun
-        self._retreat = Retreat(self.roots(), self._remembered()) if self.is_saved or resumes else None
+        may_fail = self.is_saved and hooks.defines("on_epoch_begin")
+        self._retreat = Retreat(self.roots(), self._remembered()) if may_fail or resumes else None
         if self._retreat is None or not resumes:
             hooks.run("on_epoch_begin", self.epoch)
             self.has_begun, self._retreat = True, None
