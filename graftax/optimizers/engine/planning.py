@@ -22,7 +22,7 @@ from graftax.optimizers.engine.gradients import (
     require_floating,
     structure_of,
 )
-from graftax.optimizers.engine.lazy import check_lazy
+from graftax.optimizers.engine.lazy import check_lazy, require_rows
 from graftax.optimizers.engine.loss_scale import LossScale
 from graftax.optimizers.engine.numbers import cast_to, compute_dtype, dtype_name
 from graftax.optimizers.engine.rule import Rule
@@ -170,6 +170,7 @@ class Planning(Rule, Averaging):
             GradientError: all gradients are None.
             ShapeError: a gradient has another shape than its variable.
             DTypeError: a gradient is complex.
+            ArgumentError: a rule is lazy, and there are no rows for it.
         """
         structure = structure_of(variables)
         trainable = set(self._gx_build(flat_variables(structure)))
@@ -204,6 +205,7 @@ class Planning(Rule, Averaging):
                 updates.append(update)
         if missing:
             check_some(missing, all_of_them=not updates)
+        require_rows(updates)
         return updates
 
     def _gx_update_for(self, variable: Variable, gradient: object = None, rows: TouchedRows | None = None) -> Update:
