@@ -128,7 +128,7 @@ def _several_labels(y: np.ndarray[Any, Any], given: Mapping[int, float], output:
     if y.ndim and y.dtype.kind in "iu":
         labels, shape = ("y[..., 0]", y.shape[:-1]) if y.shape[-1] == 1 else ("y", y.shape)
         beyond = np.unique(y[(y < 0) | (y >= len(weights))]) if isinstance(weights, list) else np.array([])
-        if isinstance(weights, list) and beyond.size and 0 <= beyond[0] and beyond[-1] < _FEW:
+        if isinstance(weights, list) and beyond.size and beyond[0] >= 0 and beyond[-1] < _FEW:
             weights += [1.0] * (int(beyond[-1]) + 1 - len(weights))
         elif beyond.size:  # no class, such as 255 and -1 where nothing is labelled; it is no place in a list of weights
             loss = f"SparseCategoricalCrossentropy(class_weight={weights}, ignore_class={beyond[-1]})"

@@ -6,7 +6,6 @@ they can be checked before the step. Limits belong to a trace: batches of other 
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple, Protocol
@@ -79,7 +78,7 @@ class Checker(Protocol):
 class NextRun:
     """Who checks the batches of the next run of a step of a model; none for runs that nobody has announced."""
 
-    checker: weakref.ref[Checker] | None = None
+    checker: Callable[[], Checker | None] | None = None
 
     def __reduce__(self) -> tuple[type[NextRun], tuple[()]]:
         return NextRun, ()  # a copy of the model traces its own steps

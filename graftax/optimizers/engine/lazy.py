@@ -23,9 +23,10 @@ def require_rows(updates: Sequence[Update]) -> None:
     if idle:
         more = f" and those of {len(idle) - 1} more" if len(idle) > 1 else ""
         raise ArgumentError(
-            f"{type(idle[0].rule).__name__}(lazy=True) got the whole gradient of {idle[0].variable.path!r}{more}, no rows",
-            "lazy moves the rows of IndexedRows alone; the gradients of fit, minimize and tapes are whole arrays, with which "
-            "every row moves",
+            f"{type(idle[0].rule).__name__}(lazy=True) got the whole gradient of {idle[0].variable.path!r}{more}, no "
+            "rows",
+            "lazy moves the rows of IndexedRows alone; the gradients of fit, minimize and tapes are whole arrays, with "
+            "which every row moves",
             "lazy=False; or, in fit in a train_step of your own, the gradient of the rows that were looked up: "
             "optimizer.apply([graftax.IndexedRows(words, by_row, table.shape)], [table])",
         )
