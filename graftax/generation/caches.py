@@ -22,13 +22,13 @@ def attention_caches(cache: Any) -> Iterator[AttentionCache]:
             yield from attention_caches(part)
 
 
-def only_attention_caches(cache: Any) -> bool:
+def only_attention_caches(cache: object) -> bool:
     """Tell whether a structure consists of AttentionCaches, whose room and masks are known."""
     parts = tree.flatten(cache)
     return len(parts) == sum(len(tree.flatten(one)) for one in attention_caches(cache)) > 0
 
 
-def has_own_arrays(cache: Any) -> bool:
+def has_own_arrays(cache: object) -> bool:
     """Tell whether there are arrays outside of AttentionCaches, whose room nobody knows."""
     if isinstance(cache, dict | list | tuple) and not isinstance(cache, AttentionCache):
         return any(map(has_own_arrays, cache.values() if isinstance(cache, dict) else cache))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from graftax import ops
 from graftax.backend import registry
 from graftax.core.errors import StateError
@@ -15,7 +13,7 @@ from graftax.transforms.lifting.frames import Substitution
 from graftax.variables.state.storage import frames
 
 
-def is_ignored(settings: Settings, prompt: Prompt, cache: Any) -> Array:
+def is_ignored(settings: Settings, prompt: Prompt, cache: object) -> Array:
     """Return whether neither the prompts nor the tokens behind them are read otherwise with other padding.
 
     The step is run on trial: what it assigns is dropped. Attention of one's own that keeps to the mask gives the hidden
@@ -37,7 +35,7 @@ def is_ignored(settings: Settings, prompt: Prompt, cache: Any) -> Array:
     return same
 
 
-def _trial(settings: Settings, prompt: Prompt, cache: Any, tokens: Array) -> list[Array]:
+def _trial(settings: Settings, prompt: Prompt, cache: object, tokens: Array) -> list[Array]:
     """Return the logits behind prompts with this padding, and those behind one more token."""
     backend = registry.current()
     level = backend.tracing.level() if backend.has("tracing") else None
@@ -54,6 +52,6 @@ def error() -> StateError:
         "prompts of different lengths, and a step whose logits change with their padding",
         "short prompts are padded on the left, the tokens carry a mask that says where, and the step does not use it: "
         "what it makes of a row is not what it makes of that row alone",
-        "prompts of one length in each call; or a layer whose call(self, x, cache, mask=None) hides what the mask hides "
+        "prompts of one length in a call; or a layer whose call(self, x, cache, mask=None) hides what the mask hides, "
         "and keeps the mask in its cache for later tokens",
     )
