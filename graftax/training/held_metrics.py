@@ -37,6 +37,11 @@ def all_metrics(model: Any, compiled: Objectives | None, listed: Iterable[Any]) 
     return list(found.values())
 
 
+def every_metric(model: Any) -> list[Metric]:
+    """Return each metric once: those of `compile`, those that ``metrics`` of the model lists, and those it holds."""
+    return all_metrics(model, model._gx_objectives, model.metrics)
+
+
 def results(model: Any, compiled: Objectives) -> dict[str, Array]:
     """Return the results of compiled metrics and of the model's own, by name, or by path if a name is not unique."""
     shown = compiled.results()

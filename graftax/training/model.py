@@ -17,6 +17,7 @@ from graftax.metrics.metric import Metric
 from graftax.optimizers import registry as optimizers
 from graftax.optimizers.minimizer import Minimizer, returned
 from graftax.training import arguments, elsewhere, executions, loop, on_batch
+from graftax.training.active_loops import refuse_compile_between_steps
 from graftax.training.arguments import keywords
 from graftax.training.batch import Batch, unpack
 from graftax.training.class_weights import ClassWeights
@@ -112,6 +113,7 @@ class Model(SummaryMixin):
         steps = arguments.counted("steps_per_execution", steps_per_execution)
         run_eagerly = arguments.truth("run_eagerly", run_eagerly)
         chosen = optimizers.get(optimizer) if optimizer is not None else None
+        refuse_compile_between_steps(self)
         self._gx_objectives = Objectives(chosen, loss, metrics, weighted_metrics, loss_weights)
         self._gx_objectives.names = self._gx_output_names()
         self._gx_functions = executions.CompiledSteps()

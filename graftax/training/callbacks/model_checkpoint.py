@@ -20,7 +20,8 @@ class ModelCheckpoint(Callback):
 
     ``fit(resume=directory)`` continues from the latest checkpoint, even in the middle of an epoch, and gives the same
     numbers as an uninterrupted run. It saves after all other callbacks have run, once more when training ends (before
-    the best weights are restored), and after an error. ``gx.Checkpoint(model=model).restore(path)`` restores only the
+    the best weights are restored), and after an error. A training that is stopped within an epoch is saved as it was at
+    that step, and goes on there. ``gx.Checkpoint(model=model).restore(path)`` restores only the
     model.
 
     Args:
@@ -155,6 +156,13 @@ class ModelCheckpoint(Callback):
         if is_due or value is not None:
             numbers = {name: float(number) for name, number in (logs or {}).items()}
             self._save(numbers, competes=value is not None)
+
+    def save_within_epoch(self) -> None:
+        """Save the state after the last step of an epoch that ends before its data do, as `fit` does if stopped.
+
+        A run that is resumed from there goes on in the middle of that epoch.
+        """
+        self._save({}, competes=False)
 
     def on_train_end(self, logs: Logs | None = None) -> None:
         """Save the final state."""

@@ -120,9 +120,14 @@ class CallbackList:
     def _defined(self, hook: str) -> list[Callable[..., None]]:
         if hook not in self._hooks:
             default = getattr(Callback, hook)
-            defined = [c for c in self.callbacks if getattr(type(c), hook, default) is not default]
+            defined = [c for c in self.callbacks if _has(c, hook, default)]
             self._hooks[hook] = [_takes_logs(getattr(callback, hook), default) for callback in defined]
         return self._hooks[hook]
+
+
+def _has(callback: object, hook: str, default: Callable[..., None]) -> bool:
+    """Tell whether a callback defines a hook: its class does, or a function was assigned to the object."""
+    return hook in getattr(callback, "__dict__", ()) or getattr(type(callback), hook, default) is not default
 
 
 def _name(error: Exception, function: Callable[..., None], args: tuple[Any, ...]) -> None:
