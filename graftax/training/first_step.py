@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
+from inspect import signature
 from typing import Any
 
 from graftax.core import tree
@@ -41,6 +42,7 @@ class FirstStep:
         self._batches: Sequence[Batch] = ()
         self._shapes: list[Shape | None] = []
         self._build_note = ""
+        self._is_of_one = False  # whether a batch is a tuple of one
 
     def before(self, run: Callable[..., Any], given: object, batches: Sequence[Batch]) -> None:
         """Prepare ``run(given)``, a step with these batches, which is to come next.
@@ -75,6 +77,7 @@ class FirstStep:
             self._shapes = shapes
 
     def _first(self, run: Callable[..., Any], given: object, batches: Sequence[Batch]) -> None:
+        self._is_of_one = len(batches[0]) == 1
         if self._builds and not self._traced:
             self._build(unpack(batches[0])[0])
         self._traced[id(run)] = False
@@ -94,10 +97,18 @@ class FirstStep:
                 raise
             objectives.check_targets(y, outputs, sample_weight, masks)
 
-    def explain(self, error: GraftaxError) -> None:
-        """Add a note to an error of a step: how fit built the model before, or why it could not."""
-        if self._build_note:
-            error.add_context(self._build_note)
+    def explain(self, error: Exception) -> None:
+        """Add notes to an error of a step: how fit built the model before, or why it could not; what a batch is."""
+        notes = [self._build_note] if self._build_note and isinstance(error, GraftaxError) else []
+        if self._builds and self._is_of_one and "tuple" in str(error):
+            model: Any = self._model
+            name = next(iter(signature(model.train_step).parameters), "batch")
+            notes.append(f"train_step(self, {name}) gets the batch as (x,), a tuple of one: ({name},) = {name} before")
+        for note in notes:
+            if isinstance(error, GraftaxError):
+                error.add_context(note)
+            else:
+                error.add_note(f"  where: {note}")
 
     def _build(self, x: object) -> None:
         model = self._model

@@ -11,7 +11,7 @@ import numpy as np
 
 from graftax.backend import registry
 from graftax.core import tree, user_line
-from graftax.core.errors import DataError, GraftaxError, NumericsError
+from graftax.core.errors import DataError, NumericsError
 from graftax.training.active_loops import isolated_metrics, stepping
 from graftax.training.batch import Batch, unpack
 from graftax.training.callbacks.learning_rate import rate_of, steps_taken
@@ -76,7 +76,7 @@ def fit(
     savers = [one for one in given if isinstance(one, ModelCheckpoint)]
     others = [*(one for one in given if one not in savers), history, *shown(progress)]
     run = params["run"] = Run(model, source, validation, [*given, history], params)
-    run.epoch = epochs.start
+    run.epoch, run.is_saved = epochs.start, bool(savers)
     if isinstance(source, IterableSource | IndexedSource):
         source.remembers = bool(savers)
     with isolated_metrics(model, "fit"):
@@ -123,17 +123,16 @@ def _epochs(
             _check_batches_left(epoch, epochs, source)
             break
         numbers = {name: _host(value) for name, value in found.items()}
-        if model.stop_training and (planned is None or run.index < planned):
-            _save_unfinished(last)
+        if model.stop_training and (planned is None or run.index < planned) and _save_unfinished(last):
+            break
+        run.begin_end_of_epoch()
         if validation is not None and is_due(epoch):
-            run.begin_validation()
             numbers |= _validate(model, validation, hooks, epoch)
         logs = Logs(_with_rate(model, numbers))
         for one in hooks.callbacks:
             if isinstance(one, Progress):
                 one.clear()
         steps = run.index
-        run.begin_end_of_epoch()
         hooks.run("on_epoch_end", epoch, logs=logs)
         run.end_epoch()
         last.run("on_epoch_end", epoch, logs=logs)
@@ -148,11 +147,12 @@ def _epochs(
     return logs
 
 
-def _save_unfinished(savers: CallbackList) -> None:
-    """Save a run that ends within an epoch: what comes at the end of one does so once the whole epoch is over."""
-    for saver in savers.callbacks:
-        if isinstance(saver, ModelCheckpoint):
-            saver.save_within_epoch()
+def _save_unfinished(savers: CallbackList) -> bool:
+    """Save a run that ends within an epoch, which goes on there; return whether that is all there is time for."""
+    found = [saver for saver in savers.callbacks if isinstance(saver, ModelCheckpoint)]
+    for saver in found:
+        saver.save_within_epoch()
+    return any(saver.preempted for saver in found)
 
 
 @contextmanager
@@ -215,7 +215,7 @@ def _train_epoch(
         except NumericsError as error:
             error.add_context(f"epoch {run.epoch + 1}, step {run.index + 1} of it")
             raise
-        except GraftaxError as error:
+        except Exception as error:
             ready.explain(error)
             raise
         objectives.warn_of_scores()

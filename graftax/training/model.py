@@ -117,6 +117,7 @@ class Model(SummaryMixin):
         self._gx_objectives = Objectives(chosen, loss, metrics, weighted_metrics, loss_weights)
         self._gx_objectives.names = self._gx_output_names()
         self._gx_functions = executions.CompiledSteps()
+        self._gx_compiled_with = None  # those of a `compile` of the user's, which calls this one, come after it
         object.__setattr__(self, "_gx_run_eagerly", run_eagerly)
         object.__setattr__(self, "_gx_steps_per_execution", steps)
 

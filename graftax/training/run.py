@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, ClassVar
-
-import numpy as np
 
 from graftax.backend.rendezvous import Rendezvous, several
 from graftax.checkpoint import values
 from graftax.core import user_line
 from graftax.core.errors import StateError
-from graftax.core.typedefs import Array
 from graftax.core.undefined import undefined
 from graftax.metrics.metric import Metric
 from graftax.training.hooks.callback import Callback
@@ -19,6 +17,7 @@ from graftax.training.hooks.callback_list import CallbackList
 from graftax.training.hooks.plain_attributes import PlainAttributes, defines_get_state
 from graftax.training.objectives import required_objectives
 from graftax.training.resumed_metrics import ROOT
+from graftax.training.retreat import Retreat, variables_of
 from graftax.training.sources.iterable_source import go_to, position_of
 from graftax.training.sources.source import Source
 from graftax.training.trainable_model import TrainableModel
@@ -27,21 +26,6 @@ from graftax.variables.variable import Variable
 
 _PLAIN = "plain attributes"
 """Marks the state of a callback that does not say itself what it remembers."""
-
-
-def variables_of(root: object) -> list[Variable]:
-    """Return the Variables of a root.
-
-    Raises:
-        StateError: it cannot hold Variables.
-    """
-    if isinstance(root, Variable):
-        return [root]
-    if isinstance(root, Module):
-        return root.variables
-    if isinstance(root, list | tuple | dict):
-        return [v for one in (root.values() if isinstance(root, dict) else root) for v in variables_of(one)]
-    raise StateError(f"a root of type {type(root).__name__}", "it holds no Variables", "model=model")
 
 
 class RunState(Module):
@@ -53,7 +37,7 @@ class RunState(Module):
     """
 
     untracked: ClassVar[frozenset[str]] = frozenset(
-        {"callbacks", "params", "epoch", "index", "has_begun", "logs", "_states", "_waiting", "_plain"}
+        {"callbacks", "params", "epoch", "index", "has_begun", "is_saved", "logs", "_retreat", "_waiting", "_plain"}
     )
 
     callbacks: list[Callback]
@@ -66,8 +50,9 @@ class RunState(Module):
         self.epoch = 0
         self.index = 0
         self.logs: Mapping[str, Any] = {}
+        self.is_saved = False  # whether a callback may save it at any time
         self.has_begun = False  # whether `on_epoch_begin` of the callbacks was called
-        self._states: list[list[Any]] | None = None  # kept while an epoch is being ended
+        self._retreat: Retreat | None = None  # while an epoch begins or ends
         self._waiting: list[list[Any]] = []
         self._plain: dict[int, PlainAttributes] = {}  # for callbacks without get_state, by callback
 
@@ -88,25 +73,25 @@ class RunState(Module):
         Args:
             hooks: The callbacks.
         """
-        if not self.has_begun:
+        resumes = self.has_begun
+        may_fail = self.is_saved and hooks.defines("on_epoch_begin")
+        self._retreat = Retreat(self.roots(), self._remembered()) if may_fail or resumes else None
+        if self._retreat is None or not resumes:
             hooks.run("on_epoch_begin", self.epoch)
-            self.has_begun = True
+            self.has_begun, self._retreat = True, None
             return
-        variables = self._saved()
-        before = [(v, v._gx_stored) for v in {id(v): v for v in variables}.values()]
-        states = self._remembered()
         self.params["resumes_epoch"] = True
         try:
             hooks.run("on_epoch_begin", self.epoch)
         finally:
             self.params["resumes_epoch"] = False
-        for variable, value in before:
-            if variable._gx_stored is not value and not _are_equal(variable, value):
-                variable.assign(value)
+        self._retreat.go_back()
+        states = self._retreat.states
         for _, state, *marks in states:
             if _PLAIN in marks:
                 state["lost"] = {}  # told when the run began
         self._give(states)
+        self._retreat = None
 
     def advance(self, steps: int, logs: Mapping[str, Any]) -> None:
         """Count finished steps. It runs at each batch, so it avoids the cost of a normal assignment to an attribute.
@@ -120,12 +105,25 @@ class RunState(Module):
         self.params["step"] += steps
 
     def begin_end_of_epoch(self) -> None:
-        """Save the states of callbacks: if one fails now, a resumed run repeats the end of the epoch."""
-        self._states = self._remembered()
+        """Keep what the last step left: if something fails from now on, a resumed run repeats the end of the epoch."""
+        self._retreat = Retreat(self.roots(), self._remembered()) if self.is_saved else None
+
+    @contextmanager
+    def between_steps(self) -> Iterator[None]:
+        """Let everything be as it was before the present beginning or end of an epoch, which a resumed run repeats."""
+        if self._retreat is None:
+            yield
+            return
+        now = Retreat(self.roots(), [])
+        self._retreat.go_back()
+        try:
+            yield
+        finally:
+            now.go_back()
 
     def end_epoch(self) -> None:
         """Advance to the next epoch."""
-        self.epoch, self.index, self.has_begun, self._states = self.epoch + 1, 0, False, None
+        self.epoch, self.index, self.has_begun, self._retreat = self.epoch + 1, 0, False, None
         self.logs = {}
 
     def give_states(self) -> None:
@@ -169,7 +167,7 @@ class RunState(Module):
             "has_begun": self.has_begun,
             "step": self.params["step"],
             "logs": {name: float(value) for name, value in self.logs.items()},
-            "callbacks": self._remembered() if self._states is None else self._states,
+            "callbacks": self._remembered() if self._retreat is None else self._retreat.states,
         }
 
     def set_state(self, state: Mapping[str, Any]) -> None:
@@ -196,15 +194,6 @@ class RunState(Module):
             if state is not None:
                 found.append([name, state, which, *([_PLAIN] if tells is not callback else ())])
         return found
-
-
-def _are_equal(variable: Variable, value: Array) -> bool:
-    """Tell whether a Variable has a value, as far as this process knows: others may have parts of it."""
-    to_numpy = variable._storage.backend.arrays.to_numpy
-    try:
-        return np.array_equal(to_numpy(variable._gx_stored), to_numpy(value))
-    except StateError:
-        return False
 
 
 def _of_main(callback: Any) -> Any:
@@ -272,8 +261,9 @@ class Run(RunState):
             self._metrics = metrics
         return {**found, ROOT: self._metrics, "run": self}
 
-    def begin_validation(self) -> None:
-        """Note where the data of the validation are: a run that is resumed before the epoch is over repeats it."""
+    def begin_end_of_epoch(self) -> None:
+        """Keep what there is after the last step, and where the data of the validation are."""
+        super().begin_end_of_epoch()
         self._before_validation = self._position_of_validation()
 
     def end_epoch(self) -> None:

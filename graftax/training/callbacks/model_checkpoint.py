@@ -20,9 +20,12 @@ class ModelCheckpoint(Callback):
 
     ``fit(resume=directory)`` continues from the latest checkpoint, even in the middle of an epoch, and gives the same
     numbers as an uninterrupted run. It saves after all other callbacks have run, once more when training ends (before
-    the best weights are restored), and after an error. A training that is stopped within an epoch is saved as it was at
-    that step, and goes on there. ``gx.Checkpoint(model=model).restore(path)`` restores only the
+    the best weights are restored), and after an error. ``gx.Checkpoint(model=model).restore(path)`` restores only the
     model.
+
+    Where training is stopped within an epoch, it saves before that epoch is validated and logged: a run that is resumed
+    trains the rest of it first. After an error in a validation, or in what begins or ends an epoch, it saves everything
+    as the last step left it, and a resumed run repeats that part.
 
     Args:
         directory: A directory for the checkpoints, or a `CheckpointManager`.
@@ -32,8 +35,8 @@ class ModelCheckpoint(Callback):
         goal: ``"min"``, ``"max"``, or ``"auto"`` to infer it from the name. Defaults to ``"auto"``.
         keep: How many of the newest checkpoints to keep. Defaults to None: all.
         keep_best: How many of the best checkpoints to keep in addition. Defaults to None.
-        on_preemption: Whether to save and end training when the system asks the program to end (SIGTERM); then
-            ``preempted`` is True. Defaults to False.
+        on_preemption: Whether to save and end training when the system asks the program to end (SIGTERM), without a
+            validation of an epoch that is not over; then ``preempted`` is True. Defaults to False.
         in_background: Whether to write in a background thread. Defaults to False.
         mode: Another name for ``goal``, as in other callbacks; give only one of the two. Defaults to None.
 
@@ -175,7 +178,8 @@ class ModelCheckpoint(Callback):
         """Save the state after the last step, unless saving itself has failed, or other processes still run."""
         self._entered.close()
         if self.manager is not None and not isinstance(error, CheckpointError) and several() is None:
-            self._save({}, competes=False)
+            with self.params["run"].between_steps():
+                self._save({}, competes=False)
             self.manager.wait()
 
     def _save(self, numbers: dict[str, float], competes: bool) -> None:

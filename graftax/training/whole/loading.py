@@ -58,7 +58,7 @@ def load_model(path: str | os.PathLike[str], custom: Custom = ()) -> Any:
     if said.get("format") not in READABLE:
         raise ArgumentError(
             f"{os.fspath(path)} has a model in format {said.get('format')!r:.20}",
-            f"this version of graftax reads formats {' and '.join(map(str, READABLE))}",
+            f"this version of graftax reads formats {', '.join(map(str, READABLE))}",
             "the version that saved it",
         )
     used: set[str] = set()

@@ -160,3 +160,15 @@ def test_given_names_stand_beside_the_class_where_there_is_room_else_below():
     lines = str(Summary(model)).splitlines()
     assert lines[3].startswith("layers/0 (Dense)")
     assert lines[4] == "    name='what_the_first_camera_shows_in_the_morning_and_in_the_evening'"
+
+
+MERGING = ("Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum", "Concatenate")
+
+
+@pytest.mark.parametrize("name", MERGING)
+def test_layers_of_several_inputs_show_what_they_give(name):
+    first, second = gx.Input((3,)), gx.Input((3,))
+    merged = getattr(layers, name)()([first, second])
+    model = gx.Model([first, second], layers.Dense(2)(merged))
+    width = 6 if name == "Concatenate" else 3
+    assert Summary(model).rows[2].shape == f"(None, {width})"
