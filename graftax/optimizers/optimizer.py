@@ -59,7 +59,8 @@ class Optimizer(Planning, PureUpdates):
         loss_scale: A number, ``"dynamic"`` or a `LossScale`: `apply` then expects gradients of ``scale_loss(loss)`` and
             leaves out what is not finite. `minimize` and `fit` see to it by themselves. Defaults to None, no scaling.
         lazy: Whether `IndexedRows` move their rows only, and leave the others and their slots as they are; also with
-            decay, momentum and constraints. Needs an elementwise rule, and no accumulation. Defaults to False.
+            decay, momentum and constraints. Needs an elementwise rule, no accumulation, and `IndexedRows`: the whole
+            gradients of `minimize` and ``fit`` alone are refused. Defaults to False.
         rules: Pairs ``(selector, {"weight_decay": 0.0, "learning_rate_multiplier": 0.1, ...})`` for variables selected
             by path; ``"l2"``, ``"adaptive_clip"``, ``"frozen": True`` and ``"optimizer"``, another one that moves them,
             too. Later rules win, key by key. Each must select something. A variable is matched when it is first seen. A

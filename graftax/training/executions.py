@@ -15,7 +15,7 @@ from graftax.layers import added_losses
 from graftax.layers.undoing import undone_if_raised
 from graftax.training.held_metrics import untouched_left_out
 from graftax.training.parts import parts_of
-from graftax.training.recorded_limits import LimitRecordingStep, limits_of
+from graftax.training.recorded_limits import LimitRecordingStep
 from graftax.transforms.compile.jit import CompiledFunction
 from graftax.transforms.compile.run_eagerly import run_eagerly
 from graftax.transforms.flow.scan import scan
@@ -85,7 +85,7 @@ def with_fresh_losses(model: Any, function: Callable[..., Any], step: str) -> Ca
         return function(*args)
 
     carry_names(run, function)
-    return LimitRecordingStep(limits_of(model), run)
+    return LimitRecordingStep(model, run)
 
 
 def in_one_run(model: Any, name: str, batches: Any) -> dict[str, Any]:

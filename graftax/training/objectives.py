@@ -67,7 +67,7 @@ class Objectives:
         self._trackers: dict[str, Mean] = {}
         self._scores: dict[str, RawScores] = {}
         self.outputs: dict[str, OutputShape] = {}
-        """The names of the outputs of the model, from the latest trace."""
+        """The outputs that a loss has seen last: those of the latest eager step, or trace."""
         self._metrics: list[tuple[str, str, Metric, bool]] = []  # output, shown name, metric, whether it is weighted
         self._named: set[Metric] = set()  # those given by name, which read targets like the loss
         self._made = False

@@ -142,7 +142,10 @@ class Averaging(SlotKeeper):
             raise StateError(
                 f"{type(self).__name__} has no averages",
                 "nothing has been updated yet" if keeps else "it keeps none",
-                f"{type(self).__name__}(..., ema_momentum=0.999), and a step" if not keeps else "a step before",
+                f"{type(self).__name__}(..., ema_momentum=0.999), and a step"
+                if not keeps
+                else "a step before; or optimizer.build(model.trainable_variables), with which the averages are the "
+                "values themselves until a step, as where weights were loaded",
             )
         return found
 
