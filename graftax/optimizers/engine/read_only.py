@@ -19,12 +19,12 @@ class ReadOnly(Frame):
 
     def __init__(self, parent: Frame) -> None:
         super().__init__()
-        self.parent: Frame = parent
+        self.parent, self._around = parent, parent
         self.memo, self.level, self.allows_callback = parent.memo, parent.level, parent.allows_callback
 
     def read(self, storage: Storage) -> Array:
         """Return the value in the frame around it."""
-        return self.parent.read(storage)
+        return self._around.read(storage)
 
     def write(self, storage: Storage, value: Array) -> None:
         """Raise `Assigning`."""
