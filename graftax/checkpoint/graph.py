@@ -96,16 +96,14 @@ class Graph:
         self.places: list[Place] = []
         level: list[Place] = []
         if RANDOM in roots:
-            raise ArgumentError(f"a root called {RANDOM!r}", "the global seed is saved under that name", "another name")
+            raise ArgumentError(
+                f"a root called {RANDOM!r}",
+                "the global seed is saved under that name",
+                "Checkpoint(stream=...), or any other name",
+            )
         for name, thing in roots.items():
             if not isinstance(thing, Node | list | tuple | dict):
-                raise ArgumentTypeError(
-                    f"{name}={thing!r:.80}, of type {type(thing).__name__}",
-                    "a checkpoint takes Modules, Variables, and lists, tuples and dicts of them",
-                    f'{name}=gx.Variable({thing!r:.20}, trainable=False, role="counter")'
-                    if isinstance(thing, int | float)
-                    else "give the Module that holds it",
-                )
+                raise _no_root(f"{name}=", thing, f"{name}=")
             if narrow is not None and id(thing) not in narrow.kept:
                 continue
             if settles and narrow is None:
@@ -114,6 +112,8 @@ class Graph:
         while level:
             deeper: list[Place] = []
             for place in level:
+                if place.module is None:  # of a Module, the report says what is not saved
+                    _check_items(place)
                 seen: set[str] = set()
                 whole = isinstance(place.thing, VariableLike) and place.kind is Kind.OBJECT
                 wholes = (place.path, *place.wholes) if whole else place.wholes
@@ -198,6 +198,34 @@ class Graph:
                 found = next((child for edge, child in place.edges.items() if escaped(edge) == component), None)
             place = _called(place, component) if found is None else found
         return place
+
+
+def _check_items(place: Place) -> None:
+    """Raise if a list, tuple or dict that was given holds what a checkpoint does not keep."""
+    things: Any = place.thing.items() if isinstance(place.thing, dict) else enumerate(place.thing)
+    for edge, thing in things:
+        if thing is not None and not isinstance(thing, Node | list | tuple | dict):
+            raise _no_root(f"{place.path}[{edge!r}]: ", thing, f"{edge!r}: ")
+
+
+def _no_root(place: str, thing: Any, name: str) -> ArgumentTypeError:
+    """Return the error for a thing that was given at a place, such as ``"ema="``; ``name`` begins the line to write."""
+    shape = getattr(thing, "shape", None)
+    if isinstance(thing, int | float) and not isinstance(thing, bool):
+        instead = f'{name}graftax.Variable({thing!r:.20}, trainable=False, role="counter")'
+    elif shape is not None:
+        instead = (
+            f"{name}graftax.Variable(array, trainable=False), for each of a dict: {{k: graftax.Variable(v, "
+            "trainable=False) for k, v in state.items()}; or the Module that it is the state of"
+        )
+    else:
+        instead = "give the Module that holds it"
+    shown = f"{thing!r:.80}, of type" if shape is None else f"an array of shape {tuple(shape)}, of type"
+    return ArgumentTypeError(
+        f"{place}{shown} {type(thing).__name__}",
+        "a checkpoint takes Modules, Variables, and lists, tuples and dicts of them",
+        instead,
+    )
 
 
 def _called(place: Place, name: str) -> Place | None:

@@ -30,7 +30,7 @@ from graftax.variables.constraints import ConstraintLike
 from graftax.variables.contradictions import check_asked
 from graftax.variables.graph.module import Child
 from graftax.variables.graph.node import Edge
-from graftax.variables.graph.plain_objects import look_for_lost
+from graftax.variables.graph.plain_objects import look_for_lost, note_added
 from graftax.variables.graph.reserved import OF_LAYERS, Words
 from graftax.variables.regularizers import RegularizerLike
 from graftax.variables.spec import VariableSpec, sizes
@@ -185,6 +185,7 @@ class Layer(AddsLosses):
         weight = make(spec)
         building.note_dtypes(self, weight)
         keep_penalty(self, weight, spec.regularizer)
+        note_added(self, weight)
         return weight
 
     def _gx_replace_child(self, edges: tuple[Edge, ...], old: Child, new: Child) -> None:

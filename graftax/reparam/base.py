@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from graftax.backend import registry
 from graftax.core import tree
@@ -50,6 +50,9 @@ class Reparam(Module, Arithmetic):
         >>> w.numpy().tolist(), [v.path for v in w.trainable_variables]
         ([2.0, 4.0], ['half'])
     """
+
+    base_name: ClassVar[str] = "base"
+    """The attribute, and name, of the part that a weight becomes which was there before, if there is one."""
 
     _regularizer: Regularizer | None = None
 

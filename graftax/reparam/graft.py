@@ -26,7 +26,7 @@ from graftax.reparam.places import (
     weights,
 )
 from graftax.variables.creation import Creator, check_creator, note_creator
-from graftax.variables.graph.module import Module, structure
+from graftax.variables.graph.module import Module, structure, walk
 from graftax.variables.graph.node import outermost
 from graftax.variables.initializers import Zeros
 from graftax.variables.spec import Regularizer, VariableSpec
@@ -56,9 +56,10 @@ def graft(
 ) -> list[Graft]:
     """Let a creator replace weights of a Module that is built, trained or restored; their values stay what they are.
 
-    The creator is the same that `variable_creator_scope` takes. A part that it asks for under the name ``"base"``, of
-    the shape and dtype of the weight, is the Variable that was there, with whatever an optimizer keeps for it. If
-    anything fails, nothing is changed.
+    The creator is the same that `variable_creator_scope` takes. A part that it asks for under the name ``"base"``, or
+    under the one that it states as its ``base_name``, of the shape and dtype of the weight, is what was there: the
+    Variable with whatever an optimizer keeps for it, or the expression that was grafted before, which goes on as a
+    part. If anything fails, nothing is changed.
 
     Args:
         module: The Module.
@@ -74,7 +75,7 @@ def graft(
     Raises:
         SelectorError: ``where`` matches no weight.
         GraftError: the creator replaced nothing, or a value moved further than ``tolerance``, or would have to move a
-            weight that stands elsewhere.
+            weight that stands elsewhere, or an expression is there already that the new one would not keep.
         CreatorError: the creator returned nothing, or something of another shape.
 
     Example:
@@ -192,10 +193,11 @@ def _make(
     spec = spec_of(node, Zeros())
     parts: list[Any] = []
     carried = is_frozen(node)
+    name = getattr(creator, "base_name", "base")
 
     def next_creator(asked: VariableSpec) -> VariableLike:
         nonlocal carried
-        base = asked.name == "base" and asked.path in (spec.path, f"{spec.path}/base")  # none of a part of it
+        base = asked.name == name and asked.path in (spec.path, f"{spec.path}/{name}")  # none of a part of it
         if asked is spec or (base and (asked.shape, asked.dtype) == (spec.shape, spec.dtype)):
             penalties[id(node)] = asked.regularizer  # that of the whole is the expression's
             rests = asked.resting > 0 or not asked.trainable
@@ -223,8 +225,25 @@ def _make(
             "return next_creator(spec) for what is to stay as it is",
         )
     if new is not node:
+        _check_kept(weight, new, creator)
         note_creator(new, node, creator)
     return new
+
+
+def _check_kept(weight: Weight, new: Any, creator: Creator) -> None:
+    """Raise if an expression stands there that is no part of the new one: what it has learned and keeps would go."""
+    old = weight.node
+    kept = {id(part) for part in (walk(new) if isinstance(new, Module) else ())}  # adapters move to one more of them
+    lost = () if id(old) in kept or not isinstance(old, Reparam) else own_leaves(old)
+    if all(id(leaf) in kept for leaf in lost):
+        return
+    parts = ", ".join(dict.fromkeys(leaf.path for leaf in lost))
+    raise GraftError(
+        f"graft: {weight.path!r} is {old!r} already, which {creator!r} does not take as a part",
+        f"only its value would stay, and {parts} would be gone; nothing was changed",
+        f"graftax.ungraft(module, {weight.path!r}) first, which folds it into its value; or both creators as nested "
+        "scopes when the weight is made; or where= with other weights",
+    )
 
 
 def _settle(weight: Weight, new: Any, tolerance: float) -> float:

@@ -108,16 +108,25 @@ def replace(module: Module, weight: Weight, new: Any) -> None:
 
 
 def base_of(node: Reparam) -> Any:
-    """Return the part that is the weight as it was before: ``base``, of its shape and dtype; else None."""
-    base = getattr(node, "base", None)
-    fits = isinstance(base, Variable | Reparam) and (base.shape, base.dtype) == (node.shape, node.dtype)
-    return base if fits else None
+    """Return the part that has the value which the weight had before: ``base``, of its shape and dtype; else None."""
+    return _part(node, "base")
+
+
+def _origin_of(node: Reparam) -> Any:
+    """Return the part that was the weight itself before the expression, whatever it counts for in it; else None."""
+    return _part(node, node.base_name)
+
+
+def _part(node: Reparam, name: str) -> Any:
+    part = getattr(node, name, None)
+    fits = isinstance(part, Variable | Reparam) and (part.shape, part.dtype) == (node.shape, node.dtype)
+    return part if fits else None
 
 
 def folded(node: Reparam) -> VariableLike:
     """Return a Variable of the value now: the one that the expression started from, where there is one."""
     value, trainable = node.value, _was_trainable(node)
-    base = base_of(node)
+    base = _origin_of(node)
     if isinstance(base, Reparam):
         base = folded(base)
     if isinstance(base, Variable):

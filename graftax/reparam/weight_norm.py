@@ -31,6 +31,8 @@ class WeightNorm(Adjustable):
     Source: Salimans and Kingma, arXiv 1602.07868.
     """
 
+    base_name = "direction"
+
     def __call__(self, next_creator: Callable[[VariableSpec], VariableLike], spec: VariableSpec) -> VariableLike:
         """Make length and direction for a matrix or kernel, anything else as it would have been."""
         return next_creator(spec) if len(spec.shape) < 2 else NormedWeight(next_creator, spec)
@@ -46,6 +48,8 @@ class NormedWeight(Reparam):
         next_creator: Makes the parts.
         spec: The spec of the weight.
     """
+
+    base_name = WeightNorm.base_name
 
     def __init__(self, next_creator: Callable[[VariableSpec], VariableLike], spec: VariableSpec) -> None:
         super().__init__(spec)

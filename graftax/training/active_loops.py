@@ -60,7 +60,7 @@ def _begin(model: Module, loop: _Loop) -> None:
     if frames.top is not None:
         raise StateError(
             f"{method} of {_shown(model)} inside of a function that is compiled or differentiated",
-            "it runs whole steps and gives numbers, and in there are none yet",
+            "it runs whole steps and returns numbers, and there are no numbers yet while a function is compiled",
             f"{method} outside: in a callback's on_epoch_end, or after fit",
         )
     with _lock:

@@ -233,12 +233,12 @@ def count_rows(**parts: Any) -> int:
         more = f", and {len(sizes) - _SHOWN} more" if len(sizes) > _SHOWN else ""
         raise DataError(
             f"different numbers of rows: {listed}{more}",
-            "row i of each belongs together",
+            "row i of each array belongs to the same sample",
             "cut them to one length" + ("; np.stack(x) if x is a list of rows" if len(sizes) > _SHOWN else ""),
         )
     rows = next(iter(sizes.values()), 0)
     if rows == 0:
-        raise DataError("no rows at all", "there is nothing to compute", "at least one row")
+        raise DataError("no rows at all", "there is nothing to compute", "data with at least one row")
     return rows
 
 

@@ -33,7 +33,7 @@ def all_metrics(model: Any, compiled: Objectives | None, listed: Iterable[Any]) 
         if not isinstance(metric, Metric):
             raise ArgumentTypeError(
                 f"the metrics of {type(model).__name__} list {metric!r:.80}",
-                "each is reset at the start of an epoch, which a graftax.metrics.Metric can be",
+                "each is reset at the start of an epoch, so it must be a graftax.metrics.Metric",
                 "return [self.loss_tracker, ...], with graftax.metrics.Mean and others",
             )
         found.setdefault(id(metric), metric)

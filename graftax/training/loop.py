@@ -34,7 +34,7 @@ from graftax.training.sources.indexed_source import IndexedSource
 from graftax.training.sources.iterable_source import IterableSource
 from graftax.training.sources.on_device import host_of, plain
 from graftax.training.sources.source import Source
-from graftax.training.spread import Spread, all_whole, shown_by_main
+from graftax.training.spread import Spread, all_whole, require_one_call, require_one_end, shown_by_main
 from graftax.training.trainable_model import TrainableModel
 from graftax.transforms.flow.attribute_changes import ChangingBodyError
 
@@ -80,6 +80,17 @@ def fit(
     if isinstance(source, IterableSource | IndexedSource):
         source.remembers = bool(savers)
     with isolated_metrics(model, "fit"):
+        require_one_call(
+            model,
+            [
+                ("epochs", epochs),
+                ("validation", "none" if validation is None else f"batches: {validation.steps}"),
+                ("validation_freq", [epoch + 1 for epoch in epochs if is_due(epoch)]),
+                ("steps_per_execution", model.steps_per_execution),
+                ("check_nans", check_nans),
+                ("whether it resumes", resume is not None),
+            ],
+        )
         is_resumed = resume is not None and resumed(run, resume, validation)
         hooks, last = model._gx_hooks(others, params), model._gx_hooks(savers, params)
         model._gx_history, model.stop_training = history, False
@@ -136,6 +147,7 @@ def _epochs(
         hooks.run("on_epoch_end", epoch, logs=logs)
         run.end_epoch()
         last.run("on_epoch_end", epoch, logs=logs)
+        require_one_end(model, epoch)
         if model.stop_training:
             break
         if planned is not None and steps < planned:

@@ -289,7 +289,7 @@ def _taken(metric: Metric, weight: Any, mask: Any) -> dict[str, Any]:
     if mask is not None or (weight is not None and not given):
         raise ArgumentTypeError(
             f"{type(metric).__name__}.update{signature(metric.update)} in a model whose batches have a {missing}",
-            "it takes none, and would count what is hidden",
+            "it takes none, so it would also count what is hidden",
             f"def update(self, y_true, y_pred, sample_weight=None{', mask=None' if mask is not None else ''})",
         )
     return given

@@ -14,6 +14,7 @@ from graftax.core.undefined import undefined
 from graftax.metrics.metric import Metric
 from graftax.training.hooks.callback import Callback
 from graftax.training.hooks.callback_list import CallbackList
+from graftax.training.hooks.own_attributes import OwnAttributes, adds_attributes
 from graftax.training.hooks.plain_attributes import PlainAttributes, defines_get_state
 from graftax.training.objectives import required_objectives
 from graftax.training.resumed_metrics import ROOT
@@ -54,7 +55,8 @@ class RunState(Module):
         self.has_begun = False  # whether `on_epoch_begin` of the callbacks was called
         self._retreat: Retreat | None = None  # while an epoch begins or ends
         self._waiting: list[list[Any]] = []
-        self._plain: dict[int, PlainAttributes] = {}  # for callbacks without get_state, by callback
+        # for callbacks without a get_state of their own, by callback
+        self._plain: dict[int, PlainAttributes | OwnAttributes] = {}
 
     def roots(self) -> dict[str, Any]:
         """Return the roots of a checkpoint of the run."""
@@ -133,8 +135,9 @@ class RunState(Module):
             StateError: a callback with a saved state does not exist any more.
         """
         self._plain = {
-            id(one): PlainAttributes(one, self._saved) for one in self.callbacks if not defines_get_state(one)
+            id(one): PlainAttributes(one, saved=self._saved) for one in self.callbacks if not defines_get_state(one)
         }
+        self._plain |= {id(one): OwnAttributes(one, self._saved) for one in self.callbacks if adds_attributes(one)}
         self._give(self._waiting)
         self._waiting = []
 
@@ -153,7 +156,7 @@ class RunState(Module):
             if place is None:
                 raise StateError(
                     f"the run that is resumed had a callback {name}, which remembered something",
-                    "it is not among the callbacks now, and nothing would use that",
+                    "it is not among the callbacks now, so its state would be lost",
                     f"callbacks=[..., {name}(...)]; or restore model and optimizer alone, and begin another run: "
                     "graftax.Checkpoint(model=model, optimizer=model.optimizer).restore(path)",
                 )
@@ -189,10 +192,10 @@ class RunState(Module):
     def _remembered(self) -> list[list[Any]]:
         found = []
         for name, which, tells in self._telling():
-            callback = tells.callback if isinstance(tells, PlainAttributes) else tells
+            callback = tells.callback if isinstance(tells, PlainAttributes | OwnAttributes) else tells
             state = _of_main(tells) if getattr(callback, "main_only", False) else tells.get_state()
             if state is not None:
-                found.append([name, state, which, *([_PLAIN] if tells is not callback else ())])
+                found.append([name, state, which, *([_PLAIN] if isinstance(tells, PlainAttributes) else ())])
         return found
 
 

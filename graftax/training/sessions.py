@@ -202,7 +202,11 @@ def session(
         (3, 3)
     """
     if "run" in roots:
-        raise ArgumentError("session(run=...)", "that root is where the session keeps its own state", "another name")
+        raise ArgumentError(
+            "session(run=...)",
+            "that root is where the session keeps its own state",
+            "session(state=...), or any other name",
+        )
     params: dict[str, Any] = {
         "verbose": 0, "epochs": None, "steps": None, "step": 0, "training": True, "validating": False,
         "validates": validates,

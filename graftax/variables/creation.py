@@ -193,7 +193,7 @@ def _step(scope: CreatorScope, inner: NextCreator, whole: VariableSpec) -> NextC
                 f"whoever asked for it computes with shape {spec.shape}",
                 f"a VariableLike whose value has shape {spec.shape}",
             )
-        note_creator(made, getattr(made, "base", None), scope.creator)
+        note_creator(made, getattr(made, getattr(made, "base_name", "base"), None), scope.creator)
         return made
 
     return step

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import graftax as gx
+from graftax import layers
 from graftax.checkpoint.checkpoint import Checkpoint
+from graftax.core.errors import ArgumentTypeError
 
 
 class Counts(gx.Layer):
@@ -44,3 +46,29 @@ def test_the_optimizer_of_a_compiled_model_is_told(tmp_path):
     assert report.beside == ("model/optimizer (Adam)",)
     assert "not saved: model/optimizer (Adam); make it a root" in str(report)
     assert Checkpoint(model=model, optimizer=model.optimizer).save(tmp_path / "both").beside == ()
+
+
+@pytest.mark.parametrize(
+    "root", [{"epoch": 3}, {"a": np.ones(3)}, [gx.ops.ones(3)], {"a": [gx.Variable(1.0), 2]}, (1,), {(1, 2): "x"}]
+)
+def test_what_a_dict_that_is_given_holds_is_saved_or_refused(root):
+    with pytest.raises(ArgumentTypeError, match=r"^root.*: (?s:.)*a checkpoint takes Modules, Variables"):
+        gx.Checkpoint(root=root)
+
+
+def test_the_state_of_a_model_is_refused_with_the_line_that_keeps_it(tmp_path):
+    layer = layers.Dense(2)
+    layer.build((1, 3))
+    average = gx.state(layer)
+    with pytest.raises(ArgumentTypeError, match=r"for k, v in state.items\(\)"):
+        gx.Checkpoint(model=layer, average=average)
+    average = {k: gx.Variable(v, trainable=False) for k, v in average.items()}
+    assert gx.Checkpoint(model=layer, average=average).save(tmp_path / "c").arrays == 4
+
+
+def test_a_number_that_comes_to_a_list_later_is_refused_by_the_save(tmp_path):
+    given = [gx.Variable(1.0)]
+    checkpoint = gx.Checkpoint(given=given)
+    given.append(3)
+    with pytest.raises(ArgumentTypeError, match=r"given\[1\]: 3"):
+        checkpoint.save(tmp_path / "c")

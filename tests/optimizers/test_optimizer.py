@@ -122,6 +122,7 @@ def test_constraints_hold_after_each_update():
 # --- frozen -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:nothing is updated")
 @pytest.mark.parametrize("run", [lambda f: f, gx.jit], ids=["eager", "jit"])
 def test_op20_frozen_means_frozen_and_is_read_at_each_step(run):
     net, optimizer = Net(), AdamW(0.1, weight_decay=0.1, global_clipnorm=1.0)
@@ -142,6 +143,7 @@ def test_op20_frozen_means_frozen_and_is_read_at_each_step(run):
     assert int(optimizer.iterations) == 5
 
 
+@pytest.mark.filterwarnings("ignore:nothing is updated")
 def test_op20_a_variable_that_nobody_owns_is_watched_under_jit():
     w = gx.Variable([1.0])
     optimizer = SGD(1.0)
@@ -250,6 +252,7 @@ def test_an_unknown_option_is_refused():
         Weird(0.1, decay_everything=True)
 
 
+@pytest.mark.filterwarnings("ignore:nothing is updated")
 @pytest.mark.parametrize("loss_scale", [8.0, "dynamic"])
 def test_where_nothing_moves_a_loss_scale_stays(loss_scale):
     optimizer = SGD(0.1, loss_scale=loss_scale)

@@ -9,6 +9,7 @@ from graftax.core.errors import ArgumentError, GraftaxError, ShapeError
 from graftax.core.typedefs import Array
 from graftax.optimizers.engine.grouping import groups, join, joins, split
 from graftax.optimizers.engine.numbers import cast_to, compute_dtype, dtype_name, is_on, number
+from graftax.optimizers.engine.read_only import Assigning, ReadOnly
 from graftax.optimizers.engine.rule import Rule, RuleInput, sees_all
 from graftax.optimizers.engine.settings import Number
 from graftax.optimizers.engine.slot import SlotValues
@@ -16,6 +17,7 @@ from graftax.optimizers.engine.sparse_rows import TouchedRows
 from graftax.optimizers.engine.step import Step, StepFor
 from graftax.optimizers.engine.update import Update
 from graftax.variables.given_back import constrained
+from graftax.variables.state.storage import frames
 from graftax.variables.streams import Drawn, without_draws
 from graftax.variables.variable import Variable
 
@@ -74,17 +76,19 @@ def _update_joined(rule: Rule, group: list[Update], step_for: StepFor) -> bool:
     """Update several variables that are alike as one array.
 
     Returns:
-        Whether that was done: not if the rule draws random numbers, which are those of each variable in eager code.
+        Whether that was done: not if the rule draws random numbers or assigns to Variables of its own, which it does
+        once for each variable in eager code.
     """
-    first = group[0]
+    first, frame = group[0], frames.top
+    assert frame is not None  # see `joins`
     value = join([update.variable._gx_stored for update in group])
     gradient = join([update.gradient for update in group])
     slots = {name: join([update.slots[name].value for update in group]) for name in first.rule_slots()}
     given = _rule_input(rule, first, gradient, value, slots, step_for)
     try:
-        with without_draws.entered(True):
+        with without_draws.entered(True), frames.entered(ReadOnly(frame)):
             result = rule.update(given.gradient, given.value, given.slots, given.step)
-    except Drawn:
+    except (Drawn, Assigning):
         return False
     _check(rule, "update", slots, result)
     new, changes = result

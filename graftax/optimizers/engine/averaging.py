@@ -13,7 +13,6 @@ from graftax.core.typedefs import Array
 from graftax.optimizers.engine.keeper import SlotKeeper
 from graftax.optimizers.engine.numbers import cast_to, compute_dtype, number
 from graftax.optimizers.engine.slot import Slot
-from graftax.optimizers.engine.update import Update
 from graftax.variables.graph.module import structure
 from graftax.variables.variable import Variable
 
@@ -77,12 +76,17 @@ class Averaging(SlotKeeper):
         """Return what a trace may depend on; whether the averages are in place, too."""
         return {**super()._gx_fingerprint(), "averages in place": ("bool", self in _swapped)}
 
-    def _gx_average(self, updates: list[Update]) -> None:
-        """Bring the averages nearer to the values; with the first update they become these."""
+    def _gx_average(self) -> None:
+        """Bring all averages nearer to the values; with the first update they become these.
+
+        Those of variables that this update leaves alone follow, too: what is frozen, or has no gradient, has arrived
+        somewhere, and its average is on the way there.
+        """
         first = ops.equal(self.averaged_updates, 0)
-        for update in updates:
-            average = update.slots[SLOT]
-            value = cast_to(update.variable._gx_stored, average.dtype)
+        for variable, state in self._gx_slots.items():
+            if (average := state.slots.get(SLOT)) is None:
+                continue
+            value = cast_to(variable._gx_stored, average.dtype)
             nearer = average.value + (1 - number(self.ema_momentum, average.dtype)) * (value - average.value)
             # also where the update is differentiated
             average.assign(ops.stop_gradient(ops.where(first, value, nearer)))

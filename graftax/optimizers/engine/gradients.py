@@ -16,6 +16,8 @@ from graftax.variables.variable import Variable
 Variables: TypeAlias = "Module | Iterable[Variable] | Mapping[str, Any]"
 """What callers pass: Variables in any nested structure, or a Module for its trainable ones."""
 
+_NAMED = 5  # variables in a warning, where there may be many
+
 
 def flat_variables(variables: object) -> list[Variable]:
     """Return the Variables of any structure; of a Module, its trainable ones.
@@ -113,6 +115,14 @@ def check_some(missing: Sequence[Variable], all_of_them: bool) -> None:
             "value_and_grad",
         )
     user_line.warn(f"no gradient for {paths}: not updated in this step")
+
+
+def warn_of_frozen(variables: Sequence[Variable]) -> None:
+    """Warn that an update changes nothing, since all that it was given are frozen; not if a rule says so."""
+    if variables and not any(variable.trainable for variable in variables):
+        paths = ", ".join(variable.path for variable in variables[:_NAMED])
+        more = f" and {len(variables) - _NAMED} more" if len(variables) > _NAMED else ""
+        user_line.warn(f"nothing is updated: {paths}{more}, all that were given, are frozen; variable.trainable = True")
 
 
 def check_fits(gradient: Array | IndexedRows, variable: Variable) -> None:

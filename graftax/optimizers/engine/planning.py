@@ -21,6 +21,7 @@ from graftax.optimizers.engine.gradients import (
     keys_of,
     require_floating,
     structure_of,
+    warn_of_frozen,
 )
 from graftax.optimizers.engine.lazy import check_lazy, require_rows
 from graftax.optimizers.engine.loss_scale import LossScale
@@ -163,7 +164,7 @@ class Planning(Rule, Averaging):
     def _gx_plan(self, gradients: Any, variables: Variables) -> list[Update]:
         """Return an update for each variable that is to change, along its gradient in the dtype of the update.
 
-        Those without a gradient are left out, with a warning.
+        Those without a gradient are left out, with a warning; frozen ones, too, with one if there are no others.
 
         Raises:
             ArgumentError: the two structures differ.
@@ -205,6 +206,8 @@ class Planning(Rule, Averaging):
                 updates.append(update)
         if missing:
             check_some(missing, all_of_them=not updates)
+        elif not trainable:
+            warn_of_frozen(flat_variables(structure))
         require_rows(updates)
         return updates
 

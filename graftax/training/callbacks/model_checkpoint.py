@@ -80,13 +80,13 @@ class ModelCheckpoint(Callback):
         super().__init__()
         if mode is not None and goal != "auto":
             raise ArgumentError(
-                f"ModelCheckpoint got goal={goal!r} and mode={mode!r}", "they are two words for one thing", "goal=..."
+                f"ModelCheckpoint got goal={goal!r} and mode={mode!r}", "they are two names of one setting", "goal=..."
             )
         goal = goal if mode is None else mode
         if monitor is None and goal != "auto":
             raise ArgumentError(
                 f"ModelCheckpoint got {'goal' if mode is None else 'mode'}={goal!r:.60} without monitor=",
-                "it says which of the numbers that are monitored is best, and nothing is",
+                "it says which value of the monitored number is best, and no number is monitored",
                 f'monitor="val_loss", {"goal" if mode is None else "mode"}={goal!r:.60}',
             )
         if every != "epoch" and (isinstance(every, bool) or not isinstance(every, int) or every < 1):

@@ -31,7 +31,7 @@ def listed(callbacks: Sequence[Callback] | None) -> list[Callback]:
     if callbacks is None:
         return []
     if not isinstance(callbacks, Iterable):
-        raise ArgumentTypeError(f"callbacks={callbacks!r}", "several may be given, in a list", "callbacks=[callback]")
+        raise ArgumentTypeError(f"callbacks={callbacks!r}", "callbacks are given as a list", "callbacks=[callback]")
     found = list(callbacks)
     for callback in found:
         if isinstance(callback, type) or not hasattr(callback, "set_model"):
@@ -55,7 +55,7 @@ def _refuse_hook(kind: str, hook: str) -> None:
     if near:
         raise ArgumentTypeError(
             f"the callback {kind} has the method {hook}",
-            "no hook is called so, and nobody would call it",
+            "no hook has that name, so nothing would call it",
             f"def {near[0]}",
         )
 

@@ -53,6 +53,7 @@ class PlainAttributes:
 
     Args:
         callback: A callback that does not say what it remembers, after its ``on_train_begin``.
+        but: Names of attributes that are left out. Defaults to none.
         saved: Returns the Variables that are saved beside what callbacks remember. Defaults to None: there are none.
 
     Example:
@@ -67,10 +68,16 @@ class PlainAttributes:
         5
     """
 
-    def __init__(self, callback: Any, saved: Callable[[], Iterable[Variable]] | None = None) -> None:
+    def __init__(
+        self,
+        callback: Any,
+        but: frozenset[str] = frozenset(),
+        saved: Callable[[], Iterable[Variable]] | None = None,
+    ) -> None:
         self.callback = callback
+        self._but = but
         self._saved = saved
-        self._begun = dict(_attributes(callback))
+        self._begun = dict(_attributes(callback, but))
         self._values = {name: _plain(found) for name, value in self._begun.items() if _is_plain(found := _told(value))}
         self._contents = {name: _contents(value) for name, value in self._begun.items() if name not in self._values}
 
@@ -78,7 +85,7 @@ class PlainAttributes:
         """Return the changed values by name, and names and types of those that cannot be saved; None for no changes."""
         kept: dict[str, Any] = {}
         lost: dict[str, str] = {}
-        for name, value in _attributes(self.callback):
+        for name, value in _attributes(self.callback, self._but):
             if _is_plain(found := _told(value)):
                 now = _plain(found)
                 if name not in self._values or not _same(now, self._values[name]):
@@ -113,8 +120,9 @@ class PlainAttributes:
             )
 
 
-def _attributes(callback: Any) -> list[tuple[str, Any]]:
-    return [(name, value) for name, value in getattr(callback, "__dict__", {}).items() if name not in _OF_THE_RUN]
+def _attributes(callback: Any, but: frozenset[str]) -> list[tuple[str, Any]]:
+    held = getattr(callback, "__dict__", {})
+    return [(name, value) for name, value in held.items() if name not in _OF_THE_RUN and name not in but]
 
 
 def _is_plain(value: object, depth: int = 0) -> bool:
@@ -172,7 +180,7 @@ def _contents(value: object) -> object:
         return set(value)
     if isinstance(value, Iterator) and not isinstance(value, io.IOBase):
         return object()
-    return repr({name: _plain(part) for name, part in _attributes(value) if _is_plain(part)})
+    return repr({name: _plain(part) for name, part in _attributes(value, frozenset()) if _is_plain(part)})
 
 
 def _values_of(module: Module) -> dict[int, Any]:

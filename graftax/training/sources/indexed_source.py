@@ -52,7 +52,7 @@ def gives_batches(x: Any, batch_size: int | None) -> bool:
     if len(shapes) == len(leaves) > 1 and all(shapes) and len({shape[0] for shape in shapes}) == 1:
         raise DataError(
             f"x is of type {type(x).__name__}, which gives a batch for an index, or a sample of arrays of one length",
-            "nothing says which of both",
+            "its class does not say which",
             "def __iter__(self): return (self[i] for i in range(len(self))) in its class for batches, or for one epoch "
             "(x[i] for i in range(len(x))); batch_size=32 for samples",
         )
@@ -283,7 +283,7 @@ def _leaf(sample: Any, count: int, place: int, row: int) -> Any:
         raise DataError(
             f"sample {row} has {len(leaves)} parts, and the first one of its batch {count}",
             "a batch is made of samples that are alike",
-            "the same parts in each sample: (x, y), say",
+            "the same parts in each sample, for example (x, y)",
         )
     return leaves[place]
 

@@ -31,9 +31,9 @@ def require_alike(model: Module, twin: Module) -> None:
                 )
             raise ArgumentError(
                 f"save: {path or 'the model'} is {one.get(path, 'not there')}",
-                f"made again from the arguments of its constructors it is {other.get(path, 'not there')}: what was "
-                "put there otherwise is nothing that a file could bring back",
-                "make it in __init__ or build, of arguments; or model.save_weights(path), which takes any model",
+                f"a new model from the arguments of its constructors has {other.get(path, 'nothing')} there, and files "
+                "restore only what the constructors make",
+                "make it in __init__ or build, from arguments; or model.save_weights(path), which takes any model",
             )
 
 

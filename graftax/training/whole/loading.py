@@ -64,7 +64,9 @@ def load_model(path: str | os.PathLike[str], custom: Custom = ()) -> Any:
     used: set[str] = set()
     model = rebuilt(said, lambda name: found(name, own, used, said))
     if not isinstance(model, Model):
-        raise ArgumentError(f"{os.fspath(path)} describes no model", "load_model gives a Model", "another file")
+        raise ArgumentError(
+            f"{os.fspath(path)} describes no model", "load_model gives a Model", "a file that model.save(path) wrote"
+        )
     if idle := [name for name in own if name not in used]:
         raise ArgumentError(
             f"custom= has {', '.join(idle)}", "the file has no such class or function", "custom= without it"

@@ -51,6 +51,7 @@ def described(model: Any) -> dict[str, Any]:
     found |= _compiled(model, describing)
     found["policies"] = policies_of(describing.objects)
     found["adapted"] = adapted_states(describing)
+    found["columns"] = describing.value(model._gx_columns, "the columns of the table that it was trained on")
     back = RandomState({}).point_of_return()
     try:
         with creation.scopes.replaced(()):
@@ -74,7 +75,9 @@ def _computed(model: Module) -> Iterator[tuple[str, Any]]:
     for edges, node in walk_with_edges(model):
         if isinstance(node, Reparam) and node._gx_creators:
             whole = node._gx_owner
-            if not isinstance(whole, Reparam) or getattr(whole, "base", None) is not node:  # else the whole names them
+            if (
+                not isinstance(whole, Reparam) or getattr(whole, whole.base_name, None) is not node
+            ):  # else the whole names them
                 yield "/".join(map(str, edges)), node
 
 
@@ -138,7 +141,7 @@ def rebuilt(description: Any, find: Callable[[str], Any]) -> Any:
         if isinstance(error, GraftaxError):
             raise
         raise CorruptCheckpoint(
-            "the description of a model", f"that cannot be read: {error}", "another file"
+            "the description of a model", f"that cannot be read: {error}", "another copy of the file"
         ) from error
     return model
 
@@ -163,6 +166,8 @@ def _made(description: Any, find: Callable[[str], Any]) -> tuple[Any, Rebuilding
         _compile_as_then(model, description, making, is_built=True)
         if description["compile"] is not None:
             model.compile(**{name: making.value(one) for name, one in description["compile"].items()})
+        if description.get("columns") is not None:
+            model._gx_columns = making.value(description["columns"])
     return model, making
 
 

@@ -19,7 +19,10 @@ UNCHANGING = frozenset({type(None), bool, int, float, complex, str, bytes})
 """Types of values that copies share."""
 
 BOOKKEEPING = frozenset(
-    {"_gx_owner_ref", "_gx_edges", "_gx_pending", "_gx_captured", "_gx_seed_root", "_gx_watched", "_gx_looked_through"}
+    {
+        *("_gx_owner_ref", "_gx_edges", "_gx_pending", "_gx_captured", "_gx_seed_root", "_gx_watched"),
+        *("_gx_looked_through", "_gx_asked_weights"),
+    }
 )
 """Attributes of Nodes that are no part of the graph, nor of copies."""
 

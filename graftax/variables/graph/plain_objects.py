@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from types import BuiltinFunctionType, FunctionType, MemberDescriptorType, MethodType, ModuleType
@@ -37,8 +38,22 @@ def look_for_lost(nodes: Iterable[Node]) -> None:
             _look_through(module)
 
 
+def note_added(module: Branch, weight: Node) -> None:
+    """Remember a weight that a Module asked for, and is to hold once it is complete."""
+    module.__dict__.setdefault("_gx_asked_weights", []).append(weakref.ref(weight))
+
+
 def _look_through(module: Branch) -> None:
     skip = ignored(type(module))
+    for added in module.__dict__.pop("_gx_asked_weights", ()):
+        weight = added()  # None if nobody keeps it
+        meant = any(value is weight for name, value in module.__dict__.items() if name in skip)
+        if weight is not None and not meant and _is_lost(module, weight):
+            name = weight._gx_name or "kernel"
+            user_line.warn(
+                f"{type(module).__name__} made a weight by add_weight and holds it in no attribute, but in a closure, "
+                f"say: it is not found there, neither trained nor saved. self.{name} = self.add_weight(...)"
+            )
     for name, value in list(module.__dict__.items()):
         if name in skip or isinstance(value, _NO_HOLDERS):
             continue

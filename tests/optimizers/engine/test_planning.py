@@ -1,6 +1,7 @@
 """What an update changes, and by whose rule; the names that this takes from those who write a rule."""
 
 import numpy as np
+import pytest
 
 import graftax as gx
 from graftax.optimizers.engine.planning import Planning
@@ -38,3 +39,11 @@ def test_a_rule_may_have_helpers_of_any_plain_private_name():
 def test_names_that_the_engine_keeps_to_itself_say_so():
     found = [name for kind in (Planning, gx.Optimizer) for name in vars(kind) if name.startswith("_")]
     assert [name for name in found if not name.startswith(("__", "_gx_"))] == []
+
+
+def test_an_update_of_frozen_variables_alone_warns():
+    frozen, moving = gx.Variable([1.0], trainable=False, name="fast"), gx.Variable([1.0])
+    with pytest.warns(UserWarning, match=r"nothing is updated: fast, all that were given, are frozen"):
+        gx.optimizers.SGD(0.1).apply([np.ones(1)], [frozen])
+    gx.optimizers.SGD(0.1).apply([np.ones(1), np.ones(1)], [frozen, moving])
+    assert (frozen.numpy()[0], round(float(moving.numpy()[0]), 6)) == (1.0, 0.9)

@@ -1,4 +1,4 @@
-"""An elementwise rule that draws random numbers draws the same ones compiled, where small variables are joined."""
+"""An elementwise rule that draws numbers or assigns does so once for each variable, compiled as in eager code."""
 
 import numpy as np
 import pytest
@@ -13,6 +13,7 @@ class Noisy(gx.Optimizer):
     def __init__(self, draw, **options):
         super().__init__(0.1, **options)
         self.noise = gx.random.SeedGenerator(3)
+        self.count = gx.Variable(0.0, trainable=False, role="counter")
         self.draw = draw
 
     def create_slots(self, variable):
@@ -26,6 +27,7 @@ class Noisy(gx.Optimizer):
 DRAWS = {
     "a stream": lambda rule, gradient: gx.random.normal(gradient.shape, seed=rule.noise),
     "the global stream": lambda rule, gradient: gx.random.normal(gradient.shape),
+    "a count of its own": lambda rule, gradient: 0.01 / rule.count.assign_add(1.0),
     "a number": lambda rule, gradient: gx.random.uniform(gradient.shape, seed=7),
 }
 
@@ -42,6 +44,6 @@ def steps(run, draw):
 
 
 @pytest.mark.parametrize("draw", DRAWS)
-def test_compiled_and_eager_steps_draw_the_same(draw):
+def test_compiled_and_eager_steps_do_the_same(draw):
     for one, other in zip(steps(gx.jit, DRAWS[draw]), steps(lambda f: f, DRAWS[draw]), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-5)

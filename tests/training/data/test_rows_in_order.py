@@ -37,7 +37,7 @@ def test_rows_that_cannot_be_told_apart_are_refused() -> None:
             return x[:1, 0]
 
     batches = gx.data.bucket(ROWS, sizes=[2, 4, 8], batch_size=2)
-    with pytest.raises(DataError, match="which row is whose"):
+    with pytest.raises(DataError, match="put back into the order"):
         Mean().predict(batches)
     with pytest.raises(DataError, match="without steps="):
         First().predict(batches, steps=2)

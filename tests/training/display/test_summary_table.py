@@ -123,11 +123,11 @@ def test_layers_by_name_path_and_number():
     assert model.get_layer("layers/1/layers/1") is model.layers[1].layers[1]
     with pytest.raises(ArgumentError, match="'first'"):
         model.get_layer("frist")
-    with pytest.raises(ArgumentError, match="2 layers are called so"):
+    with pytest.raises(ArgumentError, match="2 layers have this name"):
         model.get_layer("dense")
     with pytest.raises(ArgumentError, match="there are 2 layers"):
         model.get_layer(index=2)
-    with pytest.raises(ArgumentTypeError, match="one of both"):
+    with pytest.raises(ArgumentTypeError, match="one of the two"):
         model.get_layer()
 
 

@@ -171,3 +171,29 @@ def test_functions_and_what_trains_nothing_are_not_told():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert Holds(held).variables == []
+
+
+class InClosure(gx.Layer):
+    def __init__(self, keep=False):
+        super().__init__()
+        self.keep = keep
+
+    def build(self, input_shape):
+        kernel = self.add_weight((3, 2))
+        if self.keep:
+            self.kernel = kernel
+        self.function = lambda x: x @ kernel
+
+    def call(self, x):
+        return self.function(x)
+
+
+class UntrackedOnPurpose(InClosure):
+    untracked = frozenset({"kernel"})
+
+
+def test_a_weight_that_only_a_closure_holds_is_warned_of():
+    with pytest.warns(UserWarning, match="InClosure made a weight by add_weight and holds it in no attribute"):
+        InClosure()(np.ones((1, 3), "float32"))
+    assert len(InClosure(keep=True)(np.ones((1, 3), "float32"))) == 1
+    UntrackedOnPurpose(keep=True)(np.ones((1, 3), "float32"))
