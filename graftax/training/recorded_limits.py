@@ -10,8 +10,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+
 from graftax.backend import registry, traced_checks
+from graftax.backend.rendezvous import several
 from graftax.core import tree
+from graftax.core.typedefs import Array
 from graftax.core.wrapping import carry_names
 from graftax.layers.call_context import part_of_program
 from graftax.training.batch import NAMES
@@ -53,10 +57,12 @@ class Limits:
         """
         if not self.by_path:
             return
-        arrays = registry.current().arrays
         for path, leaf in tree.flatten_with_paths(batch):
-            for limit in self.by_path.get(path, ()):
-                values = arrays.to_numpy(leaf)
+            limits = self.by_path.get(path)
+            values = None if limits is None else _on_host(leaf)
+            if limits is None or values is None:
+                continue
+            for limit in limits:
                 error = limit.explain(values) if limit.wrong(values).any() else None
                 if error is None:
                     continue
@@ -65,6 +71,13 @@ class Limits:
                 if limit.layer:
                     error.add_context(f"layer {limit.layer!r}")
                 raise error
+
+
+def _on_host(leaf: Array) -> np.ndarray[Any, Any] | None:
+    """Return an array of a batch on the host; None for one that may lie partly in other processes."""
+    if isinstance(leaf, np.ndarray):
+        return leaf
+    return None if several() is not None else registry.current().arrays.to_numpy(leaf)
 
 
 class Checker(Protocol):

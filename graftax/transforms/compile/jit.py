@@ -119,7 +119,8 @@ class CompiledFunction(Generic[P, R]):
                 entry = self._find_or_trace(transforms, key, leaves, tree, runs=True)
             else:
                 entry = entries[0]
-                entry.begin()
+                if entry.before:
+                    entry.begin()
             if frames.top is None and transforms.eager():
                 self._last = Repeated.after(self._before, entry, args, kwargs)
                 self._before = entry
