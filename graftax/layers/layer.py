@@ -132,6 +132,7 @@ class Layer(AddsLosses):
             )
         return None
 
+    @door
     def add_weight(
         self,
         shape: Shape,

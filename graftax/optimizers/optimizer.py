@@ -240,6 +240,7 @@ class Optimizer(Planning, PureUpdates):
         self.apply(gradients, trainable)
         return found
 
+    @door
     def value_and_scaled_grad(self, loss_fn: Callable[[], Any], wrt: list[Variable], has_aux: bool) -> Any:
         """Return ``((scaled loss, what loss_fn returned), the gradients that apply expects)``."""
 
@@ -251,6 +252,7 @@ class Optimizer(Planning, PureUpdates):
         differentiate = value_and_grad(both, wrt=wrt, has_aux=True)
         return differentiate() if self.loss_scale is None else self.loss_scale.watched(differentiate)
 
+    @door
     def scale_loss(self, loss: object) -> Array:
         """Return the loss whose gradients `apply` expects: the loss itself, unless there is a ``loss_scale``."""
         return cast(Array, loss if self.loss_scale is None else self.loss_scale.scaled(loss))

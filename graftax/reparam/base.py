@@ -8,6 +8,7 @@ from graftax.backend import registry
 from graftax.core import tree
 from graftax.core.dtypes import is_inexact
 from graftax.core.errors import AssignmentError, CreatorError, DTypeError, ShapeError
+from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, Shape, VariableLike, unwrap
 from graftax.core.undefined import undefined
 from graftax.variables import regularizers
@@ -140,6 +141,7 @@ class Reparam(Module, Arithmetic):
             )
         return constrained(self, value)
 
+    @door
     def assign(self, value: ArrayLike) -> Self:
         """Move the parts so that the value becomes this one, where the subclass defines an inverse.
 
@@ -159,10 +161,12 @@ class Reparam(Module, Arithmetic):
     def _part_names(self) -> list[str]:
         return [name for name, value in vars(self).items() if isinstance(value, VariableLike)] or ["part"]
 
+    @door
     def assign_add(self, value: ArrayLike) -> Self:
         """Add to the value, and return it; a number, or a smaller array, broadcasts."""
         return self.assign(self.value + self._term(value, "assign_add"))
 
+    @door
     def assign_sub(self, value: ArrayLike) -> Self:
         """Subtract from the value, and return it; a number, or a smaller array, broadcasts."""
         return self.assign(self.value - self._term(value, "assign_sub"))

@@ -146,6 +146,7 @@ class Model(SummaryMixin):
         """
         return all_metrics(self, self._gx_objectives, ())
 
+    @door
     def reset_metrics(self) -> None:
         """Reset all metrics, including those that an overridden `metrics` leaves out.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from graftax import ops
 from graftax.backend import registry
+from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, VariableLike
 from graftax.core.undefined import undefined
 from graftax.ops.checks import check_subscript
@@ -74,6 +75,7 @@ class Arithmetic(VariableLike):
         """Return how many bytes the value takes."""
         return self.size * int(self.value.dtype.itemsize)
 
+    @door
     def numpy(self) -> np.ndarray[Any, Any]:
         """Return the value on the host as a read-only NumPy array, which stays as it is when the value changes."""
         value = self.value

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from graftax.core.errors import MissingAttributeError
+from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, Initializer, Shape
 from graftax.optimizers.engine.numbers import compute_dtype
 from graftax.variables import creation, initializers
@@ -38,6 +39,9 @@ class Slot:
     shape: Shape | None = None
     dtype: str | None = None
     initializer: str | float | Initializer = "zeros"
+
+
+Slot.__init__ = door(Slot.__init__)  # type: ignore[method-assign]
 
 
 class SlotValues:

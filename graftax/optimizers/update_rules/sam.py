@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from graftax import ops
 from graftax.core.errors import ArgumentError
+from graftax.core.short_traceback import door
 from graftax.optimizers.arguments.describe import call_of
 from graftax.optimizers.arguments.kinds import POSITIVE, Checked, Kinds
 from graftax.optimizers.around import AroundOptimizer
@@ -60,6 +61,7 @@ class SAM(AroundOptimizer, Checked):
             )
         self.radius = radius
 
+    @door
     def minimize(self, loss_fn: Callable[[], Any], variables: Variables, has_aux: bool = False) -> Any:
         """Take one step, with the trainable ones of the variables; see `Minimizer`."""
         check_loss_fn(loss_fn)
