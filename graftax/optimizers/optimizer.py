@@ -16,7 +16,7 @@ from graftax.optimizers.engine import learning_rate as rate
 from graftax.optimizers.engine.accumulation import accumulate
 from graftax.optimizers.engine.apply_rule import apply_rule
 from graftax.optimizers.engine.clipping import clip, has_limits
-from graftax.optimizers.engine.gradients import Variables, flat_variables
+from graftax.optimizers.engine.gradients import Variables, trainable_of
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.loss_scale import LossScaleLike, as_loss_scale
 from graftax.optimizers.engine.planning import Planning
@@ -235,7 +235,7 @@ class Optimizer(Planning, PureUpdates):
         for other in self.others:
             if type(other).minimize is not Optimizer.minimize:
                 raise _needs_the_loss(self, other)
-        trainable = [variable for variable in flat_variables(variables) if variable.trainable]
+        trainable = trainable_of(variables)
         (_, found), gradients = self.value_and_scaled_grad(loss_fn, trainable, has_aux)
         self.apply(gradients, trainable)
         return found

@@ -103,7 +103,8 @@ class PureUpdates(SlotKeeper):
         if set(own) != set(state):
             odd = [path for path in state if path not in own], [path for path in own if path not in state]
             raise ArgumentError(
-                f"{kind}.pure_update got a state without {odd[1] or 'nothing'} and with {odd[0] or 'nothing'} besides",
+                f"{kind}.pure_update got a state "
+                + " and ".join([f"without {odd[1]}"] * bool(odd[1]) + [f"with {odd[0]} besides"] * bool(odd[0])),
                 f"{kind} keeps exactly {list(own)}",
                 "state = optimizer.pure_state(variables), and from then on what pure_update returns",
             )

@@ -134,7 +134,7 @@ class LBFGS(SlotKeeper):
         storage.touch(self)
         self._gx_check_together()
         check_loss_fn(loss_fn)
-        moving = [v for v in grads.flat_variables(variables) if v.trainable and v.size]
+        moving = [v for v in grads.trainable_of(variables) if v.size]
         grads.require_floating(moving)
         _require_unconstrained(moving)
         for variable in moving:
