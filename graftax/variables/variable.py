@@ -232,7 +232,6 @@ class Variable(Leaf, Arithmetic):
         """Return the array as it is kept: for what moves a Variable as a whole, such as an optimizer."""
         return self._storage.read()
 
-    @door
     def assign(self, value: ArrayLike) -> Self:
         """Give it a new value of the same shape and dtype, and return it; ``variable[...] = 1.0`` fills it.
 
@@ -245,7 +244,6 @@ class Variable(Leaf, Arithmetic):
         storage.write(storage.backend.arrays.asarray(value) if self._fits(value) else self._fit(value, "assign"))
         return self
 
-    @door
     def assign_add(self, value: ArrayLike) -> Self:
         """Add to it, and return it: a value of its shape and dtype, or a smaller one that broadcasts, as ``+=`` does.
 
@@ -258,7 +256,6 @@ class Variable(Leaf, Arithmetic):
         self._storage.revise(lambda now: now + term)
         return self
 
-    @door
     def assign_sub(self, value: ArrayLike) -> Self:
         """Subtract from it, and return it: a value of its shape and dtype, or a smaller one that broadcasts.
 

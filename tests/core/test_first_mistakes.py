@@ -191,5 +191,5 @@ def test_adapters_merge_into_int8_as_near_as_its_creator_states() -> None:
         v.assign(draws.normal(size=v.shape).astype("float32"))
     gx.adapters.merge(model, "a")
     assert not [v.path for v in model.variables if "adapters" in v.path]
-    with pytest.raises(GraftaxError, match="merge: there is none|adapter"):
+    with pytest.raises(GraftaxError, match="adapter"):
         gx.adapters.merge(model, "a")

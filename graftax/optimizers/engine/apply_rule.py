@@ -67,6 +67,11 @@ def apply_rule(rule: Rule, updates: list[Update], step_for: StepFor) -> None:
                 new = _fitted(update, new)
             variable.assign(new)  # first: where the shape or the constraint raises, no slot has changed
             _assign_slots(declared, changes, rows)
+    except GraftaxError as error:
+        paths = ", ".join(repr(update.variable.path) for update in group[:_NAMED])
+        more = f" and {len(group) - _NAMED} more" if len(group) > _NAMED else ""
+        error.add_context(f"the update of {paths}{more} by {type(rule).__name__}")
+        raise
     except AttributeError as error:
         if (found := _ASSIGNMENT.search(str(error))) is not None:
             raise ArgumentTypeError(
@@ -74,11 +79,6 @@ def apply_rule(rule: Rule, updates: list[Update], step_for: StepFor) -> None:
                 "an update gets the value of the variable and returns the new one; the optimizer assigns it",
                 "return value - step.learning_rate * gradient, {}",
             ) from None
-        raise
-    except GraftaxError as error:
-        paths = ", ".join(repr(update.variable.path) for update in group[:_NAMED])
-        more = f" and {len(group) - _NAMED} more" if len(group) > _NAMED else ""
-        error.add_context(f"the update of {paths}{more} by {type(rule).__name__}")
         raise
 
 
