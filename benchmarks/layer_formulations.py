@@ -10,7 +10,7 @@ import graftax as gx
 from benchmarks.formulations import array, work
 from benchmarks.harness import GRAFTAX, Run, Work
 from graftax import ops
-from graftax.generation import likeliest
+from graftax.generation import sampling_filters
 from graftax.layers.up_sampling import repeated
 
 
@@ -106,6 +106,6 @@ WORKS = [
         [(2, 3, 3, 8)],
     ),
     work("gradient of an RMS norm, (2048, 128)", rms_norm, ops.rms_normalization, [(2048, 128)], [(3, 5)]),
-    forward("top-k of 5 of logits (8, 20000)", top_k, lambda x: likeliest.top_k(x, 5), (8, 20000), (2, 9)),
-    forward("top-p of 0.9 of logits (8, 20000)", top_p, lambda x: likeliest.top_p(x, 0.9), (8, 20000), (2, 9)),
+    forward("top-k of 5 of logits (8, 20000)", top_k, lambda x: sampling_filters.top_k(x, 5), (8, 20000), (2, 9)),
+    forward("top-p of 0.9 of logits (8, 20000)", top_p, lambda x: sampling_filters.top_p(x, 0.9), (8, 20000), (2, 9)),
 ]

@@ -20,6 +20,9 @@ _met: Counter[str] = Counter()
 _lock = Lock()
 _SHOWN = 60
 _GIVEN_UP = b"!"
+FAILED = "graftax/failed"
+"""Where a process tells which exception ends it."""
+AGAIN = "start all processes again: they go on from the last checkpoint; a supervisor does it by itself"
 _WHY = "all processes run one program on one state, each on its share"
 
 
@@ -146,7 +149,8 @@ class Rendezvous:
             f"{here} waited {self.timeout:g} s for process {who} of {self.count}"
             if missing
             else f"{here} came when others had given up waiting",
-            "every process makes the same calls in the same order; one of them is late, or somewhere else",
+            _ended_by(self.processes)
+            or "every process makes the same calls in the same order; one of them is late, or somewhere else",
             "no `if is_main():` around what all do; for what takes longer, initialize(timeout=...)",
         )
 
@@ -157,9 +161,26 @@ class Rendezvous:
         except ConnectionError as error:
             raise ProcessError(
                 f"process {self.index} lost the others at {self.name!r}: {str(error)[:300]}",
-                "a process is dead, was waited for in vain, or its machine cannot be reached",
-                "start all processes again: they go on from the last checkpoint; a supervisor does it by itself",
+                why_lost(self.processes),
+                AGAIN,
             ) from error
+
+
+def named_error(error: BaseException) -> str:
+    """Return the class of an error and the first line of its text."""
+    return f"{type(error).__name__}: {error}".partition("\n")[0][:300]
+
+
+def why_lost(processes: Processes) -> str:
+    """Return why others cannot be reached: what has ended them, if they could say so."""
+    return _ended_by(processes) or "a process is dead, was waited for in vain, or its machine cannot be reached"
+
+
+def _ended_by(processes: Processes) -> str:
+    with suppress(ConnectionError):
+        told = sorted(processes.listed(FAILED).items())
+        return "; ".join(f"process {number} was ended by {text.decode()}" for number, text in told)
+    return ""
 
 
 def _differ(name: str, other: int, first: list[list[str]], second: list[list[str]], instead: str) -> ProcessError:

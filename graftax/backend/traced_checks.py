@@ -7,7 +7,8 @@ program tells afterwards which check was the first to fail; otherwise nothing is
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final, TypeAlias
 
 from graftax.backend import registry
@@ -38,6 +39,17 @@ listeners: ScopeStack[Callable[[Explain, Callable[[Any], Any], Any], None]] = Sc
 
 score_listeners: ScopeStack[Callable[[Explain, Callable[[Any], Any], Any], None]] = ScopeStack("listener to scores")
 """Likewise for predictions that a loss takes for probabilities or rates."""
+
+before_runs: ScopeStack[list[Callable[[], None]]] = ScopeStack("what comes before runs")
+"""The list of what is called before each run of the program that is being traced, and may raise."""
+
+
+@contextmanager
+def tracing(looks: str) -> Iterator[list[Callable[[], None]]]:
+    """Trace a program that is checked in one of these ways; return what is to be called before each of its runs."""
+    before: list[Callable[[], None]] = []
+    with traces.entered(looks), before_runs.entered(before):
+        yield before
 
 
 def wanted(of_ranges: bool = False) -> bool:

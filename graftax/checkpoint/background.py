@@ -9,7 +9,7 @@ from graftax.core.errors import AsyncSaveFailed
 
 T = TypeVar("T")
 
-_unheard: "set[Background[object]]" = set()
+_unreported: "set[Background[object]]" = set()
 """Instances whose last work was not waited for."""
 
 
@@ -21,21 +21,21 @@ class Background(Generic[T]):
         self._error: BaseException | None = None
         self._result: T | None = None
 
-    def submit(self, what: str, work: Callable[[], T]) -> None:
+    def submit(self, task: str, work: Callable[[], T]) -> None:
         """Begin some work, after the one in flight has ended.
 
         Args:
-            what: What the work is, for the error message if it fails.
+            task: What the work is, for the error message if it fails.
             work: The function to run.
 
         Raises:
             AsyncSaveFailed: the work before has failed; this one is not started.
         """
         self.wait()
-        self._what = what
+        self._task = task
         self._result = None
         self._thread = Thread(target=self._run, args=(work,), name="graftax-save")  # Python waits for it at exit
-        _unheard.add(self)  # type: ignore[arg-type]
+        _unreported.add(self)  # type: ignore[arg-type]
         self._thread.start()
 
     def _run(self, work: Callable[[], T]) -> None:
@@ -63,11 +63,11 @@ class Background(Generic[T]):
         if self._thread is not None:
             self._thread.join()
             self._thread = None
-        _unheard.discard(self)
+        _unreported.discard(self)
         error, self._error = self._error, None
         if error is not None:
             raise AsyncSaveFailed(
-                f"{self._what} failed beside the program: {type(error).__name__}: {error}",
+                f"{self._task} failed beside the program: {type(error).__name__}: {error}",
                 "it went on after save() had returned, so this is the first moment to tell",
                 "see the cause, then save again: nothing was published",
             ) from error
@@ -75,6 +75,6 @@ class Background(Generic[T]):
 
 
 @atexit.register
-def _tell_what_nobody_heard() -> None:
-    for background in list(_unheard):
+def _print_unreported_failures() -> None:
+    for background in list(_unreported):
         background.wait()

@@ -267,7 +267,7 @@ def _pieces(head: bytes, items: Sequence[Item], sums: list[bytes]) -> Iterator[m
     yield memoryview(head)
     for item in items:
         source = item.source
-        data = source if type(source) is memoryview else source()
+        data = source if isinstance(source, memoryview) else source()
         size = len(data)
         if 0 < size <= BLOCK:  # most are
             sums.append(digest(data).to_bytes(8, "little"))

@@ -23,9 +23,9 @@ _KINDS = tuple(Kind)
 _VARIABLE = _KINDS.index(Kind.VARIABLE)
 
 
-def corrupt(what: str, why: str) -> NoReturn:
+def corrupt(record: str, why: str) -> NoReturn:
     """Raise CorruptMetadata."""
-    raise CorruptMetadata(f"{what} in the index", why, "use another checkpoint; this one was damaged or forged")
+    raise CorruptMetadata(f"{record} in the index", why, "use another checkpoint; this one was damaged or forged")
 
 
 class ArrayDecoder:
@@ -114,19 +114,19 @@ class _Alike(NamedTuple):
     sums: int
 
 
-def _shape(raw: object, what: str, known: dict[Shape, Shape]) -> Shape:
+def _shape(raw: object, label: str, known: dict[Shape, Shape]) -> Shape:
     """Return the checked shape. ``known`` holds shapes that were checked before, since many arrays have equal ones."""
     if type(raw) is not list:
-        corrupt(f"array {what!r:.200}", "a shape is an array of sizes")
+        corrupt(f"array {label!r:.200}", "a shape is an array of sizes")
     shape = tuple(raw)
     try:
         return known[shape]
     except (KeyError, TypeError):
         pass
     if not all(type(n) is int and 0 <= n < MAX_DIMENSION for n in shape):
-        corrupt(f"array {what!r:.200}", "a shape is an array of sizes below 2**63")
+        corrupt(f"array {label!r:.200}", "a shape is an array of sizes below 2**63")
     if len(shape) > MAX_RANK:
-        raise LimitExceeded(f"array {what!r:.200} of rank {len(shape)}", f"the highest rank is {MAX_RANK}")
+        raise LimitExceeded(f"array {label!r:.200} of rank {len(shape)}", f"the highest rank is {MAX_RANK}")
     return known.setdefault(shape, shape)
 
 

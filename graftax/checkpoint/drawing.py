@@ -10,6 +10,7 @@ from operator import is_
 from typing import Any, NamedTuple
 
 from graftax.checkpoint.arrays import check_dtype, to_bytes
+from graftax.checkpoint.children import keeps_slots
 from graftax.checkpoint.commit import Draft
 from graftax.checkpoint.decode_records import MAX_EDGE, MAX_RANK
 from graftax.checkpoint.graph import Graph, Place, SlotPlace, attributes_of
@@ -247,8 +248,8 @@ class Seen:
             elif isinstance(thing, Module):
                 if place.kind is not Kind.VALUE:
                     self._note(thing.__dict__, known)
-                    if slots := _slots(thing):
-                        self._slots.append((thing, slots))
+                    if keeps_slots(thing):  # even if it has none so far
+                        self._slots.append((thing, _slots(thing)))
             else:
                 self._note(thing, known)
         self._counts = list(map(len, self._attributes))

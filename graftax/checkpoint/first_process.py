@@ -12,7 +12,7 @@ def is_first() -> bool:
     return processes is None or processes.index() == 0
 
 
-def told_by_first(what: str, look: Callable[[], str | None]) -> str | None:
+def result_of_first_process(name: str, look: Callable[[], str | None]) -> str | None:
     """Return the result of process 0 in all processes, since others may see an outdated state of a folder.
 
     Raises:
@@ -21,18 +21,18 @@ def told_by_first(what: str, look: Callable[[], str | None]) -> str | None:
     processes = several()
     if processes is None:
         return look()
-    meeting = Rendezvous(processes, what)
+    meeting = Rendezvous(processes, name)
     if meeting.index == 0:
         meeting.announce("seen", (look() or "").encode())
     return meeting.heard("seen").decode() or None
 
 
 @contextmanager
-def all_around(what: str) -> Iterator[None]:
+def barriers_around(name: str) -> Iterator[None]:
     """Wait for all processes before the block and after it."""
     processes = several()
     if processes is not None:
-        Rendezvous(processes, what).meet()
+        Rendezvous(processes, name).meet()
     yield
     if processes is not None:
-        Rendezvous(processes, what).meet()
+        Rendezvous(processes, name).meet()

@@ -76,12 +76,12 @@ def _entry(storage: Storage, folder: str, name: str, beside: "list[str] | tuple[
         return Entry(name, "damaged", str(error).splitlines()[0])
     missing = [target for target in found.targets if beside and target not in beside]
     if missing:
-        return _told(name, "damaged", f"refers to {', '.join(missing)}, which is not here", found)
+        return _described_entry(name, "damaged", f"refers to {', '.join(missing)}, which is not here", found)
     note = f"refers to {', '.join(found.targets)}" if found.targets else ""
-    return _told(name, "checkpoint", note, found)
+    return _described_entry(name, "checkpoint", note, found)
 
 
-def _told(name: str, state: str, note: str, found: Summary) -> Entry:
+def _described_entry(name: str, state: str, note: str, found: Summary) -> Entry:
     return Entry(name, state, note, found.step, found.created, found.nbytes, found.tensors, found.targets)
 
 
@@ -98,4 +98,4 @@ def _set_aside(storage: Storage, folder: str, name: str, final: str) -> Entry:
         note = f"a killed save had replaced it by {final}; rename it to get it back"
     else:
         note = f"a killed save had it complete, but not yet in place of {final}; rename it to get it"
-    return _told(name, "displaced", note, found)
+    return _described_entry(name, "displaced", note, found)

@@ -25,7 +25,7 @@ class _FormerNames(dict[type[Any], dict[str, str]]):
             if not isinstance(own, Mapping) or not all(isinstance(text, str) for pair in own.items() for text in pair):
                 raise ArgumentTypeError(
                     f"{base.__name__}.checkpoint_aliases is {own!r:.80}",
-                    "it says what attributes were called before: names of before, and names of now",
+                    "it is a dict from former names of attributes to their present names",
                     'checkpoint_aliases = {"old_name": "name"}',
                 )
             found |= own

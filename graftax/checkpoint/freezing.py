@@ -22,7 +22,7 @@ class Flag(NamedTuple):
     is_applied: bool
 
     @property
-    def told(self) -> Trainable:
+    def report_line(self) -> Trainable:
         """Return the line of the report."""
         return Trainable(self.path, self.saved, self.saved == self.is_applied)
 

@@ -96,7 +96,11 @@ class Graph:
         self.places: list[Place] = []
         level: list[Place] = []
         if RANDOM in roots:
-            raise ArgumentError(f"a root called {RANDOM!r}", "the global seed is saved under that name", "another name")
+            raise ArgumentError(
+                f"a root called {RANDOM!r}",
+                "the global seed is saved under that name",
+                "Checkpoint(stream=...), or any other name",
+            )
         for name, thing in roots.items():
             if not isinstance(thing, Node | list | tuple | dict):
                 raise _no_root(f"{name}=", thing, f"{name}=")

@@ -96,20 +96,20 @@ def _lead(
 ) -> int:
     """Run the part of process 0."""
     save_id = os.urandom(16)
-    with _announced(meeting, "begin") as told:
+    with _announcing(meeting, "begin") as message:
         references = References(storage, final, base, overwrite)
         writing = storage.begin(final, overwrite, sum(item.nbytes for item in plan.items))
-        told |= {"id": save_id, "ticket": writing.ticket}
+        message |= {"id": save_id, "ticket": writing.ticket}
     try:
-        with _announced(meeting, "outcome") as told:
-            with _met(meeting):
+        with _announcing(meeting, "outcome") as message:
+            with _meeting_at_end(meeting):
                 mine = _written(writing, plan.items, 0, save_id, references)
             files, chunks = _merged([mine, *_parts(writing, meeting.count)])
             with uncollected():
                 index, body = indexed(writing, plan, save_id, files, chunks)
             references.check()
             writing.publish(body)
-            told["nbytes"] = index.nbytes
+            message["nbytes"] = index.nbytes
     except BaseException:
         writing.abandon()
         raise
@@ -118,15 +118,15 @@ def _lead(
 
 def _follow(storage: Storage, final: str, plan: Draft, meeting: Rendezvous, base: str | os.PathLike[str] | None) -> int:
     """Run the part of every other process."""
-    told = _heard(meeting, "begin")
-    with _met(meeting):
-        share = storage.take_part(final, told["ticket"])
+    message = _received(meeting, "begin")
+    with _meeting_at_end(meeting):
+        share = storage.take_part(final, message["ticket"])
         references = References(storage, final, base, False)
-        mine = _written(share, plan.items, meeting.index, told["id"], references)
+        mine = _written(share, plan.items, meeting.index, message["id"], references)
         body = seal(values.pack(mine))
         share.put(part_name(meeting.index), len(body), [memoryview(body)])
         share.finish()
-    nbytes: int = _heard(meeting, "outcome")["nbytes"]
+    nbytes: int = _received(meeting, "outcome")["nbytes"]
     return nbytes
 
 
@@ -204,33 +204,33 @@ def _mark(value: object) -> str:
 
 
 @contextmanager
-def _announced(meeting: Rendezvous, topic: str) -> Iterator[dict[str, Any]]:
+def _announcing(meeting: Rendezvous, topic: str) -> Iterator[dict[str, Any]]:
     """Send the other processes the dict that the block of process 0 fills, or its error."""
-    told: dict[str, Any] = {}
+    message: dict[str, Any] = {}
     try:
         with storage_errors(_SAVING):
-            yield told
+            yield message
     except BaseException as error:
         with suppress(ProcessError):
             meeting.announce(topic, values.pack({"failed": _failure(error)}))
         raise
-    meeting.announce(topic, values.pack(told))
+    meeting.announce(topic, values.pack(message))
 
 
-def _heard(meeting: Rendezvous, topic: str) -> dict[str, Any]:
+def _received(meeting: Rendezvous, topic: str) -> dict[str, Any]:
     """Return what process 0 has sent.
 
     Raises:
         SaveError: process 0 failed.
     """
-    told: dict[str, Any] = values.unpack(meeting.heard(topic))
-    if "failed" in told:
-        raise _failed_elsewhere(0, told["failed"])
-    return told
+    message: dict[str, Any] = values.unpack(meeting.heard(topic))
+    if "failed" in message:
+        raise _failed_elsewhere(0, message["failed"])
+    return message
 
 
 @contextmanager
-def _met(meeting: Rendezvous) -> Iterator[None]:
+def _meeting_at_end(meeting: Rendezvous) -> Iterator[None]:
     """Wait at the end of the block for all processes; a process that fails tells the others.
 
     Raises:
@@ -256,6 +256,6 @@ def _failure(error: BaseException) -> str:
 def _failed_elsewhere(process: int, failure: str) -> SaveError:
     return SaveError(
         f"process {process} could not save its share: {failure}",
-        "a checkpoint is there as a whole or not at all; nothing was published",
-        f"look at what process {process} says, then save again",
+        "a checkpoint is complete or is not there at all; nothing was published",
+        f"read the error of process {process}, then save again",
     )

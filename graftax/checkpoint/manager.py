@@ -13,7 +13,7 @@ from graftax.checkpoint.awaited import Awaited
 from graftax.checkpoint.background import Background
 from graftax.checkpoint.checkpoint import Checkpoint
 from graftax.checkpoint.delete import delete
-from graftax.checkpoint.first_process import all_around, is_first, told_by_first
+from graftax.checkpoint.first_process import barriers_around, is_first, result_of_first_process
 from graftax.checkpoint.folder_index import Summary, summary
 from graftax.checkpoint.graph import Root
 from graftax.checkpoint.names import STAGING
@@ -87,7 +87,7 @@ class CheckpointManager(Awaited):
         self.retention.check()
         if self._storage.is_checkpoint(self._folder):
             raise ArgumentError(
-                f"{os.fspath(directory)} is a checkpoint", "a manager takes the folder around several", "its parent"
+                f"{os.fspath(directory)} is a checkpoint", "a manager takes the folder around it", "its parent folder"
             )
         self.directory = os.fspath(directory)
         self._checkpoint = Checkpoint(**roots) if roots else None
@@ -107,7 +107,7 @@ class CheckpointManager(Awaited):
         if self._checkpoint is None:
             raise StateError(
                 f"a manager of {self.directory} without roots",
-                "it knows what is in the folder, and nothing that could be saved or restored",
+                "without roots it can list checkpoints, but neither save nor restore one",
                 "CheckpointManager(directory, model=model, optimizer=optimizer)",
             )
         return self._checkpoint
@@ -145,7 +145,7 @@ class CheckpointManager(Awaited):
             StateError: the manager was created without ``monitor=``.
         """
         if self.retention.monitor is None:
-            raise StateError("best() of a manager without monitor=", "best by which metric?", 'monitor="val_loss"')
+            raise StateError("best() of a manager without monitor=", "no metric ranks them", 'monitor="val_loss"')
         return next(iter(self.retention.best(self.all())), None)
 
     # --- saving -------------------------------------------------------------------------------------------------------
@@ -223,7 +223,7 @@ class CheckpointManager(Awaited):
         if step <= highest:
             raise ArgumentError(
                 f"step={step} into {self.directory}, which has step {highest}",
-                "the newest is the one with the highest step, and would no longer be the latest that was saved",
+                "the latest checkpoint is the one with the highest step, and this one would not be it",
                 f"manager.rewind({step - 1}) deletes the later ones; or another directory; or a step above {highest}",
             )
 
@@ -277,7 +277,7 @@ class CheckpointManager(Awaited):
             The report, which has the step. Its ``path`` is None if nothing was restored.
         """
         self.wait()
-        path = told_by_first(_LATEST, self._latest_path)
+        path = result_of_first_process(_LATEST, self._latest_path)
         return self.checkpoint.restore(path, only=only, skip=skip, map=map, mode=mode, cast=cast, trainable=trainable)
 
     @door
@@ -308,7 +308,7 @@ class CheckpointManager(Awaited):
         """
         check_takes("restore_or_initialize", "initialize", initialize, (), "initialize=lambda: make(model)")
         self.wait()
-        if told_by_first(_LATEST, self._latest_path) is None:
+        if result_of_first_process(_LATEST, self._latest_path) is None:
             initialize()
         return self.restore_latest(only=only, skip=skip, map=map, mode=mode, cast=cast, trainable=trainable)
 
@@ -323,7 +323,7 @@ class CheckpointManager(Awaited):
         """
         self.wait()
         later = [record for record in self.all() if record.step > step]
-        with all_around("rewind"):
+        with barriers_around("rewind"):
             for record in reversed(later) if is_first() else ():
                 delete(record.path)
         self._saved = None
@@ -366,7 +366,7 @@ class CheckpointManager(Awaited):
             if tells:
                 user_line.warn(
                     f"{self._storage.join(self._folder, name)} is passed over, since it is damaged: {error.received}. "
-                    "graftax ckpt verify tells more; delete it to hear no more of it."
+                    "graftax ckpt verify says more; delete the checkpoint to stop this warning."
                 )
         except OSError:
             pass

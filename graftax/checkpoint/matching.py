@@ -56,7 +56,7 @@ class Match:
         self.candidates: dict[Place, list[int]] = {}
         self.absent: dict[int, Spot] = {}  # leaves of the checkpoint without a place in the program, by node
         self.reasons: dict[str, str] = {}  # the reason why a value has no place, by its program path
-        self.bereft: dict[Place, str] = {}  # places whose value map= gives to another place, with the entry of map=
+        self.reassigned: dict[Place, str] = {}  # places whose value map= gives to another place, with the entry of map=
         self.asked: set[str] = set()  # roots of which a part is selected
         self._seen: set[str] = set()  # roots that have anything to select
         if graph.narrow is not None:
@@ -107,7 +107,7 @@ class Match:
             if node is not None and (None, name) in given:
                 node = None
                 if place not in mapped:
-                    self._bereave(place, given[None, name])
+                    self._reassign(place, given[None, name])
             level.append((place, node, False))
         level += [(place, node, True) for place, node in mapped.items()]
         while level:
@@ -133,7 +133,7 @@ class Match:
                     if below is not None or child in mapped:
                         deeper.append((child, below, deliberate))
                     elif edge in lost:
-                        self._bereave(child, lost[edge])
+                        self._reassign(child, lost[edge])
                 for edge, below in edges.items():
                     child_here = place.edges.get(edge)
                     if child_here is None and not self.graph.may_hold(place, edge):
@@ -148,9 +148,9 @@ class Match:
         edges = {edge: given[node, edge] for edge, _ in self.index.nodes[node].edges if (node, edge) in given}
         return with_names_of_now(type(place.thing), edges)
 
-    def _bereave(self, place: Place, taker: str) -> None:
+    def _reassign(self, place: Place, taker: str) -> None:
         for leaf in leaves_of(place):
-            self.bereft.setdefault(leaf, taker)
+            self.reassigned.setdefault(leaf, taker)
 
     def _pair_leaf(self, place: Place, node: int, deliberate: bool) -> None:
         record = self.index.nodes[node]

@@ -53,7 +53,7 @@ def _holes(parts: list[str]) -> list[tuple[str, ...]]:
     return [(*parts[:i], "", *parts[i + 1 :]) for i in range(len(parts))]
 
 
-def _most_similar(path: str, paths: Iterable[str], what: str = "") -> str:
+def _most_similar(path: str, paths: Iterable[str], kind: str = "") -> str:
     matcher = SequenceMatcher(b=path, autojunk=False)
     scored = []
     for candidate in dict.fromkeys(paths):
@@ -61,4 +61,4 @@ def _most_similar(path: str, paths: Iterable[str], what: str = "") -> str:
         if matcher.quick_ratio() > 0.4 and (ratio := matcher.ratio()) > 0.4:
             scored.append((ratio, candidate))
     best = [candidate for _, candidate in sorted(scored, reverse=True)[:2]]
-    return f"; nearest{what}: {', '.join(best)}" if best else ""
+    return f"; nearest{kind}: {', '.join(best)}" if best else ""

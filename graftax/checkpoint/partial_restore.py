@@ -22,7 +22,7 @@ _FEWEST = 512  # nodes; smaller indexes are decoded as a whole, in a few millise
 _PART = 4  # an index with this many times the nodes of the program is decoded lazily
 
 
-class NotThatEasy(Exception):
+class NeedsFullRestore(Exception):
     """Raised if the restore has to be done as a whole."""
 
 
@@ -47,11 +47,11 @@ def is_small_part(graph: Graph, index: Index, renames: Mapping[str, str]) -> boo
 
 
 @contextmanager
-def of_part(graph: Graph, is_lazy: bool) -> Iterator[Callable[[Match], None]]:
+def planned_in_part(graph: Graph, is_lazy: bool) -> Iterator[Callable[[Match], None]]:
     """Plan a partial restore: the function that the block gets checks the `Match` when there is one.
 
     Raises:
-        NotThatEasy: something does not match, or slots may be selected, which depend on Variables elsewhere.
+        NeedsFullRestore: something does not match, or slots may be selected, which depend on Variables elsewhere.
     """
     if graph.narrow is None and not is_lazy:
         yield lambda match: None
@@ -59,12 +59,12 @@ def of_part(graph: Graph, is_lazy: bool) -> Iterator[Callable[[Match], None]]:
     try:
         yield _check_slots
     except GraftaxError as error:
-        raise NotThatEasy from error
+        raise NeedsFullRestore from error
 
 
 def _check_slots(match: Match) -> None:
     if match.index.slots and not match.objects.keys().isdisjoint(_optimizers(match.index)):
-        raise NotThatEasy
+        raise NeedsFullRestore
     match.slots = ()
 
 

@@ -73,7 +73,7 @@ class Preemption:
         if threading.current_thread() is not threading.main_thread():
             raise StateError(
                 f"a block that waits for signals in the thread {threading.current_thread().name!r}",
-                "Python hears signals in its main thread",
+                "Python receives signals only in its main thread",
                 "enter it in the main thread, and look at preemption.came anywhere",
             )
         for number in self._signals:

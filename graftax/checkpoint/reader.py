@@ -265,11 +265,11 @@ def _no_target(record: FileRecord, path: str) -> TruncatedFile:
     )
 
 
-def _changed(record: FileRecord, how: str) -> CheckpointError:
+def _changed(record: FileRecord, reason: str) -> CheckpointError:
     if record.target is None:
-        return TruncatedFile(f"{record.name} has {how}", "it is not the file that was written")
+        return TruncatedFile(f"{record.name} has {reason}", "it is not the file that was written")
     return ForeignFile(
-        f"{record.name} of the checkpoint {record.target} has changed: {how}",
+        f"{record.name} of the checkpoint {record.target} has changed: {reason}",
         "arrays of this checkpoint were not written again but refer to that one as it was",
         f"put the {record.target} back that it was saved with",
     )

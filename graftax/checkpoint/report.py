@@ -116,7 +116,7 @@ class RestoreReport:
         self.fresh: tuple[str, ...] = ()
         self.random: bool | None = None
         self._waiting: Waiting | None = None
-        self._told: Callable[[], tuple[Restored, ...]] = tuple
+        self._restored_later: Callable[[], tuple[Restored, ...]] = tuple
         self._restored: tuple[Restored, ...] | None = None
         self._trainable: tuple[Trainable, ...] = ()
 
@@ -124,7 +124,7 @@ class RestoreReport:
     def restored(self) -> tuple[Restored, ...]:
         """Return the restored values, including those that were assigned later."""
         if self._restored is None:
-            self._restored, self._told = self._told(), tuple
+            self._restored, self._restored_later = self._restored_later(), tuple
         return (*self._restored, *(self._waiting.arrived if self._waiting is not None else ()))
 
     @property
@@ -134,7 +134,7 @@ class RestoreReport:
 
     def tell(self, restored: Callable[[], tuple[Restored, ...]], trainable: Sequence[Trainable]) -> None:
         """Record what was restored: a function that returns it when needed, and the differing ``trainable`` flags."""
-        self._told, self._trainable = restored, tuple(trainable)
+        self._restored_later, self._trainable = restored, tuple(trainable)
 
     @property
     def deferred(self) -> tuple[str, ...]:
@@ -181,7 +181,7 @@ class RestoreReport:
     def failure(
         self,
         conflicts: Sequence[Conflict],
-        what: str = "the restore does not fit",
+        subject: str = "the restore does not fit",
         effect: str = "; nothing was changed",
         instead: str = "",
     ) -> MatchError:
@@ -191,7 +191,7 @@ class RestoreReport:
         lines = [f"{c.path}: {c.reason}" for c in sorted(conflicts, key=lambda c: _ORDER.index(c.error))]
         more = [f"and {len(lines) - SHOWN} more, all in .report"] if len(lines) > SHOWN else []
         error = chosen(
-            f"{what}: {self.path}" + "".join(f"\n    {line}" for line in (*lines[:SHOWN], *more)),
+            f"{subject}: {self.path}" + "".join(f"\n    {line}" for line in (*lines[:SHOWN], *more)),
             _WHY[chosen] + effect,
             instead or _INSTEAD[chosen],
         )
@@ -230,7 +230,7 @@ class RestoreReport:
         rows += [("conflict", c.path, c.reason) for c in self.conflicts]
         rows += [("unshared", u.source, f"now {', '.join(u.paths)}") for u in self.unshared]
         rows += [("fresh", path, "not in the checkpoint, left as it was") for path in self.fresh]
-        rows += [("trainable", t.path, _told(t)) for t in self.trainable]
+        rows += [("trainable", t.path, _flag_text(t)) for t in self.trainable]
         rows += [("kept", "gx.random", "the global seed and its stream stay")] if self.random is False else []
         rows += [("deferred", path, "waits for its Variable") for path in deferred]
         widths = [max((len(row[i]) for row in rows), default=0) for i in (0, 1)]
@@ -240,7 +240,7 @@ class RestoreReport:
     __repr__ = __str__
 
 
-def _told(flag: Trainable) -> str:
+def _flag_text(flag: Trainable) -> str:
     was, now = ("trained" if flag.saved else "frozen"), ("trained" if flag.now else "frozen")
     return f"was {was} when it was saved; is {now} now"
 

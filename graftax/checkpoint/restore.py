@@ -17,7 +17,7 @@ from graftax.checkpoint.joint_restore import JointRestore
 from graftax.checkpoint.loading import values_of
 from graftax.checkpoint.matching import Match
 from graftax.checkpoint.nearest import Nearest
-from graftax.checkpoint.partial_restore import NotThatEasy, is_small_part, narrowed, of_part
+from graftax.checkpoint.partial_restore import NeedsFullRestore, is_small_part, narrowed, planned_in_part
 from graftax.checkpoint.paths import joined
 from graftax.checkpoint.reader import Reader
 from graftax.checkpoint.report import SHOWN, Conflict, Restored, RestoreReport
@@ -73,7 +73,7 @@ def restore(
     if storage.frames.top is not None:
         raise StateError(
             "restore() inside a function that is being compiled or differentiated",
-            "the values would become part of that function",
+            "the values would become constants of that function",
             "restore before calling it",
         )
     joint = JointRestore()
@@ -87,7 +87,7 @@ def restore(
                 if graph.narrow is not None or reader.is_lazy:
                     try:
                         return _restore(reader, graph, subset, renames, mode, cast, trainable, joint)
-                    except NotThatEasy:  # the restore as a whole raises the error, with complete messages
+                    except NeedsFullRestore:  # the restore as a whole raises the error, with complete messages
                         reader.complete()
                         graph, subset = Graph(roots) if graph.narrow is not None else graph, subset.again()
                 return _restore(reader, graph, subset, renames, mode, cast, trainable, joint)
@@ -108,7 +108,7 @@ def _restore(
 ) -> RestoreReport:
     with Transaction(graph) as changes:
         report = RestoreReport(reader.path, mode)
-        with of_part(graph, reader.is_lazy) as check_part:
+        with planned_in_part(graph, reader.is_lazy) as check_part:
             match = Match(reader.index, graph, subset, renames, mode, cast)
             check_part(match)
             slots = SlotMatch(match)
@@ -119,7 +119,7 @@ def _restore(
         waiting = {slot.node for below in slots.waiting.values() for slot in below} | set(match.awaited.values())
         spread = SpreadValues(match, reader)
         values = values_of(reader, ({*match.pairs.values()} - spread.nodes) | waiting)
-        as_saved = _whose(trainable, mode, subset)
+        as_saved = _trained_as_saved(trainable, mode, subset)
         known = flags(match, as_saved)
         ready = _on_devices(match, values, spread)
         session = _session(match, slots, {node: values[node] for node in waiting}, cast, as_saved)
@@ -134,7 +134,7 @@ def _restore(
             _apply_values(match, changes, ready, known, session)
             _check_tied(match, report, notes, values)
             joint.done()
-        report.tell(_restored(match, notes), [flag.told for flag in known])
+        report.tell(_restored(match, notes), [flag.report_line for flag in known])
         if not reader.is_lazy:
             _ = report.restored  # the function would otherwise keep the whole index alive
         report.random = None if reader.index.random is None else random is not None
@@ -150,7 +150,7 @@ def _random(match: Match) -> Any:
     return saved if wanted and (match.mode == "exact" or match.subset.is_narrow) else None
 
 
-def _whose(trainable: str | None, mode: str, subset: Subset) -> bool:
+def _trained_as_saved(trainable: str | None, mode: str, subset: Subset) -> bool:
     """Return whether ``trainable`` flags are restored, rather than kept as in the program."""
     if trainable is None:
         return mode == "exact" and not subset.is_narrow
@@ -182,7 +182,7 @@ def _judge(match: Match, report: RestoreReport) -> None:
     conflicts += [
         Conflict(MissingInCheckpoint, root.path, f"matched nothing; the roots of the checkpoint are: {known}")
         for root in match.idle_roots()
-        if not _told(root, match)
+        if not _is_explained(root, match)
     ]
     if report.mode != "overlap":
         conflicts += _missing(match)
@@ -192,15 +192,19 @@ def _judge(match: Match, report: RestoreReport) -> None:
             for path, node in match.unused.items()
         ]
     if conflicts:
-        raise report.failure(conflicts, instead=_graft_first(match))
+        raise report.failure(conflicts, instead=_graft_hint(match))
 
 
-def _told(root: Place, match: Match) -> bool:
+def _is_explained(root: Place, match: Match) -> bool:
     """Return True if the conflicts or unused values of a root are listed one by one."""
     inside = f"{root.path}/"
-    told = [*match.awaited, *(place.path for place in match.bereft), *(conflict.path for conflict in match.conflicts)]
-    told += match.unused if match.mode == "exact" else ()
-    return any(path == root.path or path.startswith(inside) for path in told)
+    explained = [
+        *match.awaited,
+        *(place.path for place in match.reassigned),
+        *(conflict.path for conflict in match.conflicts),
+    ]
+    explained += match.unused if match.mode == "exact" else ()
+    return any(path == root.path or path.startswith(inside) for path in explained)
 
 
 def _missing(match: Match) -> list[Conflict]:
@@ -219,8 +223,8 @@ def _missing(match: Match) -> list[Conflict]:
     conflicts = []
     for i, place in enumerate(match.missing):
         reason = "has no value in the checkpoint"
-        if place in match.bereft:
-            taker = match.bereft[place]
+        if place in match.reassigned:
+            taker = match.reassigned[place]
             reason = f"has no value: map= gives the one of its place to {taker!r}; name both in map= to take it twice"
         elif i < SHOWN:
             shape = tuple(place.thing.shape) if place.kind is Kind.VARIABLE else None
@@ -234,7 +238,7 @@ def _no_place(match: Match, path: str, node: int) -> str:
     return f"is in the checkpoint{'' if path == source else f' as {source}'} and has no place"
 
 
-def _graft_first(match: Match) -> str:
+def _graft_hint(match: Match) -> str:
     """Return the advice for saved adapters that have no place in the program."""
     adapters = {saved_spot(match.index, node, "").item for node in match.unused.values()}
     names = sorted({saved.adapter for saved in adapters if saved is not None and saved.adapter})

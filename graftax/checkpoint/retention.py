@@ -44,14 +44,18 @@ class Retention(NamedTuple):
             if given is not None and (type(given) is not int or given < 1):
                 raise ArgumentError(f"{name}={given!r}", "it counts checkpoints or steps, one at least", f"{name}=5")
         if self.goal not in GOALS:
-            raise ArgumentError(f"goal={self.goal!r}", "a metric is to become small or large", 'goal="min" or "max"')
+            raise ArgumentError(
+                f"goal={self.goal!r}", "it says whether a low or a high value is best", 'goal="min" or "max"'
+            )
         if self.keep_best is not None and self.monitor is None:
             raise ArgumentError(
-                f"keep_best={self.keep_best} without monitor=", "best by which metric?", 'monitor="val_loss"'
+                f"keep_best={self.keep_best} without monitor=",
+                "no metric says which checkpoint is best",
+                'monitor="val_loss"',
             )
         if self.keep is None and (self.keep_best is not None or self.keep_every is not None):
             raise ArgumentError(
-                "keep_best= or keep_every= without keep=", "without keep= all checkpoints stay", "keep=3 besides"
+                "keep_best= or keep_every= without keep=", "without keep= all checkpoints stay", "keep=3 as well"
             )
 
     def best(self, records: Iterable[Record]) -> list[Record]:

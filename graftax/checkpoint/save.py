@@ -131,7 +131,7 @@ class Preparation:
         values.encode(meta, "meta")
         sketch = self._drawn(path, subset)
         draft = sketch.filled(step, deepcopy(meta), writer_record(1 if meeting is None else meeting.count))
-        beside = sketch.beside.told() if sketch.beside is not None else ()
+        beside = sketch.beside.unsaved() if sketch.beside is not None else ()
         return Prepared(draft, sketch.left_out, sketch.waiting, sketch.plain, beside, meeting)
 
     def _drawn(self, path: str | os.PathLike[str], subset: Subset) -> Sketch:
@@ -161,7 +161,9 @@ def _sketch(path: str | os.PathLike[str], graph: Graph, subset: Subset) -> Sketc
         raise ArgumentError(
             f"nothing to save at {os.fspath(path)}",
             "the roots hold no Variables" if not leaves else "only= and skip= leave nothing",
-            "build the model first: call it on an example" if not leaves else "choose less narrowly",
+            "build the model first: call it on an example"
+            if not leaves
+            else "a selection that leaves something to save",
         )
     only_streams = all(_is_stream_of_a_layer(place.thing) for place in chosen)
     if subset.is_all and only_streams and any(_lacks_weights(place.thing) for place in graph.places):

@@ -140,8 +140,8 @@ class Subset:
 class _Part:
     """One selector: its paths in a table, its globs as patterns; other kinds are tested on spots."""
 
-    def __init__(self, what: str, given: SelectorLike) -> None:
-        self._what = what
+    def __init__(self, argument: str, given: SelectorLike) -> None:
+        self._argument = argument
         self._selector = compile_selector(given)
         self._spots: dict[str, Spot] = {}
         globs = _globs(self._selector)
@@ -177,7 +177,7 @@ class _Part:
             self._tally = Tally(self._selector)  # raises an error that names the part, with suggestions
             for spot in self._spots.values():
                 self._tally.see(spot.paths, spot.role, spot.item)
-        self._tally.check(self._what)
+        self._tally.check(self._argument)
 
 
 def _globs(selector: Selector) -> list[Selector] | None:

@@ -335,12 +335,12 @@ def _unique(pairs: list[Any], any_key: bool = False) -> dict[Any, Any]:
     return result
 
 
-def check(value: Any, what: str, arrays: int = 0) -> None:
+def check(value: Any, label: str, arrays: int = 0) -> None:
     """Raise unless a decoded value consists of the known types, at most `MAX_DEPTH` deep.
 
     Args:
         value: The value.
-        what: What it is called in the error.
+        label: What it is called in the error.
         arrays: The number of arrays that it may refer to.
     """
     level = [value]
@@ -350,16 +350,16 @@ def check(value: Any, what: str, arrays: int = 0) -> None:
             kind = type(item)
             if kind is SavedArray:
                 if item.number >= arrays:
-                    raise CorruptMetadata(f"{what} names an array that does not exist", "arrays are numbered")
+                    raise CorruptMetadata(f"{label} names an array that does not exist", "arrays are numbered")
             elif kind not in _ATOMS and kind is not NumpyScalar:
-                deeper += _inside(item, what)
+                deeper += _inside(item, label)
         if not deeper:
             return
         level = deeper
-    raise LimitExceeded(f"{what} is nested more than {MAX_DEPTH} deep", "no checkpoint is written like that")
+    raise LimitExceeded(f"{label} is nested more than {MAX_DEPTH} deep", "no checkpoint is written like that")
 
 
-def _inside(item: Any, what: str) -> Iterable[Any]:
+def _inside(item: Any, label: str) -> Iterable[Any]:
     kind = type(item)
     if kind is list or kind is tuple:
         return cast("Iterable[Any]", item)
@@ -369,7 +369,7 @@ def _inside(item: Any, what: str) -> Iterable[Any]:
         return (item.value,)
     if kind is SavedNamedTuple:
         return cast("Iterable[Any]", item.items)
-    raise CorruptMetadata(f"{what} holds a {kind.__name__}", "no such value is ever written")
+    raise CorruptMetadata(f"{label} holds a {kind.__name__}", "no such value is ever written")
 
 
 def arrays_in(value: object) -> Iterator[SavedArray]:

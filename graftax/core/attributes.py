@@ -39,8 +39,9 @@ def _dtype(name: str) -> Answer:
 
 
 _HOOK = Answer(
-    "what runs in a call is what the call says; there are no hooks",
-    "graftax.Model(inputs, outputs) of a part of a graph of layers; or a layer around {it} whose call looks at both",
+    "what runs in a call is what the call says: a layer around it sees what goes in and comes out, and graftax.Model "
+    "with outputs inside of a graph of layers, a part of a graph, gives these",
+    "graftax.Sequential([{it}, lambda y: y])  # the function gets each output",
 )
 _KEPT = "copies and model.save keep what __init__ was given by themselves: nobody writes or calls one"
 _CONFIG = Answer("a copy has settings and weights", "copy.deepcopy({it})")

@@ -7,6 +7,7 @@ their ``__init__`` says is what they take, and a keyword beyond that is told in 
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -50,8 +51,8 @@ def _checked(init: Callable[..., None], owner: str, ours: bool) -> Callable[...,
 
     @wraps(init)
     def checked(self: object, *args: Any, **kwargs: Any) -> None:
-        if not takes_any and (name := next((name for name in kwargs if name not in known), None)) is not None:
-            raise unknown_keyword(type(self), name, kwargs[name], known)
+        if not takes_any and (unknown := [name for name in kwargs if name not in known]):
+            raise _all_of({name: unknown_keyword(type(self), name, kwargs[name], known) for name in unknown})
         try:
             init(self, *args, **kwargs)
         except GraftaxError:  # which knows better
@@ -93,9 +94,11 @@ def unknown_keyword(kind: type[Any], name: str, value: object, known: list[str])
     """Return the error for a keyword of a constructor, where ``known`` are those that some base takes."""
     own = inspect.signature(kind.__init__).parameters.values()
     names = list(dict.fromkeys([*(p.name for p in own if p.kind not in _COLLECTING and p.name != "self"), *known]))
-    meant = next((near for near in ELSEWHERE.get(name.lower(), ()) if near in names), None) or closest(name, names)
-    needs, text = WORDS.get(name.lower(), ("", ""))
     shown = f"{value!r:.40}"
+    meant = next((near for near in ELSEWHERE.get(name.lower(), ()) if near in names), None) or closest(name, names)
+    if name == "filepath" and meant == "directory" and isinstance(value, str):
+        value = _folder(value)
+    needs, text = WORDS.get(name.lower(), ("", ""))
     if name == "betas" and isinstance(value, tuple | list):
         text = ", ".join(f"beta_{i}={beta!r:.40}" for i, beta in enumerate(value, 1))
     if meant is None or needs in names:
@@ -104,6 +107,23 @@ def unknown_keyword(kind: type[Any], name: str, value: object, known: list[str])
         instead = _taken(kind, meant, value)
     taken = f"it takes {', '.join(names)}" if names else "it takes no arguments"
     return ArgumentTypeError(f"{kind.__name__} got {name}={shown}", taken, instead)
+
+
+def _all_of(errors: Mapping[str, ArgumentTypeError]) -> ArgumentTypeError:
+    """Return one error for all keywords that a constructor does not take."""
+    found = [*errors.values()]
+    if len(found) == 1:
+        return found[0]
+    first, *others = (one.received for one in found)
+    received = ", ".join([first, *(other.partition(" got ")[2] for other in others)])
+    lines = [one.instead.replace("leave it out", f"leave {name}= out", 1) for name, one in errors.items()]
+    return ArgumentTypeError(received, found[0].reason, "; ".join(lines))
+
+
+def _folder(path: str) -> str:
+    """Return what a file of checkpoints would be called as a folder: without its suffixes and places for numbers."""
+    lead, slash, name = path.rpartition("/")
+    return lead + slash + (re.split(r"[.{]", name)[0].rstrip("-_") or "checkpoints")
 
 
 def _taken(kind: type[Any], meant: str, value: object) -> str:

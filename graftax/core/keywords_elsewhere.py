@@ -162,8 +162,14 @@ WORDS: dict[str, tuple[str, str]] = {
     "save_best_only": ("keep_best", 'monitor="val_loss", keep_best=1; keep=1 for the newest, which a run goes on from'),
     "save_weights_only": (
         "keep_best",
-        "leave it out: graftax.Checkpoint(model=model).restore(path) takes the model alone",
+        "leave it out: graftax.Checkpoint(model=model).restore(path) takes the model alone, of the best with "
+        'monitor="val_loss", keep_best=1',
     ),
+    **{
+        f"on_{part}_batch_{end}": (f"on_{part}_end", f"a subclass of graftax.Callback with on_{part}_batch_{end}")
+        for part in ("test", "predict")
+        for end in ("begin", "end")
+    },
     "padding_idx": ("mask_zero", "mask_zero=True, and 0 for the padding"),
     "weights": ("dtype", "leave it out: an initializer may be an array, as kernel_initializer=array"),
     "data_format": ("strides", "channels come last: ops.moveaxis(x, 1, -1) before the first layer"),

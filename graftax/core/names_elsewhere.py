@@ -7,6 +7,7 @@ from graftax.core.layers_elsewhere import LAYERS
 _ARRAYS = "graftax.ops"
 _SAVE = 'graftax.Checkpoint(model=model).save("checkpoint")'
 _RESTORE = 'graftax.Checkpoint(model=model).restore("checkpoint")'
+_NO_SESSION = "leave it out: nothing is kept that could be cleared; graftax.set_random_seed(seed) for the same draws"
 _NO_INPUT = "leave it out: sizes of inputs are known at the first call, or from model.build((None, 8))"
 _CROSSENTROPY = "graftax.losses.SparseCategoricalCrossentropy(from_logits=True)"
 _TRIPLETS = (
@@ -29,7 +30,9 @@ NAMES: dict[str, str] = {
     "graftax.set_random_seed, graftax.plot_model, graftax.data.images_from_directory by themselves",
     "to_categorical": "graftax.ops.one_hot(labels, classes)",
     "pad_sequences": "graftax.data.bucket(rows, targets, sizes=[...]), which pads to a few lengths",
-    "models": "graftax.Model and graftax.Sequential",
+    "models": "graftax.Model and graftax.Sequential; copy.deepcopy(model) for clone_model",
+    "clear_session": _NO_SESSION,
+    "backend.clear_session": _NO_SESSION,
     "optim": "graftax.optimizers",
     "clone_model": "copy.deepcopy(model), which has the settings and weights of its own",
     "typing": "graftax.Array",

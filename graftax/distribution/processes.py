@@ -188,7 +188,7 @@ class _Signal:
         if threading.current_thread() is not threading.main_thread():
             raise StateError(
                 f"preempted() in the thread {threading.current_thread().name!r}",
-                "Python hears signals in its main thread, and listens from the first call on",
+                "Python receives signals only in its main thread, and listens from the first call on",
                 "ask once in the main thread before, then anywhere",
             )
         self._listens = True

@@ -65,7 +65,9 @@ def take_back(artefact: run.Artefact, **roots: Module) -> TakeReport:
             f"take_back got {artefact!r:.60}", "it takes what load returned", "graftax.export.load(path)"
         )
     if not roots:
-        raise ArgumentError("take_back without roots", "values have places in Modules", "take_back(artefact, net=net)")
+        raise ArgumentError(
+            "take_back without roots", "values are assigned to Modules, by their paths", "take_back(artefact, net=net)"
+        )
     places = placed(checked_roots(roots, "take_back(artefact, net=net)"))
     values = _numbers(artefact)
     wrong = [f"{path}: no Variable is there" for path in values if path not in places]

@@ -74,7 +74,7 @@ class Batcher:
             )
         with self._change:
             if self._stopped:
-                raise StateError("a call", "the server stops", "it again, later")
+                raise StateError("a call", "the server stops", "call it again later")
             self._waiting.append(request)
             self._change.notify()
         if not request.done.wait(timeout):

@@ -48,7 +48,7 @@ def specs_of_first_call(module: Module) -> tuple[Any, ...]:
         known = f", and was built for the shape {shape}" if shape is not None else ""
         raise NotBuiltError(
             f"{type(module).__name__} has not been called{known}",
-            "shapes and dtypes of what it takes are those of its first call",
+            "its first call gives the shapes and dtypes of its inputs",
             'say them: graftax.export.Spec("batch 8"), or an example, after the Module',
         )
     while first and first[-1] is None:
@@ -65,7 +65,7 @@ def specs_of_first_call(module: Module) -> tuple[Any, ...]:
     if named:
         raise ExportError(
             f"{type(module).__name__} was first called with {', '.join(f'{name}=...' for name in named)}",
-            "of a first call the program takes what came by position, and would leave this out",
+            "the program takes only the positional arguments of the first call, and would ignore this one",
             f"Signature(lambda x, {named[0]}: module(x, {named[0]}={named[0]}), Spec(...), Spec(...)); "
             "or Specs after the Module, if it is to be left out",
         )

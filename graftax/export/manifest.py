@@ -46,7 +46,7 @@ class ArtefactError(RuntimeError):
 
 def damaged(path: str, reason: str) -> ArtefactError:
     """Return the error for an artefact that is not as it was written."""
-    return ArtefactError(f"the artefact {path!r}", reason, "another copy of it, or graftax export save anew")
+    return ArtefactError(f"the artefact {path!r}", reason, "another copy of it, or graftax export save once more")
 
 
 def manifest_from(path: str, data: bytes) -> dict[str, Any]:

@@ -30,8 +30,8 @@ def form_of(structure: Any, leaves: list[Any]) -> Form:
         if len({str(key) for key in structure}) < len(structure):
             raise ExportError(
                 f"a dict with the keys {list(structure)!r}",
-                "in an artefact keys are texts, and two are equal",
-                "others",
+                "keys become text in an artefact, and two of them are equal as text",
+                "keys that differ as text",
             )
         return {str(key): form_of(value, leaves) for key, value in structure.items()}
     if isinstance(structure, list | tuple):

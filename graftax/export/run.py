@@ -179,7 +179,7 @@ class Function:
     def _kept(self, values: Mapping[str, Any], path: str) -> tuple[Any, ...]:
         parts = [f"{path}/{part}" for part in self._stored[path].get("integers", ())]
         if path not in values and not (parts and {*parts} <= {*values}):
-            raise ArtefactError(f"{self.name} without the value {path!r}", "it reads it", "artefact.values")
+            raise ArtefactError(f"{self.name} without the value {path!r}", "the program reads it", "artefact.values")
         return values[path] if path in values else tuple(values[part] for part in parts)
 
     def __repr__(self) -> str:

@@ -108,7 +108,7 @@ def trace(signature: Signature, moving: frozenset[Storage] = frozenset(), intege
     if frames.top is not None:
         raise StateError(
             "an export inside of a function that is compiled or differentiated",
-            "there the values of Variables are not at hand",
+            "there the Variables have no values yet",
             "export outside",
         )
     _build(exporting, signature, fn)
@@ -210,7 +210,7 @@ def _check_owned(program: Program) -> None:
         if storage.user is None and not storage.passing:
             raise StateError(
                 f"the function makes a Variable of shape {tuple(storage.buffer.shape)} that nobody keeps",
-                "called plainly it would be new at every call; in the artefact it would be one that keeps its value",
+                "in Python it would be new at every call, and in the artefact it would keep its value",
                 "make it, or the layer that has it, outside and keep it: self.dense = Dense(4) in __init__",
             )
 
@@ -227,6 +227,6 @@ def _assigns(signature: Signature, written: list[Storage]) -> ExportError:
         )
     return ExportError(
         f"the function assigns {shown}",
-        "an artefact that only computes would lose these, and one in training mode is seldom what is meant",
+        "an artefact that only computes would lose these values, and is seldom meant to run in training mode",
         "model(x, training=False) in the function; or Signature(..., assigns=True), as for a training step",
     )

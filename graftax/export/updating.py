@@ -72,7 +72,7 @@ def update(path: str | os.PathLike[str], checkpoint: str | os.PathLike[str]) -> 
             raise MatchError(
                 f"{len(wrong)} of {len(artefact.values)} values:\n    " + "\n    ".join(wrong[:20]),
                 f"the programs of {path} take values of these paths, shapes and dtypes",
-                "a checkpoint of the same roots; or graftax export save anew, where the program has changed",
+                "a checkpoint of the same roots; or graftax export save once more, where the program has changed",
             )
         new = {name: np.array(arrays[sources[name]]) for name in given}
     kinds = {name: kind for name in given if name in artefact.integers and (kind := _kind(artefact, name)) is not None}
@@ -80,8 +80,8 @@ def update(path: str | os.PathLike[str], checkpoint: str | os.PathLike[str]) -> 
     if lost := [name for name, (_, codes) in onto_grid.items() if codes is None]:
         raise MatchError(
             f"{', '.join(lost)} of the checkpoint",
-            f"the artefact {path!r} has integers there, and of these numbers none can be made that give every bit",
-            "graftax export save anew",
+            f"the artefact {path!r} stores integers there, and no integers give exactly these numbers",
+            "graftax export save once more",
         )
     for name, (value, codes) in onto_grid.items():
         new[name] = value

@@ -22,7 +22,9 @@ def published(path: str, overwrite: bool) -> Iterator[str]:
     final = os.path.abspath(path)
     parent, name = os.path.split(final)
     if not name:
-        raise ArgumentError(f"an artefact at {path!r}", "that is no name", '"net", or "net.zip"')
+        raise ArgumentError(
+            f"an artefact at {path!r}", "its last part is not the name of a file", '"net", or "net.zip"'
+        )
     check_place(path, overwrite)
     os.makedirs(parent, exist_ok=True)
     staging = os.path.join(parent, f".{name}.tmp-{os.urandom(8).hex()}")

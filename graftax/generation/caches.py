@@ -22,6 +22,19 @@ def attention_caches(cache: Any) -> Iterator[AttentionCache]:
             yield from attention_caches(part)
 
 
+def only_attention_caches(cache: object) -> bool:
+    """Tell whether a structure consists of AttentionCaches, whose room and masks are known."""
+    parts = tree.flatten(cache)
+    return len(parts) == sum(len(tree.flatten(one)) for one in attention_caches(cache)) > 0
+
+
+def has_own_arrays(cache: object) -> bool:
+    """Tell whether there are arrays outside of AttentionCaches, whose room nobody knows."""
+    if isinstance(cache, dict | list | tuple) and not isinstance(cache, AttentionCache):
+        return any(map(has_own_arrays, cache.values() if isinstance(cache, dict) else cache))
+    return not isinstance(cache, AttentionCache) and len(getattr(cache, "shape", ())) > 0
+
+
 def check_room(cache: Any, steps: int, new: int) -> None:
     """Raise if a cache has no room for a prompt of ``steps`` and what comes behind it.
 

@@ -9,12 +9,13 @@ import numpy as np
 
 from graftax import ops
 from graftax.backend import registry
+from graftax.backend.traced_checks import RANGES
 from graftax.core import hyperparameters
-from graftax.core.errors import ArgumentError, ArgumentTypeError, NumericsError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, IndexRangeError, NumericsError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike
 from graftax.core.user_functions import check_takes
-from graftax.generation import caches, next_logits, prompts
+from graftax.generation import caches, next_logits, padding, prompts
 from graftax.generation.beam_search import BeamSearch
 from graftax.generation.beams import beams
 from graftax.generation.generated import Generated
@@ -22,9 +23,11 @@ from graftax.generation.greedy_sampler import GreedySampler
 from graftax.generation.sampler import Sampler
 from graftax.generation.settings import Adjust, Settings
 from graftax.generation.token_by_token import token_by_token
-from graftax.transforms.compile.jit import jit
+from graftax.transforms.compile.jit import CompiledFunction
 from graftax.transforms.function_argument import check_functions
 from graftax.variables.streams import Seed, key_of
+
+_PLAIN = bool | int | float | str | None
 
 
 class Generator:
@@ -35,8 +38,9 @@ class Generator:
     its shapes and dtypes, such as a list of `layers.AttentionCache` or the state of an LSTM. It sees the prompts at
     once, and then one token of each row.
 
-    A call is one compiled program. It is traced once for each shape of prompt and cache, reads Variables as they are at
-    the call, and ends as soon as every row has its stop token.
+    A call is one compiled program. It is traced once for each shape of prompt and cache, and again for other numbers in
+    attributes of ``sampler`` and ``adjust``. It reads Variables as they are at the call, and ends as soon as every row
+    has its stop token.
 
     Args:
         step: The function.
@@ -104,12 +108,23 @@ class Generator:
             adjust=adjust,
             with_positions=with_positions,
         )
-        self._compiled = jit(self._run)
+        self._programs = self._fresh_programs()
+        self._traced_before = 0
+        self._seen = self._attributes()
+
+    def _fresh_programs(self) -> tuple[CompiledFunction[..., _Outcome], CompiledFunction[..., _Outcome]]:
+        """Return the program for caches whose room is known, and the one that looks at where it writes."""
+        return CompiledFunction(self._run), CompiledFunction(self._run, looks=RANGES)
 
     @property
     def trace_count(self) -> int:
-        """Return how often the step was traced: once for each shape of prompt and cache."""
-        return self._compiled.trace_count
+        """Return how often the step was traced: once for each shape of prompt and cache, and other attributes."""
+        return self._traced_before + sum(program.trace_count for program in self._programs)
+
+    def _attributes(self) -> list[dict[str, Any]]:
+        """Return the numbers and texts that sampler and ``adjust`` have as attributes: programs keep what they were."""
+        objects = self._sampler, self._settings.adjust
+        return [{k: v for k, v in getattr(one, "__dict__", {}).items() if isinstance(v, _PLAIN)} for one in objects]
 
     @door
     def __call__(
@@ -130,15 +145,25 @@ class Generator:
             ArgumentTypeError: the prompt, or what ``step`` returned, is something else.
             ShapeError: the shape of prompt, mask or logits does not fit, or that of the cache changes.
             DTypeError: tokens are no integers.
-            StateError: the mask of the prompts did not reach the attention.
+            StateError: the mask of the prompts did not reach the attention, or the step looks at their padding.
+            IndexRangeError: a cache of your own has no room.
             NumericsError: the logits of a row are no numbers, as where a token of its prompt is none of the vocabulary.
         """
         tokens, mask = prompts.as_arrays(prompt, prompt_mask, self._settings.pad_token)
         caches.check_room(cache, tokens.shape[1], self._settings.max_new_tokens)
-        run = self._compiled if registry.current().has("compiling") else self._run
-        outcome = run(tokens, mask, cache, self._key(seed))
+        if (seen := self._attributes()) != self._seen:
+            self._traced_before, self._programs, self._seen = self.trace_count, self._fresh_programs(), seen
+        compiled = self._programs[caches.has_own_arrays(cache)]
+        try:
+            run = compiled if registry.current().has("compiling") else self._run
+            outcome = run(tokens, mask, cache, self._key(seed))
+        except IndexRangeError as error:
+            needed = tokens.shape[1] + self._settings.max_new_tokens - 1
+            error.add_context(f"generation; a cache of your own needs room for {needed} positions")
+            raise
+        known = caches.only_attention_caches(cache)
         if registry.current().arrays.is_concrete(outcome.mask_was_used) and not bool(outcome.mask_was_used):
-            raise caches.lost_mask_error()
+            raise caches.lost_mask_error() if known else padding.error()
         _check_scores(outcome.generated)
         return outcome.generated
 
@@ -156,7 +181,11 @@ class Generator:
     def _run(self, tokens: Array, mask: Array | None, cache: Any, key: Array | None) -> _Outcome:
         prompt = prompts.on_the_right(tokens, mask, self._settings.pad_token)
         logits, after = next_logits.of_prompt(self._settings, prompt, cache)
-        seen = ops.asarray(True) if prompt.mask is None else caches.mask_was_used(cache, after, prompt.mask)
+        seen = ops.asarray(True)
+        if prompt.mask is not None:
+            seen = caches.mask_was_used(cache, after, prompt.mask)
+            if not caches.only_attention_caches(cache):
+                seen = ops.logical_and(seen, padding.is_ignored(self._settings, prompt, cache))
         if isinstance(self._sampler, BeamSearch):
             return _Outcome(beams(self._settings, self._sampler, prompt, logits, after), seen)
         return _Outcome(token_by_token(self._settings, self._sampler, prompt, logits, after, key), seen)

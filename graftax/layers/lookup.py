@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from graftax import ops
+from graftax.backend import registry
 from graftax.core.errors import ArgumentError, IndexRangeError, StateError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
@@ -20,6 +21,8 @@ from graftax.layers.hashing import hashed
 from graftax.layers.host_array import host_array
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
+from graftax.transforms.lifting.frames import Abstract
+from graftax.variables.state import storage
 
 NOWHERE = -1
 """The place of what is masked, where places are counted or shown as vectors."""
@@ -77,6 +80,11 @@ class Lookup(Layer):
     @door
     def call(self, inputs: Any) -> Any:
         words = self._known()
+        if _is_example(inputs) and ("i" in self.kinds or self.invert):
+            shape = tuple(inputs.shape)
+            if self.invert:
+                return np.full(shape, (words or (self.oov_token,))[0])
+            return self.output_of([[0] * math.prod(shape)], shape)
         if self.invert:
             return self._inverted(inputs, words)
         tokens = host_array(inputs, self.kinds, self._gx_title())
@@ -298,6 +306,12 @@ class Lookup(Layer):
             )
         found: np.ndarray[Any, Any] = np.array(tokens)[places]
         return found
+
+
+def _is_example(inputs: object) -> bool:
+    """Tell whether an array of numbers stands for others of its shape: the zeros that a model is built with."""
+    arrays = registry.current().arrays
+    return isinstance(storage.frames.top, Abstract) and arrays.is_array(inputs) and arrays.is_concrete(inputs)
 
 
 def _is_zero(value: Any) -> bool:

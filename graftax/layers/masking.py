@@ -73,10 +73,12 @@ def checked(mask: object, shape: Sequence[int], axes: int | None = None, name: s
     most = len(shape) if axes is None else axes
     if not least <= len(have) <= most or have != tuple(shape[: len(have)]):
         wanted = tuple(shape[: axes or max(1, min(len(have), len(shape)))])
+        of_samples = 0 < len(have) < len(wanted) and have == wanted[: len(have)]
+        rows = f"{name}[:{', None' * (len(wanted) - len(have))}]" if of_samples and len(have) == 1 else name
         raise ShapeError(
             f"{name} of shape {have} for an input of shape {tuple(shape)}",
             "a mask has the first sizes of its input, and is not broadcast",
-            f"{name} of shape {wanted}, for example ops.broadcast_to({name}, {wanted})",
+            f"{name} of shape {wanted}, for example ops.broadcast_to({rows}, {wanted})",
         )
     return as_bool(mask, name)
 

@@ -112,6 +112,9 @@ def check_labels(labels: np.ndarray[Any, Any], classes: int, ignore_class: int |
     Raises:
         IndexRangeError: names the label and the range.
     """
+    kind = labels.dtype
+    if kind.kind in "iub" and kind.isnative and labels.size and labels.view(f"u{kind.itemsize}").max() < classes:
+        return  # at each batch: negative numbers are large as unsigned ones, so one look is enough
     if _not_a_class(labels, classes, ignore_class).any():
         raise _label_error(classes, ignore_class, labels)
 
@@ -125,10 +128,11 @@ def _not_a_class(labels: Any, classes: int, ignore_class: int | None) -> Any:
 
 def _label_error(classes: int, ignore_class: int | None, labels: np.ndarray[Any, Any]) -> IndexRangeError:
     place = tuple(np.argwhere(_not_a_class(labels, classes, ignore_class))[0])
+    more = f"a model with at least {int(labels.max()) + 1} outputs" if labels[place] >= classes else ""
+    left_out = "" if ignore_class is not None else f"ignore_class={labels[place]}, if these are to be left out"
     return IndexRangeError(
         f"{subscript('labels', place)} = {labels[place]} is not in [0, {classes})",
-        f"the predictions are for {classes} classes, counted from 0",
-        f"a model with at least {int(labels.max()) + 1} outputs"
-        if labels[place] >= classes
-        else f"ignore_class={labels[place]}, if these are to be left out",
+        f"the predictions are for {classes} classes, counted from 0"
+        + (f", and {ignore_class} is ignored" if ignore_class is not None else ""),
+        "; or ".join(filter(None, (more, left_out))) or f"labels from 0 to {classes - 1}, and {ignore_class}",
     )

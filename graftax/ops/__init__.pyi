@@ -288,8 +288,8 @@ def flip(x: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
 def roll(x: ArrayLike, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> Array:
     """Move elements along axes; those moved beyond the end come back at the start."""
 
-def rot90(x: ArrayLike, k: int = 1) -> Array:
-    """Rotate the first two axes by k times 90 degrees."""
+def rot90(x: ArrayLike, k: int = 1, axes: int | Sequence[int] = (0, 1)) -> Array:
+    """Rotate by k times 90 degrees, from the first of two axes to the second."""
 
 def tril(x: ArrayLike, k: int = 0) -> Array:
     """Set elements above the k-th diagonal to zero."""
@@ -557,7 +557,7 @@ def qr(x: ArrayLike) -> tuple[Array, Array]:
     """Compute an orthonormal q and an upper triangular r with x = q @ r."""
 
 def eigh(x: ArrayLike) -> tuple[Array, Array]:
-    """Compute the ascending eigenvalues, and the eigenvectors, of Hermitian matrices."""
+    """Compute the ascending eigenvalues, and the eigenvectors, of Hermitian matrices; where eigenvalues are equal, the vectors have no gradient."""
 
 def pinv(x: ArrayLike) -> Array:
     """Compute the pseudo-inverse."""

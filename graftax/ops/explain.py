@@ -152,6 +152,13 @@ def _transpose(op: str, x: Array, axes: object) -> GraftaxError | None:
     )
 
 
+@_explains("rot90")
+def _rot90(op: str, x: Array, k: int, axes: object) -> GraftaxError | None:
+    if isinstance(axes, list | tuple) and len(axes) == 2:
+        return None
+    return ArgumentError(f"{op}: axes = {axes!r}", "a rotation is in the plane of two axes", "axes=(0, 1)")
+
+
 @_explains("reshape")
 def _reshape(op: str, x: Array, shape: Any) -> GraftaxError | None:
     sizes = [shape] if isinstance(shape, int) else list(shape)

@@ -179,17 +179,18 @@ def lstsq(a: Arrays, x: Array, y: Array, rcond: float | None) -> Any:
     _rows("lstsq", x, y)
     x, y = inexact(a, x), inexact(a, y)
     y = a.asarray(y, x.dtype)
-    u, s, vh = _linalg("svd", a, x, full_matrices=False)
-    kept = _kept(a, s, x, rcond)
-    inverse = a.numpy.where(kept, 1 / a.numpy.where(kept, s, 1), 0)
-    along = a.numpy.matmul(a.numpy.conj(u.T), y)
-    scaled = along * (inverse if y.ndim == 1 else inverse[:, None])
-    return a.numpy.matmul(a.numpy.conj(vh.T), scaled)
+    share = rcond if rcond is not None else _share(x)
+    return a.numpy.matmul(a.numpy.linalg.pinv(x, share), y)  # whose gradient is one where singular values are equal
 
 
 def _kept(a: Arrays, s: Array, x: Array, rtol: float | None) -> Any:
-    share = rtol if rtol is not None else max(x.shape[-2:]) * float(np.finfo(np.dtype(s.dtype)).eps)
+    share = rtol if rtol is not None else _share(x)
     return s > share * a.numpy.max(s, axis=-1, keepdims=True, initial=0)
+
+
+def _share(x: Array) -> float:
+    """Return the share of the largest singular value below which rounding makes all others."""
+    return max(x.shape[-2:]) * float(np.finfo(np.dtype(x.dtype)).eps)
 
 
 @row

@@ -198,6 +198,14 @@ _LINES = {
 """Names of what is written in another way."""
 
 _KEYWORDS = {
+    "frame_length": "length",
+    "win_length": "length",
+    "nperseg": "length",
+    "sequence_length": "length",
+    "frame_step": "step",
+    "hop_length": "step",
+    "sequence_stride": "step",
+    "n_fft": "fft_length",
     "a": "x",
     "array": "x",
     "axes": "axis",

@@ -54,12 +54,13 @@ class Optimizer(Planning, PureUpdates):
             None, no limit.
         accumulation_steps: How many calls of `apply` make one update, along the mean of their gradients; those that
             ``loss_scale`` leaves out do not count. Defaults to 1.
-        ema_momentum: How much the average of each variable keeps of itself at an update; see `averaged`. Defaults to
-            None, no averages.
+        ema_momentum: How much the average of each variable keeps of itself at an update, also at one that leaves the
+            variable alone; see `averaged`. Defaults to None, no averages.
         loss_scale: A number, ``"dynamic"`` or a `LossScale`: `apply` then expects gradients of ``scale_loss(loss)`` and
             leaves out what is not finite. `minimize` and `fit` see to it by themselves. Defaults to None, no scaling.
         lazy: Whether `IndexedRows` move their rows only, and leave the others and their slots as they are; also with
-            decay, momentum and constraints. Needs an elementwise rule, and no accumulation. Defaults to False.
+            decay, momentum and constraints. Needs an elementwise rule, no accumulation, and `IndexedRows`: the whole
+            gradients of `minimize` and ``fit`` alone are refused. Defaults to False.
         rules: Pairs ``(selector, {"weight_decay": 0.0, "learning_rate_multiplier": 0.1, ...})`` for variables selected
             by path; ``"l2"``, ``"adaptive_clip"``, ``"frozen": True`` and ``"optimizer"``, another one that moves them,
             too. Later rules win, key by key. Each must select something. A variable is matched when it is first seen. A
@@ -205,7 +206,7 @@ class Optimizer(Planning, PureUpdates):
         for place, other in enumerate(self.others):
             other._gx_take_over([update for update in updates if update.settings.optimizer == place])
         if self.ema_momentum is not None:
-            self._gx_average(updates)
+            self._gx_average()
         self.iterations.assign_add(1)
 
     def _gx_take_over(self, updates: list[Update]) -> None:

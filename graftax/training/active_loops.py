@@ -9,6 +9,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from graftax.core.errors import StateError
+from graftax.training.held_metrics import every_metric
 from graftax.variables.graph.module import Module
 from graftax.variables.state.storage import frames
 
@@ -16,10 +17,11 @@ from graftax.variables.state.storage import frames
 class _Loop:
     """One loop of this thread; no other is the same."""
 
-    __slots__ = ("method", "thread", "thread_name")
+    __slots__ = ("is_stepping", "method", "thread", "thread_name")
 
     def __init__(self, method: str) -> None:
         self.method = method
+        self.is_stepping = False
         self.thread = threading.get_ident()
         self.thread_name = threading.current_thread().name
 
@@ -58,7 +60,7 @@ def _begin(model: Module, loop: _Loop) -> None:
     if frames.top is not None:
         raise StateError(
             f"{method} of {_shown(model)} inside of a function that is compiled or differentiated",
-            "it runs whole steps and gives numbers, and in there are none yet",
+            "it runs whole steps and returns numbers, and there are no numbers yet while a function is compiled",
             f"{method} outside: in a callback's on_epoch_end, or after fit",
         )
     with _lock:
@@ -94,13 +96,57 @@ def _shown(model: Module) -> str:
 
 
 @contextmanager
-def isolated_metrics(model: Any, method: str) -> Iterator[None]:
-    """Keep the metrics of an outer loop of the model unchanged within the block, for example in a callback."""
+def isolated_metrics(model: Module, method: str) -> Iterator[None]:
+    """Keep the metrics of outer loops unchanged within the block, for example in a callback of fit.
+
+    These are loops of the model, and those of other models that it shares metrics with. Metrics that are made within
+    the block have counted nothing in the outer loop.
+    """
     with active_loop(model, method):
-        is_inside = len(_loops[model]) > 1
-        kept = [(v, v.numpy()) for metric in model.metrics for v in metric.variables] if is_inside else []
+        around = _models_around(model)
+        is_inside = any(one is model for one in around)
+        before = {id(metric): metric for one in around for metric in every_metric(one)}
+        kept = {key: [(v, v.numpy()) for v in metric.variables] for key, metric in before.items()}
         try:
             yield
         finally:
-            for variable, value in kept:
-                variable.assign(value)
+            for metric in every_metric(model) if around else ():
+                for variable, value in kept.get(id(metric), ()):
+                    variable.assign(value)
+                if id(metric) not in kept and is_inside:
+                    metric.reset()
+
+
+def _models_around(model: Module) -> list[Any]:
+    """Return the models whose loops are around the innermost loop of a model in this thread, itself perhaps."""
+    me = threading.get_ident()
+    with _lock:
+        busy = [(one, len(loops)) for one, loops in _loops.items() if loops and loops[-1].thread == me]
+    return [one for one, count in busy if count > (one is model)]
+
+
+@contextmanager
+def stepping(model: Module) -> Iterator[None]:
+    """Register that the innermost loop of a model takes steps, with losses and metrics that must stay."""
+    loop = _loops[model][-1]
+    loop.is_stepping = True
+    try:
+        yield
+    finally:
+        loop.is_stepping = False
+
+
+def refuse_compile_between_steps(model: Module) -> None:
+    """Raise if a loop is taking steps on a model, and so has losses, metrics and an optimizer at hand.
+
+    Raises:
+        StateError: there is such a loop.
+    """
+    with _lock:
+        loop = next((one for one in _loops.get(model, []) if one.is_stepping), None)
+    if loop is not None:
+        raise StateError(
+            f"compile of {_shown(model)} between two steps of its {loop.method}",
+            "the loop would go on with the optimizer, loss and metrics that it has, and show them as the new ones",
+            "compile in on_epoch_begin or on_epoch_end, or after the loop",
+        )

@@ -137,7 +137,7 @@ def refuse_two_starts(resume: object, initial_epoch: object) -> None:
         raise ArgumentError(
             f"fit(resume=..., initial_epoch={initial_epoch})",
             "the checkpoint says where the run goes on",
-            "one of the two",
+            "fit(resume=...) without initial_epoch=",
         )
 
 
@@ -168,7 +168,7 @@ def check_validation(
         raise ArgumentError(
             f"validation_split={split} and validation_data",
             "there is one validation: on rows that are kept back, or on data of its own",
-            "one of the two",
+            "validation_data=... without validation_split=",
         )
     counted_or_none("validation_steps", steps)
     counted_or_none("validation_batch_size", batch_size)

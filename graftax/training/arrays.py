@@ -13,9 +13,9 @@ from graftax.backend.host import no_plain_numbers
 from graftax.core import tree
 from graftax.core.errors import DataError
 from graftax.core.typedefs import VariableLike
+from graftax.training.narrowing import narrowed
 from graftax.training.sources.stored_rows import StoredRows, is_stored
 
-_WIDE = {"float64": "float32", "int64": "int32", "uint64": "uint32", "complex128": "complex64"}
 _READY = frozenset(map(np.dtype, "bool int8 int16 int32 uint8 uint16 uint32 float16 float32 complex64".split()))
 _SHOWN = 4
 _SHORT = 128  # bytes, of which memory gives some 64 at once
@@ -85,7 +85,7 @@ def _host(leaf: Any, name: str) -> Any:
     if isinstance(leaf, StoredRows):
         return leaf
     if is_stored(leaf):
-        return StoredRows(leaf)
+        return StoredRows(leaf, name)
     if hasattr(leaf, "columns") and hasattr(leaf, "dtypes"):
         leaf = _of_table(leaf, name)
     if _is_of_torch(leaf):
@@ -98,8 +98,7 @@ def _host(leaf: Any, name: str) -> Any:
     array = arrays.to_numpy(leaf) if arrays.is_array(leaf) else np.asarray(leaf)
     if array.dtype.kind not in "biufcV":  # kind V: bfloat16 and similar dtypes
         raise _non_numeric_leaf_error(leaf, array, name)
-    narrow = _WIDE.get(array.dtype.name)
-    return array if narrow is None else _narrowed(array, narrow, name)
+    return narrowed(array, name)
 
 
 def _non_numeric_leaf_error(leaf: Any, array: np.ndarray[Any, Any], name: str) -> DataError:
@@ -163,27 +162,6 @@ def _is_numeric(dtype: object) -> bool:
 def _is_of_torch(leaf: object) -> bool:
     """Tell whether it is a tensor of torch, or of a subclass, without importing torch."""
     return any(base.__module__ == "torch" and base.__name__ == "Tensor" for base in type(leaf).__mro__)
-
-
-def _narrowed(array: np.ndarray[Any, Any], dtype: str, name: str) -> np.ndarray[Any, Any]:
-    if array.size and array.dtype.kind in "iu":
-        limits = np.iinfo(dtype)
-        low, high = array.min(), array.max()
-        if low < limits.min or high > limits.max:
-            raise DataError(
-                f"{name} holds {low if low < limits.min else high}, of dtype {array.dtype}",
-                f"models compute with integers of 32 bits, which end at {limits.min} and {limits.max}",
-                f"np.asarray({name}, 'float32'), or smaller numbers for what they stand for",
-            )
-    with np.errstate(over="ignore"):
-        found = array.astype(dtype, order="C")  # which batches of rows are taken from
-    if array.size and array.dtype.kind in "fc" and np.isinf(found).any() and not np.isinf(array).any():
-        raise DataError(
-            f"{name} holds {np.abs(array).max()}, of dtype {array.dtype}",
-            "models compute with floats of 32 bits, which end at 3.4e38",
-            f"{name} / scale",
-        )
-    return found
 
 
 def take_rows(data: object, rows: Any) -> Any:
@@ -255,12 +233,12 @@ def count_rows(**parts: Any) -> int:
         more = f", and {len(sizes) - _SHOWN} more" if len(sizes) > _SHOWN else ""
         raise DataError(
             f"different numbers of rows: {listed}{more}",
-            "row i of each belongs together",
+            "row i of each array belongs to the same sample",
             "cut them to one length" + ("; np.stack(x) if x is a list of rows" if len(sizes) > _SHOWN else ""),
         )
     rows = next(iter(sizes.values()), 0)
     if rows == 0:
-        raise DataError("no rows at all", "there is nothing to compute", "at least one row")
+        raise DataError("no rows at all", "there is nothing to compute", "data with at least one row")
     return rows
 
 

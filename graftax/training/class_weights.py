@@ -123,16 +123,29 @@ class ClassWeights:
 
 def _several_labels(y: np.ndarray[Any, Any], given: Mapping[int, float], output: str = "") -> DataError:
     """Return the error for targets with several labels in each row; it suggests sample weights of their shape."""
-    weights = [given.get(label, 1.0) for label in range(max(given) + 1)] if max(given) < 10 else "weights"
+    weights: Any = [given.get(label, 1.0) for label in range(max(given) + 1)] if max(given) < _FEW else "weights"
     instead = "sample_weight=, a number for each row"
     if y.ndim and y.dtype.kind in "iu":
         labels, shape = ("y[..., 0]", y.shape[:-1]) if y.shape[-1] == 1 else ("y", y.shape)
+        beyond = np.unique(y[(y < 0) | (y >= len(weights))]) if isinstance(weights, list) else np.array([])
+        if isinstance(weights, list) and beyond.size and beyond[0] >= 0 and beyond[-1] < _FEW:
+            weights += [1.0] * (int(beyond[-1]) + 1 - len(weights))
+        elif beyond.size:  # no class, such as 255 and -1 where nothing is labelled; it is no place in a list of weights
+            loss = f"SparseCategoricalCrossentropy(class_weight={weights}, ignore_class={beyond[-1]})"
+            return _not_one_a_row(y, output, f"{loss}, where {beyond[-1]} is no class")
         instead = (
             f"for a label at each position sample_weight=np.take({weights}, {labels}), of shape {shape}, or "
             f"SparseCategoricalCrossentropy(class_weight={weights})"
         )
     elif y.ndim > 2:
         instead += f"; for one-hot rows at each position CategoricalCrossentropy(class_weight={weights})"
+    return _not_one_a_row(y, output, instead)
+
+
+_FEW = 10  # classes, whose weights are shown in a message
+
+
+def _not_one_a_row(y: np.ndarray[Any, Any], output: str, instead: str) -> DataError:
     return DataError(
         f"class_weight for targets of shape {y.shape}{output}",
         "it weighs rows by their class, and these are not one class a row",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from typing import Any
 
 from graftax import ops
@@ -13,8 +14,9 @@ from graftax.core.user_functions import check_takes
 from graftax.core.wrapping import carry_names
 from graftax.layers import added_losses
 from graftax.layers.undoing import undone_if_raised
+from graftax.training.held_metrics import untouched_left_out
 from graftax.training.parts import parts_of
-from graftax.training.recorded_limits import LimitRecordingStep, limits_of
+from graftax.training.recorded_limits import LimitRecordingStep
 from graftax.transforms.compile.jit import CompiledFunction
 from graftax.transforms.compile.run_eagerly import run_eagerly
 from graftax.transforms.flow.scan import scan
@@ -54,7 +56,7 @@ def compiled(model: object, step: str, known: CompiledSteps, check_nans: bool, e
         check_takes(type(model).__name__, step, getattr(model, step), ["batch"], line)
     if not registry.current().has("tracing"):
         function: Callable[..., Any] = getattr(model, step)
-        return _checked(function, step) if shows_numbers else function
+        return _checked(model, function, step) if shows_numbers else function
     waits = calls_python(model)
     name = f"{step}{', checked' if check_nans else ''}{', with Python' if waits else ''}"
     if name not in known:
@@ -82,14 +84,14 @@ def with_fresh_losses(model: Any, function: Callable[..., Any], step: str) -> Ca
 
     Its result is checked while it is traced, and so not at each batch.
     """
-    function = _checked(function, step)
+    function = _checked(model, function, step)
 
     def run(*args: Any) -> Any:
         added_losses.forget(model)
         return function(*args)
 
     carry_names(run, function)
-    return LimitRecordingStep(limits_of(model), run)
+    return LimitRecordingStep(model, run)
 
 
 def in_one_run(model: Any, name: str, batches: Any) -> dict[str, Any]:
@@ -107,9 +109,11 @@ def in_one_run(model: Any, name: str, batches: Any) -> dict[str, Any]:
     return {one: logs[one][-1] for one in names}
 
 
-def _checked(function: Callable[..., Any], step: str) -> Callable[..., Any]:
+def _checked(model: Any, function: Callable[..., Any], step: str) -> Callable[..., Any]:
     def run(*args: Any) -> dict[str, Any]:
-        return loss_first(function(*args), step)
+        with untouched_left_out(model) if not model._gx_has_own(step) else nullcontext():
+            logs = function(*args)
+        return loss_first(logs, step)
 
     carry_names(run, function)
     return run

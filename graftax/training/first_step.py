@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
+from inspect import signature
 from typing import Any
 
+from graftax.core import tree
 from graftax.core.errors import GraftaxError, StateError
+from graftax.core.typedefs import Shape
 from graftax.layers.building import unbuilt_below
 from graftax.layers.description import describe_call
 from graftax.layers.layer import Layer
 from graftax.training.batch import Batch, unpack
 from graftax.training.objectives import Objectives
 from graftax.training.output_masks import masks_of
-from graftax.training.recorded_limits import limits_of
+from graftax.training.recorded_limits import Limits, Outputs, next_run_of
 from graftax.training.wired import Wired
 from graftax.transforms.compile import run_eagerly as eagerly
 from graftax.transforms.compile.jit import CompiledFunction
@@ -33,36 +37,56 @@ class FirstStep:
         self._model = model
         self._objectives = objectives
         self._builds = builds
-        self._traced: set[int] = set()
-        self._limits = limits_of(model)
+        self._traced: dict[int, bool] = {}  # by id, whether runs are compiled
+        self._next_run, self._itself = next_run_of(model), weakref.ref(self)
+        self._batches: Sequence[Batch] = ()
+        self._shapes: list[Shape | None] = []
         self._build_note = ""
+        self._is_of_one = False  # whether a batch is a tuple of one
 
     def before(self, run: Callable[..., Any], given: object, batches: Sequence[Batch]) -> None:
-        """Prepare ``run(given)``, a step with these batches.
+        """Prepare ``run(given)``, a step with these batches, which is to come next.
+
+        A compiled one checks them before it runs, and raises `IndexRangeError`; an eager one raises by itself for an
+        index, and for a label that is out of range in its loss.
 
         Raises:
-            IndexRangeError: an index or a label is out of range.
+            IndexRangeError: a label is out of range, and batches of these shapes have been seen eagerly.
         """
-        if id(run) not in self._traced:
+        number = id(run)
+        if number not in self._traced:
             self._first(run, given, batches)
-        limits, objectives = self._limits, self._objectives
-        checks = objectives.looks and objectives.outputs  # otherwise no compiled loss has seen outputs
-        if checks or limits.by_path:
-            for batch in batches:
-                limits.check(batch)
-                if checks:
-                    self._check_targets(*unpack(batch))
+        if self._traced[number]:
+            self._batches, self._next_run.checker = batches, self._itself
+        elif self._objectives.looks:
+            self._check_by_last_outputs(batches)
+
+    def check(self, limits: Limits) -> None:
+        """Check the batches of the run that begins, with the limits of its trace."""
+        for batch in self._batches:
+            limits.check(batch)
+            if limits.outputs:
+                self._check_targets(limits.outputs, *unpack(batch))
+
+    def _check_by_last_outputs(self, batches: Sequence[Batch]) -> None:
+        """Check the targets of batches with the shapes of the last one, whose outputs are known."""
+        for batch in batches:
+            shapes = [getattr(leaf, "shape", None) for leaf in tree.flatten(batch)]
+            if shapes == self._shapes and self._objectives.outputs:
+                self._check_targets(self._objectives.outputs, *unpack(batch))
+            self._shapes = shapes
 
     def _first(self, run: Callable[..., Any], given: object, batches: Sequence[Batch]) -> None:
+        self._is_of_one = len(batches[0]) == 1
         if self._builds and not self._traced:
             self._build(unpack(batches[0])[0])
-        self._traced.add(id(run))
+        self._traced[id(run)] = False
         if isinstance(run, CompiledFunction) and frames.top is None and not eagerly.on():
             self._trace(run, given)
+            self._traced[id(run)] = True
 
-    def _check_targets(self, x: object, y: object, sample_weight: object) -> None:
+    def _check_targets(self, outputs: Outputs, x: object, y: object, sample_weight: object) -> None:
         objectives = self._objectives
-        outputs = objectives.outputs
         if y is None:
             return
         try:
@@ -73,10 +97,18 @@ class FirstStep:
                 raise
             objectives.check_targets(y, outputs, sample_weight, masks)
 
-    def explain(self, error: GraftaxError) -> None:
-        """Add a note to an error of a step: how fit built the model before, or why it could not."""
-        if self._build_note:
-            error.add_context(self._build_note)
+    def explain(self, error: Exception) -> None:
+        """Add notes to an error of a step: how fit built the model before, or why it could not; what a batch is."""
+        notes = [self._build_note] if self._build_note and isinstance(error, GraftaxError) else []
+        if self._builds and self._is_of_one and "tuple" in str(error):
+            model: Any = self._model
+            name = next(iter(signature(model.train_step).parameters), "batch")
+            notes.append(f"train_step(self, {name}) gets the batch as (x,), a tuple of one: ({name},) = {name} before")
+        for note in notes:
+            if isinstance(error, GraftaxError):
+                error.add_context(note)
+            else:
+                error.add_note(f"  where: {note}")
 
     def _build(self, x: object) -> None:
         model = self._model

@@ -14,6 +14,7 @@ from typing import Any
 from graftax import ops
 from graftax.core import tree
 from graftax.core.dtypes import is_floating
+from graftax.core.typedefs import Array
 from graftax.layers import symbolic_call
 from graftax.ops.symbolic import Origin, Symbolic, leaves, mapped
 from graftax.ops.symbolic_array import subscript
@@ -146,7 +147,7 @@ class Graph:
         return values
 
 
-def in_dtype(value: Any, dtype: str) -> Any:
+def in_dtype(value: Array, dtype: str) -> Array:
     """Return fractions in a dtype, anything else as it is."""
     kind = str(value.dtype)
     return ops.cast(value, dtype) if kind != dtype and is_floating(kind) else value

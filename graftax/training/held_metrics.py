@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from operator import is_
 from typing import Any
 
 from graftax.core.errors import ArgumentTypeError
+from graftax.core.scopes import ScopeStack
 from graftax.core.typedefs import Array
 from graftax.metrics.metric import Metric
 from graftax.training.objectives import Objectives
@@ -30,11 +33,39 @@ def all_metrics(model: Any, compiled: Objectives | None, listed: Iterable[Any]) 
         if not isinstance(metric, Metric):
             raise ArgumentTypeError(
                 f"the metrics of {type(model).__name__} list {metric!r:.80}",
-                "each is reset at the start of an epoch, which a graftax.metrics.Metric can be",
+                "each is reset at the start of an epoch, so it must be a graftax.metrics.Metric",
                 "return [self.loss_tracker, ...], with graftax.metrics.Mean and others",
             )
         found.setdefault(id(metric), metric)
     return list(found.values())
+
+
+def every_metric(model: Any) -> list[Metric]:
+    """Return each metric once: those of `compile`, those that ``metrics`` of the model lists, and those it holds."""
+    return all_metrics(model, model._gx_objectives, model.metrics)
+
+
+_begun: ScopeStack[dict[int, list[Array]]] = ScopeStack("metrics before a step")
+"""What the metrics of a model's own had, by the id of each, when the step of `fit` or `evaluate` began."""
+
+
+@contextmanager
+def untouched_left_out(model: Any) -> Iterator[None]:
+    """Let `results` leave out metrics that nothing updates in the block, which is one step.
+
+    A metric that the user's own `train_step` updates says nothing about a validation, whose step does not update it.
+    """
+    with _begun.entered({id(metric): _values_of(metric) for metric in all_metrics(model, None, model.metrics)}):
+        yield
+
+
+def _values_of(metric: Metric) -> list[Array]:
+    return [variable._gx_stored for variable in metric.variables]
+
+
+def _is_untouched(metric: Metric) -> bool:
+    before, now = (_begun.top or {}).get(id(metric)), _values_of(metric)
+    return bool(now) and before is not None and len(before) == len(now) and all(map(is_, before, now))
 
 
 def results(model: Any, compiled: Objectives) -> dict[str, Array]:
@@ -42,8 +73,9 @@ def results(model: Any, compiled: Objectives) -> dict[str, Array]:
     shown = compiled.results()
     known = {id(metric) for metric in compiled.metrics}
     paths = {id(metric): path for path, metric in held_metrics(model).items()}
-    own = [metric for metric in all_metrics(model, None, model.metrics) if id(metric) not in known]
-    names = Counter([*shown, *(metric.name for metric in own)])
+    listed = [metric for metric in all_metrics(model, None, model.metrics) if id(metric) not in known]
+    own = [metric for metric in listed if not _is_untouched(metric)]
+    names = Counter([*shown, *(metric.name for metric in listed)])
     found = dict(shown)
     for metric in own:
         path = paths.get(id(metric), metric.name)

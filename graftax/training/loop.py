@@ -11,8 +11,8 @@ import numpy as np
 
 from graftax.backend import registry
 from graftax.core import tree, user_line
-from graftax.core.errors import DataError, GraftaxError, NumericsError
-from graftax.training.active_loops import active_loop, isolated_metrics
+from graftax.core.errors import DataError, NumericsError
+from graftax.training.active_loops import isolated_metrics, stepping
 from graftax.training.batch import Batch, unpack
 from graftax.training.callbacks.learning_rate import rate_of, steps_taken
 from graftax.training.callbacks.model_checkpoint import ModelCheckpoint
@@ -30,10 +30,11 @@ from graftax.training.predicted_rows import in_order, predicted, require_alike
 from graftax.training.resuming import resumed
 from graftax.training.run import Run
 from graftax.training.sources import choosing as data
+from graftax.training.sources.indexed_source import IndexedSource
 from graftax.training.sources.iterable_source import IterableSource
 from graftax.training.sources.on_device import host_of, plain
 from graftax.training.sources.source import Source
-from graftax.training.spread import Spread, all_whole, shown_by_main
+from graftax.training.spread import Spread, all_whole, require_one_call, require_one_end, shown_by_main
 from graftax.training.trainable_model import TrainableModel
 from graftax.transforms.flow.attribute_changes import ChangingBodyError
 
@@ -74,11 +75,22 @@ def fit(
     # they run after all others, except at the end of training, where they run first
     savers = [one for one in given if isinstance(one, ModelCheckpoint)]
     others = [*(one for one in given if one not in savers), history, *shown(progress)]
-    run = params["run"] = Run(model, source, [*given, history], params)
-    run.epoch = epochs.start
-    if isinstance(source, IterableSource):
+    run = params["run"] = Run(model, source, validation, [*given, history], params)
+    run.epoch, run.is_saved = epochs.start, bool(savers)
+    if isinstance(source, IterableSource | IndexedSource):
         source.remembers = bool(savers)
-    with active_loop(model, "fit"):
+    with isolated_metrics(model, "fit"):
+        require_one_call(
+            model,
+            [
+                ("epochs", epochs),
+                ("validation", "none" if validation is None else f"batches: {validation.steps}"),
+                ("validation_freq", [epoch + 1 for epoch in epochs if is_due(epoch)]),
+                ("steps_per_execution", model.steps_per_execution),
+                ("check_nans", check_nans),
+                ("whether it resumes", resume is not None),
+            ],
+        )
         is_resumed = resume is not None and resumed(run, resume, validation)
         hooks, last = model._gx_hooks(others, params), model._gx_hooks(savers, params)
         model._gx_history, model.stop_training = history, False
@@ -116,11 +128,15 @@ def _epochs(
         planned = source.steps
         if not is_resumed or run.index == 0:
             model.reset_metrics()
-        found = _train_epoch(model, run, hooks, last, check_nans)
+        with stepping(model):
+            found = _train_epoch(model, run, hooks, last, check_nans)
         if run.index == 0:
             _check_batches_left(epoch, epochs, source)
             break
         numbers = {name: _host(value) for name, value in found.items()}
+        if model.stop_training and (planned is None or run.index < planned) and _save_unfinished(last):
+            break
+        run.begin_end_of_epoch()
         if validation is not None and is_due(epoch):
             numbers |= _validate(model, validation, hooks, epoch)
         logs = Logs(_with_rate(model, numbers))
@@ -128,10 +144,10 @@ def _epochs(
             if isinstance(one, Progress):
                 one.clear()
         steps = run.index
-        run.begin_end_of_epoch()
         hooks.run("on_epoch_end", epoch, logs=logs)
         run.end_epoch()
         last.run("on_epoch_end", epoch, logs=logs)
+        require_one_end(model, epoch)
         if model.stop_training:
             break
         if planned is not None and steps < planned:
@@ -141,6 +157,14 @@ def _epochs(
             )
             break
     return logs
+
+
+def _save_unfinished(savers: CallbackList) -> bool:
+    """Save a run that ends within an epoch, which goes on there; return whether that is all there is time for."""
+    found = [saver for saver in savers.callbacks if isinstance(saver, ModelCheckpoint)]
+    for saver in found:
+        saver.save_within_epoch()
+    return any(saver.preempted for saver in found)
 
 
 @contextmanager
@@ -159,7 +183,7 @@ def _reporting_errors(hooks: CallbackList, progress: Progress, *others: Callback
 def _validate(model: TrainableModel, source: Source, hooks: CallbackList, epoch: int) -> dict[str, float]:
     hooks.params["validating"] = True
     try:
-        with states_kept(model):
+        with states_kept(model), stepping(model):
             found = _evaluate(model, source, hooks)
     except DataError as error:
         error.add_context(f"the validation after epoch {epoch + 1}")
@@ -182,7 +206,7 @@ def _train_epoch(
     objectives = required_objectives(model)
     ready = FirstStep(model, objectives, builds=model._gx_has_own("train_step"))
     spread = Spread(model, run.source, trains=True)
-    logs: Mapping[str, Any] = objectives.results() if run.index else {}
+    logs: Mapping[str, Any] = run.logs or (objectives.results() if run.index else {})
     size = 1 if check_nans else model.steps_per_execution
     take: Callable[[Any], Mapping[str, Any]] = (
         partial(_run_step, step, ready, spread)
@@ -203,11 +227,11 @@ def _train_epoch(
         except NumericsError as error:
             error.add_context(f"epoch {run.epoch + 1}, step {run.index + 1} of it")
             raise
-        except GraftaxError as error:
+        except Exception as error:
             ready.explain(error)
             raise
         objectives.warn_of_scores()
-        run.advance(1 if size == 1 else len(some))
+        run.advance(1 if size == 1 else len(some), logs)
         for end in ends:
             end(run.index - 1, logs=logs)
         if model.stop_training:
@@ -262,7 +286,7 @@ def evaluate(
     with isolated_metrics(model, "evaluate"):
         params = {"verbose": verbose, "epochs": 1, "steps": source.steps, "step": steps_taken(model)}
         hooks = model._gx_hooks([*listed(callbacks), *shown(progress)], params)
-        with states_kept(model), _reporting_errors(hooks, progress):
+        with states_kept(model), stepping(model), _reporting_errors(hooks, progress):
             return _evaluate(model, source, hooks)
 
 

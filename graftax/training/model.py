@@ -17,9 +17,11 @@ from graftax.metrics.metric import Metric
 from graftax.optimizers import registry as optimizers
 from graftax.optimizers.minimizer import Minimizer, returned
 from graftax.training import arguments, elsewhere, executions, loop, on_batch
+from graftax.training.active_loops import refuse_compile_between_steps
 from graftax.training.arguments import keywords
 from graftax.training.batch import Batch, unpack
 from graftax.training.class_weights import ClassWeights
+from graftax.training.column_order import in_known_order, ordered_columns
 from graftax.training.dependence import level_around, require_dependent
 from graftax.training.first_step import build_all, require_restored
 from graftax.training.held_metrics import all_metrics, results
@@ -30,7 +32,6 @@ from graftax.training.objectives import LossLike, MetricsLike, Objectives, requi
 from graftax.training.output_masks import carried_masks
 from graftax.training.predicted_rows import rows_of
 from graftax.training.sources import choosing as data
-from graftax.training.sources.named_columns import with_all_columns
 from graftax.training.summary_mixin import SummaryMixin
 from graftax.training.unused_targets import STEPS
 from graftax.variables.graph.reserved import OF_MODELS, Words
@@ -101,9 +102,8 @@ class Model(SummaryMixin):
             weighted_metrics: Likewise, but sample weights are used.
             loss_weights: A factor on the loss of each output. Defaults to None: 1.
             run_eagerly: Do not compile the steps, so that breakpoints and prints see values. Defaults to False.
-            steps_per_execution: Batches that `fit` and `evaluate` take in one run of a compiled loop, which is faster
-                for small steps; hooks see the last of each run. They run one by one if too few are left, if shapes
-                change, or with ``check_nans``. Defaults to 1.
+            steps_per_execution: Batches that `fit` and `evaluate` take in one run of a compiled loop; hooks see the
+                last. They run one by one if too few are left, or with ``check_nans``. Defaults to 1.
 
         Raises:
             ArgumentError: a name is unknown, a number is invalid, or there are loss weights without a loss.
@@ -112,9 +112,11 @@ class Model(SummaryMixin):
         steps = arguments.counted("steps_per_execution", steps_per_execution)
         run_eagerly = arguments.truth("run_eagerly", run_eagerly)
         chosen = optimizers.get(optimizer) if optimizer is not None else None
+        refuse_compile_between_steps(self)
         self._gx_objectives = Objectives(chosen, loss, metrics, weighted_metrics, loss_weights)
         self._gx_objectives.names = self._gx_output_names()
         self._gx_functions = executions.CompiledSteps()
+        self._gx_compiled_with = None  # those of a `compile` of the user's, which calls this one, come after it
         object.__setattr__(self, "_gx_run_eagerly", run_eagerly)
         object.__setattr__(self, "_gx_steps_per_execution", steps)
 
@@ -146,12 +148,10 @@ class Model(SummaryMixin):
         """
         return all_metrics(self, self._gx_objectives, ())
 
-    @door
     def reset_metrics(self) -> None:
-        """Reset all metrics, including those that an overridden `metrics` leaves out.
+        """Reset all metrics, also those that an overridden `metrics` leaves out, before each epoch and evaluation.
 
-        It is called at the start of each epoch and evaluation. Values that must not be reset are kept in a Variable, or
-        in a Metric that overrides ``reset``.
+        Values that must not be reset are kept in a Variable, or in a Metric that overrides ``reset``.
         """
         listed = () if type(self).metrics is Model.metrics else self.metrics
         for metric in all_metrics(self, self._gx_objectives, listed):
@@ -169,8 +169,7 @@ class Model(SummaryMixin):
             batch: ``(x, y)`` or ``(x, y, sample_weight)``.
 
         Returns:
-            The numbers to show, by name: means over the epoch so far. Those of your own step are shown as it
-            gives them: a plain number is that of the last batch, the result of a `metrics.Mean` a mean.
+            The numbers to show, by name: means over the epoch so far. Those of your own step are shown as they are.
         """
         x, y, sample_weight = unpack(batch)
         object.__setattr__(self, "_gx_never_called", build_all(self, x, self._gx_never_called))
@@ -313,7 +312,7 @@ class Model(SummaryMixin):
         is_due = arguments.check_validation(
             numbers, validation_split, validation_data, validation_steps, validation_batch_size, validation_freq
         )
-        x, y, validation_data = with_all_columns(x, y, validation_data)
+        x, y, validation_data, columns = ordered_columns(self._gx_columns, x, y, validation_data)
         if validation_split:
             (x, y, sample_weight), validation_data = data.split_validation(x, y, sample_weight, validation_split)
         by_class = None if class_weight is None else ClassWeights(class_weight)
@@ -321,6 +320,7 @@ class Model(SummaryMixin):
         against = data.validation_source(validation_data, validation_batch_size, batch_size, validation_steps)
         (required_objectives if self._gx_has_own("train_step") else required_optimizer)(self)  # raises before the loop
         arguments.refuse_two_starts(resume, initial_epoch)
+        self._gx_columns = columns
         return loop.fit(self, source, against, numbers, verbose, listed(callbacks), is_due, check_nans, resume)
 
     @door
@@ -338,7 +338,7 @@ class Model(SummaryMixin):
         """Return the loss and the metrics over a data set, by name; arguments as for `fit`."""
         size = arguments.counted_or_none("batch_size", batch_size)
         steps = arguments.counted_or_none("steps", steps)
-        source = data.once(x, y, sample_weight, size, steps)
+        source = data.once(*ordered_columns(self._gx_columns, x, y)[:2], sample_weight, size, steps)
         _ = required_objectives(self)  # raises before anything is changed
         return loop.evaluate(self, source, arguments.verbosity(verbose), listed(callbacks))
 
@@ -361,6 +361,7 @@ class Model(SummaryMixin):
         """
         size = arguments.counted_or_none("batch_size", batch_size)
         steps = arguments.counted_or_none("steps", steps)
+        x = in_known_order(x, self._gx_columns, "x")
         return loop.predict(self, data.in_order(x, size, steps), arguments.verbosity(verbose), listed(callbacks))
 
     @door

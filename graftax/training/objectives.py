@@ -67,7 +67,7 @@ class Objectives:
         self._trackers: dict[str, Mean] = {}
         self._scores: dict[str, RawScores] = {}
         self.outputs: dict[str, OutputShape] = {}
-        """The names of the outputs of the model, from the latest trace."""
+        """The outputs that a loss has seen last: those of the latest eager step, or trace."""
         self._metrics: list[tuple[str, str, Metric, bool]] = []  # output, shown name, metric, whether it is weighted
         self._named: set[Metric] = set()  # those given by name, which read targets like the loss
         self._made = False
@@ -289,7 +289,7 @@ def _taken(metric: Metric, weight: Any, mask: Any) -> dict[str, Any]:
     if mask is not None or (weight is not None and not given):
         raise ArgumentTypeError(
             f"{type(metric).__name__}.update{signature(metric.update)} in a model whose batches have a {missing}",
-            "it takes none, and would count what is hidden",
+            "it takes none, so it would also count what is hidden",
             f"def update(self, y_true, y_pred, sample_weight=None{', mask=None' if mask is not None else ''})",
         )
     return given

@@ -47,8 +47,14 @@ def targets_of(y: object, names: list[str]) -> dict[str, Any]:
     if names == [ONLY] and isinstance(y, list | tuple) and len(y) == 1:
         return {ONLY: y[0]}
     unknown = [name for name in targets if name not in names]
+    one = names == [ONLY]
+    if unknown and isinstance(y, list | tuple):
+        raise DataError(
+            f"a {type(y).__name__} of {len(y)} targets",
+            "the model has one output, without a name" if one else f"the outputs are {', '.join(map(repr, names))}",
+            "one array as y" if one else f"y={{{', '.join(f'{name!r}: ...' for name in names)}}}",
+        )
     if unknown:
-        one = names == [ONLY]
         raise DataError(
             f"targets for {', '.join(repr(name) if name else 'one output' for name in targets)}",
             "the model has one output, without a name" if one else f"the outputs are {', '.join(map(repr, names))}",

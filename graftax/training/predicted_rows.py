@@ -52,7 +52,7 @@ def in_order(rows: np.ndarray[Any, Any], order: Sequence[int] | None) -> np.ndar
     if len(rows) != len(order):
         raise DataError(
             f"predict got {len(order)} rows of data in batches by length, and made {len(rows)} of them",
-            "which row is whose cannot be told, and they would come in the order of the batches",
+            "so the rows cannot be put back into the order of the data",
             "predict(batches) without steps=; outputs with a row for each; or a loop of your own over the batches",
         )
     return rows[np.argsort(np.asarray(order))]

@@ -1,22 +1,23 @@
 """The limits of indices and labels in a batch, which a step reports while it is traced.
 
 A compiled step sees no values, so it cannot raise for an index out of range. Its batches come from the host, where
-they can be checked before the step.
+they can be checked before the step. Limits belong to a trace: batches of other shapes, and other steps, have others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple, Protocol
 
-import numpy as np
-
-from graftax.backend import traced_checks
+from graftax.backend import registry, traced_checks
 from graftax.core import tree
 from graftax.core.wrapping import carry_names
 from graftax.layers.call_context import part_of_program
 from graftax.training.batch import NAMES
+from graftax.training.outputs import OutputShape
+
+Outputs = dict[str, OutputShape]
 
 
 class _Limit(NamedTuple):
@@ -25,73 +26,104 @@ class _Limit(NamedTuple):
     layer: str
 
 
-class RecordedLimits:
-    """The limits of the arrays of a batch, by their paths. Limits of values computed from these are not known."""
+class Limits:
+    """The limits of the arrays of a batch in one trace. Limits of values computed from these are not known.
 
-    def __init__(self) -> None:
+    Args:
+        batch: The batch that the trace was made for.
+    """
+
+    def __init__(self, batch: object) -> None:
         self.by_path: dict[str, list[_Limit]] = {}
-        """The limits by path; empty if no array of a batch has limits."""
+        """The limits by path; empty if no array of the batch has limits."""
+        self.outputs: Outputs = {}
+        """The shapes of the outputs that the compiled losses have seen, by name."""
+        self._paths = {id(leaf): path for path, leaf in tree.flatten_with_paths(batch)}
 
-    def __reduce__(self) -> tuple[type[RecordedLimits], tuple[()]]:
-        return RecordedLimits, ()  # a copy of the model traces its own steps
-
-    @contextmanager
-    def recording(self, batch: object) -> Iterator[None]:
-        """Record the limits of the arrays of a batch that are reported within the block."""
-        self.by_path = {}
-        paths = {id(leaf): path for path, leaf in tree.flatten_with_paths(batch)}
-
-        def record(explain: traced_checks.Explain, wrong: Callable[[Any], Any], value: object) -> None:
-            if (path := paths.get(id(value))) is not None:
-                self.by_path.setdefault(path, []).append(_Limit(wrong, explain, part_of_program()))
-
-        with traced_checks.listeners.entered(record):
-            yield
+    def record(self, explain: traced_checks.Explain, wrong: Callable[[Any], Any], value: object) -> None:
+        """Record a limit if it is one of an array of the batch."""
+        if (path := self._paths.get(id(value))) is not None:
+            self.by_path.setdefault(path, []).append(_Limit(wrong, explain, part_of_program()))
 
     def check(self, batch: object) -> None:
-        """Raise if an array on the host has a value outside of its limits.
+        """Raise if an array has a value outside of its limits.
 
         Raises:
             IndexRangeError: the same error as that of an eager step.
         """
         if not self.by_path:
             return
+        arrays = registry.current().arrays
         for path, leaf in tree.flatten_with_paths(batch):
             for limit in self.by_path.get(path, ()):
-                if isinstance(leaf, np.ndarray) and np.any(limit.wrong(leaf)):
-                    error = limit.explain(leaf)
-                    if error is None:
-                        continue
-                    part, _, below = path.partition("/")
-                    error.add_context(f"{NAMES[int(part)]}{f'/{below}' if below else ''} of a batch")
-                    if limit.layer:
-                        error.add_context(f"layer {limit.layer!r}")
-                    raise error
+                values = arrays.to_numpy(leaf)
+                error = limit.explain(values) if limit.wrong(values).any() else None
+                if error is None:
+                    continue
+                part, _, below = path.partition("/")
+                error.add_context(f"{NAMES[int(part)]}{f'/{below}' if below else ''} of a batch")
+                if limit.layer:
+                    error.add_context(f"layer {limit.layer!r}")
+                raise error
+
+
+class Checker(Protocol):
+    """What checks the batches of a run."""
+
+    def check(self, limits: Limits) -> None:
+        """Check them with the limits of the trace that is about to run."""
+        ...
+
+
+class NextRun:
+    """Who checks the batches of the next run of a step of a model; none for runs that nobody has announced."""
+
+    checker: Callable[[], Checker | None] | None = None
+
+    def __reduce__(self) -> tuple[type[NextRun], tuple[()]]:
+        return NextRun, ()  # a copy of the model traces its own steps
+
+    def check(self, limits: Limits) -> None:
+        """Check the batches of the run that begins."""
+        announced, self.checker = self.checker, None
+        checker = announced and announced()
+        if checker is not None:
+            checker.check(limits)
 
 
 class LimitRecordingStep:
-    """A step that records the limits reported by its traces.
+    """A step whose traces record their limits, and have batches checked before they run.
 
     Args:
-        limits: The recorded limits.
-        step: A step of a model, a function of a batch.
+        model: The model.
+        step: One of its steps, a function of a batch.
     """
 
-    def __init__(self, limits: RecordedLimits, step: Callable[[Any], Any]) -> None:
-        self._limits = limits
+    def __init__(self, model: Any, step: Callable[[Any], Any]) -> None:
+        self._model = model
         self._step = step
+        self._next = next_run_of(model)
         carry_names(self, step)
 
     def __call__(self, batch: object) -> Any:
         """Run the step."""
-        with self._limits.recording(batch):
-            return self._step(batch)
+        limits, objectives = Limits(batch), self._model._gx_objectives
+        if objectives is not None:
+            objectives.outputs = {}  # so that those of this trace are found
+        with traced_checks.listeners.entered(limits.record):
+            out = self._step(batch)
+        if objectives is not None and objectives.looks:
+            limits.outputs = objectives.outputs
+        before = traced_checks.before_runs.top
+        if before is not None and (limits.by_path or limits.outputs):
+            before.append(partial(self._next.check, limits))
+        return out
 
 
-def limits_of(model: object) -> RecordedLimits:
-    """Return the limits recorded for the steps of a model."""
-    found: RecordedLimits | None = model.__dict__.get("_gx_limits")
+def next_run_of(model: object) -> NextRun:
+    """Return who checks the batches of the next run of a model's steps."""
+    found: NextRun | None = model.__dict__.get("_gx_limits")
     if found is None:
-        found = RecordedLimits()
+        found = NextRun()
         object.__setattr__(model, "_gx_limits", found)
     return found

@@ -132,7 +132,9 @@ class Sequential(Model):
             StateError: the model has no layers.
         """
         if not self.layers:
-            raise StateError(f"pop() of {self.name!r}, which has no layers", "there is nothing to take away", "add()")
+            raise StateError(
+                f"pop() of {self.name!r}, which has no layers", "there is no layer to remove", "add(layer) first"
+            )
         last: Callable[[Any], Any] = self.layers[-1]
         self.layers = self.layers[:-1]
         self._gx_chain = None
@@ -167,7 +169,7 @@ class Sequential(Model):
         if self.layers or self._gx_declared is not None:
             raise ArgumentError(
                 f"Sequential got the input {layer.name!r} behind {len(self.layers)} layers",
-                "it says what comes in, once",
+                "an Input comes first, and only once",
                 "gx.Sequential([gx.Input((8,)), ...])",
             )
         self._gx_declared = layer.declared

@@ -18,7 +18,8 @@ from graftax.training.hooks.callback import Callback, Logs
 from graftax.training.hooks.callback_list import CallbackList, listed
 from graftax.training.hooks.history import History
 from graftax.training.resuming import managed
-from graftax.training.run import RunState, variables_of
+from graftax.training.retreat import variables_of
+from graftax.training.run import RunState
 from graftax.variables.variable import Variable
 
 
@@ -48,6 +49,7 @@ class Session:
         others = [*(c for c in callbacks if not isinstance(c, ModelCheckpoint)), self.history]
         self._hooks = CallbackList(others, shown, params)
         self._state = SessionState([*callbacks, self.history], params, self._given)
+        self._state.is_saved = bool(self._savers.callbacks)
         params["run"] = self._state
         self._epoch_is_open = False
 
@@ -200,7 +202,11 @@ def session(
         (3, 3)
     """
     if "run" in roots:
-        raise ArgumentError("session(run=...)", "that root is where the session keeps its own state", "another name")
+        raise ArgumentError(
+            "session(run=...)",
+            "that root is where the session keeps its own state",
+            "session(state=...), or any other name",
+        )
     params: dict[str, Any] = {
         "verbose": 0, "epochs": None, "steps": None, "step": 0, "training": True, "validating": False,
         "validates": validates,

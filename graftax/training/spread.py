@@ -7,7 +7,7 @@ from typing import Any
 
 from graftax.backend import registry
 from graftax.backend.gathering import gathered
-from graftax.backend.rendezvous import several
+from graftax.backend.rendezvous import Rendezvous, several
 from graftax.core.errors import StateError
 from graftax.distribution.comparison import compare_assigned, compare_rows
 from graftax.distribution.distribution import Distribution
@@ -71,6 +71,36 @@ class Spread:
                 "each process would train a model of its own, and all of them the same one",
                 "with graftax.distribution.DataParallel().scope(): around the model; or place(model)",
             )
+
+
+def require_one_call(model: TrainableModel, things: Sequence[tuple[str, object]]) -> None:
+    """Compare the arguments of a call of ``fit`` with those of the other processes, if there are any.
+
+    Raises:
+        ProcessError: an argument differs; raised in all processes.
+    """
+    processes = several()
+    if processes is not None and distribution_of(model) is not None:
+        meeting = Rendezvous(processes, "fit")
+        meeting.agree([(name, str(value)) for name, value in things], "the same arguments of fit in every process")
+        meeting.forget()
+
+
+def require_one_end(model: TrainableModel, epoch: int) -> None:
+    """Compare whether the processes, if there are several, all stop after an epoch, or all continue.
+
+    Raises:
+        ProcessError: some stop, and others do not; raised in all processes.
+    """
+    processes = several()
+    if processes is not None and distribution_of(model) is not None:
+        meeting = Rendezvous(processes, "the end of an epoch")
+        what = "the end of fit, by model.stop_training" if model.stop_training else "the next epoch"
+        meeting.agree(
+            [(f"what follows epoch {epoch + 1}", what)],
+            "callbacks that stop in every process, and decide by numbers that all have, such as those in logs",
+        )
+        meeting.forget()
 
 
 def whole(value: Any) -> Any:

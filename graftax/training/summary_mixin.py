@@ -61,7 +61,7 @@ class SummaryMixin(TrainableModel):
         """
         if (name is None) == (index is None):
             raise ArgumentTypeError(
-                f"get_layer got name={name!r}, index={index!r}", "it takes one of both", 'get_layer("layers/0")'
+                f"get_layer got name={name!r}, index={index!r}", "it takes one of the two", 'get_layer("layers/0")'
             )
         if index is not None:
             return self._gx_layer_at(index)
@@ -75,7 +75,7 @@ class SummaryMixin(TrainableModel):
         if found:
             several = [path for path, node in paths.items() if id(node) in found]
             raise ArgumentError(
-                f"get_layer({name!r})", f"{len(several)} layers are called so: {', '.join(several)}", repr(several[0])
+                f"get_layer({name!r})", f"{len(several)} layers have this name: {', '.join(several)}", repr(several[0])
             )
         near = closest(str(name), [*paths, *(node.name for _, node in below)])
         raise ArgumentError(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from graftax.core.undefined import undefined
 from graftax.metrics.metric import Metric
+from graftax.training.column_order import Known
 from graftax.training.executions import CompiledSteps
 from graftax.training.hooks.callback import Callback
 from graftax.training.hooks.callback_list import CallbackList
@@ -19,9 +20,11 @@ from graftax.variables.graph.module import Module
 class TrainableModel(SavingMixin):
     """A layer with the steps and metrics that the loops of fit, evaluate and predict need, such as `Model`."""
 
+    untracked: ClassVar[frozenset[str]] = frozenset({"_gx_columns"})
     stop_training = False
     """Whether training ends after the present step."""
     _gx_history: History | None = None
+    _gx_columns: Known = None  # of the table that it was trained on
     _gx_objectives: Objectives | None = None
     _gx_functions: CompiledSteps | None = None
     _gx_run_eagerly = False

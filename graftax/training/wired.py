@@ -56,7 +56,7 @@ class Wired(Layer):
         wiring = None
         if isinstance(inputs, str) and outputs is None:
             raise ArgumentTypeError(
-                f"{type(self).__name__} got {inputs!r} as inputs", "a name is given by name", f"name={inputs!r}"
+                f"{type(self).__name__} got {inputs!r} as inputs", "name= is a keyword argument", f"name={inputs!r}"
             )
         if inputs is not None or outputs is not None:
             if inputs is None or outputs is None:
@@ -106,7 +106,7 @@ class Wired(Layer):
             raise StateError(
                 f"the model {self.name!r} calls itself: "
                 + " calls ".join(repr(one.name) for one in way[way.index(self) :]),
-                "a layer of it holds it, so the call would never end",
+                "one of its layers holds the model, so the call would never end",
                 "another model in that layer",
             )
         if len(self.layers) != graph.layers:

@@ -55,13 +55,13 @@ def wired(inputs: Any, outputs: Any) -> Wiring:
 def _leaves(argument: str, structure: Any) -> list[Symbolic]:
     found = tree.flatten(structure)
     if not found:
-        raise ArgumentError(f"{argument}={structure!r}", "a graph has one at least", "gx.Model(gx.Input((8,)), y)")
+        raise ArgumentError(f"{argument}={structure!r}", "a graph has at least one", "gx.Model(gx.Input((8,)), y)")
     for leaf in found:
         if not isinstance(leaf, Symbolic):
             hint = "a layer is called: layer(x)" if isinstance(leaf, Layer) else "x = graftax.Input((8,)); y = layer(x)"
             raise ArgumentTypeError(
                 f"{argument} has {leaf!r:.60}, of type {type(leaf).__name__}",
-                "a graph lies between values that are not there yet, as graftax.Input and layers called on them give",
+                "a graph connects symbolic values: results of graftax.Input, and of layers that are called on them",
                 hint
                 if argument == "outputs" or not isinstance(leaf, Layer)
                 else "layer.input, where it was called on one",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from graftax import ops
 from graftax.backend import registry, traced_checks
 from graftax.core.culprit import Culprit
-from graftax.core.dtypes import is_inexact
+from graftax.core.dtypes import is_complex, is_inexact
 from graftax.core.errors import ArgumentError, ArgumentTypeError, CheckError, DTypeError, NumericsError, StateError
 from graftax.core.short_traceback import door, not_taken
 from graftax.core.typedefs import Array, ArrayLike, unwrap
@@ -29,13 +29,14 @@ def check(condition: ArrayLike, message: str, /, **values: ArrayLike) -> None:
 
     Args:
         condition: A truth value, or an array of them.
-        message: What is wrong, with a ``{name}`` for each of the values.
+        message: What is wrong, with a ``{name}`` for each value; a format (``{name:.3f}``) is that of each number.
         values: Numbers to show.
 
     Raises:
         CheckError: the condition does not hold.
         DTypeError: the condition is no truth value.
-        ArgumentError: the message names a value that is not given, or leaves one out.
+        ArgumentError: the message names a value that is not given, leaves one out, or has a format that its numbers
+            do not have.
 
     Example:
         >>> import graftax as gx
@@ -61,6 +62,7 @@ def check(condition: ArrayLike, message: str, /, **values: ArrayLike) -> None:
             'gx.check(x > 0, "x is {x}", x=x)',
         )
     arrays = registry.current().arrays
+    _check_formats(message, values)
     holds: Any = arrays.asarray(unwrap(condition))
     if str(holds.dtype) != "bool":
         raise DTypeError(f"check got a condition of dtype {holds.dtype}", "it is a truth value", "x > 0, or x != 0")
@@ -78,11 +80,45 @@ def _failed(message: str, names: tuple[str, ...], *values: Any) -> CheckError:
     return CheckError(message.format(**shown))
 
 
+def _check_formats(message: str, values: Mapping[str, ArrayLike]) -> None:
+    """Raise for a format that the numbers do not have: when the check fails it would be in the way of the message."""
+    for _, name, spec, conversion in string.Formatter().parse(message):
+        if not name or not spec:
+            continue
+        dtype = str(registry.current().arrays.asarray(unwrap(values[name])).dtype)
+        number = 1j if is_complex(dtype) else 0.5 if is_inexact(dtype) else (True if dtype == "bool" else 1)
+        try:
+            format("" if conversion else number, spec)
+        except ValueError as error:
+            raise ArgumentError(
+                f"check got a message that shows {name}, of dtype {dtype}, as {{{name}:{spec}}}",
+                f"Python cannot: {error}",
+                f"{{{name}}}",
+            ) from error
+
+
+class _Shown:
+    """An array in a message: a format is that of each number."""
+
+    def __init__(self, array: np.ndarray[Any, Any]) -> None:
+        self._array = array
+
+    def __format__(self, spec: str) -> str:
+        each: Any = {"all": lambda one: format(one.item(), spec)} if spec else None
+        return np.array2string(self._array, threshold=8, separator=", ", formatter=each)
+
+    def __str__(self) -> str:
+        return format(self, "")
+
+    def __repr__(self) -> str:
+        return format(self, "")
+
+
 def _short(value: object) -> Any:
     if isinstance(value, (bool, int, float, complex)):
         return value
     array = np.asarray(value)
-    return np.array2string(array, threshold=8, separator=", ") if array.ndim else array.item()
+    return _Shown(array) if array.ndim else array.item()
 
 
 @door

@@ -45,9 +45,12 @@ def offload(fn: Callable[P, R], device: str) -> Callable[P, R]:
     It is compiled for that device. Arguments, and the Variables that it reads, are brought there at each call;
     assignments come back, and so do gradients, on the same way: call it from eager code, from a function that
     `graftax.value_and_grad` differentiates, under a tape, in loops of your own. What runs before and after it stays
-    where it was. A compiled function cannot have it inside: compile the parts around it. (JAX lets a part of a program
-    run on the host, through memory of another kind, but gradients do not pass such a part: `jax.grad` of
-    `jax.experimental.compute_on` with arguments in ``pinned_host`` memory fails in JAX 0.10 and 0.12.)
+    where it was. A compiled function cannot have it inside: compile the parts around it.
+
+    JAX can mark a part of one program for the host (``jax.experimental.compute_on``), and that is not used here. In JAX
+    0.10 and 0.12, gradients pass such a part only while all of its values stay in the memory of the device, which on a
+    CPU is no offloading at all; once arguments or results lie in ``pinned_host`` memory, `jax.grad` raises, since the
+    memory kinds of a value and of its gradient differ.
 
     Args:
         fn: Takes and returns any structure of arrays; it may read and assign Variables.
@@ -85,8 +88,8 @@ def offload(fn: Callable[P, R], device: str) -> Callable[P, R]:
         if staged or any(isinstance(frame, CompileFrame) for frame in frames.items):
             raise CompileError(
                 f"offload({function_name(fn)}, {device!r}) inside a function that is being compiled",
-                "one program runs on the devices that it was compiled for. Some compilers give a part of one to the "
-                "host, through memory of another kind, but no gradient passes such a part",
+                "one program runs on the devices that it was compiled for. JAX can give a part of one to the host, but "
+                "no gradient passes where values change the kind of memory",
                 "compile the parts before and after it, graftax.jit(before) and graftax.jit(after), and leave the "
                 "function around the three to Python",
             )

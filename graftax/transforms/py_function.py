@@ -83,8 +83,9 @@ def py_function(fn: Callable[..., Any], args: Sequence[Any] = (), output: object
     all if nothing depends on its result; with ``output=()`` it runs for its effect, once a step.
 
     Its free variables are those of the call, whenever it runs: of ``for k in (2.0, 3.0): y += py_function(lambda x:
-    k * x, [x])`` the first has 2 and the second 3, compiled and in gradients, too. Those that it assigns itself
-    (``nonlocal``), globals, and objects that change inside, are what they are when it runs.
+    k * x, [x])`` the first has 2 and the second 3, compiled and in gradients, too. So are those of functions that it
+    holds or wraps. What one of these assigns itself (``nonlocal``), globals, and objects that change inside, are what
+    they are when it runs.
 
     Args:
         fn: Takes the arrays, returns any structure of arrays. It may not use Variables.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Self
 
 from graftax import ops
@@ -195,29 +195,43 @@ class Arithmetic(VariableLike):
 
     __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
 
-    def __iadd__(self, other: ArrayLike) -> Self:  # in place, as in NumPy: `v += 1` assigns, `v` stays what it is
-        return self.assign(self + other)
+    # in place, as in NumPy: `v += 1` assigns, and `v` stays what it is
+
+    def _in_place(self, operation: Callable[[Any, Any], Array], other: ArrayLike) -> Self:
+        return self.assign(operation(self, other))
+
+    def __iadd__(self, other: ArrayLike) -> Self:
+        return self._in_place(ops.add, other)
 
     def __isub__(self, other: ArrayLike) -> Self:
-        return self.assign(self - other)
+        return self._in_place(ops.subtract, other)
 
     def __imul__(self, other: ArrayLike) -> Self:
-        return self.assign(self * other)
+        return self._in_place(ops.multiply, other)
 
     def __itruediv__(self, other: ArrayLike) -> Self:
-        return self.assign(self / other)
+        return self._in_place(ops.divide, other)
 
     def __ifloordiv__(self, other: ArrayLike) -> Self:
-        return self.assign(self // other)
+        return self._in_place(ops.floor_divide, other)
 
     def __imod__(self, other: ArrayLike) -> Self:
-        return self.assign(self % other)
+        return self._in_place(ops.remainder, other)
 
     def __ipow__(self, other: ArrayLike) -> Self:
-        return self.assign(self**other)
+        return self._in_place(ops.power, other)
 
     def __imatmul__(self, other: ArrayLike) -> Self:
-        return self.assign(self @ other)
+        return self._in_place(ops.matmul, other)
+
+    def __iand__(self, other: ArrayLike) -> Self:
+        return self._in_place(ops.logical_and if self.dtype == "bool" else ops.bitwise_and, other)
+
+    def __ior__(self, other: ArrayLike) -> Self:
+        return self._in_place(ops.logical_or if self.dtype == "bool" else ops.bitwise_or, other)
+
+    def __ixor__(self, other: ArrayLike) -> Self:
+        return self._in_place(ops.logical_xor if self.dtype == "bool" else ops.bitwise_xor, other)
 
     def __eq__(self, other: object) -> Any:
         return ops.equal(self, other)  # type: ignore[arg-type]

@@ -12,12 +12,11 @@ import numpy as np
 from graftax.backend import registry
 from graftax.core.argument_kinds import checked_flag
 from graftax.core.dtypes import is_floating
-from graftax.core.errors import ArgumentError, AssignmentError, CompileError, ExportError, StateError
+from graftax.core.errors import ArgumentError, AssignmentError, ExportError, StateError
 from graftax.core.free_sizes import any_free
 from graftax.core.roles import ROLES
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, DTypeLike, Initializer, Shape, VariableLike, unwrap
-from graftax.core.user_functions import value_of
 from graftax.ops.checks import check_subscript
 from graftax.variables import constraints, creation, initializers, regularizers
 from graftax.variables.arithmetic import Arithmetic
@@ -28,9 +27,10 @@ from graftax.variables.first_buffer import first_buffer
 from graftax.variables.fitting import fit, fit_term
 from graftax.variables.graph.node import BOOKKEEPING, UNCHANGING, Leaf
 from graftax.variables.graph.structure import structure
+from graftax.variables.initial_value import described
 from graftax.variables.regularizers import RegularizerLike
 from graftax.variables.spec import Constraint, Regularizer, VariableSpec, sizes
-from graftax.variables.state.storage import Storage, autocast, changing, concretely, first_value, touch, tracer_of
+from graftax.variables.state.storage import Storage, autocast, changing, touch, tracer_of
 from graftax.variables.state.unallocated import UnallocatedStorage, allocates, is_allocated
 from graftax.variables.trainability import Trainability
 
@@ -89,7 +89,7 @@ class Variable(Leaf, Arithmetic):
         constraint: ConstraintLike = None,
     ) -> Variable:
         """Make what the creators around make of the spec: a Variable, or an expression in its place."""
-        shape, kind, initializer = _describe(initial_value, shape, dtype, initializer)
+        shape, kind, initializer = described(initial_value, shape, dtype, initializer)
         spec = VariableSpec(
             shape=shape,
             dtype=kind,
@@ -181,8 +181,8 @@ class Variable(Leaf, Arithmetic):
         asked = Trainability(True) if value else replace(self.trainability, made=False)
         if asked != self.trainability:
             changing(self, "trainable")
-            structure.bump()
             self.trainability = asked
+            structure.bump()  # after the change: another thread looks again as soon as it counts
 
     @property
     def regularizer(self) -> Regularizer | None:
@@ -207,8 +207,8 @@ class Variable(Leaf, Arithmetic):
     def _set(self, name: str, value: object) -> None:
         if self.__dict__.get(name) is not value:
             changing(self, name)
+            self.__dict__[name] = value
             structure.bump()
-        self.__dict__[name] = value
 
     def __setattr__(self, name: str, value: object) -> None:
         refuse_setting(type(self).__name__, self.__dict__.get("_gx_name") or "variable", name, value)
@@ -268,9 +268,8 @@ class Variable(Leaf, Arithmetic):
 
     def __setitem__(self, key: object, value: ArrayLike) -> None:
         arrays = self._storage.backend.arrays
-        old = self._storage.read()
         key = check_subscript(arrays, self._shape, key)
-        shape = old[key].shape
+        shape = self._storage.read()[key].shape
         new = fit(self._storage.backend, unwrap(value), None, self._dtype, f"{self.path!r}[...] =")
         try:
             new = arrays.numpy.broadcast_to(new, shape)
@@ -278,7 +277,12 @@ class Variable(Leaf, Arithmetic):
             raise AssignmentError(
                 f"{self.path!r}[...] = got shape {tuple(new.shape)}", f"the place that is indexed has shape {shape}"
             ) from error
-        self._storage.write(arrays.set_at(old, key, new))
+        self._storage.revise(lambda now: arrays.set_at(now, key, new))
+
+    def _in_place(self, operation: Callable[[Any, Any], Array], other: ArrayLike) -> Self:
+        other = unwrap(other)  # before, and not while this waits for other threads
+        self._storage.revise(lambda now: self._fit(operation(now, other), "assign"))
+        return self
 
     def _term(self, value: object, verb: str) -> Array:
         """Return what is added to the value: an array that broadcasts to its shape."""
@@ -315,14 +319,15 @@ class Variable(Leaf, Arithmetic):
         for key, value in list(self.__dict__.items()):
             if key not in _OWN:
                 new.__dict__[key] = value if type(value) in UNCHANGING else copy.deepcopy(value, memo)
-        storage = Storage(self._storage.concrete(), self._storage.backend, new)
+        storage = Storage(self._storage.value_now(), self._storage.backend, new)
         storage.home = self._storage.home
         new.__dict__["_storage"] = storage
         return new
 
     def __reduce__(self) -> tuple[Any, ...]:
         state = {k: v for k, v in list(self.__dict__.items()) if k not in _OWN}
-        return _unpickle, (type(self), state, np.asarray(self.numpy()), self._storage.backend.name)
+        backend = self._storage.backend
+        return _unpickle, (type(self), state, backend.arrays.to_numpy(self._gx_stored), backend.name)
 
     def __repr__(self) -> str:
         head = f"Variable({self.path!r}, shape={self.shape}, dtype={self.dtype}"
@@ -343,50 +348,6 @@ _OWN = BOOKKEEPING | {"_storage"}  # attributes that a copy has for itself
 def make(spec: VariableSpec) -> Variable:
     """Return the Variable of a spec, or what the creators put in its place."""
     return cast(Variable, creation.create(spec, Variable.from_spec))
-
-
-def _describe(
-    initial_value: object, shape: Shape | None, dtype: DTypeLike | None, initializer: object
-) -> tuple[Shape, str, Any]:
-    arrays = registry.current().arrays
-    if initial_value is None:
-        if shape is None:
-            raise ArgumentError(
-                "Variable() got neither a value nor a shape",
-                "there is nothing to make it from",
-                'Variable([1.0, 2.0]), or Variable(shape=(3, 4), initializer="glorot_uniform")',
-            )
-        kind = arrays.canonical_dtype(dtype or "float32")
-        return sizes(shape), kind, "glorot_uniform" if initializer is None else initializer
-    if initializer is not None:
-        raise ArgumentError(
-            "Variable() got both a value and an initializer", "one of them would be ignored", "leave one out"
-        )
-    with concretely():
-        value = unwrap(value_of("Variable", "initial_value", initial_value))
-    if tracer_of(registry.current(), value):
-        value = _at_the_first_call(value)
-    with concretely():
-        array = arrays.asarray(value, dtype)
-    if shape is not None and tuple(shape) != tuple(array.shape):
-        raise ArgumentError(
-            f"Variable() got a value of shape {tuple(array.shape)} and shape={tuple(shape)}",
-            "they must agree",
-            "leave shape out",
-        )
-    return tuple(array.shape), str(array.dtype), initializers.Constant(array)
-
-
-def _at_the_first_call(tracer: Any) -> Any:
-    value = first_value(tracer)
-    if value is None or tracer_of(registry.current(), value):
-        raise CompileError(
-            f"Variable() got a traced array of shape {tuple(tracer.shape)} as its initial value",
-            "it is made once, while the function is compiled, when arrays have no values yet; only an argument of the "
-            "compiled function itself is known, as it is at the first call",
-            "Variable(lambda: ops.zeros(3)) or Variable(shape=(3,), initializer=...); or make it outside",
-        )
-    return value
 
 
 def _unpickle(cls: type[Variable], state: dict[str, Any], value: np.ndarray[Any, Any], backend: str) -> Variable:

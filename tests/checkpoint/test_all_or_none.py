@@ -2,7 +2,6 @@
 
 import copy
 import signal
-import sys
 import threading
 
 import numpy as np
@@ -11,6 +10,7 @@ import pytest
 import graftax as gx
 from graftax.checkpoint.checkpoint import Checkpoint
 from graftax.core.errors import MatchError, UnusedInCheckpoint
+from tests.interrupts import interrupted, lines
 
 
 class Program:
@@ -120,57 +120,20 @@ def test_what_cannot_be_taken_back_is_told_and_the_rest_is(saved, toys):
     assert a.table == {"fill": 0, "epochs": [0]}
 
 
-def interrupted_at(line, run):
-    """Run with a Ctrl-C at that line of the checkpoint's code, counted from 1; whether there were so many."""
-    count = 0
-
-    def trace(frame, event, argument):
-        nonlocal count
-        if "graftax/checkpoint/" not in frame.f_code.co_filename:
-            return None
-        if event == "line":
-            count += 1
-            if count == line:
-                signal.raise_signal(signal.SIGINT)
-        return trace
-
-    sys.settrace(trace)
-    try:
-        run()
-    except KeyboardInterrupt:
-        return True
-    finally:
-        sys.settrace(None)
-    return count >= line
-
-
-def lines_of(run):
-    count = 0
-
-    def trace(frame, event, argument):
-        nonlocal count
-        if "graftax/checkpoint/" not in frame.f_code.co_filename:
-            return None
-        count += event == "line"
-        return trace
-
-    sys.settrace(trace)
-    run()
-    sys.settrace(None)
-    return count
+OURS = "graftax/checkpoint/"
 
 
 def rounds(path, toys, step, first=1):
     done = Program(toys, 0)
-    lines = lines_of(lambda: Checkpoint(**done.roots).restore(path))
+    count = lines(lambda: Checkpoint(**done.roots).restore(path), OURS)
     whole = done.state()
     seen = set()
-    for line in range(first, lines + 1, step):
+    for line in range(first, count + 1, step):
         gx.set_random_seed(12)
         program = Program(toys, 0)
         before = program.state()
         checkpoint = Checkpoint(**program.roots)
-        interrupted_at(line, lambda: checkpoint.restore(path))  # noqa: B023
+        interrupted(lambda: checkpoint.restore(path), OURS, line, by_line=True)  # noqa: B023
         after = program.state()
         assert after in (before, whole), line
         seen.add(after == whole)

@@ -34,7 +34,7 @@ def test_what_a_run_took(tmp_path):
     ran = []
     took = timed(lambda path: ran.append((path, sum(range(100_000)))), "somewhere")
     assert ran[0][0] == "somewhere"
-    assert 0 < took.thread <= took.clock
+    assert 0 < took.thread <= took.clock + 1e-3  # two clocks, read one after the other
     assert (took.peak > 1 << 20) == PEAK.exists()
 
 

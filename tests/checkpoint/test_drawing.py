@@ -8,6 +8,7 @@ from graftax.checkpoint import save as saving
 from graftax.checkpoint.checkpoint import Checkpoint
 from graftax.checkpoint.paths import node_paths
 from graftax.checkpoint.reader import Reader
+from graftax.variables.graph.module import SlotRecord
 
 
 @pytest.fixture
@@ -122,3 +123,20 @@ def test_a_part_is_drawn_each_time(tmp_path, toys):
     checkpoint.save(tmp_path / "again")
     assert len(saved(tmp_path / "part")) == 1
     assert saved(tmp_path / "again") == saved(tmp_path / "all")
+
+
+def test_slots_that_no_attribute_shows(tmp_path, toys, drawn):
+    kept = []
+
+    class Hidden(toys.Optimizer):
+        def _gx_slot_records(self):
+            return [*kept]
+
+    model, optimizer = toys.Stack(3, inputs=2), Hidden()
+    checkpoint = Checkpoint(model=model, optimizer=optimizer)
+    checkpoint.save(tmp_path / "none")
+    kept.append(SlotRecord("momentum", model.layers[0].bias, toys.number(7)))
+    checkpoint.save(tmp_path / "one")
+    checkpoint.save(tmp_path / "still one")
+    assert len(drawn) == 2
+    assert len(saved(tmp_path / "one")) == len(saved(tmp_path / "still one")) == len(saved(tmp_path / "none")) + 1

@@ -30,11 +30,11 @@ def looks(monkeypatch):
     monkeypatch.setattr(partial_restore, "_PART", 0)
     monkeypatch.setattr(partial_restore, "_FEWEST", 0)
 
-    class NotThatEasy(partial_restore.NotThatEasy):
+    class NeedsFullRestore(partial_restore.NeedsFullRestore):
         def __init__(self):
             counts["again"] += 1
 
-    monkeypatch.setattr(partial_restore, "NotThatEasy", NotThatEasy)
+    monkeypatch.setattr(partial_restore, "NeedsFullRestore", NeedsFullRestore)
 
     def choose(is_part):
         def of_part(*args):

@@ -46,7 +46,7 @@ def test_rename(ckpt):
         (["model/layers/0=model/layers/1"], 4, "there already"),
         (["model/layers/one=model/layers/1"], 2, "numbers"),
         (["nothing/x=model"], 2, "no 'nothing'"),
-        ([f"{KERNEL}/x=count"], 2, "nothing hangs under one"),
+        ([f"{KERNEL}/x=count"], 2, "an array has nothing below it"),
         (["x=model", "x=count"], 2, "has a value already"),
     ],
 )

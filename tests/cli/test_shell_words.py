@@ -45,7 +45,7 @@ CASES = {
     "ckpt save train.py:build a": "--overwrite",
     "ckpt save train.py:build b --only kernel": r"one of \*\*/kernel",
     "ckpt save train.py:build b --only role:slots": "role:slot",
-    "ckpt save train.py:build b --skip '**'": "choose less narrowly",
+    "ckpt save train.py:build b --skip '**'": "a selection that leaves something to save",
     "ckpt save train.py:biuld b": "train.py:build",
     "ckpt save nowhere.py:build b": "train.py:build or package.module:build",
     "ckpt save nowhere:build b": "train.py:build or package.module:build",

@@ -154,7 +154,7 @@ SGD = gx.optimizers.SGD
             ["two real Variables", "ops.view_as_complex"],
         ),
         (lambda: gx.hvp, ["graftax.jvp(graftax.grad(fn)"]),
-        (lambda: built().register_forward_hook, ["a part of a graph", "a layer around"]),
+        (lambda: built().register_forward_hook, ["a part of a graph", "a layer around", "lambda y"]),
         (lambda: built().half(), ['dtype="float16"']),
         (lambda: built().float(), ['dtype="float32"']),
         (lambda: built().double(), ['dtype="float64"']),

@@ -31,7 +31,7 @@ HOOKS = {
     # subclasses define these, and graftax calls them
     *("build", "call", "compute_loss", "compute_metrics", "create_slots", "forward", "get_state", "inverse", "penalty"),
     *("predict_step", "set_state", "test_step", "train_step", "train_steps", "update", "update_all"),
-    *("compute_mask", "compute_output_shape"),
+    *("compute_mask", "compute_output_shape", "reset_metrics"),
     *("from_spec", "failure", "tell", "wait_for"),  # for the package itself
 }
 

@@ -48,15 +48,33 @@ def run(
 
 
 def launched(
-    program: Path, count: int, devices: int, *arguments: object, timeout: float = 300, warnings: str = "error"
+    program: Path,
+    count: int,
+    devices: int,
+    *arguments: object,
+    timeout: float = 300,
+    warnings: str = "error",
+    folder: Path | None = None,
+    launcher: str = "torchrun",
 ) -> list[Ended]:
-    """Run a file as it stands in so many processes, with the variables that torchrun sets where there are several."""
+    """Run a file as it stands in so many processes, in a folder, with the variables that a launcher sets."""
     shared = {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}"}
-    if count > 1:
-        shared |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(_free_port() - 1), "WORLD_SIZE": str(count)}
     command = [sys.executable, "-W", warnings, str(program), *map(str, arguments)]
-    ranks = [{"RANK": str(number)} if count > 1 else {} for number in range(count)]
-    return _ended([(command, shared | rank) for rank in ranks], timeout)
+    own = [_variables(launcher, count, number) for number in range(count)] if count > 1 else [{}]
+    if launcher == "torchrun" and count > 1:
+        shared |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(_free_port() - 1), "WORLD_SIZE": str(count)}
+    return _ended([(command, shared | one) for one in own], timeout, folder)
+
+
+def _variables(launcher: str, count: int, number: int) -> dict[str, str]:
+    """Return what a launcher tells one process of a step on one machine."""
+    if launcher == "torchrun":
+        return {"RANK": str(number)}
+    job = str(os.getpid())  # JAX makes the port of process 0 from it
+    return {
+        "SLURM_JOB_ID": job, "SLURM_STEP_NODELIST": "localhost", "SLURM_NTASKS": str(count),
+        "SLURM_STEP_NUM_TASKS": str(count), "SLURM_PROCID": str(number), "SLURM_LOCALID": str(number),
+    }  # fmt: skip
 
 
 def _free_port() -> int:
@@ -66,7 +84,7 @@ def _free_port() -> int:
     return port
 
 
-def _ended(commands: list[tuple[list[str], dict[str, str]]], timeout: float) -> list[Ended]:
+def _ended(commands: list[tuple[list[str], dict[str, str]]], timeout: float, folder: Path | None = None) -> list[Ended]:
     """Run commands at once, each in the environment of this process and its own."""
     shared = {**os.environ, "PYTHONPATH": str(ROOT)}
     shared.pop("XLA_FLAGS", None)
@@ -74,6 +92,7 @@ def _ended(commands: list[tuple[list[str], dict[str, str]]], timeout: float) -> 
         subprocess.Popen(
             command,
             env=shared | own,
+            cwd=folder,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

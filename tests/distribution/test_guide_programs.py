@@ -1,4 +1,8 @@
-"""The four programs of the guide to distribution, in one process and in two: the same numbers from the same lines."""
+"""Programs of the guides to distribution, in one process and in two: the same numbers from the same lines."""
+
+import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -96,3 +100,35 @@ def test_the_same_numbers_in_one_process_and_in_two(tmp_path, program):
     for one in several.told(several.run(BEGIN + program, 2, 4, base[1], timeout=300)):
         assert one.get("report") == alone.get("report")
         np.testing.assert_allclose(one["loss"], alone["loss"], rtol=2e-5)
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "distribution_processes.md"
+TELLS = """
+import json
+told = {"loss": history.history["loss"], "kernel": kernel.tolist(), "devices": d.count}
+print("TOLD " + json.dumps(told), flush=True)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("launcher", ["torchrun", "Slurm"])
+def test_the_page_on_several_processes_is_a_program_for_several(tmp_path, launcher):
+    blocks = re.findall("```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    assert len(blocks) == 5
+    program = tmp_path / "train.py"
+    text = "\n".join([*blocks, TELLS])
+    assert text.count("initialize()  #") == 1
+    program.write_text(text.replace("initialize()  #", "initialize(seed=0)  #"))  # else each run draws one
+    found = {}
+    for count in (1, 2):
+        folder = tmp_path / str(count)
+        folder.mkdir()
+        found[count] = several.told(
+            several.launched(program, count, 4 // count, folder=folder, launcher=launcher, timeout=200)
+        )
+        assert np.load(folder / "run" / "kernel.npy").tolist() == found[count][0]["kernel"]
+    (alone,), (first, second) = found[1], found[2]
+    assert json.dumps(first) == json.dumps(second)
+    assert first["devices"] == alone["devices"] == 4
+    np.testing.assert_allclose(first["loss"], alone["loss"], rtol=2e-5)
+    np.testing.assert_allclose(first["kernel"], alone["kernel"], rtol=2e-5, atol=1e-6)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import graftax as gx
-from graftax import generation
+from graftax import generation, ops
 from graftax.core.errors import ArgumentError
 
 LOGITS = np.random.default_rng(0).normal(size=(4, 50)).astype("float32") * 2
@@ -101,3 +101,41 @@ def test_a_sampler_of_ones_own(chain):
 
     found = generation.Generator(chain.step, 1, Last())(np.array([[1, 2]]), chain.cache(1))
     assert int(found.tokens[0, 0]) == chain.log_probabilities([1, 2]).argmin()
+
+
+class Place(generation.Sampler):
+    draws = False
+
+    def __init__(self):
+        self.place = 0
+
+    def sample(self, logits, seed):
+        return ops.argsort(logits, descending=True)[:, self.place]
+
+
+class Never:
+    token = 0
+
+    def __call__(self, logits, tokens, present):
+        return ops.where(ops.equal(ops.arange(8), self.token)[None], -1e9, logits)
+
+
+@pytest.mark.broad
+@pytest.mark.parametrize(("name", "make"), [("sampler", Place), ("adjust", Never)])
+def test_attributes_of_ones_own_are_those_at_the_call(name, make):
+    def step(tokens, count):
+        return ops.sin(ops.arange(8) * (tokens + 2.0)), count + 1
+
+    own = make()
+    write = generation.Generator(step, 3, **{name: own})
+    before = write([[1]], np.int32(0)).tokens.tolist()
+    assert write([[1]], np.int32(0)).tokens.tolist() == before
+    assert write.trace_count == 1
+    if name == "sampler":
+        own.place = 2
+    else:
+        own.token = before[0][0]
+    after = write([[1]], np.int32(0)).tokens.tolist()
+    assert after != before
+    assert after == generation.Generator(step, 3, **{name: own})([[1]], np.int32(0)).tokens.tolist()
+    assert write.trace_count == 2

@@ -333,3 +333,29 @@ def test_texts_without_a_letter_count_nowhere():
 def test_max_tokens_has_room_for_those_before_the_vocabulary():
     with pytest.raises(gx.errors.ArgumentError, match="max_tokens=6 or more"):
         layers.StringLookup(max_tokens=3, num_oov_indices=4, mask_token="")
+
+
+@pytest.mark.parametrize("options", [{}, {"num_oov_indices": 0}, {"output_mode": "one_hot"}], ids=str)
+def test_a_model_with_a_lookup_of_integers_is_saved_and_loaded(options, tmp_path):
+    """The trial of its description called it on zeros with fractions, which a lookup refuses."""
+    given = np.array([[12, 36]])
+    model = gx.Sequential([layers.IntegerLookup(vocabulary=[12, 36, 1138], **options), layers.Lambda(ops.negative)])
+    wanted = model(given)
+    model.save(tmp_path / "given")
+    np.testing.assert_array_equal(gx.load_model(tmp_path / "given")(given), wanted)
+    if not options:
+        adapted = layers.IntegerLookup()
+        adapted.adapt(np.array([5, 6, 7]))
+        model = gx.Sequential([adapted, layers.Embedding(4, 2)])
+        wanted = model(given - 7)
+        model.save(tmp_path / "adapted")
+        np.testing.assert_array_equal(gx.load_model(tmp_path / "adapted")(given - 7), wanted)
+
+
+def test_the_shape_of_a_lookup():
+    layer = layers.IntegerLookup(vocabulary=[12, 36], num_oov_indices=0, output_mode="one_hot")
+    assert layer.compute_output_shape((None, 1)) == (None, 2)
+    back = layers.IntegerLookup(vocabulary=[12, 36], invert=True)
+    assert back.compute_output_shape((None, 3)) == (None, 3)
+    with pytest.raises(ArgumentTypeError, match="integers"):  # what is no example is looked at
+        layer(np.zeros((2, 1), "float32"))

@@ -168,3 +168,18 @@ def test_a_model_of_padded_text_sees_no_padding():
     ):
         model = gx.Sequential([L.Embedding(9, 3, mask_zero=True), *parts, L.Dense(1)])
         np.testing.assert_allclose(model(tokens)[:1], model(tokens[:1, :4]), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("make", "space"), [(lambda: L.MaxPooling1D(2), 1), (lambda: L.GlobalAveragePooling2D(), 2)], ids=["1d", "2d"]
+)
+def test_a_mask_of_samples_is_told_how_to_become_one_of_their_places(make, space):
+    x, _, _ = inputs(space)
+    samples = np.array([True, False])
+    with pytest.raises(gx.errors.ShapeError, match=r"mask of shape \(2,\)") as caught:
+        make()(x, mask=samples)
+    line = str(caught.value).split("for example ")[1]
+    mask = eval(line, {"ops": ops, "mask": samples})
+    out = make()(x, mask=mask)
+    assert (np.asarray(out[1]) == 0).all()
+    assert (np.asarray(out[0]) != 0).any()

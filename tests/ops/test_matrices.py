@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import graftax as gx
 from graftax import ops
 from graftax.backend.registry import use
 from graftax.core.errors import ArgumentError, NumericsError, ShapeError
@@ -76,3 +77,27 @@ def test_least_squares_are_those_of_torch() -> None:
     x, y = np.random.default_rng(0).normal(size=(2, 6, 3)).astype("float32")
     theirs = torch.linalg.lstsq(torch.tensor(x), torch.tensor(y)).solution
     np.testing.assert_allclose(ops.lstsq(x, y), theirs.numpy(), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.broad
+@pytest.mark.parametrize("x", [np.eye(2), np.eye(3, 2), np.ones((2, 2))], ids=["equal", "tall", "singular"])
+def test_lstsq_has_a_gradient_where_singular_values_are_equal(x):
+    """It went through the singular vectors, and was nan."""
+    x, y = (2 * x).astype("float32"), np.arange(1.0, len(x) + 1, dtype="float32")
+    found = gx.grad(lambda x: ops.sum(ops.lstsq(x, y) * np.float32([1, 3])))(x)
+    wanted = gx.grad(lambda x: ops.sum(ops.matmul(ops.pinv(x), y) * np.float32([1, 3])))(x)
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-6)
+    if np.linalg.matrix_rank(x) == 2:  # elsewhere the solution leaps
+        step, slope = 1e-3, np.zeros_like(x)
+        for place in np.ndindex(x.shape):
+            ahead, behind = x.astype("float64"), x.astype("float64")
+            ahead[place] += step
+            behind[place] -= step
+            slope[place] = (np.linalg.lstsq(ahead, y)[0] - np.linalg.lstsq(behind, y)[0]) @ [1, 3] / (2 * step)
+        np.testing.assert_allclose(found, slope, rtol=1e-3, atol=1e-5)
+
+
+def test_eigenvalues_have_a_gradient_where_they_are_equal_and_eigenvectors_have_none():
+    x = np.eye(2, dtype="float32")
+    np.testing.assert_allclose(gx.grad(lambda x: ops.sum(ops.eigh(x)[0] ** 2))(x), 2 * x, rtol=1e-6)
+    assert np.isnan(gx.grad(lambda x: ops.sum(ops.eigh(x)[1] * x))(x)).all()

@@ -325,3 +325,21 @@ def test_s17_arrays_are_immutable_and_have_no_truth() -> None:
         ops.asarray([1, 2])[0] = 1
     with pytest.raises(ValueError, match="truth|ambiguous"):
         bool(ops.asarray([1, 2]))
+
+
+@pytest.mark.parametrize("axes", [(0, 1), (1, 2), (2, 0), [-1, 0]], ids=str)
+@pytest.mark.parametrize("k", [1, -2, 7])
+def test_rot90_turns_any_two_axes(axes, k):
+    x = np.arange(24).reshape(2, 3, 4)
+    np.testing.assert_array_equal(ops.rot90(x, k, axes), np.rot90(x, k, axes))
+    np.testing.assert_array_equal(ops.rot90(x, k=k, axes=axes), np.rot90(x, k, axes))
+
+
+@pytest.mark.parametrize(
+    ("axes", "said"),
+    [((1, 1), "twice"), ((0, -3), "twice"), ((0,), "two axes"), ((0, 1, 2), "two axes"), (1, "two axes")],
+    ids=str,
+)
+def test_rot90_takes_two_axes(axes, said):
+    with pytest.raises(ArgumentError, match=rf"rot90: axes = .*(.|\n)*{said}"):
+        ops.rot90(np.zeros((2, 3, 4)), axes=axes)

@@ -279,3 +279,21 @@ def test_t4_a_layer_that_is_never_called_costs_one_look():
     model.compile("sgd", "mse", run_eagerly=True)
     model.fit(X, Y, batch_size=2, epochs=2, verbose=0)
     assert model.looks == 1
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda self, real: {"loss": ops.mean(self(real))},
+        lambda self, real: {"loss": ops.mean(gx.random.normal((real.shape[0], 3)))},
+        lambda self, real: {"loss": ops.mean(real.astype("float32"))},
+    ],
+    ids=["layer", "shape", "method"],
+)
+def test_a_batch_of_inputs_alone_is_told_to_be_a_tuple_of_one(step):
+    model = type("Gan", (gx.Sequential,), {"train_step": step})([layers.Dense(1)])
+    model.compile("sgd", "mse")
+    with pytest.raises((GraftaxError, AttributeError)) as caught:
+        model.fit(X, verbose=0)
+    told = "".join((str(caught.value), *getattr(caught.value, "__notes__", ())))
+    assert "train_step(self, real) gets the batch as (x,), a tuple of one: (real,) = real before" in told

@@ -109,3 +109,15 @@ def test_weights_for_one_of_several_outputs_have_a_way_that_runs():
         model.fit(x, y, class_weight={"kind": {0: 1.0, 1: 5.0}}, verbose=0)
     assert "sample_weight={'kind': np.array([1.0, 5.0])[labels]}" in caught.value.instead
     model.fit(x, y, sample_weight={"kind": np.array([1.0, 5.0])[labels]}, verbose=0)
+
+
+def test_labels_at_each_position_and_one_that_is_no_class():
+    y = np.array([[0, 1, 2], [0, 1, 255]])
+    model = gx.Sequential([gx.layers.Dense(3)])
+    model.compile("sgd", gx.losses.SparseCategoricalCrossentropy(from_logits=True))
+    loss = r"SparseCategoricalCrossentropy\(class_weight=\[1.0, 2.0, 5.0\], ignore_class=255\)"
+    with pytest.raises(DataError, match=loss) as caught:
+        model.fit(np.ones((2, 3, 2), "float32"), y, class_weight={1: 2.0, 2: 5.0}, verbose=0)
+    assert "np.take" not in str(caught.value)
+    with pytest.raises(DataError, match=r"np\.take\(\[1\.0, 2\.0, 1\.0\], y\)"):  # which has a weight for each label
+        model.fit(np.ones((2, 3, 2), "float32"), np.minimum(y, 2), class_weight={1: 2.0}, verbose=0)

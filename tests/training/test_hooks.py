@@ -148,3 +148,11 @@ def test_one_function_as_two_hooks_is_looked_at_as_each():
     line().fit(X, Y, verbose=0, callbacks=[Once()])
     with pytest.raises(gx.errors.ArgumentTypeError, match="it is called with epoch, logs"):
         line().fit(X, Y, verbose=0, callbacks=[Twice()])
+
+
+def test_a_hook_that_was_assigned_to_the_object_is_called():
+    seen = []
+    callback = gx.callbacks.Callback()
+    callback.on_epoch_end = lambda epoch, logs=None: seen.append(epoch)
+    line().fit(X, Y, epochs=2, verbose=0, callbacks=[callback])
+    assert seen == [0, 1]

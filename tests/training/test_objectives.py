@@ -132,3 +132,22 @@ def test_what_is_given_for_outputs_goes_by_name_position_or_for_all():
         per_output({"c": 1}, names, "loss", 1)
     with pytest.raises(ArgumentError, match="a list of 1"):
         per_output([1], names, "loss", 1)
+
+
+@pytest.mark.parametrize(
+    ("outputs", "y", "instead"),
+    [
+        ({"a": P, "b": P}, [Y, Y], "y={'a': ..., 'b': ...}"),
+        ({"a": P, "b": P}, (Y,), "y={'a': ..., 'b': ...}"),
+        (P, [Y, Y], "one array as y"),
+        ([P, P], [Y, Y, Y], "y={'output_0': ..., 'output_1': ...}"),
+    ],
+    ids=["dict", "tuple", "one", "list"],
+)
+def test_a_list_of_targets_has_no_names_that_the_model_has_not(outputs, y, instead):
+    names = list(outputs_of(outputs, "y_pred"))
+    with pytest.raises(DataError) as caught:
+        targets_of(y, names)
+    assert caught.value.received == f"a {type(y).__name__} of {len(y)} targets"
+    assert caught.value.instead == instead
+    assert all(name in names for name in ("output_0", "output_1", "output_2") if name in str(caught.value))

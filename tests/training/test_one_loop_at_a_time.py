@@ -99,6 +99,80 @@ def test_in_a_callback_the_numbers_of_the_loop_go_on(run, hook):
         assert numbers == pytest.approx(alone)
 
 
+@pytest.mark.broad
+@pytest.mark.parametrize("step", [0, 2])
+@pytest.mark.parametrize("run", ["evaluate", "test_on_batch"])
+def test_metrics_that_an_inner_loop_makes_first_count_nothing_outside(run, step):
+    def fresh():
+        gx.set_random_seed(0)
+        x = gx.Input((1,))
+        model = gx.Model(x, {"a": layers.Dense(1)(x), "b": layers.Dense(1)(x)})
+        model.compile(gx.optimizers.SGD(0.0), "mse", metrics={"a": ["mae"]})
+        return model
+
+    class Looks(gx.Callback):
+        def on_train_batch_begin(self, batch, logs=None):
+            if batch == step:
+                getattr(self.model, run)(9 * X, {"a": Y, "b": Y}, **({"verbose": 0} if run == "evaluate" else {}))
+
+    options = {"batch_size": 4, "verbose": 0, "shuffle": False}
+    expected = fresh().fit(X, {"a": Y, "b": Y}, **options).history
+    assert fresh().fit(X, {"a": Y, "b": Y}, callbacks=[Looks()], **options).history == expected
+
+
+@pytest.mark.broad
+@pytest.mark.parametrize("run", ["evaluate", "test_on_batch", "fit"])
+def test_a_metric_of_two_models_counts_for_the_outer_loop(run):
+    def two(one, other):
+        model, inner = line(), line()
+        for each, metric in ((model, one), (inner, other)):
+            each.compile(gx.optimizers.SGD(0.0), "mse", metrics=[metric])
+        options = {} if run == "test_on_batch" else {"verbose": 0}
+        return fitted(model, Hook("on_train_batch_end", lambda: getattr(inner, run)(9 * X, Y, **options)))
+
+    shared, made = gx.metrics.MeanAbsoluteError(name="mae"), gx.metrics.MeanAbsoluteError
+    assert two(shared, shared) == two(made(name="mae"), made(name="mae"))
+
+
+@pytest.mark.broad
+def test_metrics_that_a_model_does_not_list_are_kept_too():
+    class Lists(gx.Sequential):
+        @property
+        def metrics(self):
+            return []
+
+    def fresh():
+        gx.set_random_seed(0)
+        model = Lists([layers.Dense(1)])
+        model.compile(gx.optimizers.SGD(0.0), "mse", metrics=["mae"])
+        return model
+
+    expected, model = fitted(fresh()), fresh()
+    assert fitted(model, Hook("on_train_batch_end", lambda: model.evaluate(9 * X, Y, verbose=0))) == expected
+
+
+@pytest.mark.in_turn(2)
+@pytest.mark.parametrize("hook", ["on_train_batch_end", "on_test_begin"])
+def test_compile_between_steps_is_refused_and_changes_nothing(hook):
+    model = line()
+    expected = fitted(model)
+    before = model.optimizer
+    again = Hook(hook, lambda: model.compile(gx.optimizers.SGD(0.5), "mae"))
+    with pytest.raises(StateError, match="compile of Sequential.* between two steps of its fit"):
+        model.fit(X, Y, verbose=0, validation_data=(X, Y), callbacks=[again])
+    assert model.optimizer is before
+    assert fitted(model) == expected
+
+
+def test_compile_between_epochs_holds_from_the_next_one():
+    model = line()
+    once = iter([lambda: model.compile(gx.optimizers.SGD(0.0), "mae", metrics=["mse"])])
+    history = fitted(model, Hook("on_epoch_end", lambda: next(once, lambda: None)()))
+    assert history["loss"][1] == pytest.approx(history["mae"][0])
+    assert history["mse"] == pytest.approx([history["loss"][0]])
+    assert len(history["mae"]) == 1
+
+
 def test_an_evaluation_inside_of_an_evaluation():
     model = line()
     expected = model.evaluate(X, Y, batch_size=4, verbose=0)

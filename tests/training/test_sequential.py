@@ -79,7 +79,7 @@ def test_a_layer_that_does_not_fit_is_not_added():
     with pytest.raises(ShapeError):
         model.add(layers.Conv2D(2, 3))
     assert len(model) == 0
-    with pytest.raises(ArgumentError, match="it says what comes in"):
+    with pytest.raises(ArgumentError, match="an Input comes first"):
         gx.Sequential([layers.Dense(2), gx.Input((3,))])
     with pytest.raises(ArgumentTypeError):
         gx.Sequential([gx.Input((3,)) * 2])

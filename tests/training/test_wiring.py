@@ -70,8 +70,8 @@ def test_a_cycle(how):
         (A, ONES, "outputs has array"),
         (A, None, r"inputs=\.\.\.\) alone"),
         (None, A, r"outputs=\.\.\.\) alone"),
-        ("name", None, "a name is given by name"),
-        ([], A, "a graph has one at least"),
+        ("name", None, "name= is a keyword argument"),
+        ([], A, "a graph has at least one"),
     ],
 )
 def test_what_no_graph_is_made_of(inputs, outputs, said):

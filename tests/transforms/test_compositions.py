@@ -246,6 +246,10 @@ def numbers_of(pure_outer, pure_inner):
     return numbers(jax.tree.leaves(jax.jit(pure_outer(pure_inner(pure)))(jnp.float32(X))))
 
 
+def program_for(*transforms):
+    return (Reader if {"vectorized_map", "associative_scan"}.intersection(transforms) else Program)()
+
+
 def assert_agrees(outer, inner, forms, arounds=("eager", "compiled")):
     make_outer, pure_outer = ALL[outer]
     make_inner, pure_inner = ALL[inner]
@@ -253,7 +257,7 @@ def assert_agrees(outer, inner, forms, arounds=("eager", "compiled")):
     calls = None
     for form in forms:
         for around in arounds:
-            program = (Reader if {"vectorized_map", "associative_scan"} & {outer, inner} else Program)()
+            program = program_for(outer, inner)
             made = make_outer(make_inner(FORMS[form](program)))
             made = gx.jit(made, checked="checked" in (outer, inner)) if around == "compiled" else made
             for run in (1, 2):  # the second one finds what the first has kept
@@ -265,7 +269,7 @@ def assert_agrees(outer, inner, forms, arounds=("eager", "compiled")):
 
 
 # What runs as a program by itself cannot say what a check inside of it has found, and says so.
-UNCHECKED = ("jit", "max_retraces", "remat", "recompute_grad", "scan", "map_fn")
+UNCHECKED = ("jit", "max_retraces", "remat", "recompute_grad", "scan", "map_fn", "vectorized_map")
 OWN_RULES = ("custom_gradient", "grad_pass_through")  # which go backwards only
 FORWARDS = ("jvp", "accumulator")
 REFUSED = [*itertools.product(UNCHECKED, ["checked"]), *itertools.product(FORWARDS, OWN_RULES)]
@@ -300,7 +304,7 @@ def test_x1_a_transform_of_a_transform_in_all_forms(outer, inner):
 
 @pytest.mark.parametrize("outer", UNCHECKED)
 def test_checks_inside_of_what_does_not_look_are_refused(outer):
-    made = ALL[outer][0](gx.jit(Program().plain, checked=True))
+    made = ALL[outer][0](gx.jit(program_for(outer).plain, checked=True))
     with pytest.raises(StateError, match=r"graftax\.jit\(\.\.\., checked=True\)"):
         made(X)
 
@@ -308,7 +312,7 @@ def test_checks_inside_of_what_does_not_look_are_refused(outer):
 @pytest.mark.in_turn(4, 1)
 @pytest.mark.parametrize("outer", UNCHECKED[2:])
 def test_checks_around_the_whole_look_inside(outer):
-    made = gx.jit(ALL[outer][0](gx.jit(Program().plain, checked=True)), checked=True)
+    made = gx.jit(ALL[outer][0](gx.jit(program_for(outer).plain, checked=True)), checked=True)
     expected = numbers(jax.tree.leaves(ALL[outer][1](pure)(jnp.float32(X))))
     np.testing.assert_allclose(numbers(made(X)), expected, rtol=2e-4)
 

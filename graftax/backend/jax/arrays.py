@@ -23,7 +23,7 @@ from graftax.backend.host import (
     no_plain_numbers,
     owned,
 )
-from graftax.backend.jax import ctc, neural, packing, tracing, windows
+from graftax.backend.jax import ctc, foreign, neural, packing, tracing, windows
 from graftax.backend.neural import Padding
 from graftax.core import free_sizes
 from graftax.core.dtypes import is_complex
@@ -93,13 +93,14 @@ class JaxArrays:
 
         Raises:
             StateError: a part of them is with other processes only.
+            ProcessError: the computation of them needed a process that is no longer there.
         """
         try:
             return np.asarray(x)
         except RuntimeError as error:
             if getattr(x, "is_fully_addressable", True):
                 raise
-            raise elsewhere(tuple(x.shape)) from error
+            raise foreign.lost_others(error) or elsewhere(tuple(x.shape)) from error
 
     def eager(self) -> AbstractContextManager[None]:
         """Run operations on concrete arrays now within the block, even while tracing."""

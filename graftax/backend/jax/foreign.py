@@ -6,12 +6,14 @@ import re
 from collections.abc import Callable
 
 from graftax.backend.jax import foreign_sizes
+from graftax.backend.rendezvous import AGAIN, several, why_lost
 from graftax.core import user_line
 from graftax.core.errors import (
     ArgumentTypeError,
     CompileError,
     GradientError,
     GraftaxError,
+    ProcessError,
     StateError,
     TracerLeakError,
 )
@@ -162,6 +164,26 @@ def only_backwards() -> GradientError:
     )
 
 
+def lost_others(error: Exception) -> ProcessError | None:
+    """Return the error for a computation that another process has left; None if it is another error."""
+    told = _LOST.match(str(error))
+    return None if told is None else _lost_others(*told.groups())
+
+
+_LOST = re.compile(r"^\w+: (?s:.*?)\b(Gloo|NCCL|RCCL) (\w[\w -]*?) failed: (.*)")
+
+
+def _lost_others(library: str, what: str, why: str) -> ProcessError | None:
+    found = several()
+    if found is None:
+        return None
+    return ProcessError(
+        f"process {found.index()} lost the others in a computation: {library} {what}: {why[:200]}",
+        why_lost(found),
+        AGAIN,
+    )
+
+
 def _elsewhere() -> StateError:
     return StateError(
         "the values of an array of which this process has a part only",
@@ -179,11 +201,12 @@ def _no_array(kind: str) -> ArgumentTypeError:
     )
 
 
-_BY_TEXT: list[tuple[re.Pattern[str], Callable[..., GraftaxError]]] = [
+_BY_TEXT: list[tuple[re.Pattern[str], Callable[..., GraftaxError | None]]] = [
     (re.compile(rf"^(\w+) got incompatible shapes for broadcasting: {SHAPE}, {SHAPE}"), broadcast),
     (re.compile(rf"^(Incompatible shapes) for broadcasting: shapes=\[{SHAPE}, {SHAPE}\]$"), broadcast),
     (re.compile(rf"^dot_general requires contracting .* got {SHAPE} and {SHAPE}"), contraction),
     (re.compile("^JAX arrays are immutable"), _immutable),
+    (_LOST, _lost_others),
     (re.compile("^Fetching value for `jax.Array` that spans non-addressable"), _elsewhere),
     (re.compile(r"^Error interpreting argument to (?s:.*) of type <class '([\w.]+)'>"), _no_array),
     (re.compile("^can't apply forward-mode autodiff"), only_backwards),

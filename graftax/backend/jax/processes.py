@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -12,7 +13,8 @@ import jax
 import jax.core
 import numpy as np
 
-from graftax.backend.jax import launchers, tracing
+from graftax.backend.jax import foreign, launchers, tracing
+from graftax.backend.jax.leaving import leave_after_error
 from graftax.backend.processes import Held, Joining, Started
 from graftax.core.errors import ProcessError
 from graftax.core.typedefs import Shape
@@ -50,6 +52,7 @@ class JaxProcesses:
                 cluster_detection_method=method,
                 initialization_timeout=max(1, round(told.timeout)),
                 heartbeat_timeout_seconds=max(1, round(told.heartbeat)),
+                shutdown_timeout_seconds=max(1, round(told.timeout)),
             )
         except ValueError as error:
             raise ProcessError(
@@ -61,6 +64,7 @@ class JaxProcesses:
         except RuntimeError as error:
             raise _not_joined(error, told) from error
         self.timeout = told.timeout
+        atexit.register(leave_after_error, self)  # before JAX waits for the others, since this is registered later
         return True
 
     def started(self) -> Started | None:
@@ -132,7 +136,13 @@ class JaxProcesses:
             if all(b <= s and s + e <= b + n for b, s, e, n in zip(low, start, extent, size, strict=True)):
                 inner = tuple(slice(s - b, s - b + e) for b, s, e in zip(low, start, extent, strict=True))
                 is_on_host = shard.data.sharding.device_set.pop().platform == "cpu"
-                return np.asarray(shard.data)[inner] if size == extent or is_on_host else np.asarray(shard.data[inner])
+                try:
+                    is_whole = size == extent or is_on_host
+                    return np.asarray(shard.data)[inner] if is_whole else np.asarray(shard.data[inner])
+                except RuntimeError as error:
+                    if (told := foreign.lost_others(error)) is None:
+                        raise
+                    raise told from error
         raise ProcessError(
             f"the box of {extent} at {start} of an array of shape {array.shape}",
             f"no device of process {self.index()} has all of it",

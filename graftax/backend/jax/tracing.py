@@ -138,6 +138,14 @@ def coordination_place() -> tuple[int, int]:
     return (0, 1) if state.client is None else (state.process_id, state.num_processes)
 
 
+def abandon() -> list[Any]:
+    """Let JAX forget the service, such that its end waits for nobody; return what speaks with it."""
+    state = distributed.global_state
+    kept = [state.client, state.service, state.preemption_sync_manager]
+    state.client = state.service = state.preemption_sync_manager = None
+    return kept
+
+
 def is_in_cluster(without: str = "") -> bool:
     """Tell whether the environment is one in which JAX finds the other processes by itself, but for one kind."""
     kinds = [kind for kind in clusters.ClusterEnv._cluster_types if kind.__name__ != without]

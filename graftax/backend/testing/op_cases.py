@@ -62,7 +62,7 @@ INPUTS: dict[str, list[Case]] = {
     "repeat": [case(X, 2), case(X, 2, axis=1)],
     "flip": [case(X), case(X, axis=1)],
     "roll": [case(X, 1), case(X, (1, -1), axis=(0, 1))],
-    "rot90": [case(X), case(X, k=3)],
+    "rot90": [case(X), case(X, k=3), case(IMAGE, axes=(1, 2)), case(X, 1, (1, 0))],
     "diag": [case(LINE), case(X, k=1)],
     "diagonal": [case(X), case(IMAGE, 1, 1, 2)],
     "concatenate": [case([X, Y]), case((X, Y), axis=-1), case([X, Y], axis=None)],

@@ -41,9 +41,9 @@ def average(sheets: Sequence[Sheet], names: Sequence[str]) -> list[str]:
         strange = [path for path in theirs if path not in variables[0]]
         conflicts += [Conflict(MissingInCheckpoint, path, f"is in {name}, not in {names[0]}") for path in strange]
     if conflicts:
-        told = "".join(f"\n    {one.path}: {one.reason}" for one in conflicts[:20])
+        shown = "".join(f"\n    {one.path}: {one.reason}" for one in conflicts[:20])
         kind: type[MatchError] = conflicts[0].error
-        raise kind(f"{len(conflicts)} without a mean:{told}", "it is one of equal shapes", "--only SELECTOR")
+        raise kind(f"{len(conflicts)} without a mean:{shown}", "it is one of equal shapes", "--only SELECTOR")
     kept = []
     for path, node in variables[0].items():
         tensors = [sheet.tensor_of(known[path]) for sheet, known in zip(sheets, variables, strict=True)]

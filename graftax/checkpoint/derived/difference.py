@@ -134,7 +134,7 @@ def _change(path: str, first: Held, second: Held) -> Change | None:
         if _same_bytes(one, other):
             return None
         largest = _largest(one, other)
-    return Change(path, _told(first), _told(second), largest)
+    return Change(path, _text_of(first), _text_of(second), largest)
 
 
 def _alike(first: Held, second: Held) -> bool:
@@ -165,7 +165,7 @@ def _largest(one: HostArray, other: HostArray) -> float:
     return largest
 
 
-def _told(held: Held) -> str:
+def _text_of(held: Held) -> str:
     return f"{held.dtype} {held.shape}" if held.dtype else f"{held.read()!r:.60}"
 
 

@@ -125,7 +125,7 @@ def _check(module: object, mode: str, cast: str) -> None:
     if storage.frames.top is not None:
         raise StateError(
             "load_foreign() inside a function that is being compiled or differentiated",
-            "the values would become part of that function",
+            "the values would become constants of that function",
             "load before calling it",
         )
 

@@ -40,7 +40,9 @@ def batches_of(calibration: Iterable[Any], signature: Signature) -> list[list[Nu
             )
         found.append(arrays)
     if not found:
-        raise ArgumentError("calibration has no batch", "ranges are seen on data", "calibration=[x[:64], x[64:128]]")
+        raise ArgumentError(
+            "calibration has no batch", "ranges are measured on data", "calibration=[x[:64], x[64:128]]"
+        )
     return found
 
 

@@ -8,7 +8,9 @@ lu_factor(x) -> tuple[Array, Array]:
     from 0, each row was exchanged.
 svd(x, full_matrices: Flag = True) -> tuple[Array, Array, Array]: Compute u, s and vh with x = u @ diag(s) @ vh.
 qr(x) -> tuple[Array, Array]: Compute an orthonormal q and an upper triangular r with x = q @ r.
-eigh(x) -> tuple[Array, Array]: Compute the ascending eigenvalues, and the eigenvectors, of Hermitian matrices.
+eigh(x) -> tuple[Array, Array]:
+    Compute the ascending eigenvalues, and the eigenvectors, of Hermitian matrices; where eigenvalues are equal, the
+    vectors have no gradient.
 pinv(x): Compute the pseudo-inverse.
 cholesky(x): Compute the lower triangular root of positive definite matrices; raises if a matrix is not.
 inv(x): Compute the inverse of square matrices; raises if one is singular.

@@ -12,7 +12,7 @@ tile(x, reps: Counts): Repeat the whole array along axes.
 flip(x, axis: Axes | None = None): Reverse the order along axes.
 roll(x, shift: Ints, axis: Axes | None = None):
     Move elements along axes; those moved beyond the end come back at the start.
-rot90(x, k: Int = 1): Rotate the first two axes by k times 90 degrees.
+rot90(x, k: Int = 1, axes: Axes = (0, 1)): Rotate by k times 90 degrees, from the first of two axes to the second.
 tril(x, k: Int = 0): Set elements above the k-th diagonal to zero.
 triu(x, k: Int = 0): Set elements below the k-th diagonal to zero.
 diag(x, k: Int = 0): Return the k-th diagonal of a matrix, or a matrix with that diagonal.

@@ -14,7 +14,6 @@ from graftax.core.typedefs import Array
 from graftax.optimizers.engine.keeper import SlotKeeper
 from graftax.optimizers.engine.numbers import cast_to, compute_dtype, number
 from graftax.optimizers.engine.slot import Slot
-from graftax.optimizers.engine.update import Update
 from graftax.variables.graph.module import structure
 from graftax.variables.variable import Variable
 
@@ -78,12 +77,17 @@ class Averaging(SlotKeeper):
         """Return what a trace may depend on; whether the averages are in place, too."""
         return {**super()._gx_fingerprint(), "averages in place": ("bool", self in _swapped)}
 
-    def _gx_average(self, updates: list[Update]) -> None:
-        """Bring the averages nearer to the values; with the first update they become these."""
+    def _gx_average(self) -> None:
+        """Bring all averages nearer to the values; with the first update they become these.
+
+        Those of variables that this update leaves alone follow, too: what is frozen, or has no gradient, has arrived
+        somewhere, and its average is on the way there.
+        """
         first = ops.equal(self.averaged_updates, 0)
-        for update in updates:
-            average = update.slots[SLOT]
-            value = cast_to(update.variable._gx_stored, average.dtype)
+        for variable, state in self._gx_slots.items():
+            if (average := state.slots.get(SLOT)) is None:
+                continue
+            value = cast_to(variable._gx_stored, average.dtype)
             nearer = average.value + (1 - number(self.ema_momentum, average.dtype)) * (value - average.value)
             # also where the update is differentiated
             average.assign(ops.stop_gradient(ops.where(first, value, nearer)))
@@ -141,7 +145,10 @@ class Averaging(SlotKeeper):
             raise StateError(
                 f"{type(self).__name__} has no averages",
                 "nothing has been updated yet" if keeps else "it keeps none",
-                f"{type(self).__name__}(..., ema_momentum=0.999), and a step" if not keeps else "a step before",
+                f"{type(self).__name__}(..., ema_momentum=0.999), and a step"
+                if not keeps
+                else "a step before; or optimizer.build(model.trainable_variables), with which the averages are the "
+                "values themselves until a step, as where weights were loaded",
             )
         return found
 

@@ -139,8 +139,8 @@ def check_some(missing: Sequence[Variable], all_of_them: bool) -> None:
 
 
 def warn_of_frozen(variables: Sequence[Variable]) -> None:
-    """Warn that an update changes nothing, since all that it was given are frozen."""
-    if variables:
+    """Warn that an update changes nothing, since all that it was given are frozen; not if a rule says so."""
+    if variables and not any(variable.trainable for variable in variables):
         paths = ", ".join(variable.path for variable in variables[:_NAMED])
         more = f" and {len(variables) - _NAMED} more" if len(variables) > _NAMED else ""
         user_line.warn(f"nothing is updated: {paths}{more}, all that were given, are frozen; variable.trainable = True")

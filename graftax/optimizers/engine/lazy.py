@@ -2,11 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from graftax.core.errors import ArgumentError
 from graftax.optimizers.engine.rule import Rule, sees_all
+from graftax.optimizers.engine.update import Update
 from graftax.variables.variable import Variable
+
+
+def require_rows(updates: Sequence[Update]) -> None:
+    """Raise if a rule is lazy, and gets whole gradients alone, with which it does what it does without.
+
+    Beside rows, a lazy rule may get whole gradients: all rows of these are touched.
+
+    Raises:
+        ArgumentError: there is such a rule; the message names it, and a variable.
+    """
+    with_rows = {id(update.rule) for update in updates if update.rows is not None}
+    idle = [update for update in updates if update.rule.lazy and id(update.rule) not in with_rows]
+    if idle:
+        more = f" and those of {len(idle) - 1} more" if len(idle) > 1 else ""
+        raise ArgumentError(
+            f"{type(idle[0].rule).__name__}(lazy=True) got the whole gradient of {idle[0].variable.path!r}{more}, no "
+            "rows",
+            "lazy moves the rows of IndexedRows alone; the gradients of fit, minimize and tapes are whole arrays, with "
+            "which every row moves",
+            "lazy=False; or, in fit in a train_step of your own, the gradient of the rows that were looked up: "
+            "optimizer.apply([graftax.IndexedRows(words, by_row, table.shape)], [table])",
+        )
 
 
 def check_lazy(rule: Rule, variable: Variable, slots: Mapping[str, Variable], accumulates: bool) -> None:

@@ -24,7 +24,7 @@ from graftax.optimizers.engine.gradients import (
     structure_of,
     warn_of_frozen,
 )
-from graftax.optimizers.engine.lazy import check_lazy
+from graftax.optimizers.engine.lazy import check_lazy, require_rows
 from graftax.optimizers.engine.loss_scale import LossScale
 from graftax.optimizers.engine.numbers import cast_to, compute_dtype, dtype_name
 from graftax.optimizers.engine.rule import Rule
@@ -175,6 +175,7 @@ class Planning(Rule, Averaging):
             GradientError: all gradients are None.
             ShapeError: a gradient has another shape than its variable.
             DTypeError: a gradient is complex.
+            ArgumentError: a rule is lazy, and there are no rows for it.
         """
         structure = structure_of(variables)
         trainable = set(self._gx_build(flat_variables(structure)))
@@ -211,6 +212,7 @@ class Planning(Rule, Averaging):
             check_some(missing, all_of_them=not updates)
         elif not trainable:
             warn_of_frozen(flat_variables(structure))
+        require_rows(updates)
         return updates
 
     def _gx_update_for(self, variable: Variable, gradient: object = None, rows: TouchedRows | None = None) -> Update:

@@ -9,6 +9,7 @@ from graftax import ops
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import COUNT, PART, POSITIVE, Kinds, one_of
 from graftax.optimizers.engine.learning_rate import LearningRate
+from graftax.optimizers.engine.matrix_power import damped_power
 from graftax.optimizers.engine.numbers import is_plain
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.roots import norm
@@ -25,7 +26,8 @@ class Shampoo(Optimizer):
     For a matrix, ``L = L + g g';  R = R + g' g`` and ``w = w - rate * L**(-1/4) g R**(-1/4)``. For k axes, each has a
     matrix ``H_i`` of the gradient unfolded along it, and ``w = w - rate * g x_1 H_1**(-1/2k) ... x_k H_k**(-1/2k)``: a
     vector takes full-matrix Adagrad, a scalar Adagrad. ``epsilon`` times the identity is added to each matrix (the
-    paper starts with it). Roots are computed through `ops.eigh`, in float32 for float32.
+    paper starts with it). Roots are computed through `ops.eigh`, in float32 for float32. A gradient may flow through
+    updates, backwards alone, and is a number where eigenvalues are equal, too.
 
     Args:
         learning_rate: See `Optimizer`. Defaults to 0.01.
@@ -111,13 +113,12 @@ class Shampoo(Optimizer):
             if self.graft == "adagrad":
                 new["squares"] = slots.squares + gradient * gradient
                 other = gradient * ops.rsqrt(new["squares"] + self.epsilon)
-            direction = direction * (norm(other) / ops.maximum(norm(direction), 1e-30))
+            length = norm(direction)
+            direction = direction * (norm(other) / ops.where(length > 1e-30, length, 1))
         return value - step.learning_rate * direction, new
 
     def _power(self, matrix: Array, power: float) -> Array:
         """Compute ``(matrix + epsilon)**power``, for a matrix or its diagonal."""
         if matrix.ndim == 1:
             return (matrix + self.epsilon) ** power
-        values, vectors = ops.eigh(matrix)
-        scaled = vectors * (ops.maximum(values, 0.0) + self.epsilon) ** power
-        return ops.matmul(scaled, ops.transpose(vectors))
+        return damped_power(matrix, self.epsilon, power)

@@ -30,6 +30,9 @@ class SOAP(Optimizer):
     matrix (all but the last, last). Vectors and scalars, and sides longer than ``largest``, are not turned: a vector
     takes Adam's step.
 
+    A gradient that flows through updates takes the bases as constants: they have no derivative where eigenvalues are
+    equal, as those of every gradient with more rows than columns are.
+
     Args:
         learning_rate: See `Optimizer`. Defaults to 0.003.
         beta_1: How much of the average of gradients is kept, in [0, 1). Defaults to 0.95.
@@ -100,15 +103,11 @@ class SOAP(Optimizer):
             if side in vars(slots):
                 before, basis = getattr(slots, side), getattr(slots, f"{side}_basis")
                 matrix = self.beta_2 * before + (1 - self.beta_2) * ops.matmul(rows, ops.transpose(rows))
-                bases[side] = cond(
-                    ops.all(ops.equal(before, 0)),
-                    lambda a, _: ops.flip(ops.eigh(a)[1], 1),
-                    lambda _, b: b,
-                    matrix,
-                    basis,
-                )
+                told, kept = ops.stop_gradient(matrix), ops.stop_gradient(basis)
+                unknown = ops.all(ops.equal(before, 0))
+                bases[side] = cond(unknown, lambda a, _: ops.flip(ops.eigh(a)[1], 1), lambda _, b: b, told, kept)
                 due = ops.equal((step.iterations + 1) % self.update_every, 0)
-                turned = cond(due, lambda a, b: ops.qr(ops.matmul(a, b))[0], lambda _, b: b, matrix, bases[side])
+                turned = cond(due, lambda a, b: ops.qr(ops.matmul(a, b))[0], lambda _, b: b, told, bases[side])
                 new |= {side: matrix, f"{side}_basis": turned}
         velocity = self.beta_2 * velocity + (1 - self.beta_2) * _turn(g, bases) ** 2
         corrected = _turn(ops.reshape(momentum, shape), bases) / (1 - self.beta_1**step.count)

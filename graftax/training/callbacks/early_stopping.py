@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
 from graftax.core.errors import ArgumentError
 from graftax.training.callbacks.monitor import Monitor
+from graftax.training.callbacks.swap_averages import averages_at_end
 from graftax.training.hooks.callback import Callback, Logs
 from graftax.training.spread import whole
 from graftax.training.weights import restore_weights, weights_of
@@ -28,8 +30,8 @@ class EarlyStopping(Callback):
         mode: ``"min"``, ``"max"``, or ``"auto"`` to infer it from the name. Defaults to ``"auto"``.
         baseline: A value that must be improved on; epochs before that count as epochs without improvement. Defaults to
             None.
-        restore_best_weights: Whether to restore the weights of the best epoch when training ends, early or not.
-            Defaults to False.
+        restore_best_weights: Whether to restore the weights of the best epoch when training ends, early or not; beside
+            `SwapAverages`, its averages. Defaults to False.
         start_from_epoch: The first monitored epoch, counted from 0. Defaults to 0.
 
     Raises:
@@ -93,7 +95,9 @@ class EarlyStopping(Callback):
         if is_better or self.best_epoch is None:
             self.best_epoch = epoch
             if self.restore_best_weights:
-                self.best_weights = [np.array(whole(v._gx_stored)) for v in weights_of(self.model)]
+                averages = averages_at_end(self.params)
+                with nullcontext() if averages is None else averages.averaged():
+                    self.best_weights = [np.array(whole(v._gx_stored)) for v in weights_of(self.model)]
         if is_better:
             self.best = current
             if self.baseline is None or self.monitor.is_better(current, self.baseline):
@@ -110,6 +114,8 @@ class EarlyStopping(Callback):
         if self.restore_best_weights and self.best_weights is not None and self.best_epoch is not None:
             if self.verbose:
                 print(f"the weights are those of epoch {self.best_epoch + 1}, which was best", flush=True)
+            if (averages := averages_at_end(self.params)) is not None:
+                averages.on_train_end()  # which would replace them otherwise, if it comes later
             restore_weights(self.model, self.best_weights)
 
     def get_state(self) -> dict[str, Any]:

@@ -23,6 +23,10 @@ class ModelCheckpoint(Callback):
     the best weights are restored), and after an error. ``gx.Checkpoint(model=model).restore(path)`` restores only the
     model.
 
+    Where training is stopped within an epoch, it saves before that epoch is validated and logged: a run that is resumed
+    trains the rest of it first. After an error in a validation, or in what begins or ends an epoch, it saves everything
+    as the last step left it, and a resumed run repeats that part.
+
     Args:
         directory: A directory for the checkpoints, or a `CheckpointManager`.
         every: ``"epoch"``, or a number of steps. Defaults to ``"epoch"``.
@@ -31,8 +35,8 @@ class ModelCheckpoint(Callback):
         goal: ``"min"``, ``"max"``, or ``"auto"`` to infer it from the name. Defaults to ``"auto"``.
         keep: How many of the newest checkpoints to keep. Defaults to None: all.
         keep_best: How many of the best checkpoints to keep in addition. Defaults to None.
-        on_preemption: Whether to save and end training when the system asks the program to end (SIGTERM); then
-            ``preempted`` is True. Defaults to False.
+        on_preemption: Whether to save and end training when the system asks the program to end (SIGTERM), without a
+            validation of an epoch that is not over; then ``preempted`` is True. Defaults to False.
         in_background: Whether to write in a background thread. Defaults to False.
         mode: Another name for ``goal``, as in other callbacks; give only one of the two. Defaults to None.
 
@@ -76,13 +80,13 @@ class ModelCheckpoint(Callback):
         super().__init__()
         if mode is not None and goal != "auto":
             raise ArgumentError(
-                f"ModelCheckpoint got goal={goal!r} and mode={mode!r}", "they are two words for one thing", "goal=..."
+                f"ModelCheckpoint got goal={goal!r} and mode={mode!r}", "they are two names of one setting", "goal=..."
             )
         goal = goal if mode is None else mode
         if monitor is None and goal != "auto":
             raise ArgumentError(
                 f"ModelCheckpoint got {'goal' if mode is None else 'mode'}={goal!r:.60} without monitor=",
-                "it says which of the numbers that are monitored is best, and nothing is",
+                "it says which value of the monitored number is best, and no number is monitored",
                 f'monitor="val_loss", {"goal" if mode is None else "mode"}={goal!r:.60}',
             )
         if every != "epoch" and (isinstance(every, bool) or not isinstance(every, int) or every < 1):
@@ -156,6 +160,13 @@ class ModelCheckpoint(Callback):
             numbers = {name: float(number) for name, number in (logs or {}).items()}
             self._save(numbers, competes=value is not None)
 
+    def save_within_epoch(self) -> None:
+        """Save the state after the last step of an epoch that ends before its data do, as `fit` does if stopped.
+
+        A run that is resumed from there goes on in the middle of that epoch.
+        """
+        self._save({}, competes=False)
+
     def on_train_end(self, logs: Logs | None = None) -> None:
         """Save the final state."""
         self._save({}, competes=False)
@@ -167,7 +178,8 @@ class ModelCheckpoint(Callback):
         """Save the state after the last step, unless saving itself has failed, or other processes still run."""
         self._entered.close()
         if self.manager is not None and not isinstance(error, CheckpointError) and several() is None:
-            self._save({}, competes=False)
+            with self.params["run"].between_steps():
+                self._save({}, competes=False)
             self.manager.wait()
 
     def _save(self, numbers: dict[str, float], competes: bool) -> None:

@@ -92,8 +92,8 @@ class Monitor:
             f"{self.owner} watches {self.name!r}, and the logs have {there}",
             "nothing is validated, so there are no numbers of a validation"
             if unvalidated
-            else "there is no such name: metrics have theirs, and a number that a callback adds has to come from one "
-            "earlier in the list, for the first time at the end of the first epoch that is looked at",
+            else "no metric has this name; a number added by a callback must come from an earlier callback, "
+            "in callbacks=, from the first epoch on that is looked at",
             instead,
         )
 

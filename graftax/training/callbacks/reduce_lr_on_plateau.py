@@ -55,7 +55,9 @@ class ReduceLROnPlateau(Callback):
         super().__init__()
         if not 0 < factor < 1:
             raise ArgumentError(
-                f"ReduceLROnPlateau got factor={factor}", "the rate is to become lower, and not 0", "factor=0.5"
+                f"ReduceLROnPlateau got factor={factor}",
+                "it lies between 0 and 1, so that the rate becomes lower",
+                "factor=0.5",
             )
         if patience < 0 or cooldown < 0 or min_lr < 0:
             raise ArgumentError(

@@ -32,7 +32,7 @@ class StopAtStep(Callback):
         if (last_step is None) == (num_steps is None) or given is None or given < 1:
             raise ArgumentError(
                 f"StopAtStep got last_step={last_step}, num_steps={num_steps}",
-                "one of them is given, and counted from 1 on",
+                "exactly one of them is given, and steps are counted from 1",
                 "StopAtStep(last_step=1000)",
             )
         self.last_step = last_step

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, ExitStack
+from typing import Any
 
 from graftax.core.errors import StateError
 from graftax.optimizers.around import AroundOptimizer
@@ -17,8 +19,14 @@ class SwapAverages(Callback):
     The optimizer computes the averages: ``Adam(1e-3, ema_momentum=0.999)``, or an optimizer whose update rule averages.
     Training continues with the original weights.
 
+    Beside ``EarlyStopping(restore_best_weights=True)``, before or after it in the list, the model has the averages of
+    the best epoch at the end. A checkpoint has the original weights, from which training goes on, and the averages with
+    the optimizer: after ``gx.Checkpoint(model=model, optimizer=model.optimizer).restore(path)``,
+    ``model.optimizer.assign_averages()`` gives what was evaluated.
+
     Args:
-        at_end: Whether the model keeps the averages when training ends. Defaults to True.
+        at_end: Whether the model keeps the averages when training ends; if not, `EarlyStopping` restores original
+            weights, too. Defaults to True.
 
     Raises:
         StateError: the optimizer keeps no averages.
@@ -36,6 +44,7 @@ class SwapAverages(Callback):
         super().__init__()
         self.at_end = at_end
         self._swapped = ExitStack()
+        self._is_assigned = False
 
     def _optimizer(self) -> Optimizer | AroundOptimizer:
         optimizer = optimizer_of(self.model)
@@ -50,6 +59,9 @@ class SwapAverages(Callback):
     def on_train_begin(self, logs: Logs | None = None) -> None:
         """Check that the optimizer keeps averages."""
         self._optimizer()
+        self._is_assigned = False
+        if self.at_end:
+            self.params[_AT_END] = self
 
     def on_test_begin(self, logs: Logs | None = None) -> None:
         """Replace the weights by their averages."""
@@ -66,8 +78,26 @@ class SwapAverages(Callback):
 
     def on_train_end(self, logs: Logs | None = None) -> None:
         """Assign the averages to the model."""
-        if self.at_end and self.params["step"] > 0:
+        if self.at_end and self.params["step"] > 0 and not self._is_assigned:
             self._optimizer().assign_averages()
+            self._is_assigned = True
+
+    def averaged(self) -> AbstractContextManager[None]:
+        """Give the model the averages for a block, as `Optimizer.averaged` does."""
+        return self._optimizer().averaged()
+
+
+_AT_END = "averages at the end"
+
+
+def averages_at_end(params: Mapping[str, Any]) -> SwapAverages | None:
+    """Return the callback that leaves the model its averages at the end, if there is one.
+
+    Args:
+        params: What the callbacks of the run share.
+    """
+    found = params.get(_AT_END)
+    return found if isinstance(found, SwapAverages) else None
 
 
 def _keeps_averages(optimizer: Optimizer) -> bool:

@@ -94,7 +94,7 @@ class Buckets:
             if part is not None and len(part) != len(self._x):
                 raise DataError(
                     f"different numbers of rows: x has {len(self._x)}, {name} has {len(part)}",
-                    "row i of each belongs together",
+                    "row i of each array belongs to the same sample",
                     "cut them to one length",
                 )
         lengths = [_length(row, i) for i, row in enumerate(self._x)]

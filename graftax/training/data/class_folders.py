@@ -65,7 +65,7 @@ def files_by_class(
             raise DataError(
                 f"{wrong[0]} among {len(found)} files of the class {name!r}",
                 f"what is read ends in {', '.join(endings)}",
-                "the other files somewhere else",
+                "the other files in another folder",
             )
         files += found
         labels += [number] * len(found)

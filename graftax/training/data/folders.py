@@ -39,6 +39,8 @@ def images_from_directory(
 ) -> ImageFolder:
     """Return batches of the images in a directory with one folder for each class, read with Pillow.
 
+    `Model.predict` returns the rows in the order of ``file_paths``, whatever the order of the batches.
+
     Args:
         directory: The directory.
         image_size: The height and width, in pixels, to which images are resized. Defaults to ``(256, 256)``.
@@ -125,9 +127,7 @@ class ImageFolder:
         return -(-len(self.file_paths) // self._batch_size)
 
     def __iter__(self) -> Iterator[Batch]:
-        order = np.arange(len(self.file_paths))
-        if self._shuffle:
-            order = np.random.default_rng((self._seed, self._passes)).permutation(len(self.file_paths))
+        order = self._order(self._passes)
         self._passes += 1
         starts = range(0, len(order), self._batch_size)
         with ThreadPoolExecutor(self._workers) as pool:
@@ -137,6 +137,26 @@ class ImageFolder:
                 following = order[start + self._batch_size : start + 2 * self._batch_size]
                 ahead = [pool.submit(self._read, int(i)) for i in following]
                 yield self._batch(np.stack(pictures), order[start : start + self._batch_size])
+
+    def _order(self, number_of_pass: int) -> np.ndarray[Any, Any]:
+        count = len(self.file_paths)
+        if not self._shuffle:
+            return np.arange(count)
+        return np.random.default_rng((self._seed, number_of_pass)).permutation(count)
+
+    def row_order(self) -> list[int]:
+        """Return the numbers of the files in the order of the last pass.
+
+        Example:
+            >>> import pathlib
+            >>> from PIL import Image
+            >>> pathlib.Path("birds", "owls").mkdir(parents=True)
+            >>> for name in "abc":
+            ...     Image.new("RGB", (8, 6)).save(f"birds/owls/{name}.png")
+            >>> sorted(images_from_directory("birds").row_order())
+            [0, 1, 2]
+        """
+        return [int(i) for i in self._order(max(self._passes - 1, 0))]
 
     def _batch(self, x: np.ndarray[Any, Any], rows: np.ndarray[Any, Any]) -> Batch:
         labels = self._labels[rows]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Any
 
 from graftax.core.errors import ArgumentError, ArgumentTypeError
@@ -64,25 +64,49 @@ class Prefetched(Wrapper):
 
 
 class PrefetchedOnce(Prefetched, Iterator[OnDevice]):
-    """Prefetched batches of an iterator, which continues from pass to pass."""
+    """Prefetched batches of an iterator, which continues from pass to pass.
+
+    Where the iterator tells its position, this one does: that behind the last batch that was given, not behind those
+    that wait.
+    """
 
     def __init__(self, batches: Iterator[Any], size: int) -> None:
         super().__init__(batches, size)
-        self._stream: Iterator[OnDevice] | None = None
+        self._stream: Generator[OnDevice, None, None] | None = None
+        self._place: Any = None
 
     def __iter__(self) -> Iterator[OnDevice]:
         return self
 
     def __next__(self) -> OnDevice:
         if self._stream is None:
-            self._stream = _read_ahead(iter(self._batches), self._size)
-        return next(self._stream)
+            tell = getattr(self._batches, "get_state", None)
+            self._place = None if tell is None else tell()
+            self._stream = _read_ahead(iter(self._batches), self._size, tell)
+        batch = next(self._stream)
+        self._place = batch.place
+        return batch
+
+    def __getattr__(self, name: str) -> Any:
+        found = super().__getattr__(name)  # which raises where the iterator has no such method
+        return {"get_state": self._tell, "set_state": self._go_to}.get(name, found)
+
+    def _tell(self) -> Any:
+        return self._batches.get_state() if self._stream is None else self._place
+
+    def _go_to(self, place: Any) -> None:
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            stream.close()  # which waits for the thread: nothing is read any more
+        self._batches.set_state(place)
 
 
 _END = object()
 
 
-def _read_ahead(stream: Iterator[Any], size: int) -> Iterator[OnDevice]:
+def _read_ahead(
+    stream: Iterator[Any], size: int, tell: Callable[[], Any] | None = None
+) -> Generator[OnDevice, None, None]:
     ready: queue.Queue[Any] = queue.Queue(size)
     stop = threading.Event()
 
@@ -98,7 +122,9 @@ def _read_ahead(stream: Iterator[Any], size: int) -> Iterator[OnDevice]:
     def read() -> None:
         try:
             for batch in stream:
-                if stop.is_set() or not put(OnDevice.of(host_batch(*unpack(batch)))):
+                found = OnDevice.of(host_batch(*unpack(batch)))
+                found.place = None if tell is None else tell()
+                if stop.is_set() or not put(found):
                     return
             put(_END)
         except BaseException as error:  # noqa: BLE001 - it is raised where the batch is asked for

@@ -37,7 +37,11 @@ def plot_history(history: History | Mapping[str, Sequence[float]], names: Sequen
         )
     there = list(dict.fromkeys(name.removeprefix("val_") for name in numbers))
     if not there:
-        raise ArgumentError("plot_history got a history without numbers", "no epoch has ended", "after an epoch")
+        raise ArgumentError(
+            "plot_history got a history without numbers",
+            "no epoch has ended",
+            "plot_history(history) after the first epoch",
+        )
     for name in names or ():
         if name not in there:
             near = closest(name, there)

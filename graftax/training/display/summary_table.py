@@ -9,6 +9,7 @@ from graftax.core import user_line
 from graftax.core.errors import ArgumentTypeError, GraftaxError, NotBuiltError
 from graftax.layers.building import is_built, unbuilt_below
 from graftax.layers.layer import Layer
+from graftax.layers.shapes import map_shapes
 from graftax.variables.graph.module import Module, walk_with_edges
 from graftax.variables.variable import Variable
 
@@ -183,10 +184,16 @@ def _output_shape(layer: Layer) -> str:
     shape: Any = layer._gx_input_shape
     if shape is None:
         return "?"
-    try:
-        return str(layer.compute_output_shape((None, *shape[1:])))
-    except (GraftaxError, KeyError, TypeError, ValueError):
-        return "?"  # a layer with several inputs, for example; a summary should not raise
+    for batch in (_any_batch, tuple):
+        try:
+            return str(layer.compute_output_shape(map_shapes(batch, shape)))
+        except (GraftaxError, KeyError, TypeError, ValueError):  # a summary should not raise
+            continue
+    return "?"
+
+
+def _any_batch(shape: tuple[int | None, ...]) -> tuple[int | None, ...]:
+    return (None, *shape[1:])
 
 
 def _optimizer_of(model: Layer) -> Any:

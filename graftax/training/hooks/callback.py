@@ -77,8 +77,9 @@ class Callback(Constructed):
     Callbacks of Keras can be used, too.
 
     An exact resume includes the attributes that have changed since training began, if they are numbers, texts, NumPy
-    arrays, or lists, tuples and dicts of these; a warning names the others. A callback that defines `get_state` and
-    `set_state` says itself what it remembers, as one does that subclasses a callback of graftax and remembers more.
+    arrays, generators of random numbers of NumPy and Python, or lists, tuples and dicts of numbers, texts and arrays; a
+    warning names the others. A callback that defines `get_state` and `set_state` says itself what it remembers. What a
+    subclass of a callback of graftax adds to it goes on, too.
 
     With several processes, each runs its own callbacks. A callback whose class sets ``main_only = True`` runs only in
     process 0, such as one that writes files or sends numbers to a server.

@@ -31,7 +31,7 @@ def listed(callbacks: Sequence[Callback] | None) -> list[Callback]:
     if callbacks is None:
         return []
     if not isinstance(callbacks, Iterable):
-        raise ArgumentTypeError(f"callbacks={callbacks!r}", "several may be given, in a list", "callbacks=[callback]")
+        raise ArgumentTypeError(f"callbacks={callbacks!r}", "callbacks are given as a list", "callbacks=[callback]")
     found = list(callbacks)
     for callback in found:
         if isinstance(callback, type) or not hasattr(callback, "set_model"):
@@ -55,7 +55,7 @@ def _refuse_hook(kind: str, hook: str) -> None:
     if near:
         raise ArgumentTypeError(
             f"the callback {kind} has the method {hook}",
-            "no hook is called so, and nobody would call it",
+            "no hook has that name, so nothing would call it",
             f"def {near[0]}",
         )
 
@@ -120,9 +120,14 @@ class CallbackList:
     def _defined(self, hook: str) -> list[Callable[..., None]]:
         if hook not in self._hooks:
             default = getattr(Callback, hook)
-            defined = [c for c in self.callbacks if getattr(type(c), hook, default) is not default]
+            defined = [c for c in self.callbacks if _has(c, hook, default)]
             self._hooks[hook] = [_takes_logs(getattr(callback, hook), default) for callback in defined]
         return self._hooks[hook]
+
+
+def _has(callback: object, hook: str, default: Callable[..., None]) -> bool:
+    """Tell whether a callback defines a hook: its class does, or a function was assigned to the object."""
+    return hook in getattr(callback, "__dict__", ()) or getattr(type(callback), hook, default) is not default
 
 
 def _name(error: Exception, function: Callable[..., None], args: tuple[Any, ...]) -> None:

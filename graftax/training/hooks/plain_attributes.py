@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
+import random
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
@@ -12,8 +15,12 @@ from graftax.checkpoint.values import MAX_DEPTH, MAX_LENGTH
 from graftax.core import user_line
 from graftax.core.keywords import Constructed
 from graftax.training.hooks.callback import Callback
+from graftax.variables.graph.module import Module
+from graftax.variables.variable import Variable
 
 _ATOMS = frozenset({bool, int, float, complex, str, bytes, type(None)})
+
+_DRAWS = "the state of a generator of random numbers"
 
 _OF_THE_RUN = frozenset({"params", "model", "_model", "validation_data"})
 
@@ -31,7 +38,7 @@ def defines_get_state(callback: object) -> bool:
         (False, True)
     """
     if not isinstance(callback, Callback):
-        return hasattr(callback, "get_state")
+        return hasattr(callback, "get_state") and hasattr(callback, "set_state")
     kind = type(callback)
     if kind.get_state is not Callback.get_state:
         return True
@@ -46,6 +53,8 @@ class PlainAttributes:
 
     Args:
         callback: A callback that does not say what it remembers, after its ``on_train_begin``.
+        but: Names of attributes that are left out. Defaults to none.
+        saved: Returns the Variables that are saved beside what callbacks remember. Defaults to None: there are none.
 
     Example:
         >>> class Counts:
@@ -59,42 +68,61 @@ class PlainAttributes:
         5
     """
 
-    def __init__(self, callback: Any) -> None:
+    def __init__(
+        self,
+        callback: Any,
+        but: frozenset[str] = frozenset(),
+        saved: Callable[[], Iterable[Variable]] | None = None,
+    ) -> None:
         self.callback = callback
-        self._begun = dict(_attributes(callback))
-        self._values = {name: _plain(value) for name, value in self._begun.items() if _is_plain(value)}
+        self._but = but
+        self._saved = saved
+        self._begun = dict(_attributes(callback, but))
+        self._values = {name: _plain(found) for name, value in self._begun.items() if _is_plain(found := _told(value))}
         self._contents = {name: _contents(value) for name, value in self._begun.items() if name not in self._values}
 
     def get_state(self) -> dict[str, Any] | None:
         """Return the changed values by name, and names and types of those that cannot be saved; None for no changes."""
         kept: dict[str, Any] = {}
         lost: dict[str, str] = {}
-        for name, value in _attributes(self.callback):
-            if _is_plain(value):
-                now = _plain(value)
+        for name, value in _attributes(self.callback, self._but):
+            if _is_plain(found := _told(value)):
+                now = _plain(found)
                 if name not in self._values or not _same(now, self._values[name]):
                     kept[name] = now
-            elif not callable(value) and (
-                self._begun.get(name) is not value or _contents(value) != self._contents.get(name)
-            ):
+            elif self._has_changed(name, value):
                 lost[name] = type(value).__name__
         return {"attributes": kept, "lost": lost} if kept or lost else None
 
+    def _has_changed(self, name: str, value: object) -> bool:
+        """Tell whether an attribute that cannot be saved is another than at the start, or has changed."""
+        is_other = self._begun.get(name) is not value
+        if not isinstance(value, Module):
+            return not callable(value) and (is_other or _contents(value) != self._contents.get(name))
+        before: Any = {} if is_other else self._contents.get(name)
+        saved = set() if self._saved is None else {id(variable) for variable in self._saved()}
+        now = {key: held for key, held in _values_of(value).items() if key not in saved}
+        return any(key not in before or before[key]() is not held() for key, held in now.items())
+
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Assign the saved values, and warn about those that could not be saved."""
-        vars(self.callback).update(state["attributes"])
+        held = vars(self.callback)
+        for name, value in state["attributes"].items():
+            if not _restored(held.get(name), value):
+                held[name] = value
         if state["lost"]:
             name = type(self.callback).__name__
             shown = ", ".join(f"{name} ({kind})" for name, kind in state["lost"].items())
             user_line.warn(
-                f"the callback {name} goes on without its attributes {shown}: only numbers, texts, NumPy arrays, "
-                "lists, tuples and dicts of these are saved for a callback that does not say what it remembers. "
-                f"Define get_state(self) and set_state(self, state) in {name}."
+                f"the callback {name} goes on without its attributes {shown}: only numbers, texts, NumPy arrays and "
+                "generators, lists, tuples and dicts of these are saved for a callback that does not say what it "
+                f"remembers. Define get_state(self) and set_state(self, state) in {name}."
             )
 
 
-def _attributes(callback: Any) -> list[tuple[str, Any]]:
-    return [(name, value) for name, value in getattr(callback, "__dict__", {}).items() if name not in _OF_THE_RUN]
+def _attributes(callback: Any, but: frozenset[str]) -> list[tuple[str, Any]]:
+    held = getattr(callback, "__dict__", {})
+    return [(name, value) for name, value in held.items() if name not in _OF_THE_RUN and name not in but]
 
 
 def _is_plain(value: object, depth: int = 0) -> bool:
@@ -114,13 +142,50 @@ def _is_plain(value: object, depth: int = 0) -> bool:
     return all(_is_plain(part, depth + 1) for part in value)
 
 
+def _told(value: object) -> Any:
+    """Return what a generator of random numbers follows from, under a name of its own; other values as they are."""
+    if isinstance(value, np.random.Generator):
+        return {_DRAWS: value.bit_generator.state}
+    if isinstance(value, np.random.RandomState):
+        return {_DRAWS: value.get_state(legacy=False)}
+    return {_DRAWS: value.getstate()} if isinstance(value, random.Random) else value
+
+
+def _restored(held: object, value: object) -> bool:
+    """Restore a generator that is there from a result of `_told`; return False for anything else."""
+    if not isinstance(value, Mapping) or set(value) != {_DRAWS}:
+        return False
+    if isinstance(held, np.random.Generator):
+        held.bit_generator.state = value[_DRAWS]
+    elif isinstance(held, np.random.RandomState):
+        held.set_state(value[_DRAWS])
+    elif isinstance(held, random.Random):
+        held.setstate(value[_DRAWS])
+    return True
+
+
 def _contents(value: object) -> object:
-    """Return what tells whether a container was filled since: its elements by identity; None for other objects."""
+    """Return what tells whether an object has changed since, as far as that shows.
+
+    Of containers these are the elements, by identity, of Modules the values, of other objects their plain attributes.
+    Of an iterator it does not show.
+    """
+    if isinstance(value, Module):
+        return _values_of(value)
     if isinstance(value, dict):
         return [(key, id(part)) for key, part in value.items()]
     if isinstance(value, list | tuple | deque):
         return [id(part) for part in value]
-    return set(value) if isinstance(value, set | frozenset) else None
+    if isinstance(value, set | frozenset):
+        return set(value)
+    if isinstance(value, Iterator) and not isinstance(value, io.IOBase):
+        return object()
+    return repr({name: _plain(part) for name, part in _attributes(value, frozenset()) if _is_plain(part)})
+
+
+def _values_of(module: Module) -> dict[int, Any]:
+    """Return the values of the Variables of a Module, by the id of each, without keeping them alive."""
+    return {id(variable): ref(variable._gx_stored) for variable in module.variables}
 
 
 def _plain(value: Any) -> Any:

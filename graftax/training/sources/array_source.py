@@ -55,7 +55,7 @@ class ArraySource:
         if self.steps > self._per_pass:
             raise DataError(
                 f"{self.steps} steps over {self.rows} rows, which are {self._per_pass} batches of {self._batch_size}",
-                "rows would come, and count, more than once",
+                "some rows would be used more than once",
                 f"{self._per_pass} steps, or leave it out for all",
             )
 

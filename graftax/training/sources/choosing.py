@@ -97,7 +97,7 @@ def once(x: object, y: object, sample_weight: object, batch_size: int | None, st
         DataError: as for `make_source`, or there are more steps than batches.
     """
     source = make_source(x, y, sample_weight, batch_size, shuffle=False, steps=steps)
-    if isinstance(source, ArraySource):
+    if isinstance(source, ArraySource | IndexedSource):
         source.require_one_pass()
     return source
 
@@ -179,7 +179,8 @@ def validation_source(given: object, batch_size: int | None, fallback: int | Non
     if parts is None and is_arrays(given) and not is_list_of_batches(given):
         parts = given, None, None
     if parts is None:
-        return make_source(given, None, None, batch_size, shuffle=False, steps=steps)
+        by_row = batch_size is None and fallback is not None and has_index(given) and not gives_batches(given, fallback)
+        return once(given, None, None, fallback if by_row else batch_size, steps)
     return once(*parts, fallback if batch_size is None else batch_size, steps)
 
 

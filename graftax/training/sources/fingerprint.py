@@ -51,8 +51,26 @@ def require_same(found: int, saved: int, count: int, kind: str) -> None:
         raise DataError(
             f"a run is resumed after {count} batches of a {kind}, which are others than those that it was trained on",
             "its order or its values change from one run to the next: rows would be left out or come twice",
-            "an order that follows from a seed of its own (np.random.default_rng(3).permutation(n), made anew for each "
-            "pass); get_state() and set_state(state) in the loader; arrays, fit(x, y, shuffle=True); or restore model "
-            "and optimizer alone, and begin another run: "
-            "graftax.Checkpoint(model=model, optimizer=model.optimizer).restore(path)",
+            _INSTEAD,
         )
+
+
+def changing(kind: str) -> DataError:
+    """Return the error for a loader that changes from pass to pass, and cannot go on where a run ended.
+
+    Args:
+        kind: The kind of the loader.
+    """
+    return DataError(
+        f"a run is resumed with a {kind}, which yields other batches in each pass",
+        "it does not say how many passes there were, and would begin with those that were trained on before",
+        _INSTEAD,
+    )
+
+
+_INSTEAD = (
+    "an order that follows from a seed of its own (np.random.default_rng(3).permutation(n), made anew for each "
+    "pass); get_state() and set_state(state) in the loader; arrays, fit(x, y, shuffle=True); or restore model "
+    "and optimizer alone, and begin another run: "
+    "graftax.Checkpoint(model=model, optimizer=model.optimizer).restore(path)"
+)

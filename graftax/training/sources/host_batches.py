@@ -81,7 +81,7 @@ class Alike:
             raise DataError(
                 f"batch {number} is {_shown(kind)}, and those before it are {_shown(self._first)}",
                 "all batches of a source have the same parts, with the same number of axes",
-                "the loader yields one kind of batch: (x, y) each time, say",
+                "a loader that yields one kind of batch, for example (x, y) each time",
             )
 
 

@@ -16,6 +16,7 @@ from graftax.core.errors import DataError, GraftaxError
 from graftax.training.arrays import as_arrays, is_array
 from graftax.training.batch import NAMES, Batch, unpack
 from graftax.training.class_weights import ClassWeights
+from graftax.training.sources import fingerprint
 from graftax.training.sources.host_batches import Alike, host_batch
 from graftax.training.sources.named_columns import IndexedColumns, is_table_of_rows
 from graftax.variables.keys import get_random_seed
@@ -51,7 +52,7 @@ def gives_batches(x: Any, batch_size: int | None) -> bool:
     if len(shapes) == len(leaves) > 1 and all(shapes) and len({shape[0] for shape in shapes}) == 1:
         raise DataError(
             f"x is of type {type(x).__name__}, which gives a batch for an index, or a sample of arrays of one length",
-            "nothing says which of both",
+            "its class does not say which",
             "def __iter__(self): return (self[i] for i in range(len(self))) in its class for batches, or for one epoch "
             "(x[i] for i in range(len(x))); batch_size=32 for samples",
         )
@@ -104,6 +105,9 @@ class IndexedSource:
         self._class_weights = class_weights
         self._seed = get_random_seed()
         self._alike = Alike()
+        self.remembers = False  # whether it is looked after each pass whether the data have changed, for a checkpoint
+        self._pass: Any = None  # the state of the data before the present pass
+        self._seen: set[int] = set()  # fingerprints of some entries, before each pass
         self._steps = steps
         self._size = self._known = len(data)
         if self._size == 0:
@@ -121,6 +125,8 @@ class IndexedSource:
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
         """Yield the batches of an epoch, from batch ``start`` on."""
+        self._pass = self._told()
+        self._look()
         if callable(begin := getattr(self._data, "on_epoch_begin", None)):
             begin()
         self._size, steps = self._length_now(), self.steps
@@ -161,19 +167,49 @@ class IndexedSource:
             return range(size)
         return np.random.default_rng((self._seed, number_of_pass)).permutation(size)
 
+    def require_one_pass(self) -> None:
+        """Raise if there are more steps than batches, so that samples would be used twice.
+
+        Raises:
+            DataError: there are more steps; the message has both numbers.
+        """
+        if self.steps > self._batches_of(self._size):
+            raise DataError(
+                f"{self.steps} steps over a {type(self._data).__name__} of {self._batches_of(self._size)} batches",
+                "samples would come, and count, more than once",
+                f"{self._batches_of(self._size)} steps, or leave it out for all",
+            )
+
     def example(self) -> Batch:
-        """Return the first batch."""
-        return next(self.epoch(0))
+        """Return the first batch, which begins no epoch."""
+        return host_batch(*unpack(self._read(0)), self._class_weights)
+
+    def _told(self) -> Any:
+        """Return the state of the data, if they say what it is."""
+        return self._data.get_state() if _says_its_state(self._data) else None
+
+    def _look(self) -> None:
+        """Look whether data change with epochs without saying so, as by a shuffle of their own in `on_epoch_end`."""
+        hooks = (getattr(self._data, name, None) for name in ("on_epoch_begin", "on_epoch_end"))
+        if self.remembers and any(map(callable, hooks)) and not _says_its_state(self._data):
+            mark, last = 0, len(self._data) - 1
+            for i in (0, last // 2, last):
+                entry = self._data[i] if self._batch_size is None else _together(self._data, [i])
+                mark = fingerprint.extended_by(mark, host_batch(*unpack(entry)))
+            self._seen.add(mark)
 
     def get_state(self, index: int = 0) -> dict[str, Any]:
-        """Return the seed, which determines the order of each pass."""
-        return {"seed": self._seed, "size": self._size}
+        """Return the seed, which determines the order of each pass, and what the data say of themselves."""
+        if index == 0:
+            self._look()
+        told = self._pass if index else self._told()
+        return {"seed": self._seed, "size": self._size, "pass": told, "changes": len(self._seen) > 1}
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Continue with the orders of that seed.
 
         Raises:
-            DataError: the length of the data has changed.
+            DataError: the length of the data has changed; or they change with each pass, and cannot be continued.
         """
         if state["size"] != self._size:
             raise DataError(
@@ -181,7 +217,16 @@ class IndexedSource:
                 "which samples come next is known for the same data only",
                 "the same data; or restore model and optimizer, and begin another run: fit(initial_epoch=...)",
             )
+        says = _says_its_state(self._data)
+        if state.get("changes") and not says:
+            raise fingerprint.changing(type(self._data).__name__)
         self._seed = state["seed"]
+        if says and state.get("pass") is not None:
+            self._data.set_state(state["pass"])
+
+
+def _says_its_state(data: object) -> bool:
+    return hasattr(data, "get_state") and hasattr(data, "set_state")
 
 
 def _ahead(positions: range, read: Callable[[int], Any], data: Any) -> Iterator[Any]:
@@ -238,7 +283,7 @@ def _leaf(sample: Any, count: int, place: int, row: int) -> Any:
         raise DataError(
             f"sample {row} has {len(leaves)} parts, and the first one of its batch {count}",
             "a batch is made of samples that are alike",
-            "the same parts in each sample: (x, y), say",
+            "the same parts in each sample, for example (x, y)",
         )
     return leaves[place]
 

@@ -8,14 +8,15 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from graftax.backend.rendezvous import several
-from graftax.core.errors import GraftaxError
+from graftax.core.errors import DataError, GraftaxError
 from graftax.training.batch import Batch, unpack
 from graftax.training.class_weights import ClassWeights
 from graftax.training.sources import fingerprint
 from graftax.training.sources.host_batches import Alike, host_batch
 from graftax.training.sources.lockstep import in_lockstep
 from graftax.training.sources.on_device import OnDevice, host_of
-from graftax.training.sources.wrapper import require_end, require_same_order
+from graftax.training.sources.source import Source
+from graftax.training.sources.wrapper import innermost, require_end, require_same_order
 
 
 class IterableSource:
@@ -53,6 +54,7 @@ class IterableSource:
         self._places: deque[tuple[int, Any]] = deque(maxlen=_REMEMBERED)  # states of the loader, by batches read
         self._marks: deque[tuple[int, int]] = deque(maxlen=_REMEMBERED)  # fingerprints of all batches, likewise
         self._waiting: dict[str, Any] | None = None  # the state to resume from
+        self._begun: set[int] = set()  # fingerprints of the first batches of passes
 
     @property
     def steps(self) -> int | None:
@@ -84,10 +86,28 @@ class IterableSource:
             except GraftaxError as error:
                 error.add_context(f"batch {i} of epoch {number + 1} of the {type(self._batches).__name__}")
                 raise
+            if i == 0:
+                self._compare_passes(found, is_resumed=waiting is not None)
             if self.remembers:
                 mark = fingerprint.extended_by(mark, host_of(found))
                 self._marks.append((i + 1, mark))
             yield found
+
+    def _compare_passes(self, first: Batch, is_resumed: bool) -> None:
+        """Look whether a loader that restarts has another first batch in each pass.
+
+        Raises:
+            DataError: it does, and a run is resumed with it: how many passes came before is not known to it.
+        """
+        if self.goes_on or not (self.remembers or is_resumed) or self._tells():
+            return
+        self._begun.add(fingerprint.extended_by(0, host_of(first)))
+        if is_resumed and len(self._begun) > 1:
+            raise fingerprint.changing(type(self._batches).__name__)
+
+    def _tells(self) -> bool:
+        """Tell whether the loader, or the iterator of a pass, says where it is."""
+        return any(hasattr(one, name) for one in (self._batches, self._stream) for name in ("get_state", "state_dict"))
 
     def _host_batch(self, batch: Any) -> Batch:
         return batch if isinstance(batch, OnDevice) else host_batch(*unpack(batch), self._class_weights)
@@ -129,20 +149,26 @@ class IterableSource:
             self._places.append((done, None if tell is None else tell()))
 
     def example(self) -> Batch:
-        """Return a batch of a separate pass, or the first one of an iterator, which is put back."""
-        if not self.goes_on:
-            kept = self._batches.get_state() if hasattr(self._batches, "get_state") else None
-            first = next(iter(self._batches))
-            if kept is not None:
-                self._batches.set_state(kept)
-        elif hasattr(self._batches, "get_state") and hasattr(self._batches, "set_state"):
-            kept = self._batches.get_state()
-            first = next(iter(self._batches))
+        """Return a batch of a separate pass, or the first one of an iterator, which is put back.
+
+        Raises:
+            DataError: there is none.
+        """
+        tells = hasattr(self._batches, "get_state") and hasattr(self._batches, "set_state")
+        kept = self._batches.get_state() if tells else None
+        first = next(iter(self._batches), _NONE)
+        if first is _NONE:
+            raise DataError(
+                f"a {type(self._batches).__name__} that yields no batch", "there is nothing to compute", "at least one"
+            )
+        if tells:
             self._batches.set_state(kept)
-        else:
-            first = next(iter(self._batches))
+        elif self.goes_on:
             self._stream = itertools.chain([first], self._batches)
-        return self._host_batch(first)
+        found = self._host_batch(first)
+        if not self.goes_on:
+            self._begun.add(fingerprint.extended_by(0, host_of(found)))
+        return found
 
     def row_order(self) -> list[int] | None:
         """Return the numbers of the rows in the order of the last pass, if the loader has changed the order."""
@@ -161,7 +187,8 @@ class IterableSource:
         else:
             mark = self._marks[-1][1] if self._marks else None
         mark = None if self.are_local else mark  # fingerprints of local rows differ between processes
-        return {"read": self._read - ahead, "place": place, "pass": begin, "mark": mark}
+        changes = len(self._begun) > 1 and not self.are_local
+        return {"read": self._read - ahead, "place": place, "pass": begin, "mark": mark, "changes": changes}
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Restore a position for the next epoch.
@@ -171,8 +198,40 @@ class IterableSource:
         """
         if state["place"] is None:
             require_same_order(self._batches)
+        if state.get("changes") and not self._tells():
+            raise fingerprint.changing(type(self._batches).__name__)
         self._waiting = state
 
+    def continue_at(self, state: dict[str, Any]) -> None:
+        """Restore a position as `set_state` does, if that is one of data of this kind, in whatever order these are."""
+        says = hasattr(self._batches, "set_state") or hasattr(self._batches, "load_state_dict")
+        if (state["pass"] is None and state["place"] is None) or says:
+            self._waiting = state
+
+
+def position_of(validation: Source, beside: Source) -> dict[str, Any] | None:
+    """Return where the next validation begins; None for data that begin anew each time.
+
+    Args:
+        validation: The source of the validation.
+        beside: The source of the training: of a loader that serves both, its own position is that of both.
+    """
+    if not isinstance(validation, IterableSource):
+        return None
+    if isinstance(beside, IterableSource) and innermost(beside._batches) is innermost(validation._batches):
+        return None
+    found = validation.get_state()
+    moves = validation.goes_on or found["pass"] is not None
+    return {**found, "mark": None} if moves else None
+
+
+def go_to(validation: Source, place: dict[str, Any]) -> None:
+    """Let the next validation begin at a result of `position_of`; other data than then begin at their own start."""
+    if isinstance(validation, IterableSource):
+        validation.continue_at(place)
+
+
+_NONE = object()
 
 _REMEMBERED = 64
 """The number of batches that may be read before the first of them is used."""

@@ -72,6 +72,10 @@ def columns_of(batches: Any, x: Names | None, y: Names | None, sample_weight: st
     return (ColumnsOnce if isinstance(batches, Iterator) else Columns)(batches, x, y, sample_weight)
 
 
+_OF_LOADERS = ("get_state", "set_state", "state_dict", "load_state_dict", "row_order")
+"""What a loader says and restores of its position and order. Columns come batch by batch, so that they say the same."""
+
+
 class Columns(Wrapper):
     """Batches that are dicts, as ``(x, y)`` or ``(x, y, sample_weight)``; see `graftax.data.columns`."""
 
@@ -80,7 +84,12 @@ class Columns(Wrapper):
         self._x, self._y, self._sample_weight = x, y, sample_weight
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        return map(self.parts, self._batches)
+        return ColumnsOnce(iter(self._batches), self._x, self._y, self._sample_weight)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _OF_LOADERS:
+            return getattr(self._batches, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
 
     def parts(self, batch: Any) -> tuple[Any, ...]:
         """Return the parts of a batch or a sample.

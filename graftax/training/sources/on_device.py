@@ -20,6 +20,8 @@ class OnDevice(tuple[Any, ...]):
     """
 
     host: Batch
+    place: Any = None
+    """The position of the loader behind it, where that was asked for."""
 
     @classmethod
     def of(cls, batch: Batch) -> OnDevice:

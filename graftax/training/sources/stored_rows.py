@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 
 from graftax.core.errors import DataError
-
-_NARROW = {"float64": "float32", "int64": "int32", "uint64": "uint32"}
+from graftax.training.narrowing import NARROW, narrowed
 
 
 def is_stored(leaf: object) -> bool:
     """Return True for matrices of scipy.sparse, arrays of h5py and zarr, and memory maps of 64 bits."""
-    return _is_sparse(leaf) or _is_file(leaf) or (isinstance(leaf, np.memmap) and leaf.dtype.name in _NARROW)
+    return _is_sparse(leaf) or _is_file(leaf) or (isinstance(leaf, np.memmap) and leaf.dtype.name in NARROW)
 
 
 def _is_sparse(leaf: object) -> bool:
@@ -30,6 +29,10 @@ class StoredRows:
 
     Args:
         stored: The matrix, or the array on disk.
+        name: Its name, for messages. Defaults to ``"x"``.
+
+    Raises:
+        DataError: it holds no numbers; or, when rows are read, a number that 32 bits do not hold.
 
     Example:
         >>> import scipy.sparse
@@ -38,10 +41,12 @@ class StoredRows:
         [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
 
-    def __init__(self, stored: Any) -> None:
+    def __init__(self, stored: Any, name: str = "x") -> None:
+        self._name = name
         self._stored = stored.tocsr() if _is_sparse(stored) else stored
         self.shape = tuple(stored.shape)
-        self.dtype = np.dtype(_NARROW.get(str(stored.dtype), str(stored.dtype)))
+        found = np.dtype(stored.dtype)
+        self.dtype = np.dtype(NARROW.get(found.name, found.newbyteorder("=")))
         self.ndim = len(self.shape)
         if self.dtype.kind not in "biuf":
             raise DataError(f"an array of dtype {stored.dtype}", "models compute with numbers", "numbers in its place")
@@ -52,12 +57,13 @@ class StoredRows:
     def __getitem__(self, rows: Any) -> np.ndarray[Any, Any]:
         stored = self._stored
         if _is_sparse(stored):
-            return np.asarray(stored[rows].toarray(), self.dtype)
+            return narrowed(stored[rows].toarray(), self._name)
         if isinstance(rows, np.ndarray) and _is_file(stored):  # h5py accepts only increasing indices
             order, back = np.unique(rows, return_inverse=True)
-            return np.asarray(stored[order], self.dtype)[back]
-        return np.asarray(stored[rows], self.dtype)
+            return narrowed(np.asarray(stored[order]), self._name)[back]
+        return narrowed(np.asarray(stored[rows]), self._name)
 
     def cut(self, rows: slice) -> Any:
         """Return some rows in the stored form; those of a file are read."""
-        return StoredRows(self._stored[rows]) if _is_sparse(self._stored) or not _is_file(self._stored) else self[rows]
+        whole = _is_sparse(self._stored) or not _is_file(self._stored)
+        return StoredRows(self._stored[rows], self._name) if whole else self[rows]

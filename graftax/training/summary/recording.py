@@ -161,7 +161,7 @@ def set_step(step: Step) -> None:
     """
     if not _places:
         raise ArgumentError(
-            f"set_step({step!r})", "no writer is in place", 'with gx.summary.Writer("logs").as_default(step=0):'
+            f"set_step({step!r})", "no writer is active", 'with gx.summary.Writer("logs").as_default(step=0):'
         )
     _settle()
     _places[-1].step = step
@@ -277,7 +277,7 @@ def _record(
     if chosen is None:
         raise ArgumentError(
             f"summary entry {name!r} without a step",
-            "it has no place on the axis, and the writer has no step either",
+            "each entry needs a step, and the writer has none",
             f"step=step, or writer.as_default(step=optimizer.iterations) around {name!r}",
         )
     tag = "/".join([*_names.items, name])

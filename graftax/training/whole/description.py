@@ -91,7 +91,7 @@ class Describing:
     def _array(self, value: Any, where: str) -> Any:
         host = np.asarray(registry.current().arrays.to_numpy(value))
         if host.dtype.kind not in "biufc":
-            self._refuse(where, f"an array of {host.dtype}", "it holds numbers that files have no form for")
+            self._refuse(where, f"an array of {host.dtype}", "files have no format for this dtype")
         return ["array", str(host.dtype), list(host.shape), host.tobytes()]
 
     def _object(self, value: object, where: str) -> list[Any]:
@@ -157,14 +157,14 @@ class Describing:
     def _name(self, thing: object, where: str) -> str:
         name = name_of(thing)
         if name is None or self.names.setdefault(name, thing) is not thing:
-            why = "it has no name under which it could be given again" if name is None else f"two are called {name!r}"
+            why = "it has no name by which load_model could find it" if name is None else f"two are called {name!r}"
             self._refuse(where, f"{thing!r:.80}", why)
         return name
 
     def _refuse(self, where: str, received: str, why: str) -> NoReturn:
         raise ArgumentError(
             f"save: {where} is {received}",
-            f"{why}, so no file could bring it back",
+            f"{why}, so no file could restore it",
             "a function with a name, or a class with its settings, given as custom= to load_model; "
             "model.save_weights(path) saves the weights alone",
         )

@@ -156,7 +156,9 @@ def restore_differences(model: Any, description: list[list[Any]], making: Rebuil
         node = nodes.get((root, path))
         if node is None or not _may_be_set(node, name):
             raise CorruptCheckpoint(
-                f"{path}.{name} of the {root} in the description of a model", "there is no such place", "another file"
+                f"{path}.{name} of the {root} in the description of a model",
+                "the model has no such attribute",
+                "another copy of the file",
             )
         made = making.value(value)
         if name == _TRAINABILITY and isinstance(node, Variable):
@@ -164,7 +166,9 @@ def restore_differences(model: Any, description: list[list[Any]], making: Rebuil
         elif (name == _REMAT and made not in (None, *get_args(RematPolicy))) or (
             name == _FROZEN and not isinstance(made, bool)
         ):
-            raise CorruptCheckpoint(f"{name} = {made!r:.60} of {path!r}", "it cannot be that", "another file")
+            raise CorruptCheckpoint(
+                f"{name} = {made!r:.60} of {path!r}", "it cannot be that", "another copy of the file"
+            )
         else:
             setattr(node, name, made)
 

@@ -58,13 +58,15 @@ def load_model(path: str | os.PathLike[str], custom: Custom = ()) -> Any:
     if said.get("format") not in READABLE:
         raise ArgumentError(
             f"{os.fspath(path)} has a model in format {said.get('format')!r:.20}",
-            f"this version of graftax reads formats {' and '.join(map(str, READABLE))}",
+            f"this version of graftax reads formats {', '.join(map(str, READABLE))}",
             "the version that saved it",
         )
     used: set[str] = set()
     model = rebuilt(said, lambda name: found(name, own, used, said))
     if not isinstance(model, Model):
-        raise ArgumentError(f"{os.fspath(path)} describes no model", "load_model gives a Model", "another file")
+        raise ArgumentError(
+            f"{os.fspath(path)} describes no model", "load_model gives a Model", "a file that model.save(path) wrote"
+        )
     if idle := [name for name in own if name not in used]:
         raise ArgumentError(
             f"custom= has {', '.join(idle)}", "the file has no such class or function", "custom= without it"

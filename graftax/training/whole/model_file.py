@@ -15,6 +15,7 @@ from graftax.training.whole.adapted_layers import AdaptedLayers, adapted_states
 from graftax.training.whole.comparison import require_alike
 from graftax.training.whole.description import Describing
 from graftax.training.whole.differences import differences, restore_differences
+from graftax.training.whole.own_compile import own_arguments
 from graftax.training.whole.policies import Policies, policies_of
 from graftax.training.whole.rebuilding import Rebuilding
 from graftax.training.whole.shared_weights import described_creator
@@ -24,7 +25,9 @@ from graftax.variables.random_state import RandomState
 
 KEY = "graftax.model"
 FORMAT = 2
-READABLE = (1, 2)
+OWN_COMPILE = 3
+"""The format of models with a ``compile`` of their own, which earlier versions would not call."""
+READABLE = (1, 2, 3)
 """Formats that can be read: 1 did not tell dtype policies, nor what was put onto a finished model."""
 
 
@@ -45,13 +48,17 @@ def described(model: Any) -> dict[str, Any]:
         [path, [described_creator(one, node, describing, model, path) for one in node._gx_creators]]
         for path, node in _computed(model)
     ]
-    found["compile"] = None if model._gx_objectives is None else _compiled(model, describing)
+    found |= _compiled(model, describing)
     found["policies"] = policies_of(describing.objects)
     found["adapted"] = adapted_states(describing)
+    found["columns"] = describing.value(model._gx_columns, "the columns of the table that it was trained on")
     back = RandomState({}).point_of_return()
     try:
         with creation.scopes.replaced(()):
             twin, making = _made(found, describing.names.__getitem__)
+            if apart := _not_built(model, twin, describing):
+                found["built_below"] += apart
+                twin, making = _made(found, describing.names.__getitem__)
             require_alike(model, twin)
             found["differences"] = differences(model, twin, describing)
             restore_differences(twin, found["differences"], making)
@@ -84,15 +91,35 @@ def _built_below(model: Layer) -> Iterator[tuple[str, Layer]]:
                 yield "/".join(map(str, edges)), node
 
 
+def _not_built(model: Layer, twin: Layer, describing: Describing) -> list[list[Any]]:
+    """Return the paths of layers that no call of the twin has built, such as a teacher, with the shapes of inputs."""
+    lack = set(map(id, unbuilt_below(twin)))
+    paths = {"/".join(map(str, edges)) for edges, node in walk_with_edges(twin) if id(node) in lack}
+    return [
+        [path, describing.value(layer._gx_input_shape, f"the shape of the input of {path}")]
+        for path, layer in (("/".join(map(str, edges)), node) for edges, node in walk_with_edges(model))
+        if path in paths and isinstance(layer, Layer) and is_built(layer) and layer._gx_input_shape is not None
+    ]
+
+
 def _built_for(model: Layer) -> Any:
     return model._gx_input_shape if is_built(model) else None
 
 
 def _compiled(model: Any, describing: Describing) -> dict[str, Any]:
     objectives = model._gx_objectives
-    given = {"optimizer": objectives.optimizer, **objectives.given()}
-    given |= {"run_eagerly": model._gx_run_eagerly, "steps_per_execution": model._gx_steps_per_execution}
-    return {name: describing.value(one, f"compile({name}=...)") for name, one in given.items()}
+    given: dict[str, Any] = {}
+    if objectives is not None:
+        given = {"optimizer": objectives.optimizer, **objectives.given()}
+        given |= {"run_eagerly": model._gx_run_eagerly, "steps_per_execution": model._gx_steps_per_execution}
+    if (own := own_arguments(model, given)) is not None:
+        made, was_built = own
+        args = [describing.value(one, f"compile(...)[{i}]") for i, one in enumerate(made.args)]
+        kwargs = [[name, describing.value(one, f"compile({name}=...)")] for name, one in made.kwargs.items()]
+        return {"format": OWN_COMPILE, "compile": None, "compiled_with": [args, kwargs, was_built]}
+    if objectives is None:
+        return {"compile": None}
+    return {"compile": {name: describing.value(one, f"compile({name}=...)") for name, one in given.items()}}
 
 
 def rebuilt(description: Any, find: Callable[[str], Any]) -> Any:
@@ -114,7 +141,7 @@ def rebuilt(description: Any, find: Callable[[str], Any]) -> Any:
         if isinstance(error, GraftaxError):
             raise
         raise CorruptCheckpoint(
-            "the description of a model", f"that cannot be read: {error}", "another file"
+            "the description of a model", f"that cannot be read: {error}", "another copy of the file"
         ) from error
     return model
 
@@ -124,6 +151,7 @@ def _made(description: Any, find: Callable[[str], Any]) -> tuple[Any, Rebuilding
     making = Rebuilding(find, policies, AdaptedLayers(description.get("adapted", [])))
     with building.again.entered(policies.before_build):
         model = making.model = making.value(description["model"])
+        _compile_as_then(model, description, making, is_built=False)
         shape = making.value(description["input_shape"])
         if shape is not None and unbuilt_below(model):
             model.build(shape)
@@ -135,6 +163,16 @@ def _made(description: Any, find: Callable[[str], Any]) -> tuple[Any, Rebuilding
         for path, creators in description["grafts"]:
             for creator in creators:
                 made_again(model, making.value(creator), path)
+        _compile_as_then(model, description, making, is_built=True)
         if description["compile"] is not None:
             model.compile(**{name: making.value(one) for name, one in description["compile"].items()})
+        if description.get("columns") is not None:
+            model._gx_columns = making.value(description["columns"])
     return model, making
+
+
+def _compile_as_then(model: Any, description: Any, making: Rebuilding, is_built: bool) -> None:
+    """Call a ``compile`` of the user's if that was called before, or after, the model was built: it may use either."""
+    args, kwargs, was_built = description.get("compiled_with") or ([], [], None)
+    if was_built is is_built:
+        model.compile(*map(making.value, args), **{name: making.value(one) for name, one in kwargs})

@@ -62,7 +62,9 @@ class Rebuilding:
             if isinstance(error, GraftaxError):
                 raise
             raise CorruptCheckpoint(
-                f"the description of a model has {described!r:.80}", f"that cannot be read: {error}", "another file"
+                f"the description of a model has {described!r:.80}",
+                f"that cannot be read: {error}",
+                "another copy of the file",
             ) from error
 
     def _all(self, described: list[Any]) -> list[Any]:

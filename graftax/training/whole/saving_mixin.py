@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, ClassVar
 
 from graftax.checkpoint.checkpoint import Checkpoint
 from graftax.checkpoint.report import RestoreReport
@@ -11,6 +11,8 @@ from graftax.checkpoint.save import SaveReport
 from graftax.core.short_traceback import door
 from graftax.training.export_mixin import ExportMixin
 from graftax.training.whole.model_file import KEY, described
+from graftax.training.whole.own_compile import COMPILED_WITH, recording
+from graftax.variables.graph.made_with import MadeWith
 from graftax.variables.graph.module import Module
 from graftax.variables.variable import Variable
 
@@ -18,17 +20,27 @@ from graftax.variables.variable import Variable
 class SavingMixin(ExportMixin):
     """A model that can be saved as a whole, or only its weights."""
 
+    untracked: ClassVar[frozenset[str]] = frozenset({COMPILED_WITH})
+
     _gx_objectives: Any = None
+    _gx_compiled_with: tuple[MadeWith, bool] | None = None
+
+    @classmethod
+    def _gx_prepare_class(cls) -> None:
+        super()._gx_prepare_class()
+        if "compile" in vars(cls) and not cls.__module__.startswith("graftax."):
+            own: Any = cls
+            own.compile = recording(own.compile)
 
     @door
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> SaveReport:
         """Save the whole model, so that `graftax.load_model` can load it without the program that created it.
 
         The result is a checkpoint of ``model`` and ``optimizer``, as `graftax.Checkpoint` writes it, which also has the
-        architecture: arguments of constructors, the graph, grafts, and arguments of `compile`; and what was set later:
-        dtype and remat policies, active adapters, what is frozen or tied, regularizers, constraints, attributes. It
-        contains no code. Your own classes and functions are saved by name, and must be passed to ``load_model``. Before
-        the save, the model is rebuilt once, and compared, to check that this works.
+        architecture: arguments of constructors, the graph, grafts, and arguments of `compile`, of your own, too; and
+        what was set later: dtype and remat policies, active adapters, what is frozen or tied, regularizers,
+        constraints, attributes. It contains no code. Your own classes and functions are saved by name, and must be
+        passed to ``load_model``. Before the save, the model is rebuilt once, and compared, to check that this works.
 
         Args:
             path: The directory to create.

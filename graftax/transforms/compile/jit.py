@@ -119,6 +119,7 @@ class CompiledFunction(Generic[P, R]):
                 entry = self._find_or_trace(transforms, key, leaves, tree, runs=True)
             else:
                 entry = entries[0]
+                entry.begin()
             if frames.top is None and transforms.eager():
                 self._last = Repeated.after(self._before, entry, args, kwargs)
                 self._before = entry
@@ -214,7 +215,7 @@ class CompiledFunction(Generic[P, R]):
         if found is None:
             found = self._trace(transforms, key, leaves, tree, entries[0].difference() if entries else None)
         if runs:
-            found.pay()
+            found.begin()
         # a trace that changed what it saw was good for one call: to run it again would leave attributes as they are
         others = [entry for entry in entries if entry is not found and not entry.is_spent()]
         self._entries[key] = [found, *others[: _REMEMBERED - 1]]
@@ -246,7 +247,7 @@ class CompiledFunction(Generic[P, R]):
             values = iter(dynamic)
             filled = [leaf if is_static(leaf) else next(values) for leaf in leaves]
             args, kwargs = given_masks(transforms, *transforms.unflatten(tree, filled))
-            with frames.replaced((frame,)), traced_checks.traces.entered(self._looks):
+            with frames.replaced((frame,)), traced_checks.tracing(self._looks) as before:
                 frame.looked((around,))  # before the function runs, which may change what is around it
                 for module in modules:
                     frame.watch(module)
@@ -259,7 +260,7 @@ class CompiledFunction(Generic[P, R]):
                         (transforms.unflatten(out_structure, results), found_masks)
                     )
             frame.group_alike()
-            found.update(frame=frame, out=out_structure, results=len(results), masked=masked)
+            found.update(frame=frame, out=out_structure, results=len(results), masked=masked, before=before)
             return results, cast("list[tuple[Any, Any]]", frame.written())
 
         concrete = [leaf for leaf in leaves if not is_static(leaf)]
@@ -272,6 +273,7 @@ class CompiledFunction(Generic[P, R]):
         if self._looks != PLAIN or program.has_checks:
             program.names = self._names(transforms, leaves, tree)
         entry = Entry(program, found["frame"], found["out"], found["results"], [*statics, around], found["masked"])
+        entry.before = found["before"]
         entry.warn_of_leaks(transforms, function_name(self._fn))
         found.clear()  # with the frame goes what only it has kept: layers and Variables that nobody else does
         self._check_owned(program)

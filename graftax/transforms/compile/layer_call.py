@@ -156,7 +156,8 @@ def _find(
     key: Hashable
     arrays: list[Any]
     if len(args) == 1 and not kwargs and hasattr(x := args[0], "dtype"):
-        key = type(x), x.shape, x.dtype, scopes.ambient()
+        # what gives way to the dtypes of other arrays makes another program
+        key = type(x), x.shape, x.dtype, getattr(x, "weak_type", False), scopes.ambient()
         arrays = [x]
     else:
         key, arrays = _key(args, kwargs, backend)
@@ -204,7 +205,7 @@ def _key(args: tuple[Any, ...], kwargs: dict[str, Any], backend: Backend) -> tup
     arrays = []
     for leaf in leaves:
         if hasattr(leaf, "dtype"):
-            key += (type(leaf), leaf.shape, leaf.dtype)
+            key += (type(leaf), leaf.shape, leaf.dtype, getattr(leaf, "weak_type", False))
             arrays.append(leaf)
         else:
             key.append((type(leaf), leaf if type(leaf) is bool else None))

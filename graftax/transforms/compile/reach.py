@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from graftax.core import libraries
 from graftax.variables.graph.adjustable import Adjustable
+from graftax.variables.graph.class_attributes import given_by_class
 from graftax.variables.graph.module import Module
 from graftax.variables.graph.node import Node, holds_node
 from graftax.variables.graph.prints import changing_in
@@ -60,7 +61,8 @@ def reached(roots: Iterable[Any], name: str = "") -> tuple[list[Module], Surroun
     """Return the Modules in some values, each once: in containers, functions, plain objects, but not below Modules.
 
     Of a function these are what it is bound to, its closure, its defaults, what it wraps, and the globals that its code
-    names, with the functions of the same file among them. Of a plain object these are its attributes.
+    names, with the functions of the same file among them. Of a plain object these are its attributes, those that its
+    class gives it among them.
 
     Args:
         roots: The values.
@@ -140,12 +142,29 @@ def _in(value: object) -> Iterator[_Held]:
     elif isinstance(value, list | tuple | dict | set | frozenset):
         if len(value) <= _LONG:
             yield from (_Held("", one, deeper=1) for one in (value.values() if isinstance(value, dict) else value))
-    elif not isinstance(value, type | ModuleType) and not hasattr(value, "dtype"):
+    elif isinstance(value, type):
+        yield from _of_class(value)
+    elif not isinstance(value, ModuleType) and not hasattr(value, "dtype"):
         if (wrapped := getattr(value, "__wrapped__", None)) is not None:
             yield _Held("", wrapped)
         held = getattr(value, "__dict__", None)
         if isinstance(held, dict) and len(held) <= _LONG:
             yield from (_Held(str(name), one, partial(held.get, name), 1) for name, one in held.items())
+        for name in _slots(type(value)):
+            if (one := getattr(value, name, None)) is not None:
+                yield _Held(name, one, partial(getattr, value, name, None), 1)
+        yield from _of_class(type(value))
+
+
+def _of_class(kind: type[Any]) -> Iterator[_Held]:
+    for name, one in given_by_class(kind).items():
+        yield _Held(name, one, partial(getattr, kind, name, None), 1)
+
+
+def _slots(kind: type[Any]) -> Iterator[str]:
+    for base in kind.__mro__:
+        names = vars(base).get("__slots__", ())
+        yield from [names] if isinstance(names, str) else names
 
 
 def _of_function(function: FunctionType) -> Iterator[_Held]:

@@ -104,6 +104,8 @@ class Repeated:
             return MISSED
         leaves = [owned(one) if type(one) is np.ndarray else one for one in found] if self._from_host else [*found]
         entry = self._entry
+        if entry.before:
+            entry.begin()
         if self._changes_nothing and entry.settled == HomesMoved.count:
             kept = [*map(buffer_of, entry.kept)] if entry.kept else _NONE
             results = entry.program.run_donating(_NONE, kept, leaves)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from graftax.backend.program import Program
@@ -38,6 +38,7 @@ class Entry(Guard):
         self.masked = masked  # whether the results come with their masks, as a pair
         self.statics = statics  # and what else is to be kept alive, so that its identity stays its own
         self.fresh = True  # not run yet
+        self.before: list[Callable[[], None]] = []  # what is called before each run, and may raise
         self.settled = -1  # what `HomesMoved` counted when all that it reads and assigns lay together
         self._groups = [cast("Sequence[Storage]", one) for one in program.taken if isinstance(one, Sequence)]
         count = len(self._groups)
@@ -50,6 +51,12 @@ class Entry(Guard):
         self._homes = [_fixed(cell) for cell in (*self.kept, *self.written)]
         self._seen = frame.seen
         super().__init__(list(frame.touched.values()), frame.seen)
+
+    def begin(self) -> None:
+        """Call what comes before a run, and note that it is run now."""
+        for look in self.before:
+            look()
+        self.pay()
 
     def _moved(self) -> str | None:
         for cell, before in zip((*self.kept, *self.written), self._homes, strict=True):

@@ -18,6 +18,7 @@ maximum(x, 0) at 0             0.5
 clip(x, 0, 1) at 0 and at 1    0.5
 norm(x) at 0                   0
 max(x) where several are equal shared evenly
+eigh, svd with equal values    nan for vectors, right for values
 ============================== ===========
 
 The gradient of a real value with respect to a complex one is that of JAX, too: the conjugate of the direction of

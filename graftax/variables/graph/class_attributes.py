@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from graftax.core import libraries
@@ -12,7 +13,7 @@ _OF_THE_GRAPH = frozenset({"untracked", "checkpoint_aliases", "_abc_impl"})
 def given_by_class(kind: type[Any]) -> dict[str, Any]:
     """Return the attributes of a class and of its bases, as they are now, but for methods, properties and the like.
 
-    Classes of graftax and of the libraries below it never change, and give nothing.
+    Classes of graftax, of the libraries below it and of Python never change, and give nothing.
 
     Example:
         >>> class Net:
@@ -36,7 +37,7 @@ def given_by_class(kind: type[Any]) -> dict[str, Any]:
 
 
 class _OfUsers(dict[type[Any], tuple[type[Any], ...]]):
-    """For each class those in its order of bases that are neither of graftax nor of the libraries below it."""
+    """For each class those among its bases, and itself, that are not of graftax, a library below it, or Python."""
 
     def __missing__(self, kind: type[Any]) -> tuple[type[Any], ...]:
         others = _LIBRARIES | libraries.names()
@@ -45,4 +46,4 @@ class _OfUsers(dict[type[Any], tuple[type[Any], ...]]):
 
 
 _of_users = _OfUsers()
-_LIBRARIES = frozenset({"builtins", "typing", "abc"})
+_LIBRARIES = frozenset(sys.stdlib_module_names)

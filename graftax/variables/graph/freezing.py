@@ -37,14 +37,16 @@ class Freezing(Branch):
     @trainable.setter
     def trainable(self, value: bool) -> None:
         value = checked_flag("trainable", value)
-        structure.bump()
-        for _, node in self._gx_walked():
-            if isinstance(node, Leaf):
-                storage.changing(node, "trainable")
-                node.trainability = node.trainability.with_frozen(not value)
-            elif isinstance(node, Freezing):
-                storage.changing(node, "_gx_frozen")
-                object.__setattr__(node, "_gx_frozen", not value)
+        try:
+            for _, node in self._gx_walked():
+                if isinstance(node, Leaf):
+                    storage.changing(node, "trainable")
+                    node.trainability = node.trainability.with_frozen(not value)
+                elif isinstance(node, Freezing):
+                    storage.changing(node, "_gx_frozen")
+                    object.__setattr__(node, "_gx_frozen", not value)
+        finally:
+            structure.bump()  # after the change: another thread looks again as soon as it counts
 
     @door
     def freeze(self, where: SelectorLike = "**") -> list[str]:
@@ -103,9 +105,9 @@ class Freezing(Branch):
                 "an expression keeps each of these as it is: a base beneath adapters, or an adapter that is not in use",
                 "gx.adapters.use(model, name), or gx.adapters.merge(model, name), for one that is to be trained",
             )
-        structure.bump()
         for variable in chosen:
             storage.changing(variable, "trainable")
             variable.trainability = variable.trainability.with_frozen(frozen)
+        structure.bump()
         now = [one for one in known if id(one.variable) in picked]
         return [one.path for one in now if frozen or not one.variable.trainability.resting]

@@ -267,6 +267,16 @@ class Storage:
             raise self._stale()
         return self.buffer
 
+    def value_now(self) -> Array:
+        """Return the value for somebody who is to keep it, such as a copy: numbers without a gradient.
+
+        In a function that is differentiated it is what was assigned there; one that is compiled has no numbers.
+        """
+        if frames.top is None or not self.backend.has("tracing") or self.backend.tracing.staged_within(None):
+            return self.concrete()
+        value = self.backend.arrays.stop_gradient(self.read())
+        return value if self.backend.arrays.is_concrete(value) else self.concrete()
+
     def _stale(self) -> StaleReadError:
         words = self.backend.wording
         return StaleReadError(

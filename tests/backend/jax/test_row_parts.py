@@ -11,7 +11,6 @@ from graftax.backend.jax.row_parts import with_hidden_places
 from graftax.backend.jax.rows import in_rows
 
 COUNT = 12
-ALONE = pytest.mark.skipif(len(jax.devices()) > 1, reason="several devices take parts from known places")
 
 
 def names(program):
@@ -46,7 +45,6 @@ def checked(program, shapes, dtype, used):
 KINDS = {"of several shapes": ((3, 2), (2,)) * (COUNT // 2), "of one shape": ((3, 2),) * COUNT}
 
 
-@ALONE
 @pytest.mark.parametrize("shapes", KINDS.values(), ids=KINDS)
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int32", "uint8"])
 def test_many_parts_come_from_places_that_are_computed(shapes, dtype):
@@ -57,7 +55,6 @@ def test_many_parts_come_from_places_that_are_computed(shapes, dtype):
     checked(program, shapes, dtype, range(COUNT))
 
 
-@ALONE
 def test_parts_that_nobody_needs_are_left_where_they_are():
     used = [0, *range(2, COUNT)]
     shapes = KINDS["of several shapes"]
@@ -74,7 +71,6 @@ def test_few_parts_and_rows_of_other_kinds_are_split(count, dtype):
     assert "cond" not in names(program)
 
 
-@ALONE
 def test_rows_of_other_kinds_beside_one_of_numbers_are_taken_from_as_well():
     shapes = ((3,), (2,)) * 3
     parts = [jnp.zeros(shape, dtype) for dtype in ("bfloat16", "float32") for shape in shapes]
@@ -102,7 +98,6 @@ def test_what_splits_no_input_stays():
     assert with_hidden_places(traced) is traced
 
 
-@ALONE
 def test_the_compiler_does_not_find_the_places():
     """A version of XLA that does compiles each loop by itself again, which takes longer, and gives the same."""
     shapes = KINDS["of several shapes"]

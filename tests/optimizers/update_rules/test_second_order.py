@@ -9,6 +9,7 @@ import graftax as gx
 from graftax import ops
 from graftax.core.errors import ArgumentError
 from graftax.optimizers import SOAP, Adam, Shampoo, Sophia
+from graftax.optimizers.engine.matrix_power import damped_power
 
 RNG = np.random.default_rng(0)
 START = RNG.normal(size=(4, 3))
@@ -259,3 +260,68 @@ def test_curvatures_of_variables_of_several_dtypes():
     sophia.update_hessian(lambda: sum(ops.sum(ops.cast(v, "float32") ** 2) for v in variables), variables)
     for variable in variables:  # 2 * u**2, whatever u is
         assert (sophia.slot(variable, "hessian").numpy() > 0).all()
+
+
+def differences(f, x, step=1e-2):
+    """The slope of a function along each element, by differences."""
+    found = np.zeros_like(x)
+    for place in np.ndindex(x.shape):
+        ahead, behind = x.copy(), x.copy()
+        ahead[place] += step
+        behind[place] -= step
+        found[place] = (float(f(ahead)) - float(f(behind))) / (2 * step)
+    return found
+
+
+@pytest.mark.broad
+@pytest.mark.parametrize(
+    "gradient",
+    [np.eye(3) * 2, np.diag([2.0, 2.0, 1.0]), np.float32([[1, 2, 3], [0, 1, 0], [2, 0, 1]]), np.diag([1.0, 1.001, 4])],
+    ids=["equal", "two_equal", "apart", "near"],
+)
+def test_a_gradient_through_shampoo_is_that_of_differences(gradient):
+    w = gx.Variable(np.zeros((3, 3), "float32"), name="w")
+    optimizer = Shampoo(1.0, epsilon=0.1)
+    state, mix = optimizer.pure_state([w]), RNG.normal(size=(3, 3)).astype("float32")
+
+    def total(gradient):
+        values, after = optimizer.pure_update({"w": gradient}, state, {"w": w.value})
+        values, _ = optimizer.pure_update({"w": gradient}, after, values)
+        return ops.sum(values["w"] * mix)
+
+    gradient = gradient.astype("float32")
+    found = gx.jit(gx.grad(total))(gradient)
+    np.testing.assert_allclose(found, differences(gx.jit(total), gradient), rtol=2e-2, atol=5e-3)
+
+
+@pytest.mark.broad
+def test_a_power_has_the_slope_of_its_damping():
+    x = np.float32([[2.0, 0.5, 0.0], [0.5, 2.0, 0.0], [0.0, 0.0, 2.0]])
+    mix = RNG.normal(size=(3, 3)).astype("float32")
+
+    def total(epsilon):
+        return ops.sum(damped_power(x, epsilon, -0.25) * mix)
+
+    step = 1e-2
+    slope = (float(total(0.3 + step)) - float(total(0.3 - step))) / (2 * step)
+    assert float(gx.grad(total)(0.3)) == pytest.approx(slope, rel=1e-2)
+    np.testing.assert_allclose(damped_power(x, 0.3, -0.25), power(x + 0.3 * np.eye(3), -0.25), rtol=1e-5)
+
+
+@pytest.mark.broad
+def test_a_gradient_through_soap_takes_the_bases_as_constants():
+    """A gradient of more rows than columns, whose eigenvalues of 0 are equal: it was nan."""
+    w = gx.Variable(np.zeros((4, 2), "float32"), name="w")
+    optimizer = SOAP(1.0, 0.0, 0.0, 1.0)
+    state, g = optimizer.pure_state([w]), np.float32([[1, 2], [0, 1], [1, 0], [2, 2]])
+    u, _, vh = np.linalg.svd(g)
+
+    def total(gradient):
+        return ops.sum(optimizer.pure_update({"w": gradient}, state, {"w": w.value})[0]["w"])
+
+    def fixed(gradient):
+        """The step with the bases of `g`."""
+        turned = u.T @ gradient @ vh.T
+        return -(u @ (turned / np.sqrt(turned**2 + 1)) @ vh).sum()
+
+    np.testing.assert_allclose(gx.grad(total)(g), differences(fixed, g, 1e-3), rtol=2e-2, atol=2e-3)

@@ -37,7 +37,23 @@ def test_rows_that_cannot_be_told_apart_are_refused() -> None:
             return x[:1, 0]
 
     batches = gx.data.bucket(ROWS, sizes=[2, 4, 8], batch_size=2)
-    with pytest.raises(DataError, match="which row is whose"):
+    with pytest.raises(DataError, match="put back into the order"):
         Mean().predict(batches)
     with pytest.raises(DataError, match="without steps="):
         First().predict(batches, steps=2)
+
+
+@pytest.mark.broad
+def test_pictures_come_in_the_order_of_their_files(tmp_path) -> None:
+    images = pytest.importorskip("PIL.Image")
+    for place in range(7):
+        (tmp_path / "ab"[place % 2]).mkdir(exist_ok=True)
+        images.new("RGB", (2, 2), (place, place, place)).save(tmp_path / "ab"[place % 2] / f"{place}.png")
+    batches = gx.data.images_from_directory(tmp_path, image_size=(2, 2), batch_size=3)
+
+    class Shade(gx.Model):
+        def call(self, x: Any) -> Any:
+            return x[:, 0, 0, 0]
+
+    for given in (batches, gx.data.prefetch(batches)):
+        assert Shade().predict(given).tolist() == [int(path.stem) for path in batches.file_paths]

@@ -66,6 +66,29 @@ def test_batches_by_index_are_read_by_threads_and_told_of_the_end():
     np.testing.assert_array_equal(line().predict(data, verbose=0), X)
 
 
+@pytest.mark.parametrize("data", [Samples, PyDataset])
+def test_no_sample_counts_twice_in_one_pass(data):
+    options = {} if data is PyDataset else {"batch_size": 2}
+    for run in (line().evaluate, line().predict):
+        with pytest.raises(DataError, match=f"4 steps over a {data.__name__} of 3 batches"):
+            run(data(), steps=4, verbose=0, **options)
+    options = {} if data is PyDataset else {"validation_batch_size": 2}
+    with pytest.raises(DataError, match=f"4 steps over a {data.__name__} of 3 batches"):
+        line().fit(X, Y, validation_data=data(), validation_steps=4, verbose=0, **options)
+
+
+@pytest.mark.parametrize(("size", "expected"), [(None, [2, 2, 1]), (4, [4, 1])])
+def test_samples_to_validate_on_come_in_batches_of_the_training_or_of_their_own(size, expected):
+    class Together(Samples):
+        def __getitems__(self, rows):
+            sizes.append(len(rows))
+            return [self[i] for i in rows]
+
+    sizes = []
+    line().fit(X, Y, batch_size=2, validation_data=Together(), validation_batch_size=size, verbose=0)
+    assert sizes == expected
+
+
 def test_an_error_of_a_thread_comes_out():
     class Fails(PyDataset):
         def __getitem__(self, i):

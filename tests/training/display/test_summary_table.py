@@ -123,11 +123,11 @@ def test_layers_by_name_path_and_number():
     assert model.get_layer("layers/1/layers/1") is model.layers[1].layers[1]
     with pytest.raises(ArgumentError, match="'first'"):
         model.get_layer("frist")
-    with pytest.raises(ArgumentError, match="2 layers are called so"):
+    with pytest.raises(ArgumentError, match="2 layers have this name"):
         model.get_layer("dense")
     with pytest.raises(ArgumentError, match="there are 2 layers"):
         model.get_layer(index=2)
-    with pytest.raises(ArgumentTypeError, match="one of both"):
+    with pytest.raises(ArgumentTypeError, match="one of the two"):
         model.get_layer()
 
 
@@ -160,3 +160,15 @@ def test_given_names_stand_beside_the_class_where_there_is_room_else_below():
     lines = str(Summary(model)).splitlines()
     assert lines[3].startswith("layers/0 (Dense)")
     assert lines[4] == "    name='what_the_first_camera_shows_in_the_morning_and_in_the_evening'"
+
+
+MERGING = ("Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum", "Concatenate")
+
+
+@pytest.mark.parametrize("name", MERGING)
+def test_layers_of_several_inputs_show_what_they_give(name):
+    first, second = gx.Input((3,)), gx.Input((3,))
+    merged = getattr(layers, name)()([first, second])
+    model = gx.Model([first, second], layers.Dense(2)(merged))
+    width = 6 if name == "Concatenate" else 3
+    assert Summary(model).rows[2].shape == f"(None, {width})"

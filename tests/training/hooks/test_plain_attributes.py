@@ -1,5 +1,6 @@
 """Callbacks from elsewhere, which do not say what they remember, go on all the same in a run that is resumed."""
 
+import random
 import warnings
 
 import numpy as np
@@ -165,3 +166,58 @@ def test_a_callback_that_is_gone_is_told(tmp_path):
         train(tmp_path, Own(), kill_at=8)
     with pytest.warns(UserWarning, match="had a callback Own, .* left out: seen, best, by_epoch, ends"):
         train(tmp_path, gx.callbacks.Timing())
+
+
+class Draws(gx.Callback):
+    """A callback with generators of random numbers, and what they gave."""
+
+    def __init__(self):
+        self.generators = [1.0]
+        self.numpy, self.older, self.python = np.random.default_rng(1), np.random.RandomState(2), random.Random(3)
+        self.seen = []
+
+    def on_epoch_end(self, epoch, logs=None):
+        self.seen.append([float(self.numpy.normal()), float(self.older.normal()), self.python.gauss(0.0, 1.0)])
+
+
+def test_generators_go_on(tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        whole, resumed = train(tmp_path / "whole", Draws()), kill_and_resume(tmp_path / "broken", Draws)
+    assert resumed.seen == whole.seen
+
+
+class Box:
+    def __init__(self):
+        self.count = 0
+
+
+class Keeps(gx.Callback):
+    """A callback that changes what it holds: Variables of its own, an object, an iterator."""
+
+    def __init__(self):
+        self.mean, self.box, self.numbers = gx.metrics.Mean(), Box(), iter(range(99))
+        self.idle, self.still = gx.metrics.Mean(), Box()
+
+    def on_epoch_end(self, epoch, logs=None):
+        self.mean.update(logs["loss"])
+        self.box.count += next(self.numbers)
+
+
+def test_what_changes_in_place_is_told_too(tmp_path):
+    with pytest.warns(
+        UserWarning, match=r"without its attributes mean \(Mean\), box \(Box\), numbers \(range_iterator\):"
+    ):
+        kill_and_resume(tmp_path, Keeps)
+
+
+def test_what_is_saved_with_the_run_is_not_missed(tmp_path):
+    class Looks(gx.Callback):
+        """Holds parts of the model that it trains, some of which are not built yet."""
+
+        def on_train_begin(self, logs=None):
+            self.layer, self.all, self.optimizer = self.model.layers[0], self.model, self.model.optimizer
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kill_and_resume(tmp_path, Looks)

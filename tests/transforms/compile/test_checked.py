@@ -241,3 +241,22 @@ def test_check_numerics_is_never_ignored():
         jax.jit(gx.check_numerics)(ops.asarray([1.0]))
     with pytest.raises(errors.DTypeError):
         gx.check_numerics(ops.asarray([1]))
+
+
+@pytest.mark.parametrize("compiled", [False, True], ids=["eager", "compiled"])
+def test_a_format_in_the_message_is_that_of_each_number(compiled):
+    def positive(x, n):
+        gx.check(ops.all(x > 0), "{n:03d} of {x:.1f}: {x!r}", x=x, n=n)
+        return x
+
+    fn = gx.jit(positive, checked=True) if compiled else positive
+    with pytest.raises(errors.CheckError, match=r"002 of \[ ?1.0, -2.0\]: \[ ?1., *-2.\]"):
+        fn(ops.asarray([1.0, -2.0]), ops.asarray(2))
+    with pytest.raises(errors.CheckError, match=r"002 of -1.0: -1.0"):
+        fn(-1.0, 2)
+
+
+@pytest.mark.parametrize(("message", "value"), [("{x:d}", 1.0), ("{x:.2q}", 1), ("{x!r:.1f}", 1.0), ("{x:%}", 1j)])
+def test_a_format_that_numbers_do_not_have_is_refused_while_the_check_holds(message, value):
+    with pytest.raises(errors.ArgumentError, match=r"of dtype .*, as \{x:"):
+        gx.check(True, message, x=value)

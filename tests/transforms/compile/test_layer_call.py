@@ -6,6 +6,7 @@ import pickle
 import weakref
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -285,3 +286,16 @@ def test_expressions_in_another_order_share_no_program():
         kernel = np.asarray(model.layers[0].kernel.value)
         np.testing.assert_allclose(out, X @ kernel, rtol=1e-5)
         np.testing.assert_allclose(model(X), X @ kernel, rtol=1e-5)
+
+
+def test_an_array_that_gives_way_to_other_dtypes_has_a_program_of_its_own():
+    """What comes of a Python number meets bfloat16 in bfloat16; float32 does not, whichever came first."""
+    number, array = jnp.broadcast_to(jnp.asarray(1.0), (2,)), jnp.ones((2,), "float32")
+    assert number.weak_type
+    other = jnp.ones((2,), "bfloat16")
+    for order in ((number, array, number), (array, number, array)):
+        relu, add = gx.layers.ReLU(), gx.layers.Rescaling(2.0)
+        for x in order:
+            for layer in (relu, add):
+                found = layer(x) * other
+                assert found.dtype == (layer._gx_call(x) * other).dtype

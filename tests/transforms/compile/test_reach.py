@@ -124,3 +124,53 @@ def test_what_it_finds_comes_once_and_circles_end():
         return f, held, np.ones(3)
 
     assert reached([f, margin])[0] == [margin]
+
+
+class Slotted:
+    """A plain object that keeps a Module in a slot."""
+
+    __slots__ = ("margin",)
+
+    def __init__(self, margin):
+        self.margin = margin
+
+    def __call__(self, x):
+        return self.margin.scaled(x)
+
+
+def by_class(margin, bound):
+    """Return a function that finds a Module in an attribute of a class."""
+
+    class Shared:
+        held = margin
+
+        @classmethod
+        def of_class(cls, x):
+            return cls.held.scaled(x)
+
+        def of_object(self, x):
+            return self.held.scaled(x)
+
+    return Shared.of_class if bound == "class" else Shared().of_object, Shared
+
+
+def test_a_module_in_a_slot_of_a_plain_object():
+    margin = Margin()
+    f = gx.jit(Slotted(margin))
+    assert float(f(1.0)) == 10.0
+    margin.first = False
+    assert float(f(1.0)) == 1.0
+
+
+@pytest.mark.parametrize("bound", ["class", "object"])
+def test_a_module_in_an_attribute_of_a_class(bound):
+    margin, other = Margin(), Margin()
+    method, kind = by_class(margin, bound)
+    f = gx.jit(method)
+    assert float(f(1.0)) == 10.0
+    margin.first = False
+    assert float(f(1.0)) == 1.0
+    kind.held = other
+    assert (float(f(1.0)), f.trace_count) == (10.0, 3)
+    other.first = False
+    assert float(f(1.0)) == 1.0

@@ -144,3 +144,45 @@ class Marked(gx.Module):
 def test_a_module_that_is_marked_while_it_is_copied_is_copied():
     twin = copy.deepcopy(Marked())
     assert float(twin.last) == 1.0
+
+
+class Holder(gx.Module):
+    def __call__(self, _):
+        return self.run()
+
+
+@pytest.mark.parametrize("way", ["value_and_grad", "tape", "functional_call"])
+def test_a_copy_in_a_function_that_is_differentiated_has_the_value_there(way):
+    net = Holder()
+    net.w = gx.Variable(1.0)
+    copies = []
+
+    def moving():
+        net.w.assign(net.w * 5)
+        copies.append(copy.deepcopy(net))
+        return net.w * 2.0
+
+    if way == "tape":
+        with gx.GradientTape() as tape:
+            y = moving()
+        assert float(tape.gradient(y, net.w)) == 10.0
+    elif way == "value_and_grad":
+        assert float(gx.value_and_grad(moving, wrt=net.w)()[1]) == 10.0
+    else:
+        net.run = moving
+        assert float(gx.functional_call(net, {"w": 3.0}, 0)[1]["w"]) == 15.0
+    assert float(copies[0].w) == (15.0 if way == "functional_call" else 5.0)
+
+
+def test_a_copy_in_mixed_precision_has_all_of_a_weight():
+    copies = []
+
+    class Net(gx.Layer):
+        def call(self, x):
+            copies.extend([copy.deepcopy(self.w), pickle.loads(pickle.dumps(self.w))])
+            return x * self.w
+
+    net = Net(dtype="mixed_bfloat16")
+    net.w = gx.Variable(1 + 2.0**-10)
+    net(np.ones(1, "float32"))
+    assert [float(one) for one in copies] == [1 + 2.0**-10] * 2

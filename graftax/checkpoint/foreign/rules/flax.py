@@ -54,8 +54,8 @@ def _side_by_side(*parts: HostArray) -> HostArray:
 
 
 def _lstm(layer: object) -> Choices:
-    def gates(begin: str, what: str) -> tuple[str, ...]:
-        return tuple(f"{begin}{gate}.{what}" for gate in "ifgo")
+    def gates(begin: str, parameter: str) -> tuple[str, ...]:
+        return tuple(f"{begin}{gate}.{parameter}" for gate in "ifgo")
 
     return {
         "kernel": (Choice(gates("i", "kernel"), _side_by_side),),
