@@ -19,7 +19,7 @@ class ReadOnly(Frame):
 
     def __init__(self, parent: Frame) -> None:
         super().__init__()
-        self.parent: Frame = parent
+        self.parent: Frame = parent  # pyright: ignore[reportIncompatibleVariableOverride]
         self.memo, self.level, self.allows_callback = parent.memo, parent.level, parent.allows_callback
 
     def read(self, storage: Storage) -> Array:
