@@ -56,6 +56,7 @@ class Checkpoint(Awaited):
         self._background: Background[SaveReport] = Background()
         Graph(self.roots, settles=False)  # an invalid root raises here rather than at the first save
 
+    @door
     def save(
         self,
         path: str | os.PathLike[str],
@@ -109,6 +110,7 @@ class Checkpoint(Awaited):
         )
         return prepared.report(os.fspath(path))
 
+    @door
     def wait(self) -> SaveReport | None:
         """Wait for the asynchronous save, and return its report; None if there was none.
 
@@ -128,6 +130,7 @@ class Checkpoint(Awaited):
         """
         return self._background.wait()
 
+    @door
     def restore(
         self,
         path: str | os.PathLike[str] | None,

@@ -19,6 +19,14 @@ class Summary(NamedTuple):
     meta: dict[str, Any]
     targets: tuple[str, ...]
 
+    @property
+    def metrics(self) -> dict[str, float]:
+        """Return the numbers that a manager was given with the save."""
+        found = self.meta.get("metrics")
+        if type(found) is not dict:
+            return {}
+        return {name: float(value) for name, value in found.items() if type(value) in (int, float)}
+
 
 def summary(storage: Storage, path: str) -> Summary:
     """Return the summary of the index of a checkpoint.

@@ -20,7 +20,7 @@ from graftax.checkpoint.names import STAGING
 from graftax.checkpoint.places import place_of
 from graftax.checkpoint.preemption import Preemption
 from graftax.checkpoint.report import RestoreReport
-from graftax.checkpoint.retention import Record, Retention
+from graftax.checkpoint.retention import Record, Retention, check_roots
 from graftax.checkpoint.save import Preparation, SaveReport, write
 from graftax.checkpoint.subset import Subset
 from graftax.core import user_line
@@ -81,6 +81,7 @@ class CheckpointManager(Awaited):
         keep_every: int | None = None,
         **roots: Root,
     ) -> None:
+        check_roots(CheckpointManager, roots)
         self._storage, self._folder = place_of(directory)
         self.retention = Retention(keep, keep_best, monitor, goal, keep_every)
         self.retention.check()
@@ -120,18 +121,21 @@ class CheckpointManager(Awaited):
 
     # --- listing ------------------------------------------------------------------------------------------------------
 
+    @door
     def all(self) -> list[Record]:
         """Return the records of all complete checkpoints, the lowest step first; an empty list if there are none."""
         heads = [(step, self._summary(name_of(step))) for step in self._steps()]
-        return [Record(step, self._path(step), _metrics(head)) for step, head in heads if head and head.step == step]
+        return [Record(step, self._path(step), head.metrics) for step, head in heads if head and head.step == step]
 
+    @door
     def latest(self) -> Record | None:
         """Return the record of the complete checkpoint with the highest step; None if there are none."""
         for step in reversed(self._steps()):
             if (head := self._summary(name_of(step))) is not None and head.step == step:
-                return Record(step, self._path(step), _metrics(head))
+                return Record(step, self._path(step), head.metrics)
         return None
 
+    @door
     def best(self) -> Record | None:
         """Return the record with the best value of ``monitor``; None if there are none.
 
@@ -204,6 +208,7 @@ class CheckpointManager(Awaited):
         self._saved = step
         return Record(step, path, rated)
 
+    @door
     def wait(self) -> SaveReport | None:
         """Wait for the asynchronous save, and return its report; None if there was none.
 
@@ -309,6 +314,7 @@ class CheckpointManager(Awaited):
 
     # --- the folder ---------------------------------------------------------------------------------------------------
 
+    @door
     def rewind(self, step: int) -> list[Record]:
         """Delete all checkpoints after a step, to continue from there, and return their records.
 
@@ -323,6 +329,7 @@ class CheckpointManager(Awaited):
         self._saved = None
         return later
 
+    @door
     def on_preemption(self, signals: Sequence[int] = (SIGTERM,)) -> Preemption:
         """Return a ``with`` block that records signals to terminate, so that the loop can save before it ends.
 
@@ -375,7 +382,7 @@ class CheckpointManager(Awaited):
             if ((match := STAGING.fullmatch(name)) is None or match["name"]) and (head := self._summary(name, False))
         }
         records = [
-            Record(int(match[1]), self._storage.join(self._folder, name), _metrics(head))
+            Record(int(match[1]), self._storage.join(self._folder, name), head.metrics)
             for name, head in heads.items()
             if (match := _NAME.fullmatch(name)) and head.step == int(match[1])
         ]
@@ -390,10 +397,3 @@ class CheckpointManager(Awaited):
 def name_of(step: int) -> str:
     """Return the name of a checkpoint in its folder."""
     return f"step-{step}"
-
-
-def _metrics(head: Summary) -> dict[str, float]:
-    found = head.meta.get("metrics")
-    if type(found) is not dict:
-        return {}
-    return {name: float(value) for name, value in found.items() if type(value) in (int, float)}

@@ -18,7 +18,8 @@ _DATA = (int, float, complex, str, bytes, list, tuple, dict, set, frozenset, np.
 def plain_attributes(graph: Graph) -> tuple[str, ...]:
     """Return the paths of plain attributes with data, of classes outside of this package.
 
-    Arguments of the constructor, which the program passes again, do not count, nor do attributes that `get_state` may
+    Arguments of the constructor, and of those of this package that it extends, which the program passes again, do not
+    count, nor do attributes that `get_state` may
     return.
     """
     found: list[str] = []
@@ -27,7 +28,8 @@ def plain_attributes(graph: Graph) -> tuple[str, ...]:
         if not isinstance(module, Module) or place.kind.is_leaf or _is_ours(type(module)) or keeps_state(module):
             continue
         names = names_by_class[type(module)]
-        known = names.ignored | names.words.keys() | _arguments[type(module)]
+        ours = [base for base in type(module).__mro__ if issubclass(base, Module) and _is_ours(base)]
+        known = names.ignored | names.words.keys() | _arguments[type(module)].union(*map(_arguments.__getitem__, ours))
         found += [
             joined(place.path, name)
             for name, value in vars(module).items()

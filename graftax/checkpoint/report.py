@@ -16,6 +16,7 @@ from graftax.core.errors import (
     StateError,
     UnusedInCheckpoint,
 )
+from graftax.core.short_traceback import door
 from graftax.core.typedefs import Shape
 
 
@@ -144,6 +145,7 @@ class RestoreReport:
         """Let ``deferred`` list the values that still wait there."""
         self._waiting = waiting
 
+    @door
     def assert_consumed(self) -> RestoreReport:
         """Return the report if every value of the selected parts was assigned; raise otherwise.
 
@@ -196,6 +198,7 @@ class RestoreReport:
         error.report = self
         return error
 
+    @door
     def as_dict(self) -> dict[str, Any]:
         """Return the report as plain values, for JSON."""
         return {

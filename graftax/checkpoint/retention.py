@@ -3,9 +3,12 @@
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from graftax.core.errors import ArgumentError
+from graftax.core.keywords import unknown_keyword
+from graftax.core.keywords_elsewhere import ELSEWHERE
+from graftax.core.known_names import closest
 
 GOALS = ("min", "max")
 
@@ -96,3 +99,16 @@ def _referring_first(going: dict[str, Record], targets: Mapping[str, Sequence[st
         free = [name for name in left if name not in needed] or list(left)
         order += sorted(left.pop(name) for name in free)
     return order
+
+
+def check_roots(manager: type[Any], roots: Mapping[str, object]) -> None:
+    """Raise for a number or text under the name that another library has for a rule, or almost that of one here.
+
+    Raises:
+        ArgumentTypeError: it is no object to save.
+    """
+    for name, value in roots.items():
+        if isinstance(value, int | float | str):
+            elsewhere = (near for near in ELSEWHERE.get(name.lower(), ()) if near in Retention._fields)
+            if next(elsewhere, None) or closest(name, Retention._fields):
+                raise unknown_keyword(manager, name, value, [])

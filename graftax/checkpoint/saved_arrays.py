@@ -92,6 +92,7 @@ class SavedArrays(Mapping[str, HostArray]):
             return whole
         return load(self._open(), [tensor])[tensor]
 
+    @door
     def get_slice(self, path: str) -> SavedArray:
         """Return an array that is read only when it is indexed, and only the selected part of it.
 
@@ -118,6 +119,7 @@ class SavedArrays(Mapping[str, HostArray]):
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         self.close()
 
+    @door
     def close(self) -> None:
         """Close the files. Arrays that were read stay valid, also with ``mmap=True``."""
         if self._is_open:

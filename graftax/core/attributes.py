@@ -30,8 +30,18 @@ _RESTORE = Answer(_FILES, 'graftax.Checkpoint({it}={it}).restore("checkpoint")')
 _TRAIN = Answer("training or not is said at the call, and in fit and predict by itself", "{it}(x, training=True)")
 _EVAL = Answer("training or not is said at the call, and in fit and predict by itself", "{it}(x, training=False)")
 _DEVICE = Answer("Variables stay where they are made", 'with graftax.device("cpu:0"): y = {it}(x)')
-_DTYPE = Answer(
-    "the dtype of weights and of computing is said when a layer is made", 'graftax.layers.Dense(4, dtype="float16")'
+
+
+def _dtype(name: str) -> Answer:
+    """Return the answer to a conversion to a dtype."""
+    why = "the dtype of weights and of computing is said when a layer is made"
+    return Answer(why, f'graftax.layers.Dense(4, dtype="{name}")')
+
+
+_HOOK = Answer(
+    "what runs in a call is what the call says: a layer around it sees what goes in and comes out, and graftax.Model "
+    "with outputs inside of a graph of layers, a part of a graph, gives these",
+    "graftax.Sequential([{it}, lambda y: y])  # the function gets each output",
 )
 _KEPT = "copies and model.save keep what __init__ was given by themselves: nobody writes or calls one"
 _CONFIG = Answer("a copy has settings and weights", "copy.deepcopy({it})")
@@ -87,10 +97,11 @@ OF_LAYERS: dict[str, Answer] = OF_MODULES | {
     "cuda": _DEVICE,
     "cpu": _DEVICE,
     "tpu": _DEVICE,
-    "half": _DTYPE,
-    "bfloat16": _DTYPE,
-    "float": _DTYPE,
-    "double": _DTYPE,
+    "half": _dtype("float16"),
+    "bfloat16": _dtype("bfloat16"),
+    "float": _dtype("float32"),
+    "double": _dtype("float64"),
+    **dict.fromkeys(("register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook"), _HOOK),
     "output_shape": _BOUNDED,
     "inputs": _BOUNDED,
     "outputs": _BOUNDED,

@@ -70,6 +70,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "lambda_": ("l2", "l1"),
     "from_logit": ("from_logits",),
     "logits": ("from_logits",),
+    "k": ("every",),
     "smoothing": ("label_smoothing",),
     "ignore_index": ("ignore_class",),
     "top_k": ("k",),
@@ -192,6 +193,13 @@ WORDS: dict[str, tuple[str, str]] = {
     "elementwise_affine": ("center", _AFFINE),
     "eta_min": ("alpha", "alpha=eta_min / initial_learning_rate"),
     "use_ema": ("ema_momentum", "ema_momentum=0.99"),
+    **{
+        name: ("optimizer", f"give it to the optimizer inside, such as SGD(0.01, {name}=...)")
+        for name in (
+            *("global_clipnorm", "clipnorm", "clipvalue", "adaptive_clip", "accumulation_steps", "ema_momentum"),
+            *("learning_rate", "weight_decay", "l2", "loss_scale", "lazy", "rules", "slot_dtype"),
+        )
+    },
     "betas": ("beta_1", "beta_1=..., beta_2=..."),
     "decay": ("learning_rate", "learning_rate=graftax.optimizers.schedules.InverseTimeDecay(rate, 1, decay)"),
     "maximize": ("learning_rate", "minimize(lambda: -value, variables)"),

@@ -60,6 +60,20 @@ _FUNCTIONS: dict[str, Mapping[str, str]] = {
         "fallback_to_while_loop": "leave it out; graftax.map_fn goes row by row",
         "randomness": "leave it out: each row draws its own numbers; a fixed seed= draws the same for each",
     },
+    "restore": {
+        "strict": 'mode="overlap", which takes what is on both sides; the report says what is not',
+        "assert_consumed": 'leave it out: mode="exact" is the default',
+        "expect_partial": 'mode="cover", which lets the checkpoint have more',
+        "step": "manager.restore_latest(), or the path of that step",
+    },
+    "freeze": {"pattern": "where=", "names": "where=", "filter": "where="},
+    "unfreeze": {"pattern": "where=", "names": "where=", "filter": "where="},
+    "Slot": {"size": "shape=", "init": "initializer=", "value": "initializer=", "initial_value": "initializer="},
+    "apply": {"grads": "gradients=", "grads_and_vars": "gradients=, variables=", "updates": "gradients="},
+    "IndexedRows": {"vals": "values=", "idx": "indices=", "rows": "values="},
+    "gradcheck": {"eps": "step=", "epsilon": "step=", "delta": "step="},
+    "prune": {"amount": "fraction=", "sparsity": "fraction="},
+    "build": {"shape": "input_shape="},
 }
 """What functions of other libraries take: the keyword here, or what to do instead."""
 
@@ -117,8 +131,13 @@ def _told(
     placed = [one for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
     by_name = [one.name for one in parameters if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)]
     takes_any = any(one.kind is one.VAR_KEYWORD for one in parameters)
+    if args and takes_any and len(parameters) == 1:
+        return too_many(title, len(args), taken, f"{title}(model=model): each under a name")
     if unknown := [] if takes_any else [name for name in kwargs if name not in by_name]:
-        meant = "; ".join(_meant(title, name, by_name) for name in unknown)
+        free = [one for one in by_name if one not in kwargs and one not in [p.name for p in placed[: len(args)]]]
+        must = [one.name for one in parameters if one.name in free and one.default is one.empty]
+        only = must[0] if len(unknown) == len(must) == 1 else None
+        meant = "; ".join(_meant(title, name, by_name, only) for name in unknown)
         got = ", ".join(f"{name}={_shown(kwargs[name], '...')}" for name in unknown)
         return ArgumentTypeError(f"{title}() got {got}", taken, meant)
     if len(args) > len(placed) and not any(one.kind is one.VAR_POSITIONAL for one in parameters):
@@ -160,10 +179,13 @@ def as_written(title: str, parameters: Iterable[inspect.Parameter], everything: 
     return f"{title}({', '.join(parts)})"
 
 
-def _meant(title: str, name: str, known: list[str]) -> str:
+def _meant(title: str, name: str, known: list[str], only: str | None) -> str:
+    """Return what was meant by a name; ``only`` is what must be given yet and is not, if that is one thing."""
     there = _FUNCTIONS.get(title.rpartition(".")[2], {}).get(name)
     if there is None:
-        near = next((one for one in ELSEWHERE.get(name.lower(), ()) if one in known), None) or closest(name, known)
+        near = (
+            next((one for one in ELSEWHERE.get(name.lower(), ()) if one in known), None) or closest(name, known) or only
+        )
         there = f"{near}=" if near else f"leave {name}= out"
     return f"{there} in place of {name}=" if there.endswith("=") else there
 
@@ -172,6 +194,8 @@ _EXAMPLES: dict[str, str] = {
     # Values that make sense, by the name of the argument; for the others the annotation's kind is enough.
     "activation": '"relu"',
     "name": '"main"',
+    "path": '"checkpoint"',
+    "directory": '"checkpoints"',
     "DTypePolicy.name": '"float32"',
     "seed": "0",
     "kernel_size": "3",

@@ -63,6 +63,7 @@ NAMES: dict[str, str] = {
     "function": "graftax.jit",
     "compile": "graftax.jit",
     "vmap": "graftax.vectorized_map",
+    "hvp": "graftax.jvp(graftax.grad(fn), (x,), (v,))[1]",
     "vjp": "graftax.GradientTape, or graftax.gradients_function",
     "jacrev": "graftax.jacobian",
     "jacfwd": "graftax.jacobian",

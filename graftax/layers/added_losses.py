@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from graftax.backend import registry
 from graftax.core.errors import StateError
+from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, VariableLike
 from graftax.layers import building
 from graftax.layers.keras_names import KerasNames
@@ -48,6 +49,7 @@ class AddsLosses(KerasNames):
     _gx_regularized: tuple[tuple[VariableLike, Regularizer], ...] = ()  # of weights that cannot say it themselves
     _gx_added: Totals | None = None
 
+    @door
     def add_loss(self, loss: ArrayLike) -> None:
         """Add a term to the loss of the model; to be called inside `call`.
 

@@ -134,6 +134,7 @@ def whole(build: Callable[..., None]) -> Callable[..., None]:
     @wraps(build)
     @door
     def run(self: Buildable, input_shape: object) -> None:
+        several_shapes.check_takes_one(build, type(self))
         make(self, input_shape, lambda shape: build(self, shape))
 
     def make(self: Buildable, input_shape: object, build: Callable[[Any], None]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from graftax.core import foreign_errors, tree, user_line
 from graftax.core.dtypes import is_complex
-from graftax.core.errors import ArgumentTypeError, DTypeError, GraftaxError, MissingAttributeError
+from graftax.core.errors import ArgumentTypeError, DTypeError, GraftaxError, MissingAttributeError, StateError
 from graftax.core.keywords_elsewhere import CALLS
 from graftax.core.known_names import closest
 from graftax.layers.description import describe_call
@@ -81,6 +81,30 @@ def _instead(layer: Any, error: TypeError) -> str:
     return f"{near}= in place of {name}=" if near else "layer(...) with what its call takes"
 
 
+def no_call(layer: object) -> StateError:
+    """Return the error for a class that does not say what it computes."""
+    kind = type(layer)
+    if hasattr(kind, "forward"):
+        return StateError(
+            f"{kind.__name__} has no call(), and a forward()",
+            "what a layer computes is called call here",
+            "def call(self, ...) in place of def forward(self, ...)",
+        )
+    return StateError(f"{kind.__name__} has no call()", "there is nothing to compute", "def call(self, x): return ...")
+
+
+_TOLD = {
+    "training": (
+        "training or not is said at each call, and arrives as an argument",
+        "def call(self, x, training=False): ..., and training in place of self.training",
+    ),
+    "add_variable": (
+        "a layer makes its weights by add_weight",
+        'self.w = self.add_weight((input_shape[-1], 4), name="w") in build',
+    ),
+}
+
+
 def _missing(module: Module, name: str) -> MissingAttributeError:
     kind = type(module)
     build = getattr(kind, "build", None)
@@ -90,6 +114,8 @@ def _missing(module: Module, name: str) -> MissingAttributeError:
             "nothing has assigned it yet",
             f"self.{name} = ... in __init__",
         )
+    if name in _TOLD:
+        return MissingAttributeError(f"{kind.__name__} has no attribute {name!r}", *_TOLD[name])
     has_build = build.__module__ != "graftax.layers.layer"
     return MissingAttributeError(
         f"{kind.__name__} has no attribute {name!r}",

@@ -9,6 +9,7 @@ import numpy as np
 
 from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
 from graftax.core.fallback import Fallback
+from graftax.core.short_traceback import door
 from graftax.core.typedefs import ArrayLike
 from graftax.layers.building import Buildable
 from graftax.variables.variable import Variable
@@ -41,6 +42,7 @@ class KerasNames(Buildable):
         """Return the other weights."""
         return [v for v in self.non_trainable_variables if v.role in ("weight", "state")]
 
+    @door
     def get_weights(self) -> list[np.ndarray[Any, Any]]:
         """Return the values of `weights`, as NumPy arrays.
 
@@ -50,6 +52,7 @@ class KerasNames(Buildable):
         self._gx_require_built("get_weights")
         return [v.numpy() for v in _weights(self)]
 
+    @door
     def set_weights(self, weights: Sequence[ArrayLike]) -> None:
         """Assign arrays to `weights`, in their order; all or, where one does not fit, none.
 

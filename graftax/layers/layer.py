@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from graftax.backend import registry
 from graftax.core import tree, user_line
-from graftax.core.errors import DTypeError, StateError
+from graftax.core.errors import DTypeError
 from graftax.core.fallback import Fallback
 from graftax.core.short_traceback import chained, door, shorten
 from graftax.core.typedefs import Array, ArrayLike, Calls, Initializer, Shape
@@ -16,7 +16,7 @@ from graftax.layers import added_losses, building, masking, shapes, symbolic_cal
 from graftax.layers.added_losses import AddsLosses, keep_penalty
 from graftax.layers.arguments import flag
 from graftax.layers.call_context import named_part
-from graftax.layers.call_errors import explained_call, gives_nothing
+from graftax.layers.call_errors import explained_call, gives_nothing, no_call
 from graftax.layers.inputs import inputs_in
 from graftax.layers.policy import DTypePolicy, as_policy
 from graftax.layers.signature import signature_of
@@ -114,9 +114,7 @@ class Layer(AddsLosses):
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
         """Compute the output; subclasses must define it, with any arguments they like."""
-        raise StateError(
-            f"{type(self).__name__} has no call()", "there is nothing to compute", "def call(self, x): return ..."
-        )
+        raise no_call(self)
 
     def compute_mask(self, inputs: Any, mask: Any) -> Any:
         """Return the mask of the output, given that of the input; None for none."""
@@ -132,6 +130,7 @@ class Layer(AddsLosses):
             )
         return None
 
+    @door
     def add_weight(
         self,
         shape: Shape,

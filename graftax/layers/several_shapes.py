@@ -27,6 +27,20 @@ def names_of_shapes(build: Callable[..., Any]) -> tuple[str, ...]:
     return tuple(p.name for p in parameters) if len(required) > 1 or named else ()
 
 
+def check_takes_one(build: Callable[..., Any], kind: type[Any]) -> None:
+    """Raise for a `build` that takes no shape.
+
+    Raises:
+        ArgumentTypeError: it takes ``self`` alone.
+    """
+    if build.__code__.co_argcount == 1 and len(inspect.signature(build).parameters) == 1:
+        raise ArgumentTypeError(
+            f"{kind.__name__}.build(self)",
+            "it is called with the shape of the input, at the first call",
+            "def build(self, input_shape): ...",
+        )
+
+
 def bound(build: Callable[..., Any], title: str, given: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
     """Return what ``layer.build(...)`` was given, by parameter.
 

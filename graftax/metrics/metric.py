@@ -8,6 +8,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from graftax.core.errors import ArgumentTypeError
+from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, Initializer, Shape
 from graftax.core.undefined import undefined
 from graftax.metrics.start_values import new_array
@@ -110,6 +111,7 @@ class Metric(Module):
         self._gx_starts = (*self._gx_starts, (variable, start))
         return variable
 
+    @door
     def add_weight(
         self,
         shape: Shape = (),

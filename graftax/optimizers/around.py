@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 
 from graftax.core.errors import ArgumentTypeError
+from graftax.core.short_traceback import door
 from graftax.optimizers.engine.explain import Explanation
 from graftax.optimizers.engine.gradients import Variables
 from graftax.optimizers.engine.learning_rate import LearningRate
@@ -44,14 +45,17 @@ class AroundOptimizer(Module):
     def learning_rate(self, rate: LearningRate) -> None:
         self.optimizer.learning_rate = rate
 
+    @door
     def averaged(self) -> AbstractContextManager[None]:
         """Swap in averages of what the optimizer inside makes; see `Optimizer.averaged`."""
         return self.optimizer.averaged()
 
+    @door
     def assign_averages(self) -> None:
         """Assign the averages of the optimizer inside; see `Optimizer.assign_averages`."""
         self.optimizer.assign_averages()
 
+    @door
     def explain(self, variables: Variables) -> Explanation:
         """Explain what the optimizer inside does with each variable; see `Optimizer.explain`."""
         return Explanation(repr(self), self.optimizer.explain(variables).rows)

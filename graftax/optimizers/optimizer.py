@@ -16,7 +16,7 @@ from graftax.optimizers.engine import learning_rate as rate
 from graftax.optimizers.engine.accumulation import accumulate
 from graftax.optimizers.engine.apply_rule import apply_rule
 from graftax.optimizers.engine.clipping import clip, has_limits
-from graftax.optimizers.engine.gradients import Variables, flat_variables
+from graftax.optimizers.engine.gradients import Variables, trainable_of
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.loss_scale import LossScaleLike, as_loss_scale
 from graftax.optimizers.engine.planning import Planning
@@ -236,11 +236,12 @@ class Optimizer(Planning, PureUpdates):
         for other in self.others:
             if type(other).minimize is not Optimizer.minimize:
                 raise _needs_the_loss(self, other)
-        trainable = [variable for variable in flat_variables(variables) if variable.trainable]
+        trainable = trainable_of(variables)
         (_, found), gradients = self.value_and_scaled_grad(loss_fn, trainable, has_aux)
         self.apply(gradients, trainable)
         return found
 
+    @door
     def value_and_scaled_grad(self, loss_fn: Callable[[], Any], wrt: list[Variable], has_aux: bool) -> Any:
         """Return ``((scaled loss, what loss_fn returned), the gradients that apply expects)``."""
 
@@ -252,6 +253,7 @@ class Optimizer(Planning, PureUpdates):
         differentiate = value_and_grad(both, wrt=wrt, has_aux=True)
         return differentiate() if self.loss_scale is None else self.loss_scale.watched(differentiate)
 
+    @door
     def scale_loss(self, loss: object) -> Array:
         """Return the loss whose gradients `apply` expects: the loss itself, unless there is a ``loss_scale``."""
         return cast(Array, loss if self.loss_scale is None else self.loss_scale.scaled(loss))

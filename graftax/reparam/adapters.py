@@ -131,14 +131,14 @@ def remove(model: Module, *names: str) -> None:
 
 
 @door
-def merge(model: Module, *names: str, tolerance: float = 1e-3) -> None:
+def merge(model: Module, *names: str, tolerance: float | None = None) -> None:
     """Fold adapters that are in use into the base; the function stays what it is, and other adapters stay there.
 
     Args:
         model: The model, or a part of one.
         names: Adapters.
         tolerance: How far a weight may move, relative to its norm; a base in few bits cannot have any value. Defaults
-            to 1e-3.
+            to None: 1e-3, or what the creator of the base states as its ``tolerance``, as in `graft`.
 
     Raises:
         GraftError: there is none of that name, it is not in use, or it applies after one that it cannot overtake (two
@@ -155,13 +155,13 @@ def merge(model: Module, *names: str, tolerance: float = 1e-3) -> None:
         >>> layer.kernel, bool(np.allclose(layer.kernel, before))
         (Variable('kernel', shape=(2, 3), dtype=float32, ...), True)
     """
-    tolerance = checked_tolerance(tolerance)
+    limit = None if tolerance is None else checked_tolerance(tolerance)
     chosen = _having(model, _some(names, "merge"), "merge")
     for weight in chosen:
         _check_order(weight, names)
     undo: list[tuple[Any, Any]] = []
     undo_names = [(weight, weight.adapters, weight.active) for weight in chosen]
-    errors: list[tuple[float, str]] = []
+    errors: list[tuple[float, str, float]] = []
     try:
         with concretely():
             for weight in chosen:
@@ -170,8 +170,9 @@ def merge(model: Module, *names: str, tolerance: float = 1e-3) -> None:
                 undo += [(leaf, leaf.value) for leaf in leaves_of(base)]
                 base.assign(weight.through([name for name in weight.active if name in names], base.value))
                 weight.without(names)
-                errors.append((distance(weight.value, before), weight.path))
-            _check_distances(errors, tolerance)
+                enough = getattr(base, "tolerance", 1e-3) if limit is None else limit
+                errors.append((distance(weight.value, before), weight.path, enough))
+            _check_distances(errors)
     except BaseException:
         for leaf, value in reversed(undo):
             leaf.assign(value)
@@ -309,12 +310,12 @@ def _check_order(weight: Adapted, names: tuple[str, ...]) -> None:
             )
 
 
-def _check_distances(errors: list[tuple[float, str]], tolerance: float) -> None:
-    """Raise if a weight moved too far, with the tolerance that would do for all of them."""
-    far = [(error, path) for error, path in errors if not error <= tolerance]
+def _check_distances(errors: list[tuple[float, str, float]]) -> None:
+    """Raise if a weight moved further than its tolerance, with the one that would do for all of them."""
+    far = [one for one in errors if not one[0] <= one[2]]
     if not far:
         return
-    error, path = next(((error, path) for error, path in far if error != error), max(far))
+    error, path, tolerance = next((one for one in far if one[0] != one[0]), max(far))
     others = f", the furthest of {len(far)} such weights" if len(far) > 1 else ""
     raise GraftError(
         f"merge: {path!r} cannot have the value that it has now: {error:.2g} of its norm away{others}",

@@ -8,6 +8,7 @@ from graftax.backend import registry
 from graftax.core import tree
 from graftax.core.dtypes import is_inexact
 from graftax.core.errors import AssignmentError, CreatorError, DTypeError, ShapeError
+from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, Shape, VariableLike, unwrap
 from graftax.core.undefined import undefined
 from graftax.variables import regularizers
@@ -54,10 +55,13 @@ class Reparam(Module, Arithmetic):
     base_name: ClassVar[str] = "base"
     """The attribute, and name, of the part that a weight becomes which was there before, if there is one."""
 
+    untracked: ClassVar[frozenset[str]] = frozenset({"_gx_stands_for"})
+    _gx_stands_for: str = ""  # where it will be, for messages until it is there
     _regularizer: Regularizer | None = None
 
     def __init__(self, spec: VariableSpec) -> None:
         super().__init__(spec.name)
+        object.__setattr__(self, "_gx_stands_for", spec.path)
         if not spec.trainable and not is_inexact(spec.dtype):
             raise CreatorError(
                 f"{type(self).__name__} for {spec.path!r} of dtype {spec.dtype}",
@@ -77,7 +81,7 @@ class Reparam(Module, Arithmetic):
     def inverse(self, value: Array) -> None:
         """Assign the parts so that `forward` gives ``value``, as nearly as it can."""
         raise AssignmentError(
-            f"assignment to {self._gx_path!r}, which {type(self).__name__} computes",
+            f"assignment to {self._gx_path or self._gx_stands_for!r}, which {type(self).__name__} computes",
             f"{type(self).__name__} defines no inverse",
             f"assign to its parts: {', '.join(v.path for v in self.variables)}",
         )
@@ -104,6 +108,12 @@ class Reparam(Module, Arithmetic):
     @property
     def shape(self) -> Shape:
         """Return the shape of the weight that it stands for."""
+        if "_shape" not in vars(self):
+            raise CreatorError(
+                f"{type(self).__name__} whose __init__ has not called that of Reparam",
+                "that one takes from the spec what weight it stands for",
+                "super().__init__(spec) first in __init__(self, next_creator, spec)",
+            )
         return self._shape
 
     @property
@@ -128,18 +138,19 @@ class Reparam(Module, Arithmetic):
             value = registry.current().arrays.asarray(value, self._dtype)
         if not hasattr(value, "dtype") or tuple(value.shape) != self._shape:
             raise ShapeError(
-                f"{type(self).__name__}.forward of {self._gx_path!r} gave {_described(value)}",
+                f"{type(self).__name__}.forward of {self._gx_path or self._gx_stands_for!r} gave {_described(value)}",
                 f"whoever asked for this weight computes with shape {self._shape}",
                 "combine the parts to that shape; spec.shape is what was asked for",
             )
         if not is_inexact(str(value.dtype)) and is_inexact(self._dtype):
             raise DTypeError(
-                f"{type(self).__name__}.forward of {self._gx_path!r} gave dtype {value.dtype}",
+                f"{type(self).__name__}.forward of {self._gx_path or self._gx_stands_for!r} gave dtype {value.dtype}",
                 f"it stands for a weight of dtype {self._dtype}, and no gradient goes through integers",
                 "ops.cast(value, self.dtype)",
             )
         return constrained(self, value)
 
+    @door
     def assign(self, value: ArrayLike) -> Self:
         """Move the parts so that the value becomes this one, where the subclass defines an inverse.
 
@@ -159,10 +170,12 @@ class Reparam(Module, Arithmetic):
     def _part_names(self) -> list[str]:
         return [name for name, value in vars(self).items() if isinstance(value, VariableLike)] or ["part"]
 
+    @door
     def assign_add(self, value: ArrayLike) -> Self:
         """Add to the value, and return it; a number, or a smaller array, broadcasts."""
         return self.assign(self.value + self._term(value, "assign_add"))
 
+    @door
     def assign_sub(self, value: ArrayLike) -> Self:
         """Subtract from the value, and return it; a number, or a smaller array, broadcasts."""
         return self.assign(self.value - self._term(value, "assign_sub"))

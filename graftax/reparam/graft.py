@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
-from graftax.core.errors import AssignmentError, CreatorError, GraftError
+from graftax.core.errors import AssignmentError, CreatorError, GraftError, SelectorError
 from graftax.core.roles import checked_roles
 from graftax.core.selectors import SelectorLike
 from graftax.core.short_traceback import door
@@ -148,6 +148,12 @@ def ungraft(module: Module, where: SelectorLike = "**") -> list[str]:
         (['kernel'], (3, 2))
     """
     known = [weight for weight in weights(module) if isinstance(weight.node, Reparam)]
+    if not known and weights(module):
+        raise SelectorError(
+            f"ungraft: nothing is grafted in {type(module).__name__}",
+            f"its {len(weights(module))} weights are plain Variables",
+            "leave it out; graftax.graft(model, creator, where=...) puts expressions in",
+        )
     chosen = chosen_weights(known, where, "ungraft: where")
     with concretely():
         plain = [folded(weight.node) for weight in chosen]

@@ -10,6 +10,7 @@ from graftax import ops
 from graftax.backend import registry
 from graftax.backend.traced_checks import PLAIN, RANGES, RESULTS
 from graftax.core.errors import ArgumentTypeError
+from graftax.core.user_functions import check_takes
 from graftax.core.wrapping import carry_names
 from graftax.layers import added_losses
 from graftax.layers.undoing import undone_if_raised
@@ -48,6 +49,11 @@ def compiled(model: object, step: str, known: CompiledSteps, check_nans: bool, e
         eager: Whether it runs eagerly.
     """
     shows_numbers = step in ("train_step", "test_step")
+    if shows_numbers:
+        line = (
+            f"def {step}(self, batch): x, y = batch, and sample_weight where fit gets one: x, y, sample_weight = batch"
+        )
+        check_takes(type(model).__name__, step, getattr(model, step), ["batch"], line)
     if not registry.current().has("tracing"):
         function: Callable[..., Any] = getattr(model, step)
         return _checked(model, function, step) if shows_numbers else function

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, overload
 
 from graftax.core import user_line
 from graftax.core.errors import ArgumentError, ArgumentTypeError, IndexRangeError, StateError
+from graftax.core.short_traceback import door
 from graftax.core.user_functions import check_takes
 from graftax.layers.building import is_built
 from graftax.layers.input_layer import Declared, InputLayer, begun
@@ -85,6 +86,7 @@ class Sequential(Model):
             self.add(layer)
         super().__init__(name=name, trainable=trainable, dtype=dtype)
 
+    @door
     def add(self, layer: Callable[[Any], Any]) -> None:
         """Append a layer. If the model starts with a `graftax.Input`, the weights of the layer are created at once."""
         if isinstance(layer, Symbolic) and layer.origin.is_input:
@@ -122,6 +124,7 @@ class Sequential(Model):
             self.layers = before
             raise
 
+    @door
     def pop(self) -> Callable[[Any], Any]:
         """Remove the last layer, and return it.
 

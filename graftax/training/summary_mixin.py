@@ -42,6 +42,7 @@ class SummaryMixin(TrainableModel):
     def _repr_html_(self) -> str:
         return html_of(Summary(self))
 
+    @door
     def count_params(self) -> int:
         """Return the number of elements of all weights; raise `NotBuiltError` if a layer is not built."""
         return count_params(self)

@@ -7,6 +7,7 @@ from typing import Any
 
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError, ArgumentTypeError, NotBuiltError, StaleReadError
+from graftax.core.known_names import closest
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, unwrap
 from graftax.transforms.lifting.frames import Substitution
@@ -106,10 +107,13 @@ def _values(module: Module, variables: Mapping[str, Variable], state: Mapping[st
     """Return the state as arrays; raise if it is not one of these Variables."""
     unknown, missing = [p for p in state if p not in variables], [p for p in variables if p not in state]
     if unknown or missing:
+        meant = {path: closest(path, missing or variables) for path in unknown}
+        lines = "; ".join(f"{near!r} in place of {path!r}" for path, near in meant.items() if near is not None)
+        parts = [f"without {missing}"] * bool(missing) + [f"with {unknown}, which it has not"] * bool(unknown)
         raise ArgumentError(
-            f"functional_call got a state without {missing or 'nothing'} and with {unknown or 'nothing'} besides",
+            f"functional_call got a state {' and '.join(parts)}",
             f"{type(module).__name__} has exactly the Variables {list(variables)}",
-            "graftax.state(module)",
+            lines or "graftax.state(module)",
         )
     arrays = registry.current().arrays
     values = {path: arrays.asarray(unwrap(value)) for path, value in state.items()}

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from graftax import ops
 from graftax.backend import registry
+from graftax.core.errors import ShapeError
+from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, VariableLike
 from graftax.core.undefined import undefined
 from graftax.ops.checks import check_subscript
@@ -74,6 +76,7 @@ class Arithmetic(VariableLike):
         """Return how many bytes the value takes."""
         return self.size * int(self.value.dtype.itemsize)
 
+    @door
     def numpy(self) -> np.ndarray[Any, Any]:
         """Return the value on the host as a read-only NumPy array, which stays as it is when the value changes."""
         value = self.value
@@ -104,6 +107,12 @@ class Arithmetic(VariableLike):
         return iter(self.value)
 
     def __bool__(self) -> bool:
+        if self.size != 1:
+            raise ShapeError(
+                f"the truth of {self!r:.80}",
+                f"if, and, or and not decide by one value, and shape {self.shape} has {self.size}",
+                "ops.any(w > 0) or ops.all(w > 0); w is not None, to ask whether there is one",
+            )
         return bool(self.value)
 
     def __int__(self) -> int:

@@ -104,6 +104,7 @@ class SeedGenerator(Module):
         # the stream of a seed is the same wherever it is used: two layers with one seed agree
         return key if self.seed is None else registry.current().random.key(self.seed)
 
+    @door
     def next(self) -> Array:
         """Return a fresh key; the state moves on. In eager code no two threads get the same."""
         if without_draws.read():

@@ -342,8 +342,7 @@ class Variable(Leaf, Arithmetic):
             return head + ")"
 
 
-_OWN = BOOKKEEPING | {"_storage"}
-"""Attributes that a copy has for itself."""
+_OWN = BOOKKEEPING | {"_storage"}  # attributes that a copy has for itself
 
 
 def make(spec: VariableSpec) -> Variable:

@@ -223,7 +223,7 @@ def test_a_merge_into_few_bits_says_how_far_the_furthest_weight_is():
     gx.graft(model, LoRA(1, name="b"), where="**/kernel")
     before = moved(model)(X)
     with pytest.raises(GraftError, match="the furthest of 2 such weights") as caught:
-        gx.adapters.merge(model, "b")
+        gx.adapters.merge(model, "b", tolerance=1e-3)
     np.testing.assert_array_equal(model(X), before)
     gx.adapters.merge(model, "b", tolerance=float(caught.value.instead.split(",")[0].split("=")[1]))
     assert trainable(model) == ["layers/0/bias", "layers/1/bias"]

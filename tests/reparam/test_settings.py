@@ -45,7 +45,7 @@ def test_a_large_spread():
     assert np.allclose(spread, 1e4)
 
 
-@pytest.mark.parametrize("tolerance", ["a", -1, math.nan, None, True])
+@pytest.mark.parametrize("tolerance", ["a", -1, math.nan, True])
 def test_merge_says_what_a_tolerance_is(tolerance):
     layer = _grafted(reparam.LoRA(1))
     with pytest.raises(ArgumentError, match="tolerance="):

@@ -137,6 +137,14 @@ def _backwards() -> GradientError:
     )
 
 
+def _format() -> CompileError:
+    return CompileError(
+        'a text with a format, as in f"{x:.3f}", needs the value of a traced array',
+        _NO_VALUES,
+        "return the array, and format what the call gives back; graftax.py_function(print, x) for a line of each run",
+    )
+
+
 def _slice() -> CompileError:
     return CompileError(
         "a slice x[start:stop] whose ends need the values of traced arrays",
@@ -204,6 +212,7 @@ _BY_TEXT: list[tuple[re.Pattern[str], Callable[..., GraftaxError | None]]] = [
     (re.compile("^can't apply forward-mode autodiff"), only_backwards),
     (re.compile("^Reverse-mode differentiation does not work for lax.while_loop"), _backwards),
     (re.compile("^Slice entries must be static integers"), _slice),
+    (re.compile("^unsupported format string passed to \\w*Tracer"), _format),
     (re.compile("^expected a sequence of integers or a single integer, got '\\w*Tracer"), lambda: _integer("")),
     (re.compile(r"^unsupported operand type\(s\) for \*: '(?:list|tuple|str)' and '\w*Tracer'"), lambda: _integer("")),
     (re.compile("^(?s:Shapes must be 1D sequences of concrete values.*Tracer)"), lambda: _integer("")),

@@ -196,6 +196,13 @@ class Checked(Module):
         return value
 
     def _gx_missing(self, name: str, message: str) -> MissingAttributeError:
+        if "slot_dtype" not in vars(self) and not name.startswith("_"):
+            kind = type(self).__name__
+            return MissingAttributeError(
+                f"{kind} has no {name!r}: its __init__ has not called that of Optimizer",
+                "that one makes the learning rate, the counter and the slots",
+                "super().__init__(learning_rate) first in __init__",
+            )
         return foreign_names.missing_attribute(self, name)
 
     def _gx_refuse_late(self, name: str, value: object) -> None:

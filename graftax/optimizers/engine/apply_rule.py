@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
-from graftax.core.errors import ArgumentError, GraftaxError, ShapeError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, GraftaxError, ShapeError
 from graftax.core.typedefs import Array
 from graftax.optimizers.engine.grouping import groups, join, joins, split
 from graftax.optimizers.engine.numbers import cast_to, compute_dtype, dtype_name, is_on, number
@@ -21,6 +22,7 @@ from graftax.variables.state.storage import frames
 from graftax.variables.streams import Drawn, without_draws
 from graftax.variables.variable import Variable
 
+_ASSIGNMENT = re.compile(r"(?:Array\w*|Tracer)'?(?: object)? has no attribute '?(assign(?:_add|_sub)?)\b")
 _NAMED = 5  # variables in a message, where an update moves many
 
 
@@ -69,6 +71,14 @@ def apply_rule(rule: Rule, updates: list[Update], step_for: StepFor) -> None:
         paths = ", ".join(repr(update.variable.path) for update in group[:_NAMED])
         more = f" and {len(group) - _NAMED} more" if len(group) > _NAMED else ""
         error.add_context(f"the update of {paths}{more} by {type(rule).__name__}")
+        raise
+    except AttributeError as error:
+        if (found := _ASSIGNMENT.search(str(error))) is not None:
+            raise ArgumentTypeError(
+                f"{type(rule).__name__}.update calls {found[1]} of its value, an array",
+                "an update gets the value of the variable and returns the new one; the optimizer assigns it",
+                "return value - step.learning_rate * gradient, {}",
+            ) from None
         raise
 
 

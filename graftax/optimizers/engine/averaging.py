@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from graftax import ops
 from graftax.core.errors import ArgumentError, StateError
+from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
 from graftax.optimizers.engine.keeper import SlotKeeper
 from graftax.optimizers.engine.numbers import cast_to, compute_dtype, number
@@ -92,6 +93,7 @@ class Averaging(SlotKeeper):
             average.assign(ops.stop_gradient(ops.where(first, value, nearer)))
         self.averaged_updates.assign_add(1)
 
+    @door
     @contextmanager
     def averaged(self) -> Iterator[None]:
         """Give the variables the averages of their values for the block, to evaluate with; afterwards their own again.
@@ -123,6 +125,7 @@ class Averaging(SlotKeeper):
             _swapped.discard(self)
             structure.bump()
 
+    @door
     def assign_averages(self) -> None:
         """Give the variables their averages for good, at the end of training."""
         for variable, average in self._gx_averages():

@@ -51,6 +51,25 @@ def flat_variables(variables: object) -> list[Variable]:
     return [variable for _, variable in found]
 
 
+def trainable_of(variables: object) -> list[Variable]:
+    """Return the trainable ones of what is to be moved.
+
+    Raises:
+        GradientError: there are none.
+    """
+    given = flat_variables(variables)
+    trainable = [variable for variable in given if variable.trainable]
+    if not trainable:
+        paths = ", ".join(variable.path for variable in given[:_NAMED])
+        more = f" and {len(given) - _NAMED} more" if len(given) > _NAMED else ""
+        raise GradientError(
+            f"an optimizer got {paths}{more} to minimize by",
+            f"{'all are' if len(given) > 1 else 'it is'} frozen, so that nothing would change",
+            "variable.trainable = True, or model.unfreeze(where)",
+        )
+    return trainable
+
+
 def structure_of(variables: Any) -> Any:
     """Return Variables in nested lists, tuples and dicts; of a Module, its trainable ones by path."""
     if isinstance(variables, Module):
@@ -95,7 +114,9 @@ def require_floating(variables: Iterable[Variable]) -> None:
             raise DTypeError(
                 f"the variable {variable.path!r} of dtype {variable.dtype} was given to an optimizer",
                 "only floating variables can be moved along a gradient",
-                "trainable=False for it, or a floating dtype",
+                "two real Variables, and ops.view_as_complex(ops.stack([real, imag], -1)) where it is used"
+                if is_complex(variable.dtype)
+                else "trainable=False for it, or a floating dtype",
             )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any, ClassVar
 
 from graftax.core.errors import ArgumentError
+from graftax.core.short_traceback import door
 from graftax.optimizers.arguments.kinds import FLOATING, Checked, Kinds
 from graftax.optimizers.engine.slot import OF_THE_BASE, Slot, make_slot, parts_of
 from graftax.optimizers.engine.slot_table import SlotTable, VariableState
@@ -51,6 +52,7 @@ class SlotKeeper(Checked):
         """Return the slots of the rule, and those that the base class keeps besides."""
         return self.create_slots(variable)
 
+    @door
     def slot(self, variable: Variable, name: str) -> Variable:
         """Return the slot of that name for a variable; made if it is missing.
 
@@ -93,6 +95,7 @@ class SlotKeeper(Checked):
                 if self._gx_watched:
                     structure.bump()
 
+    @door
     def slots(self) -> list[SlotRecord]:
         """Return all slots, in the order in which their variables were first seen."""
         return self._gx_slot_records()
@@ -111,6 +114,7 @@ class SlotKeeper(Checked):
         """Return what it holds itself, such as ``iterations``, and all slots."""
         return list(self.named_variables().values())
 
+    @door
     def named_variables(self) -> dict[str, Variable]:
         """Return the same by path; a slot is at ``slots/<path of its variable>/<its name>``."""
         found = super().named_variables()

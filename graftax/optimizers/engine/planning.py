@@ -8,6 +8,7 @@ from typing import Any, ClassVar, cast
 
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError, ArgumentTypeError
+from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, VariableLike
 from graftax.optimizers.engine import averaging
 from graftax.optimizers.engine.accumulation import SLOT as ACCUMULATED
@@ -88,6 +89,7 @@ class Planning(Rule, Averaging):
         place = self._gx_settings(variable).optimizer
         return self if place is None else self.others[place]._gx_rule_of(variable)
 
+    @door
     def explain(self, variables: Variables) -> Explanation:
         """Return what this optimizer does with each variable, as a table that can be printed.
 
@@ -125,6 +127,7 @@ class Planning(Rule, Averaging):
         if only is None and place is not None:
             self.others[place]._gx_make_slots(variable)
 
+    @door
     def slot(self, variable: Variable, name: str) -> Variable:
         """Return the slot of that name for a variable, also one that another optimizer keeps; made if it is missing.
 
@@ -134,6 +137,7 @@ class Planning(Rule, Averaging):
         rule = self if name in OF_THE_BASE else self._gx_rule_of(variable)
         return super().slot(variable, name) if rule is self else rule.slot(variable, name)
 
+    @door
     def named_variables(self) -> dict[str, Variable]:
         """Return its own and those of optimizers in its rules; a slot is at ``slots/<path of variable>/<name>``."""
         found = super().named_variables()

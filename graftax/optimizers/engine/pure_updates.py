@@ -7,6 +7,7 @@ from typing import Any
 
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError, NotBuiltError, StateError
+from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, unwrap
 from graftax.core.undefined import undefined
 from graftax.optimizers.engine.gradients import Variables
@@ -28,6 +29,7 @@ class PureUpdates(SlotKeeper):
         """Move each variable along its gradient."""
         raise undefined(self, "apply(gradients, variables)")
 
+    @door
     def pure_state(self, variables: Variables) -> dict[str, Array]:
         """Return what `pure_update` starts from: the values of all that this optimizer keeps, by path.
 
@@ -47,6 +49,7 @@ class PureUpdates(SlotKeeper):
         self.build(variables)
         return state_of(self)
 
+    @door
     def pure_update(
         self, gradients: Mapping[str, ArrayLike | None], state: Mapping[str, ArrayLike], values: Mapping[str, ArrayLike]
     ) -> tuple[dict[str, Array], dict[str, Array]]:
@@ -100,7 +103,8 @@ class PureUpdates(SlotKeeper):
         if set(own) != set(state):
             odd = [path for path in state if path not in own], [path for path in own if path not in state]
             raise ArgumentError(
-                f"{kind}.pure_update got a state without {odd[1] or 'nothing'} and with {odd[0] or 'nothing'} besides",
+                f"{kind}.pure_update got a state "
+                + " and ".join([f"without {odd[1]}"] * bool(odd[1]) + [f"with {odd[0]} besides"] * bool(odd[0])),
                 f"{kind} keeps exactly {list(own)}",
                 "state = optimizer.pure_state(variables), and from then on what pure_update returns",
             )

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import cast
 
-from graftax.core.errors import MissingAttributeError
+from graftax.core.errors import ArgumentTypeError, MissingAttributeError
+from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, Initializer, Shape
 from graftax.optimizers.engine.numbers import compute_dtype
 from graftax.variables import creation, initializers
@@ -40,6 +41,9 @@ class Slot:
     initializer: str | float | Initializer = "zeros"
 
 
+Slot.__init__ = door(Slot.__init__)  # type: ignore[method-assign]
+
+
 class SlotValues:
     """The values of the slots of one variable, as attributes."""
 
@@ -58,6 +62,12 @@ class SlotValues:
 def make_slot(owner: Module, variable: Variable, name: str, slot: Slot, default_dtype: str | None) -> Variable:
     """Return the slot that a declaration describes, through the creators."""
     path = f"{variable.path}/{name}"
+    if not isinstance(slot, Slot):
+        raise ArgumentTypeError(
+            f"{type(owner).__name__}.create_slots gave {type(slot).__name__} as the slot {name!r}",
+            "it says what each slot is to be; the optimizer makes a Variable of it, and keeps it",
+            f'return {{"{name}": graftax.Slot()}}, of zeros like the variable; graftax.Slot(initializer=0.1)',
+        )
     spec = VariableSpec(
         shape=variable.shape if slot.shape is None else tuple(slot.shape),
         dtype=slot.dtype or default_dtype or compute_dtype(variable.dtype),

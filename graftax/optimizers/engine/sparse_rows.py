@@ -66,11 +66,13 @@ class IndexedRows:
         indices = counted_from_0(registry.current().arrays, self.indices, self.shape[0])
         return ops.reshape(indices, (count,)), ops.reshape(self.values, (count, *self.shape[1:]))
 
+    @door
     def dense(self) -> Array:
         """Return the whole gradient."""
         indices, values = self._flat()
         return ops.scatter_add(ops.zeros(self.shape, values.dtype), indices, values)
 
+    @door
     def summed(self) -> tuple[TouchedRows, Array]:
         """Return which rows are touched, and what each distinct one gets in sum; the rest of the sums is zero."""
         indices, values = self._flat()

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from graftax import ops
 from graftax.core.errors import ArgumentError
+from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
 from graftax.core.wrapping import wraps
 from graftax.optimizers.arguments.describe import call_of
@@ -115,6 +116,7 @@ class LBFGS(SlotKeeper):
         shape = (self.history_size, *variable.shape)
         return {"steps": Slot(shape), "changes": Slot(shape)}
 
+    @door
     def minimize(self, loss_fn: Callable[[], Any], variables: Variables, has_aux: bool = False) -> Any:
         """Take up to ``max_iterations`` steps with the trainable ones; return the loss where they are then.
 
@@ -132,7 +134,7 @@ class LBFGS(SlotKeeper):
         storage.touch(self)
         self._gx_check_together()
         check_loss_fn(loss_fn)
-        moving = [v for v in grads.flat_variables(variables) if v.trainable and v.size]
+        moving = [v for v in grads.trainable_of(variables) if v.size]
         grads.require_floating(moving)
         _require_unconstrained(moving)
         for variable in moving:

@@ -7,6 +7,7 @@ from typing import Any
 
 from graftax.backend import registry
 from graftax.core import tree
+from graftax.core.short_traceback import door
 from graftax.core.typedefs import unwrap
 from graftax.optimizers.around import AroundOptimizer
 from graftax.optimizers.engine.gradients import Variables, flat_variables
@@ -43,6 +44,7 @@ class CrossShard(AroundOptimizer, PureUpdates):
         super().__init__(None, name)
         self.optimizer = self._gx_taken(optimizer)
 
+    @door
     def named_variables(self) -> dict[str, Variable]:
         """Return the Variables of the optimizer inside by path."""
         return {f"optimizer/{path}": variable for path, variable in self.optimizer.named_variables().items()}

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from graftax import ops
 from graftax.core.errors import ArgumentError
+from graftax.core.short_traceback import door
 from graftax.optimizers.arguments.describe import call_of
 from graftax.optimizers.arguments.kinds import COUNT, PART, Kinds
 from graftax.optimizers.around import AroundOptimizer
@@ -69,11 +70,13 @@ class Lookahead(AroundOptimizer, PureUpdates):
         self.every = every
         self.rate = rate
 
+    @door
     def assign_averages(self) -> None:
         """Assign the averages of the optimizer inside; training that goes on sets out from there."""
         self.optimizer.assign_averages()
         self._set_out([(variable, state.slots["slow"]) for variable, state in self._gx_slots.items() if state.slots])
 
+    @door
     def explain(self, variables: Variables) -> Explanation:
         """Explain what the optimizer inside does with each variable, and what is kept here; see `Optimizer.explain`."""
         found = self.optimizer.explain(variables)
@@ -83,6 +86,7 @@ class Lookahead(AroundOptimizer, PureUpdates):
         """Declare the slow weights."""
         return {"slow": averaging.slot_for(variable)}
 
+    @door
     def named_variables(self) -> dict[str, Variable]:
         """Return its Variables by path, and those of the optimizer inside; slots are at ``slots/<variable>/<name>``."""
         inside = {f"optimizer/{path}": variable for path, variable in self.optimizer.named_variables().items()}
@@ -94,10 +98,12 @@ class Lookahead(AroundOptimizer, PureUpdates):
             self._gx_make_slots(variable)
         self._gx_leave_scopes()
 
+    @door
     def apply(self, gradients: Any, variables: Variables) -> None:
         """Apply gradients with the optimizer inside, and return to the slow weights when it is due."""
         self._around(variables, lambda: self.optimizer.apply(gradients, variables))
 
+    @door
     def minimize(self, loss_fn: Callable[[], Any], variables: Variables, has_aux: bool = False) -> Any:
         """Take one step with the optimizer inside, and return to the slow weights when it is due."""
         return self._around(variables, lambda: self.optimizer.minimize(loss_fn, variables, has_aux))

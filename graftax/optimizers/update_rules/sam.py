@@ -7,10 +7,11 @@ from typing import Any, ClassVar
 
 from graftax import ops
 from graftax.core.errors import ArgumentError
+from graftax.core.short_traceback import door
 from graftax.optimizers.arguments.describe import call_of
 from graftax.optimizers.arguments.kinds import POSITIVE, Checked, Kinds
 from graftax.optimizers.around import AroundOptimizer
-from graftax.optimizers.engine.gradients import Variables, flat_variables
+from graftax.optimizers.engine.gradients import Variables, trainable_of
 from graftax.optimizers.engine.numbers import cast_to
 from graftax.optimizers.engine.roots import root
 from graftax.optimizers.engine.total import total
@@ -60,11 +61,12 @@ class SAM(AroundOptimizer, Checked):
             )
         self.radius = radius
 
+    @door
     def minimize(self, loss_fn: Callable[[], Any], variables: Variables, has_aux: bool = False) -> Any:
         """Take one step, with the trainable ones of the variables; see `Minimizer`."""
         check_loss_fn(loss_fn)
         storage.touch(self)
-        trainable = self.optimizer._gx_build(flat_variables(variables))
+        trainable = self.optimizer._gx_build(trainable_of(variables))
         (_, found), gradients = self.optimizer.value_and_scaled_grad(loss_fn, trainable, has_aux)
         wide = "float64" if any(v.dtype == "float64" for v in trainable) else "float32"
         squares = [ops.sum(cast_to(g, wide) ** 2) for g in gradients]

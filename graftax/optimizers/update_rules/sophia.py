@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Unpack
 
 from graftax import ops
+from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import COUNT, FRACTION, POSITIVE, WHOLE, Kinds
 from graftax.optimizers.engine.gradients import Variables, flat_variables
@@ -123,6 +124,7 @@ class Sophia(Optimizer):
             estimate = cast_to(u, slot.dtype) * cast_to(product, slot.dtype)
             slot.assign(self.beta_2 * slot.value + (1 - self.beta_2) * estimate)
 
+    @door
     def minimize(self, loss_fn: Callable[[], Any], variables: Variables, has_aux: bool = False) -> Any:
         """See `Minimizer`; estimates the curvature when it is due."""
         check_loss_fn(loss_fn)

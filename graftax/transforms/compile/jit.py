@@ -152,7 +152,7 @@ class CompiledFunction(Generic[P, R]):
             raise StateError(
                 f"{function_name(self._fn)}, which is compiled with checks, inside of a function compiled without",
                 "what fails is raised after the outermost compiled function has run, and that one does not look",
-                "graftax.jit(..., checked=True) for the outer one, too",
+                "graftax.jit(..., checked=True) for the outer one, too; find_nan(step, batch) with the step itself",
             )
         return isinstance(frames.top, CompileFrame) or traced_checks.traces.top == CHECKED
 

@@ -9,8 +9,11 @@ computes what a later one does; unless the function has asked what there is (``l
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
+from itertools import islice
+from typing import Any
 
+from graftax.backend import registry
 from graftax.variables.graph.class_attributes import given_by_class
 from graftax.variables.graph.node import Branch, Node
 from graftax.variables.graph.prints import Print, may_change, print_of
@@ -27,6 +30,7 @@ class Seen:
         self._whole: dict[int, Prints] = {}
         self._containers: dict[int, Prints] = {}
         self._made: dict[int, weakref.ref[Branch]] = {}
+        self._dead: dict[tuple[int, str], frozenset[Hashable]] = {}  # where values of earlier traces were found
 
     def made(self, module: Branch) -> None:
         """Note that it is made during the trace: whatever becomes of it, no later call finds it as it was before."""
@@ -43,6 +47,7 @@ class Seen:
         if name not in known and not self._is_made(node):
             with frames.replaced(()):  # to look is not to depend, and would note what it looks at
                 known[name] = node._gx_print_for(name)
+            self._note_dead(node, name, vars(node).get(name))
 
     def whole(self, node: Node) -> None:
         """Note how all attributes are, and that there are no others."""
@@ -54,6 +59,21 @@ class Seen:
         """Note what is in the lists, dicts and the like that a node holds, which change without a word."""
         if id(node) not in self._containers:
             self._containers[id(node)] = _containers(node)
+            for name in self._containers[id(node)]:
+                self._note_dead(node, name, vars(node).get(name))
+
+    def held_dead(self, node: Node, name: str, places: frozenset[Hashable]) -> bool:
+        """Return True if values of an earlier trace lay at these places of an attribute, so that none were read.
+
+        To read one raises. A list that has grown beyond such values counts: to reach its end is to pass them.
+        """
+        held = self._dead.get((id(node), name), frozenset())
+        grown = max((place for place in held if type(place) is int), default=None)
+        return all(place in held or (grown is not None and type(place) is int and place > grown) for place in places)
+
+    def _note_dead(self, node: Node, name: str, value: Any) -> None:
+        if places := traced_in(value, registry.current().tracing.level()):
+            self._dead.setdefault((id(node), name), places)
 
     def grown(self, node: Node) -> None:
         """Compare lists, dicts and the like with how they were met: what is different was changed by the function."""
@@ -85,6 +105,25 @@ class Seen:
     def _is_made(self, node: Node) -> bool:
         found = self._made.get(id(node))  # the number of one that is gone may be that of another by now
         return found is not None and found() is node
+
+
+def traced_in(value: Any, level: object) -> frozenset[Hashable]:
+    """Return where an attribute holds values of a trace that is inside of a level, or over: keys, numbers, or None.
+
+    ``level`` is where the question is asked. None stands for the attribute itself.
+    """
+    leaks = registry.current().tracing.leaks
+    pairs: Iterable[tuple[Hashable, Any]]
+    if isinstance(value, dict):
+        pairs = (((key,), one) for key, one in value.items())
+    elif isinstance(value, list | tuple):
+        pairs = enumerate(value)
+    else:
+        pairs = ((None, value),)
+    return frozenset(place for place, one in islice(pairs, _LOOKED_AT) if leaks(one, level))
+
+
+_LOOKED_AT = 1000  # elements of a container, at each trace
 
 
 def changed(nodes: Iterable[Node], seen: Seen) -> list[tuple[Node, str]]:

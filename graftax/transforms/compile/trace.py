@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import islice
 from typing import Any, cast
 
 from graftax.backend.program import Program
 from graftax.backend.tracing import Tracing
 from graftax.core import user_line
 from graftax.transforms.compile.guard import Guard
+from graftax.transforms.compile.seen import traced_in
 from graftax.transforms.lifting.frames import CompileFrame
 from graftax.variables.state.donation import Donation, at_rest, lock
 from graftax.variables.state.home import Home
@@ -49,6 +49,7 @@ class Entry(Guard):
         self._moves = -1
         self._takes = 0
         self._homes = [_fixed(cell) for cell in (*self.kept, *self.written)]
+        self._seen = frame.seen
         super().__init__(list(frame.touched.values()), frame.seen)
 
     def begin(self) -> None:
@@ -123,28 +124,32 @@ class Entry(Guard):
             self._moves = Moves.count
 
     def warn_of_leaks(self, transforms: Tracing, function: str) -> None:
-        """Warn of attributes that hold values of the trace, which are of no use after it."""
+        """Warn of attributes that hold values of the trace, which are of no use after it.
+
+        Such a trace is run once. The next call traces anew, with the values that have no numbers in place: where the
+        function reads one, as state that it carries on, that raises. Where it only puts others there, they are
+        overlooked from then on.
+        """
         level = transforms.level()
         overlooked = False
         for node, name, value in self.attributes():
-            held = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else (value,)
-            if any(transforms.leaks(one, level) for one in islice(held, _LOOKED_AT)):
+            if not (places := traced_in(value, level)):
+                continue
+            if self._seen.held_dead(node, name, places):
                 overlooked = True
-                self.overlook(node, name)  # who reads it later gets an error, so that nothing goes stale
-                user_line.warn(
-                    f"{node._gx_path or type(node).__name__}.{name} keeps a traced value of {function}: it has no "
-                    "numbers, and using it after the call fails. Return it from the function, or keep it in a "
-                    f"Variable: self.{name}.assign(...).",
-                )
+                self.overlook(node, name)
+                continue
+            user_line.warn(
+                f"{node._gx_path or type(node).__name__}.{name} keeps a traced value of {function}: it has no "
+                "numbers, and using it after the call fails. Return it from the function, or keep it in a "
+                f"Variable: self.{name}.assign(...).",
+            )
         if overlooked:
             self.settle()
 
 
 def _fixed(cell: Storage) -> Home | None:
     return cell.home if cell.home is not None and cell.home.fixed else None
-
-
-_LOOKED_AT = 1000  # elements of a container, at each trace
 
 
 def _one_list(cells: list[Storage | Pack]) -> list[Any]:

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 from graftax.backend import registry
 from graftax.core import tree, user_line
 from graftax.core.errors import ArgumentError, ArgumentTypeError, GradientError, TapeError
+from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, DTypeLike, Shape, unwrap
 from graftax.transforms.tape.record import Record, differentiable
 from graftax.transforms.tape.replay import Replay
@@ -60,6 +61,7 @@ class RecordedBlock:
         self._inside = False
         self._stop()
 
+    @door
     @contextmanager
     def stop_recording(self) -> Iterator[None]:
         """Record nothing in a block.

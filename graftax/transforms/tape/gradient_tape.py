@@ -112,6 +112,7 @@ class GradientTape(RecordedBlock):
         for leaf in leaves:
             self._watch(leaf)
 
+    @door
     def watched_variables(self) -> tuple[Variable, ...]:
         """Return the Variables that are watched, in the order of their first reads."""
         users = (storage.user for storage in self._record.variables)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from graftax.core.argument_kinds import checked_flag
 from graftax.core.errors import SelectorError
 from graftax.core.selectors import SelectorLike, compile_selector
+from graftax.core.short_traceback import door
 from graftax.core.undefined import undefined
 from graftax.variables.graph.candidates import candidates
 from graftax.variables.graph.node import Branch, Edge, Leaf, Node
@@ -47,6 +48,7 @@ class Freezing(Branch):
         finally:
             structure.bump()  # after the change: another thread looks again as soon as it counts
 
+    @door
     def freeze(self, where: SelectorLike = "**") -> list[str]:
         """Keep Variables as they are until they are unfrozen.
 
@@ -73,6 +75,7 @@ class Freezing(Branch):
         """
         return self._gx_set_frozen(where, True)
 
+    @door
     def unfreeze(self, where: SelectorLike = "**") -> list[str]:
         """Let Variables be trained again that are frozen; what was made not to be trained stays so.
 

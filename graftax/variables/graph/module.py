@@ -17,6 +17,7 @@ from graftax.core import attributes
 from graftax.core.errors import ArgumentError, AssignmentError, MissingAttributeError
 from graftax.core.fallback import Fallback
 from graftax.core.keywords import Constructed
+from graftax.core.short_traceback import door
 from graftax.core.typedefs import Holder, VariableLike
 from graftax.variables import creation
 from graftax.variables.constructor import ConstructorSignature
@@ -238,6 +239,7 @@ class Module(Adopting, Holder, Constructed):
         """Return the rest."""
         return [v for v in self.variables if not v.trainable]
 
+    @door
     def named_variables(self) -> dict[str, Variable]:
         """Return Variables by their path from this Module."""
         self._gx_asked()
