@@ -175,6 +175,8 @@ def narrow(out: Array, x: Array, dtype: str) -> Array:
 
 def fractional(x: Array, dtype: str) -> Array:
     """Return numbers with fractions as they are, integers and truth values in the dtype that the layer computes in."""
+    if not hasattr(x, "dtype"):
+        raise _no_array(x)
     return x if is_inexact(str(x.dtype)) else ops.cast(x, dtype)
 
 

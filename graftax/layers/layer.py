@@ -30,7 +30,7 @@ from graftax.variables.constraints import ConstraintLike
 from graftax.variables.contradictions import check_asked
 from graftax.variables.graph.module import Child
 from graftax.variables.graph.node import Edge
-from graftax.variables.graph.plain_objects import look_for_lost, note_added
+from graftax.variables.graph.plain_objects import forget_added, look_for_lost, note_added
 from graftax.variables.graph.reserved import OF_LAYERS, Words
 from graftax.variables.regularizers import RegularizerLike
 from graftax.variables.spec import VariableSpec, sizes
@@ -190,6 +190,7 @@ class Layer(AddsLosses):
     def _gx_replace_child(self, edges: tuple[Edge, ...], old: Child, new: Child) -> None:
         """Put another weight or layer in the place of one."""
         super()._gx_replace_child(edges, old, new)
+        forget_added(self, old)
         building.note_dtypes(self, new)
 
     # --- for users --------------------------------------------------------------------------------------------------

@@ -113,8 +113,10 @@ def check_labels(labels: np.ndarray[Any, Any], classes: int, ignore_class: int |
         IndexRangeError: names the label and the range.
     """
     kind = labels.dtype
-    if kind.kind in "iub" and kind.isnative and labels.size and labels.view(f"u{kind.itemsize}").max() < classes:
-        return  # at each batch: negative numbers are large as unsigned ones, so one look is enough
+    # at each batch: negative numbers are large as unsigned ones, so one look is enough, if no class is as large
+    is_quick = kind.isnative and (kind.kind in "ub" or (kind.kind == "i" and classes <= 1 << (8 * kind.itemsize - 1)))
+    if is_quick and labels.size and labels.view(f"u{kind.itemsize}").max() < classes:
+        return
     if _not_a_class(labels, classes, ignore_class).any():
         raise _label_error(classes, ignore_class, labels)
 

@@ -88,7 +88,7 @@ def offload(fn: Callable[P, R], device: str) -> Callable[P, R]:
         if staged or any(isinstance(frame, CompileFrame) for frame in frames.items):
             raise CompileError(
                 f"offload({function_name(fn)}, {device!r}) inside a function that is being compiled",
-                "one program runs on the devices that it was compiled for. JAX can give a part of one to the host, but "
+                "one program runs on the devices that it was compiled for; a part of one can be given to the host, but "
                 "no gradient passes where values change the kind of memory",
                 "compile the parts before and after it, graftax.jit(before) and graftax.jit(after), and leave the "
                 "function around the three to Python",

@@ -22,7 +22,7 @@ def adds_attributes(callback: object) -> bool:
     Example:
         >>> import graftax as gx
         >>> class Notes(gx.callbacks.EarlyStopping):
-        ...     pass
+        ...     __module__ = "program"
         >>> adds_attributes(Notes()), adds_attributes(gx.callbacks.EarlyStopping())
         (True, False)
     """

@@ -43,6 +43,12 @@ def note_added(module: Branch, weight: Node) -> None:
     module.__dict__.setdefault("_gx_asked_weights", []).append(weakref.ref(weight))
 
 
+def forget_added(module: Branch, weight: object) -> None:
+    """Forget a weight that a Module asked for, as something else stands in its place."""
+    if asked := module.__dict__.get("_gx_asked_weights"):
+        asked[:] = [added for added in asked if added() is not weight]
+
+
 def _look_through(module: Branch) -> None:
     skip = ignored(type(module))
     for added in module.__dict__.pop("_gx_asked_weights", ()):
