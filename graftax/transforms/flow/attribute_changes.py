@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from graftax.backend import registry
-from graftax.core.errors import StateError
+from graftax.core.errors import StateError, TracerLeakError
 from graftax.core.typedefs import Array
 from graftax.transforms.lifting.parts import Part
 
@@ -52,11 +52,32 @@ def traced_until_stable(name: str, function: str, part: Part, retrace: Callable[
         ChangingBodyError: later turns would be other programs.
     """
     if not part.changed:
-        return part
+        return part if not part.keeping else _traced_over(name, function, part, retrace)
     again = retrace()
     if not again.changed and _alike(part, again):
         return again
     raise _depends(name, f"the {function}", again.changed or part.changed)
+
+
+def _traced_over(name: str, function: str, part: Part, retrace: Callable[[], Part]) -> Part:
+    """Return a part that leaves traced values in attributes, if the next turn reads none of them.
+
+    It is traced once more with the values in place, which have no numbers: what reads one fails.
+    """
+    try:
+        if _alike(part, again := retrace()):
+            return again
+    except TracerLeakError as error:
+        raise _keeps(name, function, part) from error
+    raise _keeps(name, function, part)
+
+
+def _keeps(name: str, function: str, part: Part) -> ChangingBodyError:
+    return ChangingBodyError(
+        f"the {function} of a {name} keeps a value from turn to turn in {', '.join(part.keeping)}",
+        "its Python runs once for all turns, so that each would begin with the value from before the loop",
+        "keep it in a Variable, self.total = gx.Variable(0.0, trainable=False), and assign it; or in the carry",
+    )
 
 
 def require_same_program(name: str, part: Part, again: Part, changed: Sequence[str]) -> None:

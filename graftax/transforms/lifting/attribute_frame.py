@@ -6,7 +6,7 @@ what it changes in a plain attribute, ``self.ready = True``, happens once, whate
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from graftax.backend import registry
@@ -70,10 +70,14 @@ class AttributeFrame(PartFrame):
 
     def changed(self) -> list[str]:
         """Return the plain attributes that the part has changed, but for those that hold its traced values."""
+        return [name for name, is_traced in self._changes() if not is_traced]
+
+    def keeping(self) -> list[str]:
+        """Return the plain attributes in which the part has left traced values of its own."""
+        return [name for name, is_traced in self._changes() if is_traced]
+
+    def _changes(self) -> Iterator[tuple[str, bool]]:
         leaks = registry.current().tracing.leaks
-        # a traced value that is kept is an error for whoever reads it later, and so nothing silent
-        return [
-            f"{node._gx_path or type(node).__name__}.{name}"
-            for node, name in changed(list(self._touched.values()), self._seen)
-            if not leaks(getattr(node, name, None), self._around.level)
-        ]
+        for node, name in changed(list(self._touched.values()), self._seen):
+            path = f"{node._gx_path or type(node).__name__}.{name}"
+            yield path, leaks(getattr(node, name, None), self._around.level)

@@ -5,7 +5,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers, ops
-from graftax.core.errors import StateError
+from graftax.core.errors import StateError, TracerLeakError
 
 X = ops.asarray([1.0, 2.0, 3.0])
 LOOPS = {
@@ -175,3 +175,37 @@ def test_a_branch_may_build_layers():
     dense = layers.Dense(1)
     run = gx.jit(lambda p, x: gx.cond(p, lambda: dense(x), lambda: x[:, :1]))
     assert run(True, np.ones((2, 3), "float32")).shape == (2, 1)
+
+
+class Momentum(gx.Layer):
+    def __init__(self, keep):
+        super().__init__()
+        self.momentum, self.by_name, self.keep = 0.0, {"momentum": 0.0}, keep
+
+    def call(self, x):
+        mean = ops.mean(x)
+        if self.keep == "attribute":
+            self.momentum = mean = 0.5 * self.momentum + mean
+        elif self.keep == "dict":
+            self.by_name["momentum"] = mean = 0.5 * self.by_name["momentum"] + mean
+        else:
+            self.momentum = mean  # for whoever looks at it later
+        return x + mean
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("keep", ["attribute", "dict"])
+def test_a_value_that_a_body_keeps_in_an_attribute_from_turn_to_turn_is_refused(keep, compiled):
+    layer = Momentum(keep)
+
+    def run(x):
+        return gx.scan(lambda c, _: (layer(c), None), x, np.arange(3))[0]
+
+    with pytest.raises((StateError, TracerLeakError)):
+        (gx.jit(run) if compiled else run)(ops.ones(2))
+
+
+def test_a_value_that_a_body_only_puts_there_is_no_matter():
+    layer = Momentum("nothing")
+    found = gx.scan(lambda c, _: (layer(c), None), ops.ones(2), np.arange(3))[0]
+    assert found.tolist() == [8.0, 8.0]
