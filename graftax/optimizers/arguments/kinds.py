@@ -196,7 +196,8 @@ class Checked(Module):
         return value
 
     def _gx_missing(self, name: str, message: str) -> MissingAttributeError:
-        if "slot_dtype" not in vars(self) and not name.startswith("_"):
+        # what wraps an optimizer keeps no slots of its own, and has other names
+        if "slot_dtype" in kinds_of(type(self)) and "slot_dtype" not in vars(self) and not name.startswith("_"):
             kind = type(self).__name__
             return MissingAttributeError(
                 f"{kind} has no {name!r}: its __init__ has not called that of Optimizer",
