@@ -101,12 +101,22 @@ def unknown_keyword(kind: type[Any], name: str, value: object, known: list[str])
     needs, text = WORDS.get(name.lower(), ("", ""))
     if name == "betas" and isinstance(value, tuple | list):
         text = ", ".join(f"beta_{i}={beta!r:.40}" for i, beta in enumerate(value, 1))
+    if name == "activity_regularizer" and (factors := _factors(value)):
+        text = text.replace("l2=0.01", factors)
     if meant is None or needs in names:
         instead = text if needs in names else "leave it out"
     else:
         instead = _taken(kind, meant, value)
     taken = f"it takes {', '.join(names)}" if names else "it takes no arguments"
     return ArgumentTypeError(f"{kind.__name__} got {name}={shown}", taken, instead)
+
+
+def _factors(regularizer: object) -> str:
+    """Return the factors of a regularizer of L1 and L2 as arguments; nothing for others."""
+    if regularizer == "l1":
+        return "l1=0.01"
+    found = {name: getattr(regularizer, name, None) for name in ("l1", "l2")}
+    return ", ".join(f"{name}={value!r}" for name, value in found.items() if isinstance(value, float) and value)
 
 
 def _all_of(errors: Mapping[str, ArgumentTypeError]) -> ArgumentTypeError:

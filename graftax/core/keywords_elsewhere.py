@@ -173,6 +173,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "padding_idx": ("mask_zero", "mask_zero=True, and 0 for the padding"),
     "weights": ("dtype", "leave it out: an initializer may be an array, as kernel_initializer=array"),
     "data_format": ("strides", "channels come last: ops.moveaxis(x, 1, -1) before the first layer"),
+    "activity_regularizer": ("dtype", "graftax.layers.ActivityRegularization(l2=0.01) behind the layer"),
     "batch_first": ("return_sequences", "leave it out: the batch is the first axis"),
     "time_major": ("return_sequences", "leave it out: the batch is the first axis"),
     "num_layers": ("return_sequences", "a layer for each, all but the last with return_sequences=True"),

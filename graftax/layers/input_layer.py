@@ -98,10 +98,13 @@ class Declared(NamedTuple):
         have: Shape = tuple(ops.shape(x))
         what = "an input" if self.name is None else f"the input {self.name!r}"
         if len(have) != len(self.shape) or any(n not in (None, m) for n, m in zip(self.shape, have, strict=True)):
+            instead = f"graftax.Input({have[1:]}), if such arrays are meant" if have else "a batch of samples"
+            if len(have) == 1 and len(self.shape) == 2 and self.shape[1] == 1:
+                instead = f'x.reshape(-1, 1), or df[["a"]] of a table in place of df["a"]; {instead}'
             raise ShapeError(
                 f"{what} got an array of shape {have}",
                 f"it was declared with {self.shape}, where None is any size",
-                f"graftax.Input({have[1:]}), if such arrays are meant" if have else "a batch of samples",
+                instead,
             )
         dtype = str(x.dtype) if hasattr(x, "dtype") else str(ops.asarray(x).dtype)
         if dtype == self.dtype or (is_floating(dtype) and is_floating(self.dtype)):

@@ -7,6 +7,7 @@ from typing import Any
 from graftax.backend import registry
 from graftax.core import tree
 from graftax.core.dtypes import is_floating
+from graftax.core.errors import ArgumentTypeError
 from graftax.core.typedefs import unwrap
 from graftax.layers.description import all_numbers
 from graftax.ops.symbolic import MetSymbolic, Symbolic
@@ -16,7 +17,11 @@ from graftax.variables import masks
 def inputs_in(
     dtype: str | None, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the arguments with floating arrays in a dtype, None for any; a list of numbers becomes an array."""
+    """Return the arguments with floating arrays in a dtype, None for any; a list of numbers becomes an array.
+
+    Raises:
+        ArgumentTypeError: there is a table among them, whose columns would count by position.
+    """
     arrays = registry.current().arrays
     if len(args) == 1 and not kwargs and arrays.is_array(args[0]) and args[0].dtype == dtype:
         return args, kwargs
@@ -24,6 +29,8 @@ def inputs_in(
     def convert(leaf: Any) -> Any:
         leaf = unwrap(leaf)
         if not hasattr(leaf, "dtype"):
+            if is_table(leaf):
+                raise _by_position(leaf)
             return leaf
         if isinstance(leaf, Symbolic):
             raise MetSymbolic
@@ -40,4 +47,20 @@ def inputs_in(
     return (
         tuple(tree.map_structure(convert, a) for a in args),
         {name: tree.map_structure(convert, value) for name, value in kwargs.items()},
+    )
+
+
+def is_table(x: object) -> bool:
+    """Return whether it is a table of pandas, polars or a similar library."""
+    return hasattr(x, "columns") and hasattr(x, "dtypes") and hasattr(x, "to_numpy")
+
+
+def _by_position(table: Any) -> ArgumentTypeError:
+    columns = [str(name) for name in table.columns]
+    arrays = "to_numpy()" if type(table).__module__.startswith("polars") else 'to_numpy("float32")'
+    return ArgumentTypeError(
+        f"a {type(table).__name__} with the columns {', '.join(map(repr, columns)):.100}",
+        "a call takes arrays, whose columns have no names: in another order than that of the training they would give "
+        "other numbers",
+        f"table[columns].{arrays}, with columns in the order of the training; model.predict(table) knows it by itself",
     )

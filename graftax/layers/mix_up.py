@@ -33,13 +33,15 @@ class Mixing(RandomImage):
     def build(self, input_shape: Any) -> None:
         self.seed_generator.build()
 
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Refuse labels beside the images, where ``training`` is; then see `Layer`."""
+        if len(args) > 1 and hasattr(args[1], "shape"):
+            raise _apart(f"{_shown(args[0])} and {_shown(args[1])}, one after the other")
+        return super().__call__(*args, **kwargs)
+
     def call(self, inputs: Mapping[str, Array], training: bool | None = None) -> dict[str, Array]:  # type: ignore[override]
         if not isinstance(inputs, Mapping) or set(inputs) != {"images", "labels"}:
-            raise ArgumentTypeError(
-                f"a {type(inputs).__name__}" + (f" of {sorted(inputs)}" if isinstance(inputs, Mapping) else ""),
-                "images are mixed together with their labels",
-                f'{self.name}({{"images": x, "labels": ops.one_hot(y, 10)}}, training=True)',
-            )
+            raise _apart(f"a dict of {sorted(inputs)}" if isinstance(inputs, Mapping) else _shown(inputs))
         shape = single_shape(inputs["images"].shape, 4, 4)
         labels = wide(ops.asarray(inputs["labels"]))
         if labels.ndim != 2 or labels.shape[0] != shape[0]:
@@ -89,6 +91,20 @@ def _half_of_beta(strength: float) -> tuple[np.ndarray[Any, Any], np.ndarray[Any
     density = (4 * x * (1 - x)) ** (strength - 1) if strength > 1 else (1 - x) ** (strength - 1)
     total = np.concatenate([[0], np.cumsum(density[1:] + density[:-1])])
     return (total / total[-1]).astype("float32"), places.astype("float32"), 1 / root
+
+
+def _apart(received: str) -> ArgumentTypeError:
+    return ArgumentTypeError(
+        received,
+        "images are mixed together with their labels",
+        'layer({"images": x, "labels": y}, training=True), where y has a share for each class, as '
+        "ops.one_hot(y, num_classes) gives it",
+    )
+
+
+def _shown(given: object) -> str:
+    shape = getattr(given, "shape", None)
+    return f"a {type(given).__name__}" if shape is None else f"an array of shape {tuple(shape)}"
 
 
 class MixUp(Mixing):

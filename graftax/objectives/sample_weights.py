@@ -80,5 +80,11 @@ def _fitting(name: str, given: Shape, shape: Shape) -> str:
         return "a function that leaves one value for each sample: ops.mean(..., axis=-1)"
     if given == (1, *shape[1:]):  # the same for all samples
         return f"ops.broadcast_to({name}, {shape}), if it is the same for every sample"
+    if len(given) == len(shape) + 1 and given[:-1] == shape:
+        return (
+            f"{name} of shape {list(shape)}; or, where each label has a weight, and a loss that takes each by itself "
+            "(binary_crossentropy, mse), targets and outputs with an axis more, so that each label has a value: "
+            f"y[..., None], and layers.Reshape(({', '.join(map(str, given[1:]))}, 1)) at the end of the model"
+        )
     either = f" or {list(shape)}" if len(shape) > 1 else ""
     return f"{name} of shape {list(shape[:1])}{either}"

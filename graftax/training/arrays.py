@@ -13,6 +13,7 @@ from graftax.backend.host import no_plain_numbers
 from graftax.core import tree
 from graftax.core.errors import DataError
 from graftax.core.typedefs import VariableLike
+from graftax.training.missing_values import refuse_missing
 from graftax.training.narrowing import narrowed
 from graftax.training.sources.stored_rows import StoredRows, is_stored
 
@@ -88,6 +89,8 @@ def _host(leaf: Any, name: str) -> Any:
         return StoredRows(leaf, name)
     if hasattr(leaf, "columns") and hasattr(leaf, "dtypes"):
         leaf = _of_table(leaf, name)
+    elif hasattr(leaf, "dtype") and hasattr(leaf, "to_numpy") and _is_numeric(leaf.dtype):  # a column by itself
+        refuse_missing(leaf, name)
     if _is_of_torch(leaf):
         leaf = leaf.detach().cpu()
         leaf = leaf.resolve_conj().resolve_neg()
@@ -139,7 +142,7 @@ def _of_table(table: Any, name: str) -> np.ndarray[Any, Any]:
     """Return the numbers of a table of pandas or polars as one array.
 
     Raises:
-        DataError: some columns are not numeric; the message names them.
+        DataError: some columns are not numeric, or lack a value; the message names them.
     """
     dtypes = table.dtypes if isinstance(table.dtypes, list) else list(table.dtypes)
     wrong = [str(column) for column, dtype in zip(table.columns, dtypes, strict=True) if not _is_numeric(dtype)]
@@ -149,6 +152,7 @@ def _of_table(table: Any, name: str) -> np.ndarray[Any, Any]:
             "models compute with numbers",
             f"{name}.drop(columns={wrong!r}), or numbers in their place: pandas.get_dummies({name}), .cat.codes",
         )
+    refuse_missing(table, name)
     return np.asarray(table.to_numpy(), "float32", order="C")  # tables keep columns together, batches take rows
 
 

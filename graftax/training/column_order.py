@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from graftax.core.errors import DataError
+from graftax.layers.inputs import is_table
 from graftax.training.sources.named_columns import with_all_columns
 
 Names: TypeAlias = tuple[Any, ...] | None
@@ -23,7 +24,7 @@ def known_columns(x: object) -> Known:
     if isinstance(x, Mapping):
         each = {name: _names(part) for name, part in x.items()}
         return each if any(each.values()) else None
-    if isinstance(x, list | tuple) and x and len(x) <= 64 and any(map(_is_table, x)):
+    if isinstance(x, list | tuple) and x and len(x) <= 64 and any(map(is_table, x)):
         return [_names(part) for part in x]
     return _names(x)
 
@@ -88,12 +89,8 @@ def _ordered(x: object, known: Names, what: str) -> Any:
     return table[list(known)]
 
 
-def _is_table(x: object) -> bool:
-    return hasattr(x, "columns") and hasattr(x, "dtypes") and hasattr(x, "to_numpy")
-
-
 def _names(x: object) -> Names:
-    if not _is_table(x):
+    if not is_table(x):
         return None
     names: tuple[Any, ...] = tuple(getattr(x, "columns"))  # noqa: B009 - of an object
     return names if all(isinstance(name, str) for name in names) else None

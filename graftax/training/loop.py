@@ -14,7 +14,7 @@ from graftax.core import tree, user_line
 from graftax.core.errors import DataError, NumericsError
 from graftax.training.active_loops import isolated_metrics, stepping
 from graftax.training.batch import Batch, unpack
-from graftax.training.callbacks.learning_rate import rate_of, steps_taken
+from graftax.training.callbacks.learning_rate import rates_of, steps_taken
 from graftax.training.callbacks.model_checkpoint import ModelCheckpoint
 from graftax.training.callbacks.progress import Progress
 from graftax.training.carried_states import refuse_shuffled, states_kept
@@ -139,7 +139,7 @@ def _epochs(
         run.begin_end_of_epoch()
         if validation is not None and is_due(epoch):
             numbers |= _validate(model, validation, hooks, epoch)
-        logs = Logs(_with_rate(model, numbers))
+        logs = Logs(_with_rates(model, numbers))
         for one in hooks.callbacks:
             if isinstance(one, Progress):
                 one.clear()
@@ -193,10 +193,10 @@ def _validate(model: TrainableModel, source: Source, hooks: CallbackList, epoch:
     return {f"val_{name}": value for name, value in found.items()}
 
 
-def _with_rate(model: TrainableModel, numbers: dict[str, Any]) -> dict[str, Any]:
-    """Return the numbers of an epoch, with the learning rate at its end, unless a number has that name."""
-    rate = rate_of(model)
-    return numbers if rate is None else {**numbers, **({} if "learning_rate" in numbers else {"learning_rate": rate})}
+def _with_rates(model: TrainableModel, numbers: dict[str, Any]) -> dict[str, Any]:
+    """Return the numbers of an epoch, with the learning rates at its end, unless a number has such a name."""
+    rates = rates_of(model)
+    return {**numbers, **{name: rate for name, rate in rates.items() if name not in numbers}}
 
 
 def _train_epoch(

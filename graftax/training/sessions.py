@@ -12,7 +12,7 @@ from graftax.core.errors import ArgumentError
 from graftax.core.short_traceback import door
 from graftax.core.user_functions import check_takes
 from graftax.optimizers.optimizer import Optimizer
-from graftax.training.callbacks.learning_rate import rate_of
+from graftax.training.callbacks.learning_rate import rates_of
 from graftax.training.callbacks.model_checkpoint import ModelCheckpoint
 from graftax.training.hooks.callback import Callback, Logs
 from graftax.training.hooks.callback_list import CallbackList, listed
@@ -120,9 +120,8 @@ class Session:
             logs: The numbers of the epoch, by name; those of a validation begin with ``val_``. Defaults to none.
         """
         numbers = dict(logs or {})
-        rate = rate_of(self)
-        if rate is not None:
-            numbers.setdefault("learning_rate", rate)
+        for name, rate in rates_of(self).items():
+            numbers.setdefault(name, rate)
         shown = Logs(numbers)
         epoch = self._state.epoch
         self._state.begin_end_of_epoch()

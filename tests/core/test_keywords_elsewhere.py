@@ -33,6 +33,11 @@ def refused(call):
         (lambda: layers.MultiHeadAttention(2, 4)(X, is_causal=True), "use_causal_mask= in place of is_causal="),
         (lambda: layers.MultiHeadAttention(2, 4)(X, attention_msk=X), "attention_mask= in place of attention_msk="),
         (lambda: layers.Dropout(0.5)(X, deterministic=True), "training=, which says the contrary"),
+        (lambda: layers.Dense(2, activity_regularizer=gx.regularizers.L2(0.02)), "ActivityRegularization(l2=0.02)"),
+        (lambda: layers.Conv1D(2, 1, activity_regularizer="l1"), "ActivityRegularization(l1=0.01) behind"),
+        (lambda: layers.Activation("relu", activity_regularizer="l2"), "ActivityRegularization(l2=0.01) behind"),
+        (lambda: layers.MixUp()(X, X, training=True), 'layer({"images": x, "labels": y}, training=True)'),
+        (lambda: layers.CutMix()(X), 'layer({"images": x, "labels": y}, training=True)'),
         (lambda: layers.Dense(2)(X, zyx=1), "layer(...) with what its call takes"),
     ],
 )
@@ -70,6 +75,13 @@ def test_names_and_data():
     with pytest.raises(ShapeError) as caught:
         model.fit(X[:, 0], X[:, 0, :1], sample_weight=np.ones((2, 3, 3)), verbose=0)
     assert caught.value.instead == "sample_weight of shape [2]"
+
+
+def test_a_column_for_an_input_of_one():
+    model = gx.Sequential([gx.Input((1,)), layers.Dense(1)])
+    with pytest.raises(ShapeError) as caught:
+        model(X[:, 0, 0])
+    assert caught.value.instead.startswith('x.reshape(-1, 1), or df[["a"]] of a table in place of df["a"]')
 
 
 @pytest.mark.parametrize("backend", ["jax", "numpy"])

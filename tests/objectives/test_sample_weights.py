@@ -29,3 +29,23 @@ def test_weights_for_rows_or_for_values(data, shape):
 def test_weights_that_do_not_fit(weight, values):
     with pytest.raises(ShapeError, match="sample_weight"):
         sample_weights.spread(np.ones(weight), ops.zeros(values))
+
+
+@pytest.mark.broad
+def test_the_way_that_is_named_for_weights_of_labels_weights_them():
+    rng = np.random.default_rng(0)
+    x, weight = rng.random((4, 2), "float32"), rng.random((4, 3), "float32")
+    y = (rng.random((4, 3)) > 0.5).astype("float32")
+
+    def model(*last):
+        found = gx.Sequential([gx.layers.Dense(3, activation="sigmoid"), *last])
+        found.compile("sgd", "binary_crossentropy")
+        return found
+
+    with pytest.raises(ShapeError) as caught:
+        model().evaluate(x, y, sample_weight=weight, verbose=0)
+    assert "y[..., None], and layers.Reshape((3, 1)) at the end of the model" in caught.value.instead
+    found = model(gx.layers.Reshape((3, 1)))
+    p = found.predict(x, verbose=0)[..., 0]
+    expected = -(weight * (y * np.log(p) + (1 - y) * np.log(1 - p))).mean()
+    assert found.evaluate(x, y[..., None], sample_weight=weight, verbose=0)["loss"] == pytest.approx(expected, rel=1e-5)

@@ -8,7 +8,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers
-from graftax.errors import DataError
+from graftax.errors import ArgumentTypeError, DataError
 
 X = np.random.default_rng(0).normal(size=(12, 3)).astype("float32")
 Y = X @ np.float32([[1.0], [2.0], [3.0]])
@@ -176,3 +176,11 @@ def test_tables_of_polars():
     found, frame = model(), polars.DataFrame(X, schema=list("abc"))
     found.fit(frame, Y, verbose=0)
     np.testing.assert_array_equal(found.predict(frame[list("cab")], verbose=0), found.predict(X, verbose=0))
+
+
+def test_direct_calls_take_no_tables():
+    found = trained()
+    for call in (found, found.layers[0], lambda x: layers.Concatenate()([x, x])):
+        with pytest.raises(ArgumentTypeError, match=r"a Table with the columns 'a', 'b', 'c'\n[\s\S]*in another order"):
+            call(table())
+    np.testing.assert_array_equal(found(table().to_numpy()), found.predict(table("cba"), verbose=0))

@@ -1,4 +1,4 @@
-"""Reading and setting the learning rate of a model's optimizer, for callbacks."""
+"""Reading and setting the learning rates of a model's optimizer and of those in its rules, for callbacks."""
 
 from __future__ import annotations
 
@@ -24,37 +24,75 @@ def stepping(optimizer: object) -> Any:
     return optimizer
 
 
-def rate_of(model: object) -> Any:
-    """Return the present learning rate, a number or an array; None if there is no single rate."""
-    optimizer = stepping(optimizer_of(model))
-    if not isinstance(optimizer, Optimizer):
-        return None
-    rate = optimizer.learning_rate
-    rate = rate.value if isinstance(rate, VariableLike) else rate
-    return rate if tuple(getattr(rate, "shape", ())) == () else None
+def rates_of(model: object) -> dict[str, Any]:
+    """Return the present learning rates by name, numbers or arrays; none where there is no single rate.
+
+    ``learning_rate`` is that of the optimizer. Those of optimizers that its rules name follow by their place among
+    them, ``learning_rate/0``, except where they share the Variable of one before.
+    """
+    rates = {name: one.learning_rate for name, one in _with_rates(stepping(optimizer_of(model))).items()}
+    found = {name: rate.value if isinstance(rate, VariableLike) else rate for name, rate in rates.items()}
+    return {name: rate for name, rate in found.items() if tuple(getattr(rate, "shape", ())) == ()}
 
 
-def require_settable_rate(model: object, callback: str) -> Optimizer:
-    """Return the optimizer, if its learning rate can be set.
+def require_settable_rates(model: object, callback: str) -> dict[str, Optimizer]:
+    """Return the optimizers whose learning rates can be set, by the names of `rates_of`.
 
     Raises:
-        StateError: there is no such optimizer, or it has a schedule.
+        StateError: there is no such optimizer, or one has a schedule.
     """
     optimizer = stepping(optimizer_of(model))
-    if not isinstance(optimizer, Optimizer):
+    found = _with_rates(optimizer)
+    if not found:
         raise StateError(
             f"{callback} with the optimizer {type(optimizer).__name__}",
             "it has no learning rate that could be set",
             'model.compile(optimizer="adam", loss=...)',
         )
-    kept = optimizer.__dict__["learning_rate"]
-    if not isinstance(kept, VariableLike):
+    for one in found.values():
+        kept = one.__dict__["learning_rate"]
+        if not isinstance(kept, VariableLike):
+            where = "" if one is optimizer else f", which a rule of {type(optimizer).__name__} names, and"
+            raise StateError(
+                f"{callback} with {type(one).__name__}{where or ','} whose learning rate is {type(kept).__name__}",
+                "what the callback sets would be overruled by the schedule at the next step",
+                f"a number: graftax.optimizers.{type(one).__name__}(1e-3); or leave the callback out",
+            )
+    return found
+
+
+def require_single_rate(model: object, callback: str) -> Optimizer:
+    """Return the optimizer, if its learning rate can be set and is that of all variables.
+
+    Raises:
+        StateError: there is no such optimizer, it has a schedule, or a rule names one with another rate.
+    """
+    optimizer = stepping(optimizer_of(model))
+    found = _with_rates(optimizer)
+    others = [one for one in found.values() if one is not optimizer]
+    if others:
         raise StateError(
-            f"{callback} with {type(optimizer).__name__}, whose learning rate is {type(kept).__name__}",
-            "what the callback sets would be overruled by the schedule at the next step",
-            f"a number: graftax.optimizers.{type(optimizer).__name__}(1e-3); or leave the callback out",
+            f"{callback} with {type(optimizer).__name__}, whose rules name {others[0]!r:.80}",
+            "it sets one rate for all, and that optimizer has a rate of its own, which would stay as it is",
+            'rules=[(selector, {"learning_rate_multiplier": 2.0})] for the same optimizer with another rate; or one '
+            "Variable as learning_rate= of both; or a graftax.Callback whose on_epoch_begin sets each, the other with "
+            "self.model.optimizer.others[0].learning_rate = 0.1",
         )
-    return optimizer
+    return require_settable_rates(model, callback)["learning_rate"]
+
+
+def _with_rates(optimizer: object, name: str = "learning_rate") -> dict[str, Optimizer]:
+    """Return an optimizer and those that its rules name, at any depth, one for each rate."""
+    if not isinstance(optimizer, Optimizer):
+        return {}
+    found = {name: optimizer}
+    for place, other in enumerate(optimizer.others):
+        found |= _with_rates(other, f"{name}/{place}")
+    seen: dict[int, str] = {}
+    for key, one in found.items():
+        kept = one.__dict__["learning_rate"]
+        seen.setdefault(id(kept if isinstance(kept, VariableLike) else one), key)
+    return {key: found[key] for key in seen.values()}
 
 
 def steps_taken(model: object) -> int:

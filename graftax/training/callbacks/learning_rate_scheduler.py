@@ -8,7 +8,7 @@ from typing import Any
 
 from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.user_functions import check_takes, misfit
-from graftax.training.callbacks.learning_rate import require_settable_rate
+from graftax.training.callbacks.learning_rate import require_single_rate
 from graftax.training.hooks.callback import Callback, Logs
 
 
@@ -24,7 +24,7 @@ class LearningRateScheduler(Callback):
     Raises:
         ArgumentTypeError: ``schedule`` is not such a function.
         ArgumentError: it does not return a finite number.
-        StateError: the optimizer has a schedule.
+        StateError: the optimizer has a schedule, or its rules name an optimizer with a rate of its own.
 
     Example:
         >>> import numpy as np, graftax as gx
@@ -56,11 +56,15 @@ class LearningRateScheduler(Callback):
         self.schedule = schedule
         self.verbose = verbose
 
+    def on_train_begin(self, logs: Logs | None = None) -> None:
+        """Check that there is one rate, and that it can be set."""
+        require_single_rate(self.model, "LearningRateScheduler")
+
     def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
         """Set the rate, except if a run is resumed within the epoch: then the saved rate is kept."""
         if self.params.get("resumes_epoch"):
             return
-        optimizer = require_settable_rate(self.model, "LearningRateScheduler")
+        optimizer = require_single_rate(self.model, "LearningRateScheduler")
         rate: Any = self.schedule(epoch, float(optimizer.learning_rate)) if self._takes_rate else self.schedule(epoch)
         if isinstance(rate, bool) or not hasattr(rate, "__float__") or not math.isfinite(float(rate)):
             raise ArgumentError(

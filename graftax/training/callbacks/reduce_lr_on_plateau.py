@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from graftax.core.errors import ArgumentError
-from graftax.training.callbacks.learning_rate import require_settable_rate
+from graftax.training.callbacks.learning_rate import require_settable_rates
 from graftax.training.callbacks.monitor import Monitor
 from graftax.training.hooks.callback import Callback, Logs
 
 
 class ReduceLROnPlateau(Callback):
     """Multiplies the learning rate by a factor once a number of the logs has not improved for some epochs.
+
+    Rates of optimizers that rules name are multiplied, too; the logs have each, as ``learning_rate/0``.
 
     Args:
         monitor: The name of the number. After its first appearance, epochs without it are ignored. Defaults to
@@ -22,11 +24,11 @@ class ReduceLROnPlateau(Callback):
         mode: ``"min"``, ``"max"``, or ``"auto"`` to infer it from the name. Defaults to ``"auto"``.
         min_delta: The change that an improvement must exceed. Defaults to 0.0001.
         cooldown: The number of epochs after a change during which patience does not count. Defaults to 0.
-        min_lr: The lowest learning rate. Defaults to 0.
+        min_lr: The lowest learning rate; a rate that is there, or below, is left as it is. Defaults to 0.
 
     Raises:
         ArgumentError: the factor is not between 0 and 1, or the direction cannot be inferred.
-        StateError: the optimizer has a schedule, which sets the rate.
+        StateError: the optimizer, or one that its rules name, has a schedule, which sets the rate.
         DataError: the number is not in the logs of the first epoch.
 
     Example:
@@ -80,7 +82,7 @@ class ReduceLROnPlateau(Callback):
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
         """Reset the counters."""
-        require_settable_rate(self.model, "ReduceLROnPlateau")  # raises now rather than at the first plateau
+        require_settable_rates(self.model, "ReduceLROnPlateau")  # raises now rather than at the first plateau
         self.monitor.seen = False
         self._start_over()
 
@@ -102,14 +104,16 @@ class ReduceLROnPlateau(Callback):
                 self._reduce(epoch)
 
     def _reduce(self, epoch: int) -> None:
-        optimizer = require_settable_rate(self.model, "ReduceLROnPlateau")
-        old = float(optimizer.learning_rate)
-        if old <= self.min_lr:
+        found = require_settable_rates(self.model, "ReduceLROnPlateau")
+        higher = {name: one for name, one in found.items() if float(one.learning_rate) > self.min_lr}
+        if not higher:
             return
-        new = max(old * self.factor, self.min_lr)
-        optimizer.learning_rate = new
-        if self.verbose:
-            print(f"epoch {epoch + 1}: learning rate {old:.6g} -> {new:.6g}", flush=True)
+        for name, optimizer in higher.items():
+            old = float(optimizer.learning_rate)
+            new = max(old * self.factor, self.min_lr)
+            optimizer.learning_rate = new
+            if self.verbose:
+                print(f"epoch {epoch + 1}: {name.replace('_', ' ')} {old:.6g} -> {new:.6g}", flush=True)
         self.cooldown_counter = self.cooldown
         self.wait = 0
 

@@ -14,7 +14,7 @@ import numpy as np
 from graftax.core.errors import ArgumentError
 from graftax.layers.layer import Layer
 from graftax.training.callbacks.every_steps import EverySteps
-from graftax.training.callbacks.learning_rate import iterations_of, optimizer_of, rate_of
+from graftax.training.callbacks.learning_rate import iterations_of, optimizer_of, rates_of
 from graftax.training.display.summary_table import summarize
 from graftax.training.hooks.callback import Callback, Logs
 from graftax.training.summary.event_writer import EventWriter
@@ -150,8 +150,7 @@ class TensorBoard(Callback):
             writer.close()
 
     def _rate(self) -> dict[str, float]:
-        rate = rate_of(self.model)
-        return {} if rate is None else {"learning_rate": float(rate)}
+        return {name: float(rate) for name, rate in rates_of(self.model).items()}
 
     def _write(self, place: str, prefix: str, numbers: Mapping[str, float], step: int) -> None:
         for name, value in numbers.items():

@@ -63,12 +63,12 @@ class Progressed:
         found = []
         for name, value in self.numbers.items():
             plain = name.removeprefix("val_")
-            if name == "learning_rate" or (plain != name and plain in self.numbers):
+            if name.split("/")[0] == "learning_rate" or (plain != name and plain in self.numbers):
                 continue
             validated = self.numbers.get(f"val_{name}")
             found.append(f"{name} {value:.3g}" + ("" if validated is None else f" (val {validated:.3g})"))
-        rate = self.numbers.get("learning_rate")
-        return found if rate is None else [*found, f"lr {rate:.3g}"]
+        rates = [f"{rate:.3g}" for name, rate in self.numbers.items() if name.split("/")[0] == "learning_rate"]
+        return [*found, f"lr {', '.join(rates)}"] if rates else found
 
     def _count(self) -> str:
         return f"{self.done} steps" if self.total is None else f"{self.done:{len(str(self.total))}}/{self.total}"
