@@ -13,7 +13,7 @@ from graftax.checkpoint.arrays import check_dtype, to_bytes
 from graftax.checkpoint.children import keeps_slots
 from graftax.checkpoint.commit import Draft
 from graftax.checkpoint.decode_records import MAX_EDGE, MAX_RANK
-from graftax.checkpoint.graph import Graph, Place, SlotPlace, attributes_of
+from graftax.checkpoint.graph import Graph, Place, SlotPlace, attributes_of, attributes_of_object
 from graftax.checkpoint.index import Kind, NodeRecord, SlotRecord
 from graftax.checkpoint.index_form import KeptForm
 from graftax.checkpoint.layout import Item
@@ -168,7 +168,7 @@ class Drawing:
             self._holes.append(self._add(Item(str(variable.dtype), tuple(variable.shape), place.path, _NOTHING)))
             payload = (self._holes[-1], bool(variable.trainable), place.role, attributes_of(place, keeper))
         elif place.kind is Kind.OBJECT:
-            payload = {"frozen": True} if isinstance(place.thing, Module) and place.thing._gx_frozen else None
+            payload = attributes_of_object(place.thing)
         elif place.kind is Kind.VALUE:
             self._states.append((len(self._nodes), place))
         return NodeRecord(place.kind, place.type, edges, payload)
