@@ -106,11 +106,11 @@ class RestoreReport:
 
     These attributes are tuples: ``restored``, ``missing`` (paths without a saved value), ``unused`` (saved values
     without a place), ``conflicts``, ``unshared``, ``fresh`` (slots that the checkpoint does not have and that keep
-    their values), and ``trainable`` (saved ``trainable`` flags that differ from those of the program), and ``adapters`` (weights
-    whose adapters in use were others than those of the program). ``deferred``
-    lists the paths whose values wait for Variables that are created later; once assigned, they are in ``restored`` and
-    ``trainable`` instead. ``random`` is True if the global seed and its stream were restored, False if they keep their
-    state, None if the checkpoint has none.
+    their values), ``trainable`` (saved ``trainable`` flags that differ from those of the program), and ``adapters``
+    (weights whose adapters in use were others when they were saved). ``deferred`` lists the paths whose values wait for
+    Variables that are created later; once assigned, they are in ``restored`` and ``trainable`` instead. ``random`` is
+    True if the global seed and its stream were restored, False if they keep their state, None if the checkpoint has
+    none.
     """
 
     def __init__(self, path: str | None, mode: str = "exact") -> None:

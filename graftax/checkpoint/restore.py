@@ -16,6 +16,7 @@ from graftax.checkpoint.graph import Graph, Place, Root, all_of, leaves_of
 from graftax.checkpoint.index import Kind
 from graftax.checkpoint.joint_restore import JointRestore
 from graftax.checkpoint.loading import values_of
+from graftax.checkpoint.lost_slots import warn_of_fresh_slots
 from graftax.checkpoint.matching import Match
 from graftax.checkpoint.nearest import Nearest
 from graftax.checkpoint.partial_restore import NeedsFullRestore, is_small_part, narrowed, planned_in_part
@@ -129,6 +130,8 @@ def _restore(
         session = _session(match, slots, {node: values[node] for node in waiting}, cast, as_saved, as_used)
         if trainable is None:
             _warn_of_thawing(known)
+        if mode == "exact":
+            warn_of_fresh_slots(match, values)
         joint.ready(reader, match)
         with uninterrupted() as raise_if_interrupted:
             notes = _apply_python(match, changes, values)

@@ -148,6 +148,7 @@ def rounds(folder, seeds, count=12):
     return kept / made
 
 
+@pytest.mark.broad
 def test_after_other_adapters_are_used(tmp_path):
     layer = gx.layers.Dense(2)
     layer.build((2,))
