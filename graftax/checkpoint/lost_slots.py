@@ -80,7 +80,7 @@ def warn_of_fresh_slots(match: Match, values: Mapping[int, Any]) -> None:
             if fresh := _fresh(match, place):
                 kind = type(place.thing).__name__
                 user_line.warn(
-                    f"{place.path!r} is restored as after {steps:,} steps, and the checkpoint has no slots of it, such "
+                    f"{place.path!r} is restored with iterations={steps}, and the checkpoint has no slots of it, such "
                     f"as {fresh}: {kind} goes on with fresh ones. Instead: a checkpoint that was saved together with "
                     "the variables, Checkpoint(model=model, optimizer=optimizer)"
                 )

@@ -72,7 +72,7 @@ def test_a_restore_without_slots_warns(tmp_path, steps):
     _, optimizer = trained(steps=3)
     path = alone(tmp_path, optimizer)
     net, other = trained(steps=steps)
-    with pytest.warns(UserWarning, match=r"'o' is restored as after 3 steps, and the checkpoint has no slots of it"):
+    with pytest.warns(UserWarning, match=r"'o' is restored with iterations=3, and the checkpoint has no slots of it"):
         Checkpoint(m=net, o=other).restore(path, only="o/**")
     assert int(other.iterations) == 3
     if steps:
