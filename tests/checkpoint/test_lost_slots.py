@@ -50,8 +50,9 @@ def test_saves_with_slots_or_without_the_optimizer_do_not_warn(tmp_path):
 def test_adapters_with_the_optimizer_do_not_warn(tmp_path):
     net, _ = trained()
     gx.graft(net, gx.reparam.LoRA(rank=1), where="**/kernel")
-    rules = [("layers/1/bias", {"optimizer": gx.optimizers.SGD(0.1, momentum=0.9)})]
-    _, optimizer = trained(gx.optimizers.Adam(0.1, rules=rules), net=net)
+    other = gx.optimizers.SGD(0.1, momentum=0.9)
+    adam = gx.optimizers.Adam(0.1, rules=[("layers/1/bias", {"optimizer": other})])
+    _, optimizer = trained(adam, net=net)
     report = Checkpoint(m=net, o=optimizer).save(tmp_path / "a", only=gx.is_adapter | "o/**")
     assert report.left_out
     with pytest.warns(UserWarning, match=r"'o' leaves out all slots of Adam \(11: ") as told:
