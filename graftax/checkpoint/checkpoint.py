@@ -167,7 +167,9 @@ class Checkpoint(Awaited):
             cast: ``"exact"``: dtypes must agree; ``"safe"``: widening is allowed; ``"any"``: everything is.
             trainable: ``"saved"``: what is restored is trained or frozen as it was saved; ``"program"``: as it is in
                 the program. Defaults to ``"saved"`` in mode ``"exact"`` without ``only``, else to ``"program"``; the
-                report lists what differs, and a warning tells what is unfrozen without being asked for.
+                report lists what differs, and a warning tells what is unfrozen without being asked for. Weights that
+                are restored as a whole also use the adapters that were in use, in their order, unless the mode is
+                ``"overlap"`` or this is ``"program"``.
 
         Raises:
             MatchError: checkpoint and program do not match; a subclass says how. It lists all conflicts, and has the

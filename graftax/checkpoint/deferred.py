@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from graftax.checkpoint.adapters_in_use import saved_use, set_use
 from graftax.checkpoint.former_names import with_names_of_now
 from graftax.checkpoint.index import Edge, Kind
 from graftax.checkpoint.paths import joined
@@ -14,6 +15,7 @@ from graftax.checkpoint.session import CarriedSlot, Session
 from graftax.checkpoint.subset import Spot
 from graftax.checkpoint.trained_as_saved import set_frozen
 from graftax.core.errors import MissingInCheckpoint
+from graftax.reparam.adapted import Adapted
 from graftax.reparam.base import Reparam
 from graftax.variables.graph.copies import Copied
 from graftax.variables.graph.module import Module
@@ -73,11 +75,24 @@ class Deferred:
         return isinstance(other, Deferred) and other.session is self.session
 
     def hung_on(self, module: Copied) -> None:
-        """Freeze a Module that has appeared, if it was saved frozen. Its present contents have flags of their own."""
+        """Freeze a Module that has appeared, if it was saved frozen. Its present contents have flags of their own.
+
+        A weight that has adapters uses those that were in use.
+        """
+        if isinstance(module, Adapted) and self.node is not None:
+            self._use_as_saved(module, self.node)
         if self._was_frozen and self.session.as_saved and isinstance(module, Module) and not module._gx_frozen:
             set_frozen(module, True)
         elif self._earlier is not None:
             self._earlier.hung_on(module)
+
+    def _use_as_saved(self, weight: Adapted, node: int) -> None:
+        names = saved_use(self.session.index.nodes[node])
+        if not self.session.as_used or names is None or not weight.adapters.keys() >= {*names}:
+            return
+        leaves = [(_below(self._path, edges), leaf) for edges, leaf, _ in _weights(weight)]
+        if all(self.session.is_about(Spot(path, leaf.role, leaf, (self._path,))) for path, leaf in leaves):
+            set_use(weight, names)
 
     def claim(self, edge: Edge, variable: Variable | Reparam) -> None:
         """Assign the waiting value to a weight that appeared under this edge: that of the latest restore, once."""

@@ -13,10 +13,11 @@ from graftax.checkpoint.arrays import check_dtype, to_bytes
 from graftax.checkpoint.children import keeps_slots
 from graftax.checkpoint.commit import Draft
 from graftax.checkpoint.decode_records import MAX_EDGE, MAX_RANK
-from graftax.checkpoint.graph import Graph, Place, SlotPlace, attributes_of
+from graftax.checkpoint.graph import Graph, Place, SlotPlace, attributes_of, attributes_of_object
 from graftax.checkpoint.index import Kind, NodeRecord, SlotRecord
 from graftax.checkpoint.index_form import KeptForm
 from graftax.checkpoint.layout import Item
+from graftax.checkpoint.lost_slots import LostSlots, lost_slots
 from graftax.checkpoint.not_saved import Beside
 from graftax.checkpoint.snapshot import take
 from graftax.checkpoint.state import frozen
@@ -47,6 +48,7 @@ class Sketch(NamedTuple):
     plain: tuple[str, ...] = ()
     beside: Beside | None = None
     form: KeptForm | None = None
+    lost: tuple[LostSlots, ...] = ()
 
     def filled(self, step: int | None, meta: Mapping[str, Any], writer: Mapping[str, str]) -> Draft:
         """Return the draft with references to the current arrays, and copies of the Python state."""
@@ -107,7 +109,8 @@ class Drawing:
         self._states: list[tuple[int, Place]] = []
         self._nodes: list[NodeRecord] = []
         self._slots: list[SlotRecord] = []
-        self._left_out: list[str] = []
+        self._left_out: list[SlotPlace] = []
+        self._kept: list[SlotPlace] = []
         self._waiting: list[str] = []
         self._numbers: dict[Place, int] = {}
         self._names: set[str] = set()
@@ -130,8 +133,9 @@ class Drawing:
     def add_slot(self, slot: SlotPlace) -> None:
         """Add a slot, or note that it is left out because its optimizer or its Variable is not part of the draft."""
         if slot.variable not in self._numbers or slot.optimizer not in self._numbers:
-            self._left_out.append(slot.slot.path)
+            self._left_out.append(slot)
             return
+        self._kept.append(slot)
         if slot.slot not in self._numbers:
             self._numbers[slot.slot] = len(self._nodes)
             self._nodes.append(self._node(slot.slot, (), slot.keeper))
@@ -148,10 +152,14 @@ class Drawing:
             self._nodes,
             self._roots,
             self._slots,
-            tuple(self._left_out),
+            tuple([slot.slot.path for slot in self._left_out]),
             tuple(self._waiting),
             form=KeptForm(self._items, [number for number, _ in self._states]),
         )
+
+    def lost(self, is_chosen: bool) -> tuple[LostSlots, ...]:
+        """Return the optimizers of the draft without any of their slots; ``is_chosen`` for a part of the program."""
+        return lost_slots([s for s in self._left_out if s.optimizer in self._numbers], self._kept, is_chosen)
 
     def _node(self, place: Place, edges: tuple[Any, ...], keeper: str = "") -> NodeRecord:
         payload: Any = None
@@ -168,7 +176,7 @@ class Drawing:
             self._holes.append(self._add(Item(str(variable.dtype), tuple(variable.shape), place.path, _NOTHING)))
             payload = (self._holes[-1], bool(variable.trainable), place.role, attributes_of(place, keeper))
         elif place.kind is Kind.OBJECT:
-            payload = {"frozen": True} if isinstance(place.thing, Module) and place.thing._gx_frozen else None
+            payload = attributes_of_object(place.thing)
         elif place.kind is Kind.VALUE:
             self._states.append((len(self._nodes), place))
         return NodeRecord(place.kind, place.type, edges, payload)

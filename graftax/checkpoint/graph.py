@@ -12,7 +12,7 @@ from graftax.checkpoint.paths import STATE, escaped, joined, slot_path
 from graftax.checkpoint.subset import RANDOM, Spot
 from graftax.core.errors import ArgumentError, ArgumentTypeError, UnsupportedValue
 from graftax.core.typedefs import VariableLike
-from graftax.reparam.adapted import adapter_of
+from graftax.reparam.adapted import Adapted, adapter_of
 from graftax.variables.graph.module import Module, Node
 from graftax.variables.random_state import RandomState
 from graftax.variables.variable import Variable
@@ -258,6 +258,13 @@ def attributes_of(place: Place, keeper: str = "") -> dict[str, Any]:
     found |= {"keeper": keeper} if keeper else {}
     found |= {"frozen": True} if variable.trainability.frozen else {}
     return found | ({"resting": True} if variable.trainability.resting else {})
+
+
+def attributes_of_object(thing: object) -> dict[str, Any] | None:
+    """Return the attributes of an object that a checkpoint saves besides its contents; None for none."""
+    found: dict[str, Any] = {"frozen": True} if isinstance(thing, Module) and thing._gx_frozen else {}
+    found |= {"active": list(thing.active)} if isinstance(thing, Adapted) else {}
+    return found or None
 
 
 def _kind(thing: Any) -> Kind:

@@ -105,7 +105,8 @@ class NodeRecord(NamedTuple):
 
     Attributes of a Variable: ``adapter``, the name of the adapters that it is a part of; ``frozen`` and ``resting``,
     True if this is the reason why it is not trained; ``keeper``, of a slot: the class of optimizers that defines its
-    meaning. Of an object: ``frozen``, True if Variables created below it are not trained.
+    meaning. Of an object: ``frozen``, True if Variables created below it are not trained; ``active``, of a weight that
+    has adapters: the names of those in use, in their order.
     """
 
     kind: Kind

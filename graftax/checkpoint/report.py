@@ -73,6 +73,14 @@ class Trainable(NamedTuple):
     now: bool
 
 
+class Uses(NamedTuple):
+    """A weight whose adapters in use were others when it was saved; ``now`` are those after the restore."""
+
+    path: str
+    saved: tuple[str, ...]
+    now: tuple[str, ...]
+
+
 class Unshared(NamedTuple):
     """One Variable of the checkpoint that corresponds to several in the program; each of them got the value."""
 
@@ -98,10 +106,11 @@ class RestoreReport:
 
     These attributes are tuples: ``restored``, ``missing`` (paths without a saved value), ``unused`` (saved values
     without a place), ``conflicts``, ``unshared``, ``fresh`` (slots that the checkpoint does not have and that keep
-    their values), and ``trainable`` (saved ``trainable`` flags that differ from those of the program). ``deferred``
-    lists the paths whose values wait for Variables that are created later; once assigned, they are in ``restored`` and
-    ``trainable`` instead. ``random`` is True if the global seed and its stream were restored, False if they keep their
-    state, None if the checkpoint has none.
+    their values), ``trainable`` (saved ``trainable`` flags that differ from those of the program), and ``adapters``
+    (weights whose adapters in use were others when they were saved). ``deferred`` lists the paths whose values wait for
+    Variables that are created later; once assigned, they are in ``restored`` and ``trainable`` instead. ``random`` is
+    True if the global seed and its stream were restored, False if they keep their state, None if the checkpoint has
+    none.
     """
 
     def __init__(self, path: str | None, mode: str = "exact") -> None:
@@ -114,6 +123,7 @@ class RestoreReport:
         self.conflicts: tuple[Conflict, ...] = ()
         self.unshared: tuple[Unshared, ...] = ()
         self.fresh: tuple[str, ...] = ()
+        self.adapters: tuple[Uses, ...] = ()
         self.random: bool | None = None
         self._waiting: Waiting | None = None
         self._restored_later: Callable[[], tuple[Restored, ...]] = tuple
@@ -231,6 +241,7 @@ class RestoreReport:
         rows += [("unshared", u.source, f"now {', '.join(u.paths)}") for u in self.unshared]
         rows += [("fresh", path, "not in the checkpoint, left as it was") for path in self.fresh]
         rows += [("trainable", t.path, _flag_text(t)) for t in self.trainable]
+        rows += [("adapters", u.path, _use_text(u)) for u in self.adapters]
         rows += [("kept", "gx.random", "the global seed and its stream stay")] if self.random is False else []
         rows += [("deferred", path, "waits for its Variable") for path in deferred]
         widths = [max((len(row[i]) for row in rows), default=0) for i in (0, 1)]
@@ -243,6 +254,11 @@ class RestoreReport:
 def _flag_text(flag: Trainable) -> str:
     was, now = ("trained" if flag.saved else "frozen"), ("trained" if flag.now else "frozen")
     return f"was {was} when it was saved; is {now} now"
+
+
+def _use_text(uses: Uses) -> str:
+    was, now = (", ".join(map(repr, names)) or "none" for names in (uses.saved, uses.now))
+    return f"{was} in use when it was saved; {now} now"
 
 
 def _source(restored: Restored) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
+from graftax.checkpoint.adapters_in_use import Use, restores_use, uses
 from graftax.checkpoint.deferred import deferred
 from graftax.checkpoint.expressions import is_near, off_by
 from graftax.checkpoint.freezing import Flag, flags
@@ -15,6 +16,7 @@ from graftax.checkpoint.graph import Graph, Place, Root, all_of, leaves_of
 from graftax.checkpoint.index import Kind
 from graftax.checkpoint.joint_restore import JointRestore
 from graftax.checkpoint.loading import values_of
+from graftax.checkpoint.lost_slots import warn_of_fresh_slots
 from graftax.checkpoint.matching import Match
 from graftax.checkpoint.nearest import Nearest
 from graftax.checkpoint.partial_restore import NeedsFullRestore, is_small_part, narrowed, planned_in_part
@@ -121,17 +123,22 @@ def _restore(
         values = values_of(reader, ({*match.pairs.values()} - spread.nodes) | waiting)
         as_saved = _trained_as_saved(trainable, mode, subset)
         known = flags(match, as_saved)
+        as_used = restores_use(trainable, mode)
+        used = uses(match, as_used)
+        report.adapters = tuple([use.report_line for use in used])
         ready = _on_devices(match, values, spread)
-        session = _session(match, slots, {node: values[node] for node in waiting}, cast, as_saved)
+        session = _session(match, slots, {node: values[node] for node in waiting}, cast, as_saved, as_used)
         if trainable is None:
             _warn_of_thawing(known)
+        if mode == "exact":
+            warn_of_fresh_slots(match, values)
         joint.ready(reader, match)
         with uninterrupted() as raise_if_interrupted:
             notes = _apply_python(match, changes, values)
             if random is not None:
                 changes.set_random(graph.random, random)
             raise_if_interrupted()
-            _apply_values(match, changes, ready, known, session)
+            _apply_values(match, changes, ready, known, used, session)
             _check_tied(match, report, notes, values)
             joint.done()
         report.tell(_restored(match, notes), [flag.report_line for flag in known])
@@ -283,13 +290,21 @@ def _apply_python(match: Match, changes: Transaction, values: Mapping[int, Any])
 
 
 def _apply_values(
-    match: Match, changes: Transaction, ready: list[tuple[Any, Any]], known: list[Flag], session: Session | None
+    match: Match,
+    changes: Transaction,
+    ready: list[tuple[Any, Any]],
+    known: list[Flag],
+    used: list[Use],
+    session: Session | None,
 ) -> None:
     for there, value in ready:
         changes.write(there, value)
     for flag in known:
         if flag.is_applied:
             changes.set_trainable(flag.thing, flag.saved)
+    for use in used:
+        if use.is_applied:
+            changes.set_use(use.weight, use.saved)
     if session is None:
         return
     paired = [(place.thing, node) for place, node in match.pairs.items() if place.kind is Kind.VARIABLE]
@@ -338,12 +353,13 @@ def _is_weight(place: Place) -> bool:
     return place.kind.is_leaf or isinstance(place.thing, VariableLike)
 
 
-def _session(match: Match, slots: SlotMatch, values: dict[int, Any], cast: str, as_saved: bool) -> Session | None:
+def _session(
+    match: Match, slots: SlotMatch, values: dict[int, Any], cast: str, as_saved: bool, as_used: bool
+) -> Session | None:
     if not match.awaited and not any(_is_unbuilt(place) for place in match.graph.places):
         return None
-    session = Session(
-        match.index, match.paths, match.mapped, frozenset(match.renames.given), cast, as_saved, match.subset
-    )
+    given = frozenset(match.renames.given)
+    session = Session(match.index, match.paths, match.mapped, given, cast, as_saved, match.subset, as_used)
     session.begin(values, match.awaited, slots.waiting)
     return session
 

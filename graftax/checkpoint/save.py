@@ -130,6 +130,8 @@ class Preparation:
             )
         values.encode(meta, "meta")
         sketch = self._drawn(path, subset)
+        for optimizer in sketch.lost:
+            optimizer.warn()
         draft = sketch.filled(step, deepcopy(meta), writer_record(1 if meeting is None else meeting.count))
         beside = sketch.beside.unsaved() if sketch.beside is not None else ()
         return Prepared(draft, sketch.left_out, sketch.waiting, sketch.plain, beside, meeting)
@@ -178,7 +180,7 @@ def _sketch(path: str | os.PathLike[str], graph: Graph, subset: Subset) -> Sketc
             drawing.add_slot(slot)
     plain = plain_attributes(graph) if subset.is_all else ()
     beside = Beside(graph) if subset.is_all else None
-    return drawing.sketch()._replace(random=random, plain=plain, beside=beside)
+    return drawing.sketch()._replace(random=random, plain=plain, beside=beside, lost=drawing.lost(not subset.is_all))
 
 
 def _is_stream_of_a_layer(thing: object) -> bool:

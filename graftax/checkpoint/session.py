@@ -50,6 +50,7 @@ class Session:
         cast: The cast policy.
         as_saved: Whether Variables get the saved ``trainable`` flags.
         subset: The selected part; None after unpickling, if a selector could not be pickled.
+        as_used: Whether weights get the saved use of their adapters. Defaults to False.
     """
 
     def __init__(
@@ -61,12 +62,14 @@ class Session:
         cast: str,
         as_saved: bool,
         subset: Subset | None = None,
+        as_used: bool = False,
     ) -> None:
         self.index = index
         self.mapped = mapped
         self._paths = paths
         self._cast = cast
         self.as_saved = as_saved
+        self.as_used = as_used
         self.lacking: dict[str, None] = {}
         self._subset = subset
         self.arrived: list[Restored] = []

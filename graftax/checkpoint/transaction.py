@@ -10,11 +10,13 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
+from graftax.checkpoint.adapters_in_use import set_use
 from graftax.checkpoint.children import keeps_slots
 from graftax.checkpoint.expressions import take, undo
 from graftax.checkpoint.graph import Graph
 from graftax.checkpoint.state import resembling
 from graftax.checkpoint.trained_as_saved import as_saved, set_frozen, set_trainability
+from graftax.reparam.adapted import Adapted
 from graftax.variables.graph.module import Module
 from graftax.variables.random_state import RandomState
 from graftax.variables.state.storage import Storage
@@ -86,6 +88,12 @@ class Transaction:
             frozen = thing._gx_frozen
             self._undo.append(lambda: set_frozen(thing, frozen))
             set_frozen(thing, not trainable)
+
+    def set_use(self, weight: Adapted, names: tuple[str, ...]) -> None:
+        """Use these adapters of a weight, in this order."""
+        before = tuple(weight.active)
+        self._undo.append(lambda: set_use(weight, before))
+        set_use(weight, names)
 
     def hang(self, module: Module, pending: object) -> None:
         """Attach waiting values to a Module."""

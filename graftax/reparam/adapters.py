@@ -55,8 +55,8 @@ def active(model: Module) -> list[str]:
 def use(model: Module, *names: str) -> None:
     """Use these adapters, one upon the other in this order, and no others; without a name, the model is its base.
 
-    An adapter that is not in use is frozen, so that no optimizer decays it. What is used is part of the program and of
-    whole models (``model.save``), not of checkpoints; compiled functions are traced once more.
+    An adapter that is not in use is frozen, so that no optimizer decays it. What is used is saved with whole models
+    (``model.save``) and in checkpoints, not in files of adapters alone; compiled functions are traced once more.
 
     Args:
         model: The model, or a part of one.

@@ -149,6 +149,21 @@ def rounds(folder, seeds, count=12):
 
 
 @pytest.mark.broad
+def test_after_other_adapters_are_used(tmp_path):
+    layer = gx.layers.Dense(2)
+    layer.build((2,))
+    for name in "ab":
+        gx.graft(layer, gx.reparam.LoRA(rank=1, name=name), where="kernel")
+    checkpoint = Checkpoint(layer=layer)
+    seen = []
+    for names in (("a", "b"), ("b",), ("b", "a"), ()):
+        gx.adapters.use(layer, *names)
+        seen.append(written(tmp_path, checkpoint))
+        assert seen[-1] == written(tmp_path, Checkpoint(layer=layer))
+    assert len({one["graph.msgpack"] for one in seen}) == 4
+
+
+@pytest.mark.broad
 def test_after_any_change_of_some_programs(tmp_path):
     assert 0.2 < rounds(tmp_path, range(8)) < 0.8
 

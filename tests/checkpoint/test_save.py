@@ -165,7 +165,8 @@ def test_sl1_slots_belong_to_optimizer_and_variable(tmp_path, toys):
 def test_sl2_slots_of_unreachable_variables_are_listed(tmp_path, toys):
     box, optimizer = toys.Box(w=toys.number(1)), toys.Optimizer()
     optimizer._gx_ensure_slot("momentum", box.w)
-    report = Checkpoint(o=optimizer).save(tmp_path / "c")
+    with pytest.warns(UserWarning, match="leaves out all slots of Optimizer"):
+        report = Checkpoint(o=optimizer).save(tmp_path / "c")
     assert report.left_out == ("o/slots(momentum)/w",)
     assert "left out o/slots(momentum)/w: its variable was not saved" in str(report)
     assert saved(tmp_path / "c") == ["o/iterations"]

@@ -146,6 +146,17 @@ def warn_of_frozen(variables: Sequence[Variable]) -> None:
         user_line.warn(f"nothing is updated: {paths}{more}, all that were given, are frozen; variable.trainable = True")
 
 
+def warn_of_copy(optimizer: object, paths: Sequence[str]) -> None:
+    """Warn that a copy of an optimizer begins with fresh slots: the variables of its own were not copied along."""
+    some = ", ".join(paths[:_NAMED]) + (f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else "")
+    kind = type(optimizer).__name__
+    user_line.warn(
+        f"this copy of {kind} makes fresh slots for {some}: its slots belong to other variables of these paths, which "
+        "were not copied together with it. Instead: model, optimizer = copy.deepcopy((model, optimizer)), or one "
+        "pickle of both"
+    )
+
+
 def check_fits(gradient: Array | IndexedRows, variable: Variable) -> None:
     """Raise unless a variable can be moved along a gradient.
 

@@ -86,6 +86,9 @@ class SlotKeeper(Checked):
         """Return the class that gives slots of that name their meaning: the base, for what every optimizer keeps."""
         return "Optimizer" if name.partition("/")[0] in OF_THE_BASE else super()._gx_slot_class(name)
 
+    def _gx_slot_names(self, variable: Variable) -> tuple[str, ...]:
+        return tuple(self.create_slots(variable))
+
     def _gx_make_slots(self, variable: Variable, only: str | None = None) -> None:
         """Make the slots that are missing; where one is asked for, of the base class's own that one only."""
         state = self._gx_slots.state(variable)

@@ -22,6 +22,7 @@ from graftax.optimizers.engine.gradients import (
     keys_of,
     require_floating,
     structure_of,
+    warn_of_copy,
     warn_of_frozen,
 )
 from graftax.optimizers.engine.lazy import check_lazy, require_rows
@@ -154,11 +155,16 @@ class Planning(Rule, Averaging):
         self._gx_check_rules(variables)
         trainable = [v for v in variables if not self._gx_settings(v).frozen and v.trainable]
         require_floating(trainable)
+        keepers = (self, *self.others)
+        if left := list(dict.fromkeys(path for one in keepers for path in one._gx_slots.left_behind(trainable))):
+            warn_of_copy(self, left)
+        for keeper in keepers:
+            keeper._gx_slots.settle()
         for variable in trainable:
             self._gx_make_slots(variable)
         for other in self.others:
             _check_other(other)  # again, as these may have been set since
-        for keeper in (self, *self.others):
+        for keeper in keepers:
             keeper._gx_leave_scopes()
             keeper._gx_check_together()
         return trainable

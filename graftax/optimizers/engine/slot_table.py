@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from graftax.optimizers.engine.settings import Settings
@@ -28,6 +28,8 @@ class SlotTable:
     def __init__(self) -> None:
         self._states: dict[int, VariableState] = {}
         self._memo: dict[int, Any] | None = None  # of the deep copy that made this table, until its first use
+        self._left: set[str] = set()  # paths of variables with slots that were not deep-copied along
+        self._unpickled: dict[str, weakref.ref[Variable]] = {}  # variables with slots that came with a pickle, by path
 
     def _known(self) -> dict[int, VariableState]:
         if self._memo is not None:
@@ -38,6 +40,8 @@ class SlotTable:
                 variable = state.variable()
                 if variable is not None:
                     self._insert(memo.get(id(variable), variable), state.slots, state.settings)
+                    if state.slots and id(variable) not in memo:
+                        self._left.add(variable.path)
         return self._states
 
     def _insert(self, variable: Variable, slots: dict[str, Variable], settings: Settings | None) -> VariableState:
@@ -49,6 +53,24 @@ class SlotTable:
         """Return what is kept of a variable; an empty state is made at need."""
         state = self._known().get(id(variable))
         return state if state is not None else self._insert(variable, {}, None)
+
+    def left_behind(self, variables: Sequence[Variable]) -> list[str]:
+        """Return the paths of these that are new to a copy, which came without those of the same paths that it knew."""
+        known = self._known()
+        left = self._left | self._gone()
+        if not left or any(id(variable) in known and known[id(variable)].slots for variable in variables):
+            return []
+        return [variable.path for variable in variables if variable.path in left]
+
+    def settle(self) -> None:
+        """Forget that it is a copy: it goes on with the variables that it has now."""
+        if self._left or self._unpickled:
+            self._known()
+            self._left, self._unpickled = set(), {}
+
+    def _gone(self) -> set[str]:
+        """Return the paths of variables that nothing but the pickle held."""
+        return {path for path, variable in self._unpickled.items() if variable() is None}
 
     def items(self) -> Iterator[tuple[Variable, VariableState]]:
         """Yield Variables that are still there, as they were first seen, and what is kept of each."""
@@ -62,12 +84,15 @@ class SlotTable:
         for variable, state in self.items():
             new._insert(variable, copy.deepcopy(state.slots, memo), state.settings)
         new._memo = memo
+        new._left = self._left | self._gone()
         return new
 
     def __getstate__(self) -> list[Any]:
-        return [(variable, state.slots, state.settings) for variable, state in self.items()]
+        return [(variable, state.slots, state.settings, variable.path) for variable, state in self.items()]
 
     def __setstate__(self, state: list[Any]) -> None:
         SlotTable.__init__(self)
-        for variable, slots, settings in state:
+        for variable, slots, settings, path in state:
             self._insert(variable, slots, settings)
+            if slots:
+                self._unpickled[path] = weakref.ref(variable)

@@ -303,6 +303,10 @@ class Module(Adopting, Holder, Constructed):
         """Return the class that gives slots of that name their meaning: those of another never take their values."""
         return type(self).__name__
 
+    def _gx_slot_names(self, variable: Variable) -> tuple[str, ...]:
+        """Return the names of the slots that it would make for a Variable."""
+        return ()
+
     def _gx_beside(self) -> Mapping[str, Module]:
         """Return what it is trained with and does not hold, by the names of attributes."""
         return {}

@@ -1,0 +1,71 @@
+"""Differences between the adapters that were in use when a program was saved, and those that it uses now."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from graftax.checkpoint.graph import leaves_of
+from graftax.checkpoint.index import Kind, NodeRecord
+from graftax.checkpoint.matching import Match
+from graftax.checkpoint.report import Uses
+from graftax.reparam.adapted import Adapted
+from graftax.variables.state import storage
+
+
+class Use(NamedTuple):
+    """A weight whose adapters in use differ from those that were saved."""
+
+    weight: Adapted
+    path: str
+    saved: tuple[str, ...]
+    is_applied: bool
+
+    @property
+    def report_line(self) -> Uses:
+        """Return the line of the report."""
+        return Uses(self.path, self.saved, self.saved if self.is_applied else tuple(self.weight.active))
+
+
+def restores_use(trainable: str | None, mode: str) -> bool:
+    """Return whether the adapters in use are restored, of weights that are restored as a whole."""
+    return trainable == "saved" or (trainable is None and mode != "overlap")
+
+
+def saved_use(record: NodeRecord) -> tuple[str, ...] | None:
+    """Return the adapters that were in use; None where that is not recorded, as in older files."""
+    if record.kind is not Kind.OBJECT or not isinstance(record.payload, dict):
+        return None
+    names = record.payload.get("active")
+    if not isinstance(names, list | tuple) or not all(type(name) is str for name in names):
+        return None
+    return tuple(dict.fromkeys(names))
+
+
+def uses(match: Match, as_saved: bool) -> list[Use]:
+    """Return the weights whose adapters in use differ, where the program has each adapter that was in use.
+
+    Args:
+        match: The pairs of objects and nodes.
+        as_saved: Whether the saved use is restored, of weights that are selected as a whole: where adapters come
+            without their base, they are files of their own, and the program says which it uses.
+    """
+    found: dict[int, Use] = {}
+    for node, places in match.objects.items():
+        for place in places:
+            weight = place.thing
+            if not isinstance(weight, Adapted):
+                continue
+            names = saved_use(match.index.nodes[node])
+            if names is None or names == tuple(weight.active) or not weight.adapters.keys() >= {*names}:
+                continue
+            chosen = [match.has(leaf) for leaf in leaves_of(place)]
+            is_whole = match.graph.narrow is None or id(weight) in match.graph.narrow.inside
+            if any(chosen):
+                found.setdefault(id(weight), Use(weight, place.path, names, as_saved and is_whole and all(chosen)))
+    return list(found.values())
+
+
+def set_use(weight: Adapted, names: tuple[str, ...]) -> None:
+    """Use these adapters in this order. Compiled functions notice the change."""
+    storage.changing(weight, "active")
+    weight.switch(names)
