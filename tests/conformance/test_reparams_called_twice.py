@@ -1,4 +1,4 @@
-"""An expression behind a layer that is called twice in a step: eager code and each transformation draw and move alike."""
+"""An expression behind a layer called twice in a step: eager code and each transformation draw and move alike."""
 
 import numpy as np
 import pytest
