@@ -42,6 +42,8 @@ class RecurrentWeights(Layer):
         dtype: As for `Layer`.
     """
 
+    _gx_of_weights = frozenset({"units", "use_bias"})
+
     compiles_call = True
     activation: Activation = NamedActivation()  # type: ignore[assignment]  # takes names, too
     recurrent_activation: Activation = NamedActivation()  # type: ignore[assignment]  # takes names, too
