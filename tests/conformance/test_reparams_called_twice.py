@@ -99,6 +99,7 @@ def test_all_others(name):
     check(creator_of(REPARAMS[name]), WAYS)
 
 
+@pytest.mark.broad
 def test_each_call_in_a_compiled_function_is_a_draw():
     layer = made(gx.reparam.VariationalNormal())
     draws = np.array(gx.jit(lambda: ops.stack([layer(X, training=True) for _ in range(8)]))())
@@ -119,6 +120,7 @@ def test_one_call_of_a_layer_reads_each_weight_once(layer, monkeypatch):
     assert sorted(read) == sorted(cell.taken)
 
 
+@pytest.mark.broad
 def test_penalties_do_not_draw():
     layer = made(gx.reparam.VariationalNormal())
     before = layer.kernel.seed.state.numpy()

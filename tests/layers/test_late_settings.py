@@ -93,6 +93,7 @@ def test_an_argument_that_is_assigned_late_changes_something_or_is_refused(name)
     assert silent <= NOT_IN_THE_OUTPUT.get(kind, set())
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize(
     ("name", "value", "instead"),
     [
@@ -121,6 +122,7 @@ def test_before_the_weights_are_made_all_may_change():
     assert len(layer.losses) == len(layer.variables) == 1
 
 
+@pytest.mark.broad
 def test_what_the_messages_say_works():
     layer = layers.Dense(4)
     layer(X)
@@ -135,6 +137,7 @@ def test_what_the_messages_say_works():
     np.testing.assert_array_equal(drop(X, training=True), layers.Dropout(0.5, seed=3)(X, training=True))
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize(("name", "value"), [("dtype_policy", "mixed_bfloat16"), ("activity_regularizer", "l2")])
 @pytest.mark.parametrize("make", [lambda: layers.Dense(4), lambda: gx.Sequential([layers.Dense(4)])])
 def test_attributes_of_layers_of_keras(make, name, value):
