@@ -57,6 +57,8 @@ class Attention(Layer):
     Source: Luong et al., arXiv 1508.04025.
     """
 
+    _gx_of_weights = frozenset({"use_scale"})
+
     supports_masking = True
     compiles_call = True
 

@@ -22,6 +22,8 @@ from graftax.variables.regularizers import RegularizerLike
 class Conv(KernelLayer):
     """The base of `Conv1D`, `Conv2D` and `Conv3D`, which describe the arguments."""
 
+    _gx_of_weights = frozenset({"filters", "kernel_size"})
+
     compiles_call = True
     space: ClassVar[int]
     paddings: ClassVar[tuple[str, ...]] = ("valid", "same")

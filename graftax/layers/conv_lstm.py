@@ -85,6 +85,8 @@ class ConvLSTM2D(Stateful, KernelLayer):
     Source: Shi et al., arXiv 1506.04214.
     """
 
+    _gx_of_weights = frozenset({"filters", "kernel_size", "unit_forget_bias"})
+
     compiles_call = True
     recurrent_activation: Activation = NamedActivation()  # type: ignore[assignment]  # takes names, too
 

@@ -22,6 +22,8 @@ from graftax.variables.regularizers import RegularizerLike
 class ConvTranspose(KernelLayer):
     """The base of `Conv1DTranspose`, `Conv2DTranspose` and `Conv3DTranspose`, which describe the arguments."""
 
+    _gx_of_weights = frozenset({"filters", "kernel_size"})
+
     compiles_call = True
     space: ClassVar[int]
 

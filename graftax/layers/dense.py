@@ -54,6 +54,8 @@ class Dense(KernelLayer):
         [('kernel', (3, 4)), ('bias', (4,))]
     """
 
+    _gx_of_weights = frozenset({"units"})
+
     supports_masking = True
     compiles_call = True
 

@@ -22,6 +22,8 @@ from graftax.variables.variable import Variable
 class DepthwiseConv(KernelLayer):
     """The base of `DepthwiseConv1D` and `DepthwiseConv2D`, which describe the arguments."""
 
+    _gx_of_weights = frozenset({"depth_multiplier", "kernel_size"})
+
     compiles_call = True
     space: ClassVar[int]
     paddings: ClassVar[tuple[str, ...]] = ("valid", "same")

@@ -55,6 +55,8 @@ class EinsumDense(KernelLayer):
         ((2, 5, 4, 8), (3, 4, 8), (4, 8))
     """
 
+    _gx_of_weights = frozenset({"bias_axes", "output_shape"})
+
     supports_masking = False
     compiles_call = True
 

@@ -45,6 +45,8 @@ class Embedding(Layer):
         ((1, 3, 4), (10, 4))
     """
 
+    _gx_of_weights = frozenset({"input_dim", "output_dim"})
+
     _gx_input_dtype = "int32"
 
     def __init__(

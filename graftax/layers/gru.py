@@ -29,14 +29,11 @@ class GRUStep(RecurrentWeights):
     def bias_shape(self) -> Shape:
         return (2, 3 * self.units) if self.reset_after else (3 * self.units,)
 
-    def driven(self, x: Array) -> Array:
-        out = linear(x, self.kernel)
-        if self.bias is None:
-            return out
-        return ops.add(out, self.bias[0] if self.reset_after else self.bias)
-
-    def inner_bias(self) -> Array | None:
-        return self.bias[1] if self.reset_after and self.bias is not None else None
+    def driven(self, x: Array) -> tuple[Array, Array | None]:
+        if not self.reset_after or self.bias is None:
+            return super().driven(x)
+        bias = ops.asarray(self.bias)
+        return ops.add(linear(x, self.kernel), bias[0]), bias[1]
 
     def step(
         self, drive: Array, state: Sequence[Array], seen: Array, kernel: Array, bias: Array | None

@@ -29,6 +29,8 @@ class KernelLayer(Layer):
         dtype: As for `Layer`.
     """
 
+    _gx_of_weights = frozenset({"use_bias"})
+
     activation: Activation = NamedActivation()  # type: ignore[assignment]  # takes names, too
     bias: Variable | None
 

@@ -26,6 +26,8 @@ from graftax.variables.regularizers import RegularizerLike
 class LSTMStep(RecurrentWeights):
     """One step of a long short-term memory, which `LSTM` and `LSTMCell` share."""
 
+    _gx_of_weights = frozenset({"unit_forget_bias"})
+
     gates = 4
     states = 2
     unit_forget_bias: bool

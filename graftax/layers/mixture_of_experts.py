@@ -63,6 +63,8 @@ class MixtureOfExperts(Layer):
     Source: Shazeer et al., arXiv 1701.06538; Fedus et al., arXiv 2101.03961.
     """
 
+    _gx_of_weights = frozenset({"intermediate_dim"})
+
     supports_masking = True
     _gx_mixes_samples = True
     activation: Activation = NamedActivation()  # type: ignore[assignment]  # takes names, too

@@ -92,6 +92,8 @@ class MultiHeadAttention(Layer):
     Source: Vaswani et al., arXiv 1706.03762; shared heads: Ainslie et al., arXiv 2305.13245.
     """
 
+    _gx_of_weights = frozenset({"key_dim", "use_bias"})
+
     supports_masking = True
     compiles_call = True
     _gx_column_parts = ("query", "key", "value")  # by heads, as `tensor_parallel` splits them

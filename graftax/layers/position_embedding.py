@@ -68,6 +68,8 @@ class PositionEmbedding(Layer):
         ((2, 5, 4), (16, 4))
     """
 
+    _gx_of_weights = frozenset({"constraint", "initializer", "regularizer", "sequence_length"})
+
     supports_masking = True
     compiles_call = True
 

@@ -90,8 +90,9 @@ class Recurrent(Stateful, RecurrentWeights):
         if self.go_backwards:
             x, mask = ops.flip(x, 1), None if mask is None else ops.flip(mask, 1)
         heard, kept = self.draw_dropout(x.shape[0], training)
-        drive = ops.swapaxes(self.driven(x if heard is None else x * heard[:, None]), 0, 1)
-        kernel, bias = ops.asarray(self.recurrent_kernel), self.inner_bias()  # read once, not at each step
+        drive, bias = self.driven(x if heard is None else x * heard[:, None])
+        drive = ops.swapaxes(drive, 0, 1)
+        kernel = ops.asarray(self.recurrent_kernel)  # read once, not at each step
 
         def step(state: tuple[Array, ...], row: tuple[Array, Array | None]) -> tuple[tuple[Array, ...], Array]:
             drive, present = row

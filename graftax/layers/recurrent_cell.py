@@ -42,9 +42,9 @@ class RecurrentCell(RecurrentWeights):
         single_shape(x.shape, 2, 2)
         state = self._state_of(states, x)
         heard, kept = self.draw_dropout(x.shape[0], training) if dropout_factors is None else dropout_factors
-        drive = self.driven(x if heard is None else x * heard)
+        drive, bias = self.driven(x if heard is None else x * heard)
         seen = state[0] if kept is None else state[0] * kept
-        new = self.step(drive, state, seen, ops.asarray(self.recurrent_kernel), self.inner_bias())
+        new = self.step(drive, state, seen, ops.asarray(self.recurrent_kernel), bias)
         return new[0], list(new)
 
     def _state_of(self, given: Any, x: Array) -> tuple[Array, ...]:

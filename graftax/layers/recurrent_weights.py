@@ -42,6 +42,8 @@ class RecurrentWeights(Layer):
         dtype: As for `Layer`.
     """
 
+    _gx_of_weights = frozenset({"units", "use_bias"})
+
     compiles_call = True
     activation: Activation = NamedActivation()  # type: ignore[assignment]  # takes names, too
     recurrent_activation: Activation = NamedActivation()  # type: ignore[assignment]  # takes names, too
@@ -100,10 +102,6 @@ class RecurrentWeights(Layer):
         """Return the recurrent activation of an array, for one gate or several."""
         return activated(self.recurrent_activation, x, x.shape)
 
-    def inner_bias(self) -> Array | None:
-        """Return what the step adds to what it computes from ``seen``; None for nothing."""
-        return None
-
     def bias_shape(self) -> Shape:
         """Return the shape of the bias."""
         return (self.gates * self.units,)
@@ -112,10 +110,13 @@ class RecurrentWeights(Layer):
         """Return what the bias starts as."""
         return self.bias_initializer
 
-    def driven(self, x: Array) -> Array:
-        """Return what inputs add: ``(..., in) -> (..., gates * units)``."""
+    def driven(self, x: Array) -> tuple[Array, Array | None]:
+        """Return what inputs add, ``(..., in) -> (..., gates * units)``, and the bias that is left for the step.
+
+        Both come from one read of the bias, since one that is an expression may draw at each.
+        """
         out = linear(x, self.kernel)
-        return out if self.bias is None else ops.add(out, self.bias)
+        return out if self.bias is None else ops.add(out, self.bias), None
 
     # --- shared -----------------------------------------------------------------------------------------------------
 

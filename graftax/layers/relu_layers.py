@@ -135,6 +135,8 @@ class PReLU(Layer):
     Source: He et al., arXiv 1502.01852.
     """
 
+    _gx_of_weights = frozenset({"shared_axes"})
+
     supports_masking = True
     compiles_call = True
 

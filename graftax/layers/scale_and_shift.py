@@ -26,6 +26,8 @@ class ScaleAndShift(Layer):
         dtype: As for `Layer`.
     """
 
+    _gx_of_weights = frozenset({"center", "scale"})
+
     supports_masking = True
     compiles_call = True
     gamma: Variable | None

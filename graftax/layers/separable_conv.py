@@ -21,6 +21,8 @@ from graftax.variables.regularizers import RegularizerLike
 class SeparableConv(DepthwiseConv):
     """The base of `SeparableConv1D` and `SeparableConv2D`, which describe the arguments."""
 
+    _gx_of_weights = frozenset({"filters"})
+
     def __init__(
         self,
         filters: int,

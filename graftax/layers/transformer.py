@@ -24,6 +24,19 @@ from graftax.variables.initializers import InitializerLike
 class TransformerBlock(Layer):
     """The base of `TransformerEncoder` and `TransformerDecoder`, which describe the arguments."""
 
+    _gx_of_weights = frozenset(
+        {
+            "activation",
+            "dropout",
+            "intermediate_dim",
+            "layer_norm_epsilon",
+            "num_heads",
+            "num_key_value_heads",
+            "rotary_base",
+            "seed",
+        }
+    )
+
     supports_masking = True
     compiles_call = True
     activation: Activation = NamedActivation()  # type: ignore[assignment]  # takes names, too

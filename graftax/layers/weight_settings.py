@@ -1,11 +1,12 @@
-"""WeightSettings: what a layer is told about one of its weights, as one value."""
+"""WeightSettings: what a layer is told about one of its weights, as one value; and that it is told in time."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from graftax.core.errors import ArgumentError
-from graftax.core.typedefs import Initializer
+from graftax.core.errors import ArgumentError, AssignmentError, MissingAttributeError
+from graftax.core.typedefs import Initializer, VariableLike
 from graftax.variables import constraints, initializers, regularizers
 from graftax.variables.constraints import ConstraintLike
 from graftax.variables.initializers import InitializerLike
@@ -66,3 +67,75 @@ class WeightSettings:
                     f"without a {weight} nothing would use it",
                     f"{switch}=True, or no {weight}_{setting}",
                 )
+
+
+def refuse_elsewhere(layer: object, name: str, value: object) -> None:
+    """Raise where an attribute is assigned that layers of Keras have, and nothing would look at here.
+
+    Raises:
+        MissingAttributeError: the class is one of ours, and has no such attribute.
+    """
+    kind = type(layer)
+    if name not in _ELSEWHERE or hasattr(kind, name) or not _is_ours(kind):
+        return
+    raise MissingAttributeError(
+        f"{kind.__name__}.{name} = {value!r:.60}",
+        "it has no such attribute, and nothing would look at it",
+        _ELSEWHERE[name],
+    )
+
+
+def refuse_late(layer: Any, name: str, value: object) -> None:
+    """Raise where a setting is assigned that was used when the weights were made.
+
+    Args:
+        layer: A layer whose weights are there.
+        name: The attribute.
+        value: What it is assigned.
+
+    Raises:
+        AssignmentError: it would be kept, and change nothing.
+    """
+    kind = type(layer)
+    before = vars(layer).get(name, value)
+    if before is value or not _is_ours(kind) or not _of_weights(layer, name):
+        return
+    if type(before) is type(value) and isinstance(value, int | str | tuple) and before == value:
+        return
+    raise AssignmentError(
+        f"{layer._gx_title()}.{name} = {value!r:.60}, where it is {before!r:.60}",
+        "it was used when the weights were made, and a later change would be used for nothing",
+        _written_instead(layer, name, value),
+    )
+
+
+def _of_weights(layer: Any, name: str) -> bool:
+    if name in ("dropout", "recurrent_dropout") and vars(layer).get("seed_generator", layer) is None:
+        return True
+    if name == "seed" or name.endswith(("_initializer", "_regularizer", "_constraint")):
+        return True
+    return any(name in vars(base).get("_gx_of_weights", ()) for base in type(layer).__mro__)
+
+
+def _written_instead(layer: Any, name: str, value: object) -> str:
+    """Return the line that does what was meant: to the weight itself, or with a new layer."""
+    weight, _, setting = name.rpartition("_")
+    held = vars(layer).get("recurrent_kernel" if weight == "recurrent" else weight)
+    if name == "seed" and vars(layer).get("seed_generator") is not None:
+        return f"layer.seed_generator = graftax.SeedGenerator({value!r:.60})"
+    if isinstance(held, VariableLike):
+        called = "recurrent_kernel" if weight == "recurrent" else weight
+        if setting == "initializer":
+            return f"layer.{called}.assign(values)"
+        return f"layer.{called}.{setting} = {value!r:.60}"
+    return f"graftax.layers.{type(layer).__name__}(..., {name}={value!r:.60}), a new layer"
+
+
+def _is_ours(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] == __name__.partition(".")[0]
+
+
+_ELSEWHERE = {
+    "dtype_policy": 'graftax.set_dtype_policy("mixed_bfloat16", layer)',
+    "activity_regularizer": "graftax.Sequential([layer, graftax.layers.ActivityRegularization(l2=0.01)])",
+}

@@ -29,7 +29,7 @@ class Reparam(Module, Arithmetic):
     ``next_creator(spec.replace(name=..., shape=...))``; `forward` computes the value; `inverse`, where there is one,
     finds parts for a given value. Everything that takes a Variable takes a Reparam; only its parts are ever trained or
     saved. Within a compiled function the expression is computed once, however often it is read, until a Variable
-    that it reads changes.
+    that it reads changes. One whose `forward` draws or assigns a Variable is computed at each read, as in eager code.
 
     Args:
         spec: The spec of the weight that it stands for.

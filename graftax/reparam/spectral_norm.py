@@ -24,11 +24,11 @@ class SpectralNorm(CheckedCreator):
     .. math:: W = \frac{V}{\sigma(V)}, \quad \sigma(V) = l^\top V r
 
     Axes before the last one count as rows. The vectors ``l`` and ``r`` are state. They move by a power iteration only
-    where the weight is read in a layer call of training, and no gradient passes through them. A compiled function
-    moves them once a step, eager code at each read. What is assigned keeps its direction, not its norm.
+    where the weight is read in a layer call of training, each call once, and no gradient passes through them. What is
+    assigned keeps its direction, not its norm.
 
     Args:
-        iterations: How many power iterations in a step. Defaults to 1.
+        iterations: How many power iterations at a read. Defaults to 1.
         epsilon: Norms below count as this. Defaults to 1e-12.
 
     Raises:
@@ -72,7 +72,7 @@ class SpectrallyNormedWeight(Reparam):
     Args:
         next_creator: Makes the parts.
         spec: The spec of the weight.
-        iterations: How many power iterations in a step.
+        iterations: How many power iterations at a read.
         epsilon: Norms below count as this.
     """
 

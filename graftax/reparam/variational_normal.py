@@ -40,8 +40,9 @@ class VariationalNormal(CheckedCreator):
 
     .. math:: w = \mu + \log(1 + e^\rho) \, \varepsilon, \quad \varepsilon \sim \mathcal{N}(0, 1)
 
-    Layer calls that are not of training read the mean. A compiled step draws once, eager code at each read. How far
-    the distribution is from the prior, ``kl_weight * KL(q || N(0, prior_stddev))``, is one of ``layer.losses``, which
+    Layer calls that are not of training read the mean. Each call of a layer in training draws anew, in eager code and
+    in compiled functions alike: ``ops.stack([model(x, training=True) for _ in range(8)])`` is eight draws. How far the
+    distribution is from the prior, ``kl_weight * KL(q || N(0, prior_stddev))``, is one of ``layer.losses``, which
     `Model.fit` adds.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from functools import cache
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 from graftax.core import attributes
 from graftax.core.attributes import OF_OPTIMIZERS, Answer
 from graftax.core.errors import MissingAttributeError
+from graftax.core.keywords_elsewhere import ELSEWHERE
 from graftax.core.known_names import Elsewhere, squashed
 
 _SAVED = 'graftax.Checkpoint(model=model, optimizer=optimizer).save("here")'
@@ -98,6 +99,53 @@ _LINES = {
 CLASSES: Elsewhere = {squashed(name): ("it is done in another way here", line) for name, line in _LINES.items()}
 """What elsewhere is a class or a function, and what does it here: a line that runs."""
 
+_RATE = f"{_CLASSES}SGD({_SCHEDULES}InverseTimeDecay(0.1, 1000, 0.5))"
+_MEAN = f"{_CLASSES}SGD(0.1, ema_momentum=0.99)"
+_COMPILED = "graftax.jit(step)"
+_NEGATED = "optimizer.minimize(lambda: -loss_fn(), model)"
+
+SETTINGS: dict[str, str] = {
+    "alpha": f"{_CLASSES}AdEMAMix(1e-3, alpha=5.0)",
+    "amsgrad": f"{_CLASSES}Adam(1e-3, amsgrad=True)",
+    "beta": f"{_CLASSES}Ftrl(1e-3, beta=0.1)",
+    "beta_1": f"{_CLASSES}Adam(1e-3, beta_1=0.9)",
+    "beta_2": f"{_CLASSES}Adam(1e-3, beta_2=0.999)",
+    "beta_3": f"{_CLASSES}AdEMAMix(1e-3, beta_3=0.9999)",
+    "betas": f"{_CLASSES}Adam(1e-3, beta_1=0.9, beta_2=0.999)",
+    "centered": f"{_CLASSES}RMSprop(1e-3, centered=True)",
+    "clip": f"{_CLASSES}Adafactor(1e-3, clip=1.0)",
+    "dampening": f"{_CLASSES}SGD(0.1, momentum=0.9)",
+    "decay": _RATE,
+    "decay_rate": _RATE,
+    "decay_steps": _RATE,
+    "ema_overwrite_frequency": f"{_MEAN}.assign_averages",
+    "epsilon": f"{_CLASSES}Adam(1e-3, epsilon=1e-7)",
+    "epsilon_root": f"{_CLASSES}AdaBelief(1e-3, epsilon_root=1e-16)",
+    "foreach": _COMPILED,
+    "fused": _COMPILED,
+    "jit_compile": _COMPILED,
+    "initial_accumulator": f"{_CLASSES}Adagrad(1e-3, initial_accumulator=0.1)",
+    "initial_rms": f"{_CLASSES}RMSprop(1e-3, initial_rms=1.0)",
+    "l1_strength": f"{_CLASSES}Ftrl(1e-3, l1_strength=0.1)",
+    "l2_strength": f"{_CLASSES}Ftrl(1e-3, l2_strength=0.1)",
+    "learning_rate_power": f"{_CLASSES}Ftrl(1e-3, learning_rate_power=-0.5)",
+    "lr_decay": _RATE,
+    "maximize": _NEGATED,
+    "momentum": f"{_CLASSES}SGD(0.1, momentum=0.9)",
+    "momentum_decay": f"{_CLASSES}Nadam(1e-3, momentum_decay=0.004)",
+    "nesterov": f"{_CLASSES}SGD(0.1, momentum=0.9, nesterov=True)",
+    "relative_step": f"{_CLASSES}Adafactor(relative_step=True)",
+    "rho": f"{_CLASSES}RMSprop(1e-3, rho=0.9)",
+    "trust": f"{_CLASSES}LARS(0.1, trust=0.001)",
+    "update_every": f"{_CLASSES}Shampoo(1e-3, update_every=10)",
+    "use_ema": _MEAN,
+    "warmup_steps": f"{_CLASSES}SGD({_SCHEDULES}LinearWarmup(100, 0.1))",
+}
+"""What is a setting somewhere: a line with it, for an optimizer that lacks it."""
+
+APART: dict[str, tuple[str, ...]] = {"betas": ("beta_1", "beta_2"), "etas": ("shrink", "grow")}
+"""What is one tuple elsewhere, and several settings here."""
+
 
 def missing_attribute(it: object, name: str) -> MissingAttributeError:
     """Return the error for an attribute that an optimizer or a schedule has not."""
@@ -117,7 +165,7 @@ _OF_OPTIMIZERS = ATTRIBUTES | OF_OPTIMIZERS
 
 
 def refuse_assignment(owner: object, name: str, value: object) -> None:
-    """Raise where an attribute is assigned that one of our classes does not have, but nearly.
+    """Raise where an attribute is assigned that one of our classes does not have, but nearly, or another one has.
 
     Raises:
         MissingAttributeError: it would be kept, and nothing would look at it.
@@ -126,13 +174,32 @@ def refuse_assignment(owner: object, name: str, value: object) -> None:
     if name.startswith("_") or hasattr(kind, name) or not _is_ours(kind):
         return
     names = names_of(kind)
-    meant = "learning_rate" if name == "lr" else next(iter(get_close_matches(name, names, n=1, cutoff=0.86)), None)
-    if name not in names and meant in names:
+    instead = None if name in names else _assigned_instead(owner, name, value, names)
+    if instead is not None:
         raise MissingAttributeError(
             f"{kind.__name__}.{name} = {value!r:.60}",
             f"it has no such attribute, and nothing would look at it; it has {', '.join(names)}",
-            f"optimizer.{meant} = {value!r:.60}",
+            instead,
         )
+
+
+def _assigned_instead(owner: object, name: str, value: object, names: Sequence[str]) -> str | None:
+    """Return the line for an assignment to what is no argument of a class; None for an attribute of one's own."""
+    around = vars(owner).get("optimizer")
+    if around is not None and name in names_of(type(around)):
+        return f"optimizer.optimizer.{name} = {value!r:.60}"
+    called = "learning_rate" if name == "lr" else None
+    near = get_close_matches(name, names, n=1, cutoff=0.86)
+    meant = next((one for one in (called, *near, *ELSEWHERE.get(name, ())) if one in names), None)
+    if meant is not None:
+        return f"optimizer.{meant} = {value!r:.60}"
+    if not hasattr(owner, "minimize"):
+        return None
+    apart = APART.get(name, ())
+    if apart and set(apart) <= set(names):
+        given = value if isinstance(value, tuple | list) and len(value) == len(apart) else (0.9, 0.999)
+        return "; ".join(f"optimizer.{one} = {number!r:.60}" for one, number in zip(apart, given, strict=True))
+    return next((SETTINGS[one] for one in (name, *ELSEWHERE.get(name, ())) if one in SETTINGS), None)
 
 
 def _names_of(kind: Any) -> tuple[str, ...]:

@@ -1,4 +1,7 @@
-"""Memo: values computed from Variables, each kept until something that it was computed from changes."""
+"""Memo: values computed from Variables, each kept until something that it was computed from changes.
+
+One whose computation itself assigns a Variable is not kept.
+"""
 
 from __future__ import annotations
 
@@ -49,29 +52,29 @@ class Memo:
         self._kept: dict[Hashable, Computation] = {}
 
     def value(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """Return the value kept under the key, or computed now and kept."""
+        """Return the value kept under the key, or computed now.
+
+        It is kept unless its computation moved a Variable (drew from a random stream, took a power iteration): the
+        next read is the next draw, as in eager code.
+        """
         # settings are few, and no one tells when one changes: they are compared at each use
         kept = self._kept.get(key)
         if kept is None or any(setting() != seen for setting, seen in kept.settings.items()):
             kept = Computation()
             with computations.entered(kept):  # reads that happen meanwhile say what it depends on
                 kept.value = compute()
-            self._kept[key] = kept
+            if kept.moved:
+                self._kept.pop(key, None)
+            else:
+                self._kept[key] = kept
         outer = computations.top
         if outer is not None:
             kept.joins(outer)
         return kept.value  # type: ignore[no-any-return]
 
     def forget(self, cell: Cell) -> None:
-        """Forget the values computed from a Variable, which is assigned.
-
-        A value whose own computation moved that Variable (a seed, a power iteration) stays when the computation of
-        another one that they share it with moves it again: it has taken its draw.
-        """
-        shared = computations.top is not None
-        for key in [
-            key for key, kept in self._kept.items() if cell in kept.read and not (shared and cell in kept.moved)
-        ]:
+        """Forget the values computed from a Variable, which is assigned."""
+        for key in [key for key, kept in self._kept.items() if cell in kept.read]:
             del self._kept[key]
 
     def clear(self) -> None:

@@ -12,6 +12,8 @@ from graftax.core import keywords
 from graftax.core.errors import ArgumentTypeError, MissingAttributeError
 from graftax.optimizers import schedules
 from graftax.optimizers.arguments import foreign_names
+from graftax.optimizers.arguments.foreign_names import SETTINGS
+from tests.conformance.optimizer_rows import ROWS
 
 X = np.ones((2, 3), "float32")
 
@@ -133,6 +135,11 @@ def test_a4_betas_and_the_rest_as_they_are_written():
         (lambda: optimizers.Adam(), "global_clip_norm", "global_clipnorm"),
         (lambda: optimizers.AdamW(), "weigth_decay", "weight_decay"),
         (lambda: optimizers.RMSprop(), "centred", "centered"),
+        (lambda: optimizers.Adam(), "eps", "epsilon"),
+        (lambda: optimizers.AdamW(), "momentum", "beta_1"),
+        (lambda: optimizers.AdamW(), "rho", "beta_2"),
+        (lambda: optimizers.SGD(), "beta_1", "momentum"),
+        (lambda: optimizers.Lookahead(optimizers.Adam()), "epsilon", "optimizer.epsilon"),
         (lambda: schedules.CosineDecay(0.1, 10), "decay_step", "decay_steps"),
         (lambda: optimizers.LBFGS(), "max_iteration", "max_iterations"),
     ],
@@ -141,6 +148,42 @@ def test_a4_an_assignment_that_nothing_would_look_at(make, name, meant):
     with pytest.raises(MissingAttributeError, match=name) as caught:
         setattr(make(), name, 1)
     assert caught.value.instead == f"optimizer.{meant} = 1"
+
+
+@pytest.mark.parametrize(
+    "name", ["betas", "decay", "nesterov", "rho", "maximize", "foreach", "ema_overwrite_frequency"]
+)
+@pytest.mark.parametrize("make", [optimizers.SGD, optimizers.Lion, lambda: optimizers.Lookahead(optimizers.SignSGD())])
+def test_a4_settings_of_other_optimizers_are_refused(make, name):
+    optimizer = make()
+    if hasattr(optimizer, name):
+        return
+    with pytest.raises(MissingAttributeError, match="nothing would look at it"):
+        setattr(optimizer, name, 0.5)
+    assert name not in vars(optimizer)
+
+
+def test_a4_two_settings_for_one():
+    adam = optimizers.Adam()
+    with pytest.raises(MissingAttributeError) as caught:
+        adam.betas = (0.8, 0.99)
+    exec(caught.value.instead, {"optimizer": adam})
+    assert (adam.beta_1, adam.beta_2) == (0.8, 0.99)
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a4_lines_for_settings_run(names, name):
+    eval(SETTINGS[name], names | {"step": lambda: 0.0})
+
+
+def test_a4_notes_of_ones_own_may_hang_on_optimizers_and_rules_of_ones_own_have_any_name():
+    class Heavy(optimizers.SGD):
+        pass
+
+    optimizer, heavy = optimizers.SGD(0.1), Heavy(0.1)
+    optimizer.note = "run 3"
+    heavy.betas = (0.5, 0.9)
+    assert (optimizer.note, heavy.betas) == ("run 3", (0.5, 0.9))
 
 
 def test_a4_a_class_of_ones_own_keeps_what_it_likes():
@@ -153,3 +196,12 @@ def test_a4_a_class_of_ones_own_keeps_what_it_likes():
     assert Mine().lr == 0.1
     with pytest.raises(AttributeError, match="nothing_like_it"):
         Mine().nothing_like_it  # noqa: B018
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a4_no_optimizer_of_the_table_takes_a_setting_that_it_does_not_have(name):
+    optimizer = ROWS[name].make()
+    for setting in [*SETTINGS, "eps", "lr", "betas", "b1", "b2", "beta1", "beta2", "alpha", "wd", "clip_norm"]:
+        if setting not in foreign_names.names_of(type(optimizer)):
+            with pytest.raises(MissingAttributeError, match="nothing would look at it"):
+                setattr(optimizer, setting, 0.5)
