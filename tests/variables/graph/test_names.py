@@ -237,6 +237,7 @@ def check(it, values, folder):
     assert repr(it)
 
 
+@pytest.mark.filterwarnings("ignore:.* has no slots of it")  # its variable is no root
 @pytest.mark.in_turn(4)
 @pytest.mark.parametrize("first", [True, False], ids=["before_init", "after_init"])
 @pytest.mark.parametrize("kind", KINDS)
@@ -250,6 +251,7 @@ def test_names_work_or_are_refused_where_they_are_assigned(family, kind, first, 
         check(it, values, tmp_path / "all")
 
 
+@pytest.mark.filterwarnings("ignore:.* has no slots of it")  # its variable is no root
 @pytest.mark.in_turn(4, 1)
 @pytest.mark.parametrize("kind", CLASS_KINDS)
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
