@@ -195,7 +195,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "eta_min": ("alpha", "alpha=eta_min / initial_learning_rate"),
     "use_ema": ("ema_momentum", "ema_momentum=0.99"),
     **{
-        name: ("optimizer", f"give it to the optimizer inside, such as SGD(0.01, {name}=...)")
+        name: ("optimizer", f"give {name}=... to the optimizer inside, which is made with it")
         for name in (
             *("global_clipnorm", "clipnorm", "clipvalue", "adaptive_clip", "accumulation_steps", "ema_momentum"),
             *("learning_rate", "weight_decay", "l2", "loss_scale", "lazy", "rules", "slot_dtype"),

@@ -120,14 +120,14 @@ def _of_weights(layer: Any, name: str) -> bool:
 def _written_instead(layer: Any, name: str, value: object) -> str:
     """Return the line that does what was meant: to the weight itself, or with a new layer."""
     weight, _, setting = name.rpartition("_")
-    held = vars(layer).get("recurrent_kernel" if weight == "recurrent" else weight)
+    held, place = vars(layer).get("recurrent_kernel" if weight == "recurrent" else weight), "layer"
     if name == "seed" and vars(layer).get("seed_generator") is not None:
-        return f"layer.seed_generator = graftax.SeedGenerator({value!r:.60})"
+        return f"{place}.seed_generator = graftax.SeedGenerator({value!r:.60})"
     if isinstance(held, VariableLike):
         called = "recurrent_kernel" if weight == "recurrent" else weight
         if setting == "initializer":
-            return f"layer.{called}.assign(values)"
-        return f"layer.{called}.{setting} = {value!r:.60}"
+            return f"{place}.{called}.assign(values)"
+        return f"{place}.{called}.{setting} = {value!r:.60}"
     return f"graftax.layers.{type(layer).__name__}(..., {name}={value!r:.60}), a new layer"
 
 
