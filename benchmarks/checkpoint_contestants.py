@@ -65,7 +65,7 @@ def raw(size: Size) -> dict[str, Run]:
 
 def graftax(size: Size) -> dict[str, Run]:
     """A `Checkpoint` of a net, whose weights are in layers of ten."""
-    net = import_module("benchmarks.checkpoint_net").net(arrays(size))
+    net = import_module("benchmarks.checkpoint_net").Net(size.count, size.elements)
     checkpoint, variables = import_module("graftax").Checkpoint(net=net), net.variables
     some = [f"net/blocks/{i}/**" for i in range(max(1, size.count // 1000))]
 
