@@ -127,7 +127,10 @@ class Arrays(Neural, Packing, Protocol):
 
 
 class Random(Protocol):
-    """Keyed random numbers; every method is pure."""
+    """Keyed random numbers; every method is pure.
+
+    Half precision is drawn in float32 and rounded: it has too few numbers near 0 for a draw of its own.
+    """
 
     def key(self, seed: int) -> Array:
         """Return the key of a seed: the low and high 32 bits, high first, as uint32 of shape (2,)."""
@@ -146,7 +149,7 @@ class Random(Protocol):
         ...
 
     def uniform(self, key: Array, shape: Shape, dtype: str, minval: Any = 0.0, maxval: Any = 1.0) -> Array:
-        """Draw uniformly from ``[minval, maxval)``."""
+        """Draw uniformly from ``[minval, maxval)``; what is rounded up to ``maxval`` becomes the number below."""
         ...
 
     def normal(self, key: Array, shape: Shape, dtype: str) -> Array:

@@ -44,3 +44,30 @@ def is_inexact(dtype: object) -> bool:
         (True, True, False)
     """
     return is_floating(dtype) or is_complex(dtype)
+
+
+@cache
+def is_half(dtype: object) -> bool:
+    """Return True for real numbers of half precision and less.
+
+    Args:
+        dtype: A dtype, or its name.
+
+    Example:
+        >>> is_half("bfloat16"), is_half("float32"), is_half("int8")
+        (True, False, False)
+    """
+    return is_floating(dtype) and str(dtype) not in ("float32", "float64")
+
+
+def at_least_single(dtype: str) -> str:
+    """Return float32 for half precision, in which sums and random draws go wrong, and any other dtype as it is.
+
+    Args:
+        dtype: The name of a dtype.
+
+    Example:
+        >>> at_least_single("bfloat16"), at_least_single("float64")
+        ('float32', 'float64')
+    """
+    return "float32" if is_half(dtype) else dtype

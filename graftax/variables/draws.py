@@ -6,6 +6,8 @@ import math
 from typing import Any
 
 from graftax.backend import registry
+from graftax.backend.host import limits
+from graftax.core.dtypes import at_least_single, is_half
 from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array, ArrayLike, Shape, unwrap
 from graftax.variables import distributions
@@ -16,20 +18,30 @@ _PROPOSALS = 12
 
 
 def _unit(key: Array, shape: Shape, dtype: str) -> Any:
-    """Draw uniformly from (0, 1): the logarithm is finite."""
-    tiny = 2.0**-24 if dtype == "float16" else 2.0**-126
-    return registry.current().random.uniform(key, shape, dtype, tiny, 1.0)
+    """Draw uniformly from (0, 1): the logarithm is finite, and no further away than that of the draws beside."""
+    half_a_step = 2.0**-53 if dtype == "float64" else 2.0**-24
+    return registry.current().arrays.numpy.maximum(registry.current().random.uniform(key, shape, dtype), half_a_step)
+
+
+def narrowed(drawn: Any, dtype: str) -> Any:
+    """Return draws in the dtype that was asked for; those beyond its largest number are that number."""
+    if not is_half(dtype):
+        return drawn
+    largest = limits(dtype)[1]
+    return registry.current().arrays.numpy.clip(drawn, -largest, largest).astype(dtype)
 
 
 def exponential(key: Array, shape: Shape, dtype: str) -> Any:
     """Draw from ``exp(-x)`` above 0."""
-    return -registry.current().arrays.numpy.log(_unit(key, shape, dtype))
+    drawn = _unit(key, shape, at_least_single(dtype))
+    return narrowed(-registry.current().arrays.numpy.log(drawn), dtype)
 
 
 def gumbel(key: Array, shape: Shape, dtype: str) -> Any:
     """Draw the largest of many: ``-log(-log(u))``."""
     numpy = registry.current().arrays.numpy
-    return -numpy.log(-numpy.log(_unit(key, shape, dtype)))
+    drawn = _unit(key, shape, at_least_single(dtype))
+    return narrowed(-numpy.log(-numpy.log(drawn)), dtype)
 
 
 def laplace(key: Array, shape: Shape, dtype: str) -> Any:
@@ -47,8 +59,7 @@ def gamma(key: Array, alpha: Any, shape: Shape, dtype: str) -> Any:
     """
     arrays, random = registry.current().arrays, registry.current().random
     numpy = arrays.numpy
-    narrow = dtype in ("float16", "bfloat16")
-    wide = "float32" if narrow else dtype
+    wide = at_least_single(dtype)
     alpha = numpy.broadcast_to(arrays.asarray(unwrap(alpha), wide), shape)
     keys = random.split(key, 3)
     small = alpha < 1

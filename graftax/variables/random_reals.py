@@ -6,13 +6,16 @@ from typing import Any
 
 from graftax.backend import registry
 from graftax.core import hyperparameters
-from graftax.core.dtypes import is_floating
+from graftax.core.dtypes import at_least_single, is_floating
 from graftax.core.errors import DTypeError, ShapeError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, Shape, unwrap
 from graftax.variables import distributions, draws
 from graftax.variables.spec import sizes
 from graftax.variables.streams import Seed, key_of
+
+_SMALLEST = 2.0**-24
+"""Half of the step between normal draws around 0."""
 
 
 @door
@@ -35,8 +38,10 @@ def logistic(
     """
     shape, dtype, middle, factor = draws.located("logistic", shape, loc, scale, dtype)
     first, second = registry.current().random.split(key_of(seed), 2)
-    ratio = draws.exponential(first, shape, dtype) / draws.exponential(second, shape, dtype)
-    return registry.current().arrays.numpy.log(ratio) * factor + middle  # type: ignore[no-any-return]
+    wide = at_least_single(dtype)
+    ratio = draws.exponential(first, shape, wide) / draws.exponential(second, shape, wide)
+    drawn = draws.narrowed(registry.current().arrays.numpy.log(ratio), dtype)
+    return drawn * factor + middle  # type: ignore[no-any-return]
 
 
 @door
@@ -58,9 +63,12 @@ def cauchy(
         (2, 3)
     """
     shape, dtype, middle, factor = draws.located("cauchy", shape, loc, scale, dtype)
-    random = registry.current().random
+    random, numpy = registry.current().random, registry.current().arrays.numpy
     first, second = random.split(key_of(seed), 2)
-    return random.normal(first, shape, dtype) / random.normal(second, shape, dtype) * factor + middle  # type: ignore[no-any-return]
+    wide = at_least_single(dtype)
+    below: Any = random.normal(second, shape, wide)
+    ratio = random.normal(first, shape, wide) / numpy.where(below == 0, _SMALLEST, below)
+    return draws.narrowed(ratio, dtype) * factor + middle  # type: ignore[no-any-return]
 
 
 @door
@@ -83,10 +91,11 @@ def student_t(shape: Shape, df: ArrayLike, dtype: str = "float32", seed: Seed = 
     shape, dtype = distributions.shape_first("student_t", shape), distributions.floating_dtype("student_t", dtype)
     random, arrays = registry.current().random, registry.current().arrays
     number = distributions.parameter("df", df, draws.ABOVE_0, shape, dtype)
-    half: Any = number / 2 if hyperparameters.is_number(number) else arrays.asarray(number) / 2
+    wide = at_least_single(dtype)
+    half: Any = number / 2 if hyperparameters.is_number(number) else arrays.asarray(number, wide) / 2
     first, second = random.split(key_of(seed), 2)
-    squares = draws.gamma(first, half, shape, dtype) / half
-    return random.normal(second, shape, dtype) / arrays.numpy.sqrt(squares)  # type: ignore[no-any-return]
+    squares = draws.gamma(first, half, shape, wide) / half
+    return draws.narrowed(random.normal(second, shape, wide) / arrays.numpy.sqrt(squares), dtype)  # type: ignore[no-any-return]
 
 
 @door
@@ -113,7 +122,7 @@ def multivariate_normal(
     shape = distributions.shape_first("multivariate_normal", shape)
     dtype = distributions.floating_dtype("multivariate_normal", dtype)
     arrays, random = registry.current().arrays, registry.current().random
-    wide = "float32" if dtype in ("float16", "bfloat16") else dtype
+    wide = at_least_single(dtype)
     matrix: Any = arrays.asarray(unwrap(covariance), wide)
     if not shape or tuple(matrix.shape[-2:]) != (shape[-1],) * 2:
         raise ShapeError(

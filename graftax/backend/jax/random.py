@@ -1,4 +1,8 @@
-"""Random numbers of JAX: Threefry-2x32 in its partitionable form, whatever JAX itself is configured to use."""
+"""Random numbers of JAX: Threefry-2x32 in its partitionable form, whatever JAX itself is configured to use.
+
+Half precision is drawn in float32 and rounded: of the few numbers that it has between 0 and 1 the first is 0, so that
+one draw of 128 would be the end of the distribution, and the mean of all too small.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from graftax.core.dtypes import at_least_single, is_half
 from graftax.core.typedefs import Array, Shape
 from graftax.core.wrapping import wraps
 
@@ -53,17 +58,25 @@ def _bits(key: jax.Array, shape: Shape) -> Any:
 
 @_sampler("shape", "dtype")
 def _uniform(key: jax.Array, minval: float | jax.Array, maxval: float | jax.Array, shape: Shape, dtype: str) -> Any:
-    return jax.random.uniform(key, shape, dtype, minval, maxval)
+    if not is_half(dtype):
+        return jax.random.uniform(key, shape, dtype, minval, maxval)
+    low, high = (jnp.asarray(bound).astype(dtype) for bound in (minval, maxval))
+    drawn = jax.random.uniform(key, shape, "float32", low.astype("float32"), high.astype("float32")).astype(dtype)
+    return jnp.where(drawn < high, drawn, jnp.nextafter(high, low))  # what was rounded up to the bound
 
 
 @_sampler("shape", "dtype")
 def _normal(key: jax.Array, shape: Shape, dtype: str) -> Any:
-    return jax.random.normal(key, shape, dtype)
+    return jax.random.normal(key, shape, at_least_single(dtype)).astype(dtype)
 
 
 @_sampler("shape", "dtype")
 def _truncated_normal(key: jax.Array, lower: Any, upper: Any, shape: Shape, dtype: str) -> Any:
-    return jax.random.truncated_normal(key, lower, upper, shape, dtype)
+    drawn = jax.random.truncated_normal(key, lower, upper, shape, at_least_single(dtype))
+    if not is_half(dtype):
+        return drawn
+    low, high = (jnp.asarray(bound).astype(dtype) for bound in (lower, upper))
+    return jnp.clip(drawn.astype(dtype), jnp.nextafter(low, high), jnp.nextafter(high, low))
 
 
 @_sampler("shape", "dtype")
@@ -73,7 +86,8 @@ def _randint(key: jax.Array, minval: float | jax.Array, maxval: float | jax.Arra
 
 @_sampler("shape")
 def _bernoulli(key: jax.Array, p: float | jax.Array, shape: Shape) -> Any:
-    return jax.random.bernoulli(key, jnp.asarray(p, jnp.result_type(float, p)), shape)
+    kind = jnp.result_type(float, p).name
+    return jax.random.bernoulli(key, jnp.asarray(p, at_least_single(kind)), shape)
 
 
 @_sampler("size")
@@ -88,7 +102,7 @@ def _shuffled(key: Any, x: Any) -> Any:
 
 @_sampler("axis", "shape")
 def _categorical(key: jax.Array, logits: jax.Array, axis: int, shape: Shape | None) -> Any:
-    return jax.random.categorical(key, logits, axis, shape, mode="low")
+    return jax.random.categorical(key, logits.astype(at_least_single(logits.dtype.name)), axis, shape, mode="low")
 
 
 def _bound(value: int) -> Any:

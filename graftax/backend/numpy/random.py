@@ -12,9 +12,10 @@ from graftax.backend.host import host_dtype
 from graftax.backend.numpy import threefry
 from graftax.backend.numpy.namespace import canonical, is_wide
 from graftax.backend.numpy.special import erf, erfinv, erfinv_wide
+from graftax.core.dtypes import at_least_single, is_half
 from graftax.core.typedefs import Shape
 
-_MANTISSA = {"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}
+_MANTISSA = {"float32": 23, "float64": 52}
 _ROOT_2 = math.sqrt(2)
 
 
@@ -40,16 +41,27 @@ class NumpyRandom:
 
     def uniform(self, key: Any, shape: Shape, dtype: str, minval: Any = 0.0, maxval: Any = 1.0) -> Any:
         """Draw uniformly from ``[minval, maxval)``."""
-        return _uniform(key, tuple(shape), dtype, minval, maxval, lambda drawn: drawn)
+        if not is_half(dtype):
+            return _uniform(key, tuple(shape), dtype, minval, maxval, lambda drawn: drawn)
+        kind = host_dtype(dtype)
+        low, high = np.asarray(minval).astype(kind), np.asarray(maxval).astype(kind)
+        drawn = self.uniform(key, shape, "float32", low.astype("float32"), high.astype("float32")).astype(kind)
+        return np.where(drawn < high, drawn, np.nextafter(high, low))  # what was rounded up to the bound
 
     def normal(self, key: Any, shape: Shape, dtype: str) -> Any:
         """Draw from the standard normal distribution."""
-        kind = host_dtype(dtype)
-        low = np.nextafter(kind.type(-1), kind.type(0))
-        return _uniform(key, tuple(shape), dtype, low, 1.0, lambda drawn: _gaussian(drawn, dtype))
+        wide = at_least_single(dtype)
+        low = np.nextafter(host_dtype(wide).type(-1), host_dtype(wide).type(0))
+        drawn = _uniform(key, tuple(shape), wide, low, 1.0, lambda drawn: _gaussian(drawn, wide))
+        return drawn.astype(host_dtype(dtype))
 
     def truncated_normal(self, key: object, lower: float, upper: float, shape: Shape, dtype: str) -> Any:
         """Draw from the standard normal distribution between two bounds."""
+        if is_half(dtype):
+            half = host_dtype(dtype)
+            low, high = half.type(lower), half.type(upper)
+            drawn = self.truncated_normal(key, lower, upper, shape, "float32").astype(half)
+            return np.clip(drawn, np.nextafter(low, high), np.nextafter(high, low)).astype(half)
         kind = host_dtype(dtype)
         low, high = kind.type(lower), kind.type(upper)
         root = kind.type(_ROOT_2)
@@ -89,6 +101,7 @@ class NumpyRandom:
         p = np.asarray(p)
         if p.dtype.kind in "iub" or (p.dtype == np.float64 and not is_wide()):
             p = p.astype(np.float32)
+        p = p.astype(at_least_single(p.dtype.name))
         return np.asarray(self.uniform(key, shape, p.dtype.name) < p)
 
     def permutation(self, key: Any, x: Any) -> Any:
@@ -110,12 +123,13 @@ class NumpyRandom:
     def categorical(self, key: Any, logits: Any, axis: int = -1, shape: Shape | None = None) -> Any:
         """Draw from softmax(logits) along an axis."""
         axis %= logits.ndim
+        logits = logits.astype(at_least_single(logits.dtype.name))
         batch = tuple(np.delete(logits.shape, axis))
         shape = batch if shape is None else tuple(shape)
         extra = shape[: len(shape) - len(batch)]
         kept = list(shape[len(shape) - len(batch) :])
         kept.insert(axis, logits.shape[axis])
-        tiny = np.finfo(logits.dtype).tiny if logits.dtype.name != "bfloat16" else 2.0**-126
+        tiny = np.finfo(logits.dtype).tiny
         with np.errstate(all="ignore"):
             noise = -np.log(-np.log(self.uniform(key, (*extra, *kept), logits.dtype.name, tiny, 1.0)))
             return canonical(np.argmax(noise + logits, axis=axis - logits.ndim))
@@ -155,10 +169,8 @@ def _unit(key: object, shape: Shape, dtype: str, start: int) -> Any:
     """Draw uniformly from [0, 1): random bits in the mantissa of a number in [1, 2), less 1."""
     kind = host_dtype(dtype)
     size, mantissa = 8 * kind.itemsize, _MANTISSA[dtype]
-    drawn = 8 if mantissa < 8 else size
     word = np.dtype(f"uint{size}")
-    random = _wide_bits(key, shape, max(size, 32), start).astype(np.dtype(f"uint{drawn}")).astype(word)
-    shifted = random >> word.type(drawn - mantissa)
+    shifted = _wide_bits(key, shape, size, start) >> word.type(size - mantissa)
     return (shifted | np.ones((), kind).view(word)).view(kind) - kind.type(1)
 
 

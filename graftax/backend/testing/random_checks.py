@@ -47,7 +47,9 @@ def _uniform(kit: Kit) -> None:
     assert np.array_equal(kit.host(found), three), f"uniform gives {kit.host(found)}, not the bits of {three}"
     kit.close(random.uniform(_key(kit), (3,), "float32", -2.0, 3.0), three * 5 - 2, "uniform between bounds")
     half = random.uniform(_key(kit), (3,), "float16")
-    kit.close(half, np.array([0.103515625, 0.435546875, 0.197265625], "float16"), "uniform in float16")
+    kit.close(half, three.astype("float16"), "uniform in float16, which is drawn in float32 and rounded")
+    coarse = kit.host(random.uniform(_key(kit), (10_000,), "float16"))
+    assert coarse.max() < 1, "uniform in float16 reaches maxval, to which draws are rounded up"
     many = kit.host(random.uniform(_key(kit), (10_000,), "float32"))
     assert many.min() >= 0, "uniform below minval"
     assert many.max() < 1, "uniform reaches maxval"
