@@ -115,7 +115,7 @@ def _restore(
             check_part(match)
             slots = SlotMatch(match)
             random = _random(match)
-            subset.check()
+            subset.check(new=_new_layers(match))
             report.step, report.meta = reader.index.step, revived(reader.index.meta, {})
             _judge(match, report)
         waiting = {slot.node for below in slots.waiting.values() for slot in below} | set(match.awaited.values())
@@ -148,6 +148,14 @@ def _restore(
         if session is not None:
             report.wait_for(session)
     return report
+
+
+def _new_layers(match: Match) -> list[str]:
+    """Return the paths of layers that have no weights yet, and will need values that the checkpoint does not have."""
+    if match.subset.is_all or match.mode == "overlap":
+        return []
+    known = {place for places in match.objects.values() for place in places}
+    return [place.path for place in match.graph.places if _is_unbuilt(place) and place not in known]
 
 
 def _random(match: Match) -> Any:
@@ -232,7 +240,7 @@ def _missing(match: Match) -> list[Conflict]:
         reason = "has no value in the checkpoint"
         if place in match.reassigned:
             taker = match.reassigned[place]
-            reason = f"has no value: map= gives the one of its place to {taker!r}; name both in map= to take it twice"
+            reason = f"has no value: map= gives the saved value of this path to {taker!r}; name both to use it twice"
         elif i < SHOWN:
             shape = tuple(place.thing.shape) if place.kind is Kind.VARIABLE else None
             reason += candidates.to(place.path, shape)

@@ -98,7 +98,7 @@ def test_ck10_taking_one_value_twice_on_purpose_is_no_unsharing(saved, toys):
     path = saved(online=toys.Box(v=toys.number(3)))
     online, target = toys.Box(v=toys.number(0)), toys.Box(v=toys.number(0))
     with pytest.raises(
-        MissingInCheckpoint, match="online/v: has no value: map= gives the one of its place to 'target'"
+        MissingInCheckpoint, match="online/v: has no value: map= gives the saved value of this path to 'target'"
     ):
         Checkpoint(online=online, target=target).restore(path, map={"target": "online"})
     assert (value(online.v), value(target.v)) == (0, 0)
