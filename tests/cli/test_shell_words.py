@@ -52,7 +52,7 @@ CASES = {
     "ckpt save train.py:fails b": re.escape('python -c "import train; train.fails()"'),
     "ckpt save train.py:empty b": "in the function of TARGET: build the model first",
     "ckpt restore a train.py:other": "--skip SELECTOR",
-    "ckpt restore a train.py:more": "--skip 'path/\*\*' for what is new, --map PROGRAM=CKPT for",
+    "ckpt restore a train.py:more": r"--skip 'path/\*\*' for what is new, --map PROGRAM=CKPT for",
     "ckpt restore a train.py:build --save a": "--overwrite",
     "ckpt restore a train.py:build --map model": "--map PROGRAM=CKPT",
     "ckpt restore a train.py:build --map model/x=model/y": "--map PROGRAM=CKPT",
