@@ -78,7 +78,8 @@ def check_batch_axis(
     if len(firsts) != 1 or () in firsts:
         return
     [(batch,)] = firsts
-    along = [(name, tuple(one.shape)) for name, one in given if tuple(ops.shape(one))[:1] == (batch,)]
+    given_shapes = [(name, tuple(ops.shape(one))) for name, one in given]
+    along = [(name, shape) for name, shape in given_shapes if shape[:1] == (batch,)]
     if not along:
         return
     got = f"the {role} {_named(function)} returned shape {list(values.shape)} for a batch of {batch}"
