@@ -67,7 +67,9 @@ def read_torch(path: str) -> ForeignFile:
                 "torch wrote such files before version 1.6, and other programs do; to read them could run code",
                 "torch.save(torch.load(path, weights_only=True), new_path)",
             )
-        raise unreadable(path, "a file of torch.save", "torch.save writes a zip archive, and this is none", NotACheckpoint)
+        raise unreadable(
+            path, "a file of torch.save", "torch.save writes a zip archive, and this is none", NotACheckpoint
+        )
     archive = ZipArchive(path)
     try:
         roots = [name[: -len("data.pkl")] for name in archive.names if name.endswith("data.pkl")]
