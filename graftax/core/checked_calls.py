@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
+from graftax.core.errors import ArgumentTypeError
 from graftax.core.misbound import misbound
 from graftax.core.short_traceback import shorten
 from graftax.core.wrapping import wraps
@@ -35,7 +36,11 @@ def checked_call(method: Callable[P, R]) -> Callable[P, R]:
             return method(*args, **kwargs)
         except Exception as error:
             if type(error) is TypeError and (wrong := misbound(method, args, kwargs)) is not None:
-                raise wrong from None
+                try:
+                    raise wrong from None
+                except ArgumentTypeError:
+                    wrong.__traceback__ = None  # a bare raise does not add this frame again
+                    raise
             shorten(error)
             raise
 

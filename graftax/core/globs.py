@@ -33,7 +33,10 @@ class Glob:
         """Return True if it can match a path that begins with this one and is longer.
 
         Example:
-            >>> [Glob(text).may_select_below("layers/1") for text in ("layers/1/**", "**/kernel", "layers/1", "layers/2/*")]
+            >>> [
+            ...     Glob(text).may_select_below("layers/1")
+            ...     for text in ("layers/1/**", "**/kernel", "layers/1", "layers/2/*")
+            ... ]
             [True, True, False, False]
         """
         return _reaches(self.text.split("/"), path.split("/"))

@@ -34,7 +34,14 @@ from graftax.training.sources.indexed_source import IndexedSource
 from graftax.training.sources.iterable_source import IterableSource
 from graftax.training.sources.on_device import host_of, plain
 from graftax.training.sources.source import Source
-from graftax.training.spread import Spread, all_whole, require_one_call, require_one_end, require_one_stop, shown_by_main
+from graftax.training.spread import (
+    Spread,
+    all_whole,
+    require_one_call,
+    require_one_end,
+    require_one_stop,
+    shown_by_main,
+)
 from graftax.training.trainable_model import TrainableModel
 from graftax.transforms.flow.attribute_changes import ChangingBodyError
 

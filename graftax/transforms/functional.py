@@ -144,7 +144,9 @@ def _check_module(name: str, module: object) -> None:
             "it takes one Module, since paths begin at that",
             f"{each}, or keep them as attributes of one Module",
         )
-    raise ArgumentTypeError(f"{name} got {module!r:.60} of type {kind}", "it takes a layer, model or other Module", call)
+    raise ArgumentTypeError(
+        f"{name} got {module!r:.60} of type {kind}", "it takes a layer, model or other Module", call
+    )
 
 
 def _refuse_made(module: Module, known: Mapping[str, Variable]) -> None:

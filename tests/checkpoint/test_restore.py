@@ -339,3 +339,13 @@ def test_what_one_backend_saved_another_restores(saved, toys):
     m.build(3)
     report.assert_consumed()
     assert value(m.variables[0]) == [[0.5] * 4] * 3
+
+
+def test_a_root_with_another_name_is_told_with_a_map(tmp_path):
+    Checkpoint(model=gx.Variable([1.0]), other=gx.Variable([2.0])).save(tmp_path / "c")
+    weight = gx.Variable([0.0])
+    with pytest.raises(MissingInCheckpoint) as caught:
+        Checkpoint(net=weight).restore(tmp_path / "c")
+    assert caught.value.instead.startswith("map={'net': 'model'}")
+    Checkpoint(net=weight).restore(tmp_path / "c", map={"net": "model"})
+    assert float(weight[0]) == 1.0
