@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TextIO
 
 from graftax.cli.parser import parser
-from graftax.cli.shell_words import told
+from graftax.cli.shell_words import shell_message
 from graftax.core.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (GraftaxError, OSError) as error:
-        print(f"graftax: {told(error)}", file=sys.stderr)
+        print(f"graftax: {shell_message(error)}", file=sys.stderr)
         refused = isinstance(error, ExportError) and options.module == "export_save"  # nothing is corrupt
         return 4 if refused else exit_code(error)
     except KeyboardInterrupt:

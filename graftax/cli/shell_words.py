@@ -14,11 +14,15 @@ _TO_OPTIONS = (
 _PYTHON = re.compile(r"\b(gx|graftax)\.\w|\w\(|call (it|the model|on) |build the (model|program|layer|weight)")
 
 
-def told(error: Exception) -> str:
+def shell_message(error: Exception) -> str:
     """Return the message, with options in place of arguments, and Python in the function of TARGET.
 
     Example:
-        >>> print(told(GraftaxError("b exists", "a save replaces nothing by default", "overwrite=True, or a new path")))
+        >>> print(
+        ...     shell_message(
+        ...         GraftaxError("b exists", "a save replaces nothing by default", "overwrite=True, or a new path")
+        ...     )
+        ... )
         b exists
           why: a save replaces nothing by default
           instead: --overwrite, or a new path

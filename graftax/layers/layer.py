@@ -205,7 +205,7 @@ class Layer(AddsLosses):
         return self._gx_dtypes
 
     @property
-    def _gx_taken_dtype(self) -> str | None:
+    def _gx_call_dtype(self) -> str | None:
         """Return the dtype in which fractions reach `call`; None for that in which they come."""
         policy = self._gx_dtypes
         return policy.wide_dtype if self._gx_takes_wide else policy.compute_dtype
@@ -310,7 +310,7 @@ class Layer(AddsLosses):
             if is_first and (prepare := building.again.top) is not None:
                 prepare(self)
             # before building, which sees the dtype and shape that `call` will see
-            args, kwargs = inputs_in(self._gx_taken_dtype, args, kwargs)
+            args, kwargs = inputs_in(self._gx_call_dtype, args, kwargs)
             first = signature.given(signature.first, args, kwargs)
             if is_first:
                 building.warn_if_not_held(self, context)

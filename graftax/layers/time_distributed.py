@@ -59,7 +59,7 @@ class TimeDistributed(Layer):
         self.layer = layer
 
     @property
-    def _gx_taken_dtype(self) -> None:
+    def _gx_call_dtype(self) -> None:
         """Return None: the layer inside casts what it gets to what it needs."""
 
     def call(self, x: Array) -> Any:

@@ -219,9 +219,9 @@ class Sequential(Model):
         return x
 
     @property
-    def _gx_taken_dtype(self) -> str | None:
+    def _gx_call_dtype(self) -> str | None:
         """Return None, unless a subclass says what is called: the layers cast what they get, each to what it needs."""
-        return None if type(self).call is Sequential.call else super()._gx_taken_dtype
+        return None if type(self).call is Sequential.call else super()._gx_call_dtype
 
     def _gx_warn_of_mask(self, i: int, function: Callable[..., Any]) -> None:
         if not self._gx_warned:

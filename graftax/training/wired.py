@@ -88,9 +88,9 @@ class Wired(Layer):
         self._gx_mark_built()
 
     @property
-    def _gx_taken_dtype(self) -> str | None:
+    def _gx_call_dtype(self) -> str | None:
         """Return None where there is a graph: its layers cast what they get, each to what it needs."""
-        return super()._gx_taken_dtype if self._gx_graph is None else None
+        return super()._gx_call_dtype if self._gx_graph is None else None
 
     # --- running ------------------------------------------------------------------------------------------------------
 
@@ -138,7 +138,7 @@ class Wired(Layer):
             if set(inputs) == set(names):
                 found = [inputs[name or ""] for name in names]
         elif tree.is_leaf(inputs) == tree.is_leaf(graph.inputs):
-            found = _in_order(graph.inputs, inputs)
+            found = _leaves_in_order(graph.inputs, inputs)
         elif tree.is_leaf(graph.inputs) and isinstance(inputs, list | tuple) and len(inputs) == 1:
             found = list(inputs)
         if found is None or len(found) != len(layers):
@@ -205,18 +205,22 @@ def no_graph(model: Layer, name: str) -> MissingAttributeError:
     )
 
 
-def _in_order(like: Any, given: Any) -> list[Any] | None:
+def _leaves_in_order(expected: Any, given: Any) -> list[Any] | None:
     """Return the leaves of a structure in the order of another one; None if the structures differ."""
-    if tree.is_leaf(like):
+    if tree.is_leaf(expected):
         return [given] if tree.is_leaf(given) else None
-    if tree.is_leaf(given) or isinstance(like, dict) != isinstance(given, dict) or len(like) != len(given):
+    if tree.is_leaf(given) or isinstance(expected, dict) != isinstance(given, dict) or len(expected) != len(given):
         return None
-    if isinstance(like, dict) and set(like) != set(given):
+    if isinstance(expected, dict) and set(expected) != set(given):
         return None
-    pairs = [(like[key], given[key]) for key in like] if isinstance(like, dict) else zip(like, given, strict=True)
+    pairs = (
+        [(expected[key], given[key]) for key in expected]
+        if isinstance(expected, dict)
+        else zip(expected, given, strict=True)
+    )
     found: list[Any] = []
     for one, other in pairs:
-        if (part := _in_order(one, other)) is None:
+        if (part := _leaves_in_order(one, other)) is None:
             return None
         found += part
     return found

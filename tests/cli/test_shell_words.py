@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from graftax.cli.main import main
-from graftax.cli.shell_words import told
+from graftax.cli.shell_words import shell_message
 from graftax.core.errors import ArgumentError
 
 PROGRAM = """
@@ -96,4 +96,4 @@ def test_a5_what_is_told_works(folder, capsys):
     ],
 )
 def test_a5_arguments_become_options(python, shell):
-    assert shell in told(ArgumentError("what", "why", python))
+    assert shell in shell_message(ArgumentError("what", "why", python))

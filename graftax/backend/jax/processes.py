@@ -27,43 +27,44 @@ class JaxProcesses:
         self.timeout = 300.0
 
     def join(self, how: Joining) -> bool:
-        """Call `jax.distributed.initialize`, with what it finds out itself where nothing is told."""
-        told = launchers.with_torchrun_settings(how)
+        """Call `jax.distributed.initialize`, with what it finds out itself where nothing is given."""
+        settings = launchers.with_torchrun_settings(how)
         if tracing.coordination() is not None:
             raise ProcessError(
                 f"this process is number {self.index()} of {self.count()} already",
                 "a process joins the others once",
                 "one call of graftax.distribution.initialize() at the beginning of the program",
             )
-        is_told = told[:3] != (None, None, None) or "JAX_COORDINATOR_ADDRESS" in os.environ
-        if not is_told and not _are_found():
-            told = launchers.with_partial_settings(told)
-            if told.coordinator is None:
+        is_configured = settings[:3] != (None, None, None) or "JAX_COORDINATOR_ADDRESS" in os.environ
+        if not is_configured and not _are_found():
+            settings = launchers.with_partial_settings(settings)
+            if settings.coordinator is None:
                 _require_alone()
                 return False
         # JAX would ask Slurm or Kubernetes, which may be there as well, for the devices of this process
-        method = "deactivate" if how.coordinator is None and told.coordinator is not None else None
+        method = "deactivate" if how.coordinator is None and settings.coordinator is not None else None
         try:
             jax.distributed.initialize(
-                told.coordinator,
-                told.processes,
-                told.number,
-                None if told.local_devices is None else list(told.local_devices),
+                settings.coordinator,
+                settings.processes,
+                settings.number,
+                None if settings.local_devices is None else list(settings.local_devices),
                 cluster_detection_method=method,
-                initialization_timeout=max(1, round(told.timeout)),
-                heartbeat_timeout_seconds=max(1, round(told.heartbeat)),
-                shutdown_timeout_seconds=max(1, round(told.timeout)),
+                initialization_timeout=max(1, round(settings.timeout)),
+                heartbeat_timeout_seconds=max(1, round(settings.heartbeat)),
+                shutdown_timeout_seconds=max(1, round(settings.timeout)),
             )
         except ValueError as error:
             raise ProcessError(
-                f"coordinator={told.coordinator!r}, num_processes={told.processes}, process_id={told.number}",
+                f"coordinator={settings.coordinator!r}, num_processes={settings.processes}, "
+                f"process_id={settings.number}",
                 f"that does not say who is here: {error}",
                 'graftax.distribution.initialize("host:port", num_processes=2, process_id=0), or all left out under '
                 "srun, mpirun, Kubernetes, torchrun or on a TPU",
             ) from error
         except RuntimeError as error:
-            raise _not_joined(error, told) from error
-        self.timeout = told.timeout
+            raise _not_joined(error, settings) from error
+        self.timeout = settings.timeout
         atexit.register(leave_after_error, self)  # before JAX waits for the others, since this is registered later
         return True
 
@@ -91,13 +92,13 @@ class JaxProcesses:
         return found
 
     def listed(self, folder: str) -> dict[str, bytes]:
-        """Return what was told."""
+        """Return what was said."""
         begin = len(folder) + 1
         with _translated():
             return {key[key.index(folder) + begin :]: bytes(v) for key, v in _client().key_value_dir_get_bytes(folder)}
 
     def forget(self, folder: str) -> None:
-        """Forget what was told."""
+        """Forget what was said."""
         with _translated():
             _client().key_value_delete(f"{folder}/")
 
@@ -140,9 +141,9 @@ class JaxProcesses:
                     is_whole = size == extent or is_on_host
                     return np.asarray(shard.data)[inner] if is_whole else np.asarray(shard.data[inner])
                 except RuntimeError as error:
-                    if (told := foreign.lost_others(error)) is None:
+                    if (process_error := foreign.lost_others(error)) is None:
                         raise
-                    raise told from error
+                    raise process_error from error
         raise ProcessError(
             f"the box of {extent} at {start} of an array of shape {array.shape}",
             f"no device of process {self.index()} has all of it",
@@ -174,10 +175,10 @@ def _are_found() -> bool:
         try:
             return tracing.is_in_cluster("K8sCluster" if launchers.is_of_no_job() else "")
         except Exception as error:  # of a library that may not be there
-            raise _not_told_by_kubernetes(error) from error
+            raise _no_kubernetes_settings(error) from error
 
 
-def _not_told_by_kubernetes(error: Exception) -> ProcessError:
+def _no_kubernetes_settings(error: Exception) -> ProcessError:
     return ProcessError(
         f"initialize() in a pod of Kubernetes: {type(error).__name__}: {str(error)[:300]}",
         "JAX asks the API of Kubernetes who is there, for which the account of the pod needs the right to read pods "
@@ -211,19 +212,19 @@ _WHERE = {
 }
 
 
-def _not_joined(error: RuntimeError, told: Joining) -> ProcessError:
+def _not_joined(error: RuntimeError, settings: Joining) -> ProcessError:
     if "must be called before" in str(error):
         return ProcessError(
             "graftax.distribution.initialize() after JAX has started its devices",
             "which devices there are, and of which processes, is settled when the first array is made",
             "call it first: before any array, Variable, model or jax.devices(); imports may come before it",
         )
-    if told.coordinator is None and "KUBERNETES_SERVICE_HOST" in os.environ:
-        return _not_told_by_kubernetes(error)
-    where = told.coordinator or "its address is what the environment says"
+    if settings.coordinator is None and "KUBERNETES_SERVICE_HOST" in os.environ:
+        return _no_kubernetes_settings(error)
+    where = settings.coordinator or "its address is what the environment says"
     return ProcessError(
-        f"process {told.number if told.number is not None else '?'} of {told.processes or '?'} waited "
-        f"{told.timeout:g} s for the others at process 0 ({where}): {str(error)[:300]}",
+        f"process {settings.number if settings.number is not None else '?'} of {settings.processes or '?'} waited "
+        f"{settings.timeout:g} s for the others at process 0 ({where}): {str(error)[:300]}",
         "all processes are to start within that time, and must reach that address",
         "start them all; or look at the address and the firewall; or initialize(timeout=...)",
     )

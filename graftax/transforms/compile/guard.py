@@ -36,7 +36,7 @@ class Guard:
             if seen is None:
                 self._touched.append((weakref.ref(node), node._gx_fingerprint()))
                 continue
-            seen.grown(node)
+            seen.compare_containers(node)
             if names := seen.names(node):
                 self._more[place] = names
             after = prints_of(node, names)

@@ -41,7 +41,7 @@ class Seen:
         """Tell whether Modules are made during the trace."""
         return bool(self._made)
 
-    def part(self, node: Node, name: str) -> None:
+    def note_attribute(self, node: Node, name: str) -> None:
         """Note how an attribute is."""
         known = self._parts.setdefault(id(node), {})
         if name not in known and not self._is_made(node):
@@ -49,13 +49,13 @@ class Seen:
                 known[name] = node._gx_print_for(name)
             self._note_dead(node, name, vars(node).get(name))
 
-    def whole(self, node: Node) -> None:
+    def note_all_attributes(self, node: Node) -> None:
         """Note how all attributes are, and that there are no others."""
         if id(node) not in self._whole and not self._is_made(node):
             with frames.replaced(()):
                 self._whole[id(node)] = node._gx_fingerprint()
 
-    def met(self, node: Node) -> None:
+    def note_containers(self, node: Node) -> None:
         """Note what is in the lists, dicts and the like that a node holds, which change without a word."""
         if id(node) not in self._containers:
             self._containers[id(node)] = _containers(node)
@@ -68,15 +68,17 @@ class Seen:
         To read one raises. A list that has grown beyond such values counts: to reach its end is to pass them.
         """
         held = self._dead.get((id(node), name), frozenset())
-        grown = max((place for place in held if type(place) is int), default=None)
-        return all(place in held or (grown is not None and type(place) is int and place > grown) for place in places)
+        last_place = max((place for place in held if type(place) is int), default=None)
+        return all(
+            place in held or (last_place is not None and type(place) is int and place > last_place) for place in places
+        )
 
     def _note_dead(self, node: Node, name: str, value: Any) -> None:
         if places := traced_in(value, registry.current().tracing.level()):
             self._dead.setdefault((id(node), name), places)
 
-    def grown(self, node: Node) -> None:
-        """Compare lists, dicts and the like with how they were met: what is different was changed by the function."""
+    def compare_containers(self, node: Node) -> None:
+        """Compare lists, dicts and the like with how they were noted: what is different was changed by the function."""
         if id(node) in self._containers and not self._is_made(node):
             now = _containers(node)
             for name, before in self._containers[id(node)].items():
@@ -130,7 +132,7 @@ def changed(nodes: Iterable[Node], seen: Seen) -> list[tuple[Node, str]]:
     """Return the attributes that are not as they were seen, each with what has it."""
     found: list[tuple[Node, str]] = []
     for node in nodes:
-        seen.grown(node)
+        seen.compare_containers(node)
         if not seen.is_noted(node):  # as most are, and to look at all attributes takes long
             continue
         after = prints_of(node, seen.names(node))

@@ -45,14 +45,14 @@ class AttributeFrame(PartFrame):
     def _meet(self, node: Node) -> None:
         if id(node) not in self._touched:
             self._touched[id(node)] = node
-            self._seen.met(node)
+            self._seen.note_containers(node)
 
     def changing(self, node: Node, name: str) -> None:
         """Note how an attribute is before the part changes it, here and around."""
         super().changing(node, name)
         if not self._builds:  # what a build makes is there at later turns, which compute what the first one does
             self.touch(node)
-            self._seen.part(node, name)
+            self._seen.note_attribute(node, name)
 
     def made(self, module: Branch) -> None:
         """Note that the part makes it, here and around."""
@@ -66,7 +66,7 @@ class AttributeFrame(PartFrame):
         if done:
             self._seen.built(walk(module))
         else:
-            self._seen.grown(module)
+            self._seen.compare_containers(module)
 
     def changed(self) -> list[str]:
         """Return the plain attributes that the part has changed, but for those that hold its traced values."""

@@ -58,19 +58,19 @@ class CompileFrame(Frame):
         """Note that the program depends on the fingerprint of a Module or Variable."""
         if id(node) not in self.touched:
             self.touched[id(node)] = node
-            self.seen.met(node)
+            self.seen.note_containers(node)
             object.__setattr__(node, "_gx_watched", True)
 
     def changing(self, node: Node, name: str) -> None:
         """Note how an attribute is before the function changes it, and that the program depends on it."""
         self.touch(node)
-        self.seen.part(node, name)
+        self.seen.note_attribute(node, name)
 
     def looked(self, nodes: Iterable[Node]) -> None:
         """Note how these are when the function asks what there is, and that the program depends on it."""
         for node in nodes:
             self.touch(node)
-            self.seen.whole(node)
+            self.seen.note_all_attributes(node)
 
     def watch(self, module: Module) -> None:
         """Note that the program may depend on a Module and all Modules below it."""
@@ -87,7 +87,7 @@ class CompileFrame(Frame):
         if done:
             self.seen.built(walk(module))
         else:
-            self.seen.grown(module)
+            self.seen.compare_containers(module)
 
     def group(self, storages: Sequence[Storage]) -> None:
         """Note that these may share a buffer."""
