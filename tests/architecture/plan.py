@@ -85,7 +85,6 @@ CIRCLES = {
         "graftax.training.hooks.callback",
         "graftax.training.model",
     ): "a callback is shown the whole model, as users type it",
-    ("graftax.training.hooks.callback_list", "graftax.training.model"): "callbacks are given the whole model",
 }
 
 # What these import when they are imported must not reach an array library: they are there before a backend is chosen.
