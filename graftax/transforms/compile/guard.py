@@ -38,6 +38,7 @@ class Guard:
 
     def __init__(self, nodes: Iterable[Node], seen: Seen | None = None) -> None:
         self._touched: list[tuple[weakref.ref[Node], dict[str, Print]]] = []
+        self._counted = structure.version  # before all prints: what another thread changes meanwhile counts as later
         self._left: list[dict[str, Print]] = []  # how the trace left them, if it changed any
         self._more: dict[int, tuple[str, ...]] = {}  # what to compare beyond fingerprints, by the place of the node
         self._change: str | None = None  # what the trace has changed of what it saw, in words
@@ -70,7 +71,7 @@ class Guard:
             self._clear()
         else:
             self._left = []
-            self._look()
+            self._look(self._counted)
 
     def overlook(self, node: Node, name: str) -> None:
         """Take an attribute as the trace has left it."""
@@ -114,15 +115,15 @@ class Guard:
         self._kept: list[Any] = []
         self._constant = False
 
-    def _look(self) -> None:
-        """Note how everything is now, which is as it was at the trace."""
+    def _look(self, version: int) -> None:
+        """Note how everything is, which was as at the trace when `structure` counted ``version``."""
         alive = weakref.ref(self)
 
         def gone(_: object) -> None:
             if (guard := alive()) is not None:
                 guard._version = -1
 
-        self._version = structure.version
+        self._version = version
         self._clear()
         classes: dict[type[Any], None] = {}
         # an attribute of a class is assigned without a word to its objects
@@ -213,7 +214,8 @@ class Guard:
 
     def difference(self) -> str | None:
         """Return what has changed since the trace, in words; None if nothing has."""
-        if self._version == structure.version and (self._constant or self._same_content()):
+        version = structure.version  # before the looks: a change that comes after one of them is a later version
+        if self._version == version and (self._constant or self._same_content()):
             return None
         if self._change is not None:
             return self._change
@@ -223,7 +225,7 @@ class Guard:
             node = ref()
             if node is not None and (after := self._now(place, node)) != before:
                 return _describe_difference(node, before, after)
-        self._look()
+        self._look(version)
         return None
 
 
