@@ -108,7 +108,7 @@ def _one_or_nan(a: Arrays, rank: int, path: str, x: Array, s: Array) -> Any:
         raise NumericsError(
             f"the gradient of what is assigned to {path!r}, {list(x.shape)} with the singular values {named} at rank "
             f"{rank}",
-            "the nearest product of a rank has a derivative where that singular value is above 0 and above the next one",
+            "the nearest product of a rank has a derivative where this singular value is above 0 and the next one",
             "another rank=, or assign(ops.stop_gradient(value))",
         )
     return a.numpy.where(exists, a.asarray(1, x.dtype), a.asarray(np.nan, x.dtype))
