@@ -225,6 +225,17 @@ class JaxArrays:
         """Return the same values, constant to differentiation."""
         return lax.stop_gradient(x)
 
+    def with_jvp(
+        self,
+        function: Callable[..., Any],
+        rule: Callable[[tuple[Array, ...], tuple[Array, ...]], tuple[object, object]],
+        *arrays: Array,
+    ) -> Any:
+        """Return ``function(*arrays)``, whose derivative is that of the rule."""
+        ruled: Any = jax.custom_jvp(function)
+        ruled.defjvp(rule)
+        return ruled(*arrays)
+
     def set_at(self, x: Any, index: Any, value: Any) -> Any:
         """Return ``x`` with the elements that ``index`` selects replaced."""
         return x.at[index].set(value)
