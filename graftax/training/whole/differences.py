@@ -32,6 +32,8 @@ _KEPT: dict[str, Any] = {_REMAT: None, _FROZEN: False}  # what graftax itself ke
 _OF_VARIABLES = ("regularizer", "constraint")
 _TRAINABILITY = "trainability"
 _ABSENT = object()
+_OF_A_PROCESS = frozenset({"asyncio", "concurrent", "logging", "multiprocessing", "queue", "threading"})
+"""Libraries whose objects belong to a process, such as an event that another thread waits for."""
 _DEEPEST = 8
 """How deep inside of each other objects are compared."""
 
@@ -128,7 +130,7 @@ def is_plain_object(value: object) -> bool:
     """Tell whether a value is an object with attributes, outside of the object graph, and no class or function."""
     if isinstance(value, type | Node | VariableLike | ModuleType | partial | DTypePolicy) or inspect.isroutine(value):
         return False
-    return hasattr(value, "__dict__")
+    return hasattr(value, "__dict__") and type(value).__module__.partition(".")[0] not in _OF_A_PROCESS
 
 
 def _differ(value: Any, other: Any, depth: int = 0) -> bool:

@@ -1,5 +1,7 @@
 """Plain objects of a model in a file: what they hold beside arguments of constructors comes back, or is refused."""
 
+import logging
+import threading
 from functools import cached_property
 
 import numpy as np
@@ -105,6 +107,17 @@ def test_objects_inside_of_objects_and_of_settings_of_layers(tmp_path):
     copied = found.layers[0].kernel_initializer.words
     assert copied.places == words.places
     assert copied.next.parts[0].places == {"c": 0}
+
+
+def test_what_belongs_to_a_process_is_left_to_it(tmp_path):
+    class Waits(Net):
+        def __init__(self):
+            super().__init__()
+            self.done, self.log = threading.Event(), logging.getLogger("of the test")
+
+    model = Waits()
+    model.done.set()
+    assert not again(model, tmp_path, [Waits]).done.is_set()
 
 
 def test_what_no_file_can_hold_is_refused_by_its_name(tmp_path):
