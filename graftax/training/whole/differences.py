@@ -152,7 +152,7 @@ def _differ(value: Any, other: Any, depth: int = 0) -> bool:
 
 def _arrays_of(value: Any, other: Any) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]] | None:
     """Return two arrays on the host, of numbers or not, if they are of one kind; None for other values."""
-    arrays = registry.current().arrays
+    arrays: Any = registry.current().arrays
     if isinstance(value, np.ndarray) and isinstance(other, np.ndarray):
         return value, other
     if arrays.is_array(value) and arrays.is_array(other):
