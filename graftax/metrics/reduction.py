@@ -204,7 +204,12 @@ class SampleMetric(_Mean):
             raise
 
     def _check_values(
-        self, y_true: Any, y_pred: Any, values: Any, conditions: list[ArrayLike], sample_weight: ArrayLike | None
+        self,
+        y_true: object,
+        y_pred: object,
+        values: Array,
+        conditions: list[ArrayLike],
+        sample_weight: ArrayLike | None,
     ) -> None:
         """Raise if a function that somebody wrote returned no array, or lost the axis of the samples to weigh."""
         check_returned("metric", self._written, values)

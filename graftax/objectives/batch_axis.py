@@ -54,8 +54,8 @@ def check_batch_axis(
     role: str,
     function: Callable[..., Any],
     call: Callable[[Any, Any], Any],
-    y_true: Any,
-    y_pred: Any,
+    y_true: object,
+    y_pred: object,
     values: Array,
     given: Sequence[tuple[str, Any]],
 ) -> None:
@@ -117,7 +117,7 @@ def _fits(given: Shape, values: Shape) -> bool:
     return len(given) <= len(values) and all(a in (1, b) for a, b in zip(given, values, strict=False))
 
 
-def _shape_of_larger(call: Callable[[Any, Any], Any], y_true: Any, y_pred: Any, batch: int) -> Shape | None:
+def _shape_of_larger(call: Callable[[Any, Any], Any], y_true: object, y_pred: object, batch: int) -> Shape | None:
     """Return the shape of the values for one sample more, computing nothing where the backend can do without."""
 
     def grown(leaf: Any) -> Any:

@@ -134,9 +134,8 @@ def test_the_look_at_another_batch_size_changes_no_state():
 
 
 def test_on_the_numpy_backend():
-    with gx.backend.use("numpy"):
-        with pytest.raises(ShapeError, match="returned shape"):
-            gx.losses.FunctionLoss(WRONG["steps"])(Y, X[..., :2], sample_weight=SAMPLES)
+    with gx.backend.use("numpy"), pytest.raises(ShapeError, match="returned shape"):
+        gx.losses.FunctionLoss(WRONG["steps"])(Y, X[..., :2], sample_weight=SAMPLES)
 
 
 @pytest.mark.parametrize(

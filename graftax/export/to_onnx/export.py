@@ -102,14 +102,8 @@ def onnx(
         ({'x': 'float32[batch, 8]'}, 1)
     """
     plan = _checked(products, calibration, weights, opset, check, tolerance, overwrite)
-    if not isinstance(path, str | os.PathLike):
-        raise ArgumentTypeError(
-            f"gx.export.onnx() got a {type(path).__name__} as its first argument, path",
-            "the path of the file comes first, then the function",
-            'gx.export.onnx("model.onnx", model, gx.export.Spec("batch 8"))',
-        )
+    target = _target(path)
     signature = _signature(function, inputs, constraints, fold)
-    target = Path(path)
     if target.exists() and not overwrite:
         raise DestinationExists(f"{target}", "a file with this name exists already", "another path, or overwrite=True")
     if check or calibration is not None:
@@ -129,6 +123,17 @@ def onnx(
             found = comparison.compare(session, signature, list(written.kinds), allowed, like)
             report = _report(target, size, written, traced, integers, found)
     return report
+
+
+def _target(path: object) -> Path:
+    """Return the path of the file; raise if another argument stands in its place."""
+    if not isinstance(path, str | os.PathLike):
+        raise ArgumentTypeError(
+            f"gx.export.onnx() got a {type(path).__name__} as its first argument, path",
+            "the path of the file comes first, then the function",
+            'gx.export.onnx("model.onnx", model, gx.export.Spec("batch 8"))',
+        )
+    return Path(path)
 
 
 def _checked(
