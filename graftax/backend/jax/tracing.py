@@ -306,7 +306,7 @@ def stage(function: Callable[[list[Any]], list[Any]], leaves: list[Any], shared:
     if shared and _shared.number is None:
         renew()
     is_outermost = _piece_of.value is None
-    number = _shared.number if shared else _Number(next(_numbers))
+    number = _Number(next(_numbers)) if not shared or _shared.number is None else _shared.number
     try:
         with _piece_of(number):
             closed = jax.make_jaxpr(function)(leaves)
