@@ -5,6 +5,7 @@ from __future__ import annotations
 import typing as _typing
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from threading import get_ident
 from typing import Any
 
 from graftax.core.errors import ArgumentTypeError, GraftError
@@ -88,6 +89,12 @@ def use(model: Module, *names: str) -> None:
 def disabled(model: Module) -> Iterator[None]:
     """Make the model its base within the block: such as the reference of a preference loss.
 
+    As with `use`, it is the model that changes, for all threads: one that trains it meanwhile trains the base. Where
+    threads run the model with adapters and without, the reference is a copy: ``copy.deepcopy(model)``.
+
+    Raises:
+        GraftError: the model has no adapters, or another thread is in such a block with some of its weights.
+
     Example:
         >>> import numpy as np, graftax as gx
         >>> with gx.variable_creator_scope(gx.reparam.LoRA(rank=1)):
@@ -98,14 +105,44 @@ def disabled(model: Module) -> Iterator[None]:
         >>> active(layer)
         ['lora']
     """
-    before = [(weight, list(weight.active)) for weight in _having(model, (), "disabled")]
+    weights = _having(model, (), "disabled")
+    before = [(weight, list(weight.active)) for weight in weights]
+    with _in_no_other_thread(weights, model):
+        try:
+            for weight in weights:
+                weight.switch(())
+            yield
+        finally:
+            for weight, active in before:
+                weight.switch(active)
+
+
+@contextmanager
+def _in_no_other_thread(weights: list[Adapted], model: Module) -> Iterator[None]:
+    """Note that this thread has disabled the adapters of some weights.
+
+    Raises:
+        GraftError: another one has.
+    """
+    here, outermost = get_ident(), [weight for weight in weights if id(weight) not in _disabled_in]
     try:
-        for weight, _ in before:
-            weight.switch(())
+        for weight in weights:
+            if _disabled_in.setdefault(id(weight), here) != here:
+                outermost = [one for one in outermost if _disabled_in.get(id(one)) == here]
+                raise GraftError(
+                    f"adapters.disabled of {type(model).__name__} while another thread is in such a block with it",
+                    "which adapters are in use is state of the model, the same for all threads: where the one block "
+                    "ends, the other would have them in use, too, or none of them ever again",
+                    "reference = copy.deepcopy(model) for one of the threads; or one threading.Lock() around both",
+                )
         yield
     finally:
-        for weight, active in before:
-            weight.switch(active)
+        for weight in outermost:
+            _disabled_in.pop(id(weight), None)
+
+
+_disabled_in: dict[int, int] = {}
+"""The weights, by their numbers, that are their bases in a block of `disabled` now, and the thread that is in it."""
 
 
 @door

@@ -1,6 +1,7 @@
 """Adapters by name: added, stacked, switched, removed, merged, over every weight that has them."""
 
 import copy
+import threading
 
 import numpy as np
 import pytest
@@ -254,3 +255,33 @@ def test_ctrl_c_while_adapters_are_switched_off_switches_them_on_again():
     for number in interrupts(run, adapters.__file__):
         assert adapters.active(layer) == ["lora"], number
     assert number > 5
+
+
+@pytest.mark.broad
+def test_disabled_in_two_threads_is_refused_and_leaves_the_adapters_in_use():
+    """The block that ended last put back what the other one had made of the model: adapters were off for ever."""
+    layer = gx.layers.Dense(3)
+    layer.build((2,))
+    gx.graft(layer, LoRA(rank=1))
+    inside, done = threading.Event(), threading.Event()
+
+    def reference():
+        with gx.adapters.disabled(layer):
+            inside.set()
+            done.wait(10)
+
+    thread = threading.Thread(target=reference)
+    thread.start()
+    assert inside.wait(10)
+    assert gx.adapters.active(layer) == []  # the state of the model, in all threads
+    try:
+        with pytest.raises(GraftError, match="another thread is in such a block") as told, gx.adapters.disabled(layer):
+            pass
+    finally:
+        done.set()
+        thread.join()
+    assert "copy.deepcopy(model)" in told.value.instead
+    assert gx.adapters.active(layer) == ["lora"]
+    with gx.adapters.disabled(layer), gx.adapters.disabled(layer):  # in one thread, one in the other
+        assert gx.adapters.active(layer) == []
+    assert gx.adapters.active(layer) == ["lora"]

@@ -73,17 +73,21 @@ class AttributeFrame(PartFrame):
 
     def changed(self) -> list[str]:
         """Return the plain attributes that the part has changed, but for those that hold its traced values."""
-        return [name for name, is_traced in self._changes() if not is_traced]
+        return [name for _, name, is_traced in self._changes() if not is_traced]
+
+    def changed_around(self) -> list[str]:
+        """Return those among them that are of no Module, but of objects around the part."""
+        return [name for node, name, is_traced in self._changes() if not is_traced and isinstance(node, Surroundings)]
 
     def keeping(self) -> list[str]:
         """Return the plain attributes in which the part has left traced values of its own."""
-        return [name for name, is_traced in self._changes() if is_traced]
+        return [name for _, name, is_traced in self._changes() if is_traced]
 
-    def _changes(self) -> Iterator[tuple[str, bool]]:
+    def _changes(self) -> Iterator[tuple[Node, str, bool]]:
         leaks = registry.current().tracing.leaks
         for node, way in changed(list(self._touched.values()), self._seen):
             owner = () if isinstance(node, Surroundings) else (node._gx_path or type(node).__name__,)
-            yield ".".join((*owner, *way)), leaks(_found(node, way), self._around.level)
+            yield node, ".".join((*owner, *way)), leaks(_found(node, way), self._around.level)
 
 
 def _found(node: Node, way: Sequence[str]) -> Any:

@@ -243,6 +243,16 @@ def test_the_body_of_a_loop_that_changes_one_is_refused(held, compiled):
         (gx.jit(loop) if compiled else loop)()
 
 
+def test_what_the_body_of_a_loop_counts_beside_is_left_alone():
+    calls = Plain(0)
+
+    def body(carry, x):
+        calls.scale += 1
+        return carry + x, x
+
+    assert float(gx.scan(body, ops.asarray(0.0), ops.ones(3))[0]) == 3.0
+
+
 @HELD
 def test_mapped_functions_and_branches_that_change_one_are_refused(held):
     f, _ = counting(held)
