@@ -24,6 +24,7 @@ from graftax.backend.host import (
     owned,
 )
 from graftax.backend.jax import ctc, foreign, neural, packing, tracing, windows
+from graftax.backend.jax.foreseen import foreseen
 from graftax.backend.neural import Padding
 from graftax.core import free_sizes
 from graftax.core.dtypes import is_complex
@@ -73,7 +74,7 @@ class JaxArrays:
 
     def foreseen(self, x: object) -> Any:
         """Return the value of a traced array that follows from constants alone, such as a shape; else None."""
-        return tracing.foreseen(x)
+        return foreseen(x)
 
     def is_concrete(self, x: Any) -> bool:
         """Tell whether it is not traced."""
