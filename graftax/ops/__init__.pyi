@@ -126,9 +126,6 @@ def real(x: ArrayLike) -> Array:
 def imag(x: ArrayLike) -> Array:
     """Return the imaginary part."""
 
-def angle(x: ArrayLike) -> Array:
-    """Compute the angle of a complex number, in radians."""
-
 def nan_to_num(x: ArrayLike, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Array:
     """Replace nan and infinities by finite numbers."""
 
@@ -150,23 +147,14 @@ def floor_divide(x: ArrayLike, y: ArrayLike) -> Array:
 def remainder(x: ArrayLike, y: ArrayLike) -> Array:
     """Compute what floor_divide leaves, with the sign of y; an integer divided by 0 raises."""
 
-def power(x: ArrayLike, y: ArrayLike) -> Array:
-    """Compute x to the power of y."""
-
 def maximum(x: ArrayLike, y: ArrayLike) -> Array:
     """Return the larger of the two; nan if one is nan; equal values share the gradient."""
 
 def minimum(x: ArrayLike, y: ArrayLike) -> Array:
     """Return the smaller of the two; nan if one is nan; equal values share the gradient."""
 
-def arctan2(x: ArrayLike, y: ArrayLike) -> Array:
-    """Compute the angle of the point (y, x), in radians."""
-
 def hypot(x: ArrayLike, y: ArrayLike) -> Array:
     """Compute sqrt(x**2 + y**2)."""
-
-def logaddexp(x: ArrayLike, y: ArrayLike) -> Array:
-    """Compute log(exp(x) + exp(y)) without overflow."""
 
 def copysign(x: ArrayLike, y: ArrayLike) -> Array:
     """Return the magnitude of x with the sign of y."""
@@ -666,6 +654,18 @@ def istft(
 
 def irfft(x: ArrayLike, n: int | None = None, axis: int = -1) -> Array:
     """Compute the inverse of rfft."""
+
+def power(x: ArrayLike, y: ArrayLike) -> Array:
+    """Compute x to the power of y; the slope of x**0 is 0 at 0, too."""
+
+def arctan2(x: ArrayLike, y: ArrayLike) -> Array:
+    """Compute the angle of the point (y, x), in radians; its gradient at the origin is 0."""
+
+def angle(x: ArrayLike) -> Array:
+    """Compute the angle of a complex number, in radians; its gradient at 0 is 0."""
+
+def logaddexp(x: ArrayLike, y: ArrayLike) -> Array:
+    """Compute log(exp(x) + exp(y)) without overflow; its gradient is 0 where both are -inf."""
 
 def erf(x: ArrayLike) -> Array:
     """Compute the Gauss error function."""

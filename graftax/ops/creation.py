@@ -80,18 +80,19 @@ def arange(a: Arrays, start: float, stop: float | None, step: float | None, dtyp
     if all(type(n) is int for n in bounds) and len(range(*bounds)):
         for value in (start, range(*bounds)[-1]):
             check_filling(a, "arange", "the value", np.asarray(value), dtype)
-    elif not any(a.is_array(n) or is_free(n) for n in bounds) and dtype.startswith(("int", "uint")):
+    elif not any(a.is_array(n) or is_free(n) for n in bounds) and dtype != "bool":
         count = math.ceil((stop - start) / step)
         _check_ends(a, "arange", (start, start + (count - 1) * step) if count > 0 else (), dtype)
     return a.numpy.arange(start, stop, step, dtype=dtype)
 
 
 def _check_ends(a: Arrays, op: str, ends: Sequence[float], dtype: str | None) -> None:
-    """Refuse values from one end to the other that integers of a dtype do not hold; fractions are cut off."""
-    if dtype is not None and dtype.startswith(("int", "uint")):
+    """Refuse values from one end to the other that a dtype does not hold; of integers, fractions are cut off."""
+    if dtype is not None:
+        whole = dtype.startswith(("int", "uint"))
         for value in ends:
             if not a.is_array(value) and math.isfinite(value):
-                check_filling(a, op, "a value", np.asarray(math.trunc(value)), dtype)
+                check_filling(a, op, "a value", np.asarray(math.trunc(value) if whole else float(value)), dtype)
 
 
 @row

@@ -12,6 +12,7 @@ from graftax.backend.protocol import Arrays
 from graftax.core.errors import ArgumentError, DTypeError, GraftaxError
 from graftax.core.typedefs import Array
 from graftax.ops.checks import at_hand, checking
+from graftax.ops.numbers import NUMBERS
 from graftax.ops.reductions import inexact
 from graftax.ops.structure import in_float32, real, row
 
@@ -51,9 +52,44 @@ def logit(a: Arrays, x: Array) -> Any:
     return a.numpy.log(x) - a.numpy.log1p(-x)
 
 
+def _apart(a: Arrays, corner: Any, value: Any, elsewhere: Any) -> Any:
+    """Return a value that has no derivative in a corner, and what has the same value and derivative elsewhere."""
+    return a.numpy.where(corner, a.stop_gradient(value), elsewhere)
+
+
+@row
+def arctan2(a: Arrays, x: Array, y: Array) -> Any:
+    origin = a.numpy.logical_and(a.numpy.equal(x, 0), a.numpy.equal(y, 0))
+    return _apart(a, origin, a.numpy.arctan2(x, y), a.numpy.arctan2(x, a.numpy.where(origin, 1, y)))
+
+
+@row
+def angle(a: Arrays, x: Array) -> Any:
+    if x.dtype.kind != "c":
+        return a.numpy.angle(x)
+    zero = a.numpy.equal(x, 0)
+    return _apart(a, zero, a.numpy.angle(x), a.numpy.angle(a.numpy.where(zero, 1, x)))
+
+
+@row
+def logaddexp(a: Arrays, x: Array, y: Array) -> Any:
+    nothing = a.numpy.logical_and(a.numpy.isneginf(x), a.numpy.isneginf(y))  # the gradient takes their difference
+    finite = (a.numpy.where(nothing, 0, one) for one in (x, y))
+    return _apart(a, nothing, a.numpy.logaddexp(x, y), a.numpy.logaddexp(*finite))
+
+
+@row
+def power(a: Arrays, x: Any, y: Any) -> Any:
+    numbers = isinstance(x, NUMBERS), isinstance(y, NUMBERS)
+    if any(numbers) or "f" not in (x.dtype.kind, y.dtype.kind):
+        return a.numpy.power(x, y)
+    corner = a.numpy.logical_and(a.numpy.equal(x, 0), a.numpy.equal(y, 0))  # y * x**(y - 1) would be 0 * inf
+    return a.numpy.power(a.numpy.where(corner, 1, x), y)
+
+
 @row
 def logaddexp2(a: Arrays, x: Array, y: Array) -> Any:
-    return a.numpy.logaddexp(x * math.log(2), y * math.log(2)) / math.log(2)
+    return logaddexp(a, x * math.log(2), y * math.log(2)) / math.log(2)
 
 
 @row

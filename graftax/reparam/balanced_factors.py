@@ -46,7 +46,9 @@ def _by_svd(rank: int, x: Array) -> tuple[Any, Any]:
     return u[:, :rank] * root, root[:, None] * v[:rank]
 
 
-def _factors_jvp(a: Arrays, rank: int, path: str, given: tuple[Array], tangents: tuple[Array]) -> tuple[Any, Any]:
+def _factors_jvp(
+    a: Arrays, rank: int, path: str, given: tuple[Array, ...], tangents: tuple[Array, ...]
+) -> tuple[Any, Any]:
     dtype = given[0].dtype
     x, dx = (a.asarray(one, "float32") if dtype.itemsize < 4 else one for one in (given[0], tangents[0]))
     u, s, vh = _singular(a, x)

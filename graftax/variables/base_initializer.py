@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from graftax.backend.host import limits
 from graftax.core.dtypes import is_complex, is_inexact
-from graftax.core.errors import DTypeError
+from graftax.core.errors import ArgumentError, DTypeError
 from graftax.core.typedefs import Array, Shape
 from graftax.core.undefined import undefined
 from graftax.variables.graph.adjustable import Adjustable
@@ -32,13 +33,22 @@ class BaseInitializer(Adjustable):
         return f"{type(self).__name__}({arguments})"
 
 
-def require_real(initializer: BaseInitializer, dtype: str, or_complex: bool = False) -> None:
+SIGMAS = 6
+"""How many standard deviations from the mean a normal draw may lie: of a billion two lie further away."""
+
+
+def require_real(initializer: BaseInitializer, dtype: str, or_complex: bool = False, reach: float = 0.0) -> None:
     """Raise if a variable cannot hold what is drawn for it.
 
     Args:
         initializer: What draws.
         dtype: The dtype of the variable.
         or_complex: Whether it draws complex numbers for complex dtypes. Defaults to False.
+        reach: The largest magnitude among the numbers. Defaults to 0.0.
+
+    Raises:
+        DTypeError: They are of another kind.
+        ArgumentError: They are too large, and would be infinite.
     """
     if not is_inexact(dtype):
         raise DTypeError(
@@ -49,4 +59,16 @@ def require_real(initializer: BaseInitializer, dtype: str, or_complex: bool = Fa
             f"{initializer!r} for a variable of dtype {dtype}",
             "its distribution is one of real numbers",
             'initializer="random_normal", which draws both parts',
+        )
+    require_held(initializer, dtype, reach)
+
+
+def require_held(initializer: BaseInitializer, dtype: str, reach: float) -> None:
+    """Raise if the largest magnitude that is made for a floating variable would be infinite there."""
+    most = limits(dtype)[1]
+    if reach > most:
+        raise ArgumentError(
+            f"{initializer!r} for a variable of dtype {dtype}",
+            f"it makes numbers up to {reach:.4g}, and {dtype} holds up to {most:.4g}: they would be infinite",
+            'smaller numbers, or dtype="float32"' if dtype != "float32" else "smaller numbers",
         )

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from graftax.backend.protocol import Backend
+from graftax.backend.host import limits
+from graftax.backend.protocol import Arrays, Backend
 from graftax.core import tree
-from graftax.core.errors import AssignmentError
+from graftax.core.dtypes import is_inexact
+from graftax.core.errors import ArgumentError, AssignmentError
 from graftax.core.typedefs import Array, Shape
 
 _KINDS = ("bool", "uint", "int", "float", "complex")  # a number of one kind can become one of a later kind
@@ -66,6 +68,37 @@ def fit_term(backend: Backend, value: object, shape: Shape, dtype: str, label: s
             f"a value of shape {shape}, or one that broadcasts to it, such as a number",
         )
     return term
+
+
+def require_kept(arrays: Arrays, given: object, array: Array, label: str) -> None:
+    """Raise if numbers became infinite in another floating dtype, or other numbers in one of integers.
+
+    Args:
+        arrays: The arrays of the backend in charge.
+        given: What was given.
+        array: What became of it.
+        label: What is made of it, and of which dtype, for the message.
+
+    Raises:
+        ArgumentError: They did.
+    """
+    if not (arrays.is_concrete(array) and arrays.is_concrete(given)):
+        return
+    before = arrays.to_numpy(given) if arrays.is_array(given) else np.asarray(given)  # type: ignore[arg-type]
+    dtype = str(array.dtype)
+    if before.dtype == dtype:
+        return
+    after = arrays.to_numpy(array)
+    if is_inexact(dtype):
+        lost = np.isinf(after) & np.isfinite(before)
+        why = f"{dtype} holds up to {limits(dtype)[1]:.4g}: it would be infinite"
+    else:
+        lost = before != after
+        why = "it would not be that value"
+    if lost.any():
+        one = f", and {before[lost].flat[0]} among its numbers" if before.ndim else ""
+        wider = "float32" if str(before.dtype) == "float64" else str(before.dtype)
+        raise ArgumentError(f"{label}{one}", why, f'another value, or dtype="{wider}"')
 
 
 def _kind_of_numbers(value: object) -> str | None:

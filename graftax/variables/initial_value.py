@@ -9,6 +9,7 @@ from graftax.core.errors import ArgumentError, CompileError
 from graftax.core.typedefs import DTypeLike, Shape, unwrap
 from graftax.core.user_functions import value_of
 from graftax.variables import initializers
+from graftax.variables.fitting import require_kept
 from graftax.variables.spec import sizes
 from graftax.variables.state.storage import concretely, first_value, tracer_of
 
@@ -48,6 +49,8 @@ def described(
         value = _at_the_first_call(value)
     with concretely():
         array = arrays.asarray(value, dtype)
+        if dtype is not None:
+            require_kept(arrays, value, array, f"Variable() of dtype {array.dtype}")
     if shape is not None and tuple(shape) != tuple(array.shape):
         raise ArgumentError(
             f"Variable() got a value of shape {tuple(array.shape)} and shape={tuple(shape)}",

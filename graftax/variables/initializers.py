@@ -23,8 +23,9 @@ from graftax.core.namespaces import answering as _answering
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, Initializer, Shape, unwrap
 from graftax.core.user_functions import takes
+from graftax.variables.base_initializer import SIGMAS, require_held, require_real
 from graftax.variables.base_initializer import BaseInitializer as BaseInitializer
-from graftax.variables.base_initializer import require_real
+from graftax.variables.fitting import require_kept
 from graftax.variables.variance_scaling import GlorotNormal as GlorotNormal
 from graftax.variables.variance_scaling import GlorotUniform as GlorotUniform
 from graftax.variables.variance_scaling import HeNormal as HeNormal
@@ -108,11 +109,7 @@ class Constant(BaseInitializer):
     def __call__(self, key: Array, shape: Shape, dtype: str) -> Array:
         given, arrays = unwrap(self.value), registry.current().arrays
         value = arrays.asarray(given, dtype)
-        known = not is_inexact(dtype) and arrays.is_concrete(value)
-        if known and (np.asarray(given) != arrays.to_numpy(value)).any():
-            raise ArgumentError(
-                f"{self!r} for a variable of dtype {dtype}", "it would not be that value", 'dtype="float32"'
-            )
+        require_kept(arrays, given, value, f"{self!r} for a variable of dtype {dtype}")
         if value.ndim and tuple(value.shape) != tuple(shape):
             raise ArgumentError(
                 f"Constant holds shape {tuple(value.shape)}",
@@ -144,7 +141,7 @@ class RandomNormal(BaseInitializer):
         self.mean, self.stddev, self.seed = finite("mean", mean), _spread(stddev), checked_seed(seed)
 
     def __call__(self, key: Array, shape: Shape, dtype: str) -> Array:
-        require_real(self, dtype, or_complex=True)
+        require_real(self, dtype, or_complex=True, reach=abs(self.mean) + SIGMAS * self.stddev)
         return registry.current().random.normal(key, shape, dtype) * self.stddev + self.mean
 
 
@@ -167,7 +164,7 @@ class TruncatedNormal(BaseInitializer):
         self.mean, self.stddev, self.seed = finite("mean", mean), _spread(stddev), checked_seed(seed)
 
     def __call__(self, key: Array, shape: Shape, dtype: str) -> Array:
-        require_real(self, dtype)
+        require_real(self, dtype, reach=abs(self.mean) + 2 * self.stddev)
         draws = registry.current().random.truncated_normal(key, -2.0, 2.0, shape, dtype)
         return draws * self.stddev + self.mean
 
@@ -196,7 +193,7 @@ class RandomUniform(BaseInitializer):
             )
 
     def __call__(self, key: Array, shape: Shape, dtype: str) -> Array:
-        require_real(self, dtype)
+        require_real(self, dtype, reach=max(abs(self.minval), abs(self.maxval)))
         return registry.current().random.uniform(key, shape, dtype, self.minval, self.maxval)
 
 
@@ -227,7 +224,7 @@ class Orthogonal(BaseInitializer):
             raise ArgumentError(
                 f"Orthogonal for shape {shape}", "a matrix is needed", "another initializer for vectors"
             )
-        require_real(self, dtype, or_complex=True)
+        require_real(self, dtype, or_complex=True, reach=abs(self.gain))
         rows, columns = math.prod(shape[:-1]), shape[-1]
         tall = (max(rows, columns), min(rows, columns))
         wide = "float64" if dtype in ("float64", "complex128") else "float32"
@@ -263,6 +260,8 @@ class Identity(BaseInitializer):
             raise ArgumentError(
                 f"{self!r} for a variable of dtype {dtype}", "it would not be that gain", 'dtype="float32"'
             )
+        if is_inexact(dtype):
+            require_held(self, dtype, abs(self.gain))
         return ops.eye(shape[0], shape[1], dtype=dtype) * (self.gain if is_inexact(dtype) else int(self.gain))
 
 

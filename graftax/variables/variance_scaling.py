@@ -9,7 +9,7 @@ from graftax.core.errors import ArgumentError
 from graftax.core.hyperparameters import is_number, number
 from graftax.core.hyperparameters import seed as checked_seed
 from graftax.core.typedefs import Array, Shape
-from graftax.variables.base_initializer import BaseInitializer, require_real
+from graftax.variables.base_initializer import SIGMAS, BaseInitializer, require_held, require_real
 
 _CUT_STDDEV = 0.87962566103423978  # standard deviation of a standard normal cut off at ±2
 
@@ -58,6 +58,7 @@ class VarianceScaling(BaseInitializer):
         fan_in, fan_out = fans(shape)
         n = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2}[self.mode]
         stddev = math.sqrt(self.scale / max(n, 1.0))
+        require_held(self, dtype, SIGMAS * stddev)
         random = registry.current().random
         if self.distribution == "uniform":
             bound = math.sqrt(3.0) * stddev

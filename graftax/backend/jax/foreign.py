@@ -164,6 +164,22 @@ def only_backwards() -> GradientError:
     )
 
 
+def _no_full_gradient() -> GradientError:
+    return GradientError(
+        "the gradient of ops.svd of matrices that are not square",
+        "full_matrices=True, the default, adds vectors that the matrix does not determine",
+        "ops.svd(x, full_matrices=False)",
+    )
+
+
+def _no_eigenvector_gradient() -> GradientError:
+    return GradientError(
+        "the gradient of ops.eig",
+        "eigenvectors of a matrix that is not symmetric are determined up to a complex factor each",
+        "ops.eigh(x) of a symmetric matrix, or ops.eig(ops.stop_gradient(x))",
+    )
+
+
 def lost_others(error: Exception) -> ProcessError | None:
     """Return the error for a computation that another process has left; None if it is another error."""
     told = _LOST.match(str(error))
@@ -210,6 +226,8 @@ _BY_TEXT: list[tuple[re.Pattern[str], Callable[..., GraftaxError | None]]] = [
     (re.compile("^Fetching value for `jax.Array` that spans non-addressable"), _elsewhere),
     (re.compile(r"^Error interpreting argument to (?s:.*) of type <class '([\w.]+)'>"), _no_array),
     (re.compile("^can't apply forward-mode autodiff"), only_backwards),
+    (re.compile("^Singular value decomposition JVP not implemented for full matrices"), _no_full_gradient),
+    (re.compile("^Derivatives of non-symmetric eigenvectors"), _no_eigenvector_gradient),
     (re.compile("^Reverse-mode differentiation does not work for lax.while_loop"), _backwards),
     (re.compile("^Slice entries must be static integers"), _slice),
     (re.compile("^unsupported format string passed to \\w*Tracer"), _format),

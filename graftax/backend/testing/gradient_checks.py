@@ -46,6 +46,11 @@ KINKS: dict[str, tuple[Callable[[Any], Any], Any, Any]] = {
     "sign": (lambda x: ops.sum(ops.sign(x)), [0.0, 2.0], [0.0, 0.0]),
     "round": (lambda x: ops.sum(ops.round(x)), [0.5, 2.2], [0.0, 0.0]),
     "norm at 0": (lambda x: ops.norm(x), [0.0, 0.0], [0.0, 0.0]),
+    "angle at 0": (
+        lambda x: ops.sum(ops.arctan2(x, x) + ops.angle(ops.view_as_complex(ops.stack([x, x], -1)))), [0.0, 1.0], [0, 0]
+    ),
+    "0 to the power of 0": (lambda x: ops.sum(ops.power(x, [0.0, 1.0])), [0.0, 0.0], [0.0, 1.0]),
+    "logaddexp of nothing": (lambda x: ops.sum(ops.logaddexp(x, x)), [-math.inf, 0.0], [0.0, 1.0]),
     "sqrt at 0": (lambda x: ops.sum(ops.sqrt(x)), [0.0, 4.0], [math.inf, 0.25]),
     "stop_gradient": (lambda x: ops.sum(x * ops.stop_gradient(x)), [3.0], [3.0]),
     "real part of a square": (lambda z: ops.real(z * z), 1 + 2j, 2 + 4j),

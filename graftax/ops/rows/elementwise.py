@@ -40,7 +40,6 @@ bitwise_not(x): Flip every bit.
 conj(x): Compute the complex conjugate.
 real(x): Return the real part.
 imag(x): Return the imaginary part.
-angle(x): Compute the angle of a complex number, in radians.
 nan_to_num(x, nan: Real = 0.0, posinf: Real | None = None, neginf: Real | None = None):
     Replace nan and infinities by finite numbers.
 """
@@ -52,12 +51,9 @@ multiply(x, y): Compute x * y.
 divide(x, y): Compute x / y; integers give floats, and a division by 0 gives inf or nan.
 floor_divide(x, y): Compute x / y rounded down; an integer divided by 0 raises.
 remainder(x, y): Compute what floor_divide leaves, with the sign of y; an integer divided by 0 raises.
-power(x, y): Compute x to the power of y.
 maximum(x: Ordered, y: Ordered): Return the larger of the two; nan if one is nan; equal values share the gradient.
 minimum(x: Ordered, y: Ordered): Return the smaller of the two; nan if one is nan; equal values share the gradient.
-arctan2(x: Ordered, y: Ordered): Compute the angle of the point (y, x), in radians.
 hypot(x: Ordered, y: Ordered): Compute sqrt(x**2 + y**2).
-logaddexp(x: Ordered, y: Ordered): Compute log(exp(x) + exp(y)) without overflow.
 copysign(x, y): Return the magnitude of x with the sign of y.
 equal(x, y): Return True where x == y.
 not_equal(x, y): Return True where x != y.
@@ -83,7 +79,15 @@ where(condition: Array, x, y):
     Return x where the condition holds, else y; both branches are computed and differentiated.
 """
 
+POWERS = """
+power(x, y): Compute x to the power of y; the slope of x**0 is 0 at 0, too.
+"""
+
 FUSED = """
+arctan2(x: Ordered, y: Ordered): Compute the angle of the point (y, x), in radians; its gradient at the origin is 0.
+angle(x): Compute the angle of a complex number, in radians; its gradient at 0 is 0.
+logaddexp(x: Ordered, y: Ordered):
+    Compute log(exp(x) + exp(y)) without overflow; its gradient is 0 where both are -inf.
 erf(x): Compute the Gauss error function.
 sigmoid(x): Compute 1 / (1 + exp(-x)) without overflow.
 rsqrt(x): Compute 1 / sqrt(x).

@@ -5,7 +5,7 @@ something watched are recorded; a gradient computes the block again, and differe
 that are recorded as one (compiled functions, custom gradients, callbacks) therefore happen again.
 
 At points where a function of `graftax.ops` has no derivative the numbers are the same as those of `graftax.grad`, which
-are those of JAX but for the norm:
+are those of JAX but for the norm and the three below it, where JAX has nan:
 
 ============================== ===========
 derivative                     value
@@ -16,7 +16,10 @@ abs(x) at 0                    1
 activations.relu(x) at 0       0
 maximum(x, 0) at 0             0.5
 clip(x, 0, 1) at 0 and at 1    0.5
-norm(x) at 0                   0
+norm(x), angle(x) at 0         0
+arctan2(x, y) at the origin    0
+logaddexp(x, y) of two -inf    0
+power(x, y) where both are 0   0
 max(x) where several are equal shared evenly
 eigh, svd with equal values    nan for vectors, right for values
 ============================== ===========
