@@ -38,7 +38,7 @@ class Write:
             lines[at] = lines[at].replace(self.line, self.block.rstrip("\n"))
         else:
             at += self.where == "below"
-            lines[at:at] = [self.block]
+            lines[at:at] = [self.block + "\n\n" * self.block.startswith(("@", "class ", "def "))]
         path.write_text("".join(lines))
 
 
