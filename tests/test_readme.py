@@ -52,3 +52,29 @@ def test_the_code_of_the_page_runs(page, tmp_path, monkeypatch, capsys):
 def test_a11_pages_that_are_not_run_are_there_and_have_that_reason(page, reason):
     assert page in PAGES
     assert ("without programs" in reason) == ("```python" not in (ROOT / page).read_text())
+
+
+def test_the_front_page_leads_to_every_page_and_example():
+    front = (ROOT / "README.md").read_text()
+    assert [page for page in PAGES if page != "README.md" and f"]({page})" not in front] == []
+    assert [path.name for path in ROOT.glob("examples/*.py") if f"`{path.name}`" not in front] == []
+
+
+def test_the_front_page_fits_80_columns():
+    lines = (ROOT / "README.md").read_text().splitlines()
+    assert [line for line in lines if len(line) > 80 and not line.startswith("| ")] == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_within_a_page_and_between_pages_lead_somewhere(page):
+    """A heading's anchor is its text in lower case, without punctuation, with hyphens for spaces."""
+    wrong = []
+    prose = re.sub(r"^```.*?^```$|(`+)[^`]*\1", "`", (ROOT / page).read_text(), flags=re.MULTILINE | re.DOTALL)
+    for target in re.findall(r"\]\((?!https?:)([^)\s]*)\)", prose):
+        file, _, anchor = target.partition("#")
+        path = (ROOT / page).parent / file if file else ROOT / page
+        headings = re.findall(r"^#+ (.*)$", path.read_text(), re.MULTILINE) if path.suffix == ".md" else []
+        anchors = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+        if not path.exists() or (anchor and anchor not in anchors):
+            wrong.append(target)
+    assert wrong == []
