@@ -29,13 +29,13 @@ class OnDevice(tuple[Any, ...]):
     def of(cls, batch: Batch) -> OnDevice:
         """Move a batch to the device."""
         made = cls(tree.map_structure(lambda leaf: None if leaf is None else ops.asarray(leaf), tuple(batch)))
-        # what is checked on the host are indices and labels; a loader may write the next ones into the same arrays
+        # for checks and fingerprints that come later: by then a loader may have written the next one into its arrays
         made.host = tree.map_structure(_kept, tuple(batch))
         return made
 
 
 def _kept(leaf: Any) -> Any:
-    return leaf.copy() if isinstance(leaf, np.ndarray) and leaf.dtype.kind in "iub" else leaf
+    return leaf.copy() if isinstance(leaf, np.ndarray) else leaf
 
 
 def host_of(batch: Batch) -> Batch:

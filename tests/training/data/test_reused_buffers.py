@@ -6,6 +6,7 @@ import pytest
 import graftax as gx
 from graftax import data, layers
 from graftax.core.errors import IndexRangeError
+from graftax.training.sources.on_device import OnDevice
 
 ROWS = np.random.default_rng(0).integers(0, 9, (7, 4, 3)).astype("int32")
 TARGETS = np.random.default_rng(1).normal(size=(7, 4, 1)).astype("float32")
@@ -44,6 +45,16 @@ def test_a_loader_may_reuse_its_arrays(together, ahead):
     assert found.evaluate(batches, verbose=0)["loss"] == pytest.approx(
         expected.evaluate(fresh(), verbose=0)["loss"], rel=1e-5
     )
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float32", "bool"])
+def test_a_batch_on_the_device_and_its_like_on_the_host_stay(dtype):
+    x = np.ones((2, 64), dtype)
+    batch = OnDevice.of((x, {"a": x[:, :1]}, None))
+    x[...] = 0
+    for one in (batch[0], batch[1]["a"], batch.host[0], batch.host[1]["a"]):
+        assert np.asarray(one).all()
+    assert batch.host[2] is None
 
 
 def test_an_index_out_of_range_is_found_in_arrays_that_are_reused():
