@@ -36,7 +36,14 @@ from graftax.training.sources.indexed_source import IndexedSource
 from graftax.training.sources.iterable_source import IterableSource
 from graftax.training.sources.on_device import host_of, plain
 from graftax.training.sources.source import Source
-from graftax.training.spread import Spread, all_whole, require_one_call, require_one_end, shown_by_main
+from graftax.training.spread import (
+    Spread,
+    all_whole,
+    require_one_call,
+    require_one_end,
+    require_one_stop,
+    shown_by_main,
+)
 from graftax.training.trainable_model import TrainableModel
 from graftax.transforms.flow.attribute_changes import ChangingBodyError
 
@@ -137,8 +144,10 @@ def _epochs(
             break
         numbers = {name: _host(value) for name, value in found.items()}
         run.params[STEPS_ENDED] = time.perf_counter()  # these numbers have waited for the last step
-        if model.stop_training and (planned is None or run.index < planned) and _save_unfinished(last):
-            break
+        if model.stop_training and (planned is None or run.index < planned):
+            require_one_stop(model, epoch, run.index)
+            if _save_unfinished(last):
+                break
         run.begin_end_of_epoch()
         if validation is not None and is_due(epoch):
             numbers |= _validate(model, validation, hooks, epoch)
