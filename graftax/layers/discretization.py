@@ -104,8 +104,11 @@ class Discretization(Layer):
         """
         if self.num_bins is None:
             raise StateError(f"adapt of {self._gx_title()}", "its boundaries were given", "Discretization(num_bins=10)")
-        batches = [*batches_of(data)]
-        values = np.concatenate([np.zeros(0), *(batch.astype("float64").ravel() for batch in batches)])
+        parts, whole = [np.zeros(0)], True
+        for batch in batches_of(data):
+            parts.append(batch.astype("float64").ravel())  # a copy: a loader may write the next one into the same array
+            whole &= batch.dtype.kind in "iu"
+        values = np.concatenate(parts)
         if not values.size or not np.isfinite(values).all():
             raise ArgumentError(
                 "adapt got " + ("no values" if not values.size else "nan or infinity"),
@@ -114,7 +117,7 @@ class Discretization(Layer):
             )
         shares = np.arange(1, self.num_bins) / self.num_bins
         boundaries = np.quantile(values, shares)
-        if any(batch.dtype.kind not in "iu" for batch in batches):  # which are compared in float32
+        if not whole:  # which are compared in float32
             boundaries = boundaries.astype("float32")
         self.bin_boundaries = tuple(np.unique(boundaries).tolist())
 

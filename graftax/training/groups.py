@@ -11,7 +11,7 @@ from graftax import ops
 from graftax.core import tree
 from graftax.training.batch import Batch
 from graftax.training.sources.array_source import ArraySource
-from graftax.training.sources.on_device import host_of, plain
+from graftax.training.sources.on_device import OnDevice, host_of, plain
 from graftax.training.sources.source import Source
 
 
@@ -100,12 +100,19 @@ def grouped(batches: Iterator[Batch], size: int) -> Iterator[list[Batch]]:
         if held and here != kind:
             yield from ([one] for one in held)
             held = []
-        held.append(batch)
+        held.append(_kept(batch))
         kind = here
         if len(held) == size:
             yield held
             held = []
     yield from ([one] for one in held)
+
+
+def _kept(batch: Batch) -> Batch:
+    """Return a batch that stays as it is: a loader may write the next one into the same arrays."""
+    if isinstance(batch, OnDevice):
+        return batch
+    return tree.map_structure(lambda leaf: leaf.copy() if isinstance(leaf, np.ndarray) else leaf, batch)  # type: ignore[no-any-return]
 
 
 def stacked(batches: list[Batch]) -> Batch:

@@ -37,3 +37,16 @@ def test_numbers_with_fractions_are_compared_in_float32():
     layer = layers.Discretization([0.7, 16777217.0])
     assert np.asarray(layer(np.float32([0.7, 0.69, 16777216.0]))).tolist() == [1, 0, 2]
     assert np.asarray(layer(np.array([True, False]))).tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
+def test_adapt_reads_batches_that_lie_in_one_array(dtype):
+    def batches():
+        array = np.empty(25, dtype)
+        for start in range(0, 100, 25):
+            array[...] = np.arange(start, start + 25)
+            yield array
+
+    layer = layers.Discretization(num_bins=4)
+    layer.adapt(batches())
+    np.testing.assert_allclose(layer.bin_boundaries, np.quantile(np.arange(100), [0.25, 0.5, 0.75]))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from graftax import ops
 from graftax.core import tree
 from graftax.training.batch import Batch
@@ -27,8 +29,13 @@ class OnDevice(tuple[Any, ...]):
     def of(cls, batch: Batch) -> OnDevice:
         """Move a batch to the device."""
         made = cls(tree.map_structure(lambda leaf: None if leaf is None else ops.asarray(leaf), tuple(batch)))
-        made.host = batch
+        # for checks and fingerprints that come later: by then a loader may have written the next one into its arrays
+        made.host = tree.map_structure(_kept, tuple(batch))
         return made
+
+
+def _kept(leaf: Any) -> Any:
+    return leaf.copy() if isinstance(leaf, np.ndarray) else leaf
 
 
 def host_of(batch: Batch) -> Batch:

@@ -74,6 +74,7 @@ class EventWriter:
 
     def hyperparameters(self, values: Mapping[str, Any], results: Mapping[str, float]) -> None:
         """Add the hyperparameters of the run, and its results."""
+        values = {name: v.item() if isinstance(v, np.generic) else v for name, v in values.items()}
         plain = {name: v if isinstance(v, bool | int | float | str) else repr(v) for name, v in values.items()}
         for summary in self._made.hparams(plain, dict(results)):
             self.add(summary, None)

@@ -197,3 +197,15 @@ def test_what_comes_every_few_steps_comes_where_several_are_run_at_once(tmp_path
     pytest.importorskip("tensorboardX")
     model.fit(X, Y, batch_size=1, epochs=2, verbose=0, callbacks=[TensorBoard(tmp_path, update_freq=3)])
     assert [step for step, _ in scalars(tmp_path / "train", "batch_loss")] == [12, 15, 19]
+
+
+def test_hyperparameters_of_numpy_are_numbers(tmp_path):
+    pytest.importorskip("tensorboardX")
+    metadata = pytest.importorskip("tensorboard.plugins.hparams.metadata")
+    given = {"rate": np.float32(0.25), "width": np.int64(3), "tied": np.bool_(True), "note": "x"}
+    line(0.1).fit(X, Y, verbose=0, callbacks=[TensorBoard(tmp_path, hyperparameters=given)])
+    summaries = events(tmp_path / "train").summary_metadata
+    content = summaries["_hparams_/session_start_info"].plugin_data.content
+    found = metadata.parse_session_start_info_plugin_data(content).hparams
+    assert (found["rate"].number_value, found["width"].number_value, found["tied"].bool_value) == (0.25, 3, True)
+    assert found["note"].string_value == "x"
