@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 from graftax.backend import registry
 from graftax.core import tree
-from graftax.core.dtypes import is_inexact
+from graftax.core.dtypes import is_floating, is_inexact
 from graftax.core.errors import AssignmentError, CreatorError, DTypeError, ShapeError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, Shape, VariableLike, unwrap
@@ -28,7 +29,8 @@ class Reparam(Module, Arithmetic):
     ``__init__(self, next_creator, spec, ...)`` calls ``super().__init__(spec)`` and makes the parts with
     ``next_creator(spec.replace(name=..., shape=...))``; `forward` computes the value; `inverse`, where there is one,
     finds parts for a given value. Everything that takes a Variable takes a Reparam; only its parts are ever trained or
-    saved. Within a compiled function the expression is computed once, however often it is read, until a Variable
+    saved. A layer of mixed precision gets the value rounded at the end: `forward` reads the parts in the dtypes in which
+    they are stored. Within a compiled function the expression is computed once, however often it is read, until a Variable
     that it reads changes. One whose `forward` draws or assigns a Variable is computed at each read, as in eager code.
 
     Args:
@@ -126,12 +128,32 @@ class Reparam(Module, Arithmetic):
         """Return the value now; a constraint of the weight is part of the expression."""
         if (ask := storage.stand_ins.top) is not None and (stand_in := ask(self)) is not None:
             return stand_in.read()
+        wanted = storage.autocast.top
+        if wanted is None or self.role != "weight":
+            return self._gx_stored
         memo = storage.memo()
         if memo is None:
-            return self._compute()
-        return memo.value((self, storage.autocast.top, structure.version), self._compute)
+            return self._cast(wanted)
+        return memo.value((self, wanted, structure.version), lambda: self._cast(wanted))
+
+    @property
+    def _gx_stored(self) -> Array:
+        """Return the value as it is outside of any layer, computed in the dtypes in which the parts are kept."""
+        memo = storage.memo()
+        return self._compute() if memo is None else memo.value((self, None, structure.version), self._compute)
+
+    def _cast(self, wanted: str) -> Array:
+        """Return the value in the dtype of a layer that computes in another one than it stores."""
+        value = self._gx_stored
+        return value.astype(wanted) if is_floating(value.dtype) else value
 
     def _compute(self) -> Array:
+        if storage.autocast.top is None:
+            return self._combined()
+        with storage.autocast.entered(None):  # a part that is rounded first would give another weight
+            return self._combined()
+
+    def _combined(self) -> Array:
         storage.touch(self)
         value: Any = unwrap(self.forward())
         if isinstance(value, int | float | complex):
@@ -157,7 +179,8 @@ class Reparam(Module, Arithmetic):
         Raises:
             AssignmentError: it defines none, or the shape or dtype differs.
         """
-        returned = self.inverse(self._fit(value, "assign"))
+        with storage.autocast.entered(None):  # as in `forward`
+            returned = self.inverse(self._fit(value, "assign"))
         if any(one is not None and not isinstance(one, VariableLike) for one in tree.flatten(returned)):
             of = f" of {self.path!r}" if self.path else ""
             raise AssignmentError(
@@ -173,12 +196,15 @@ class Reparam(Module, Arithmetic):
     @door
     def assign_add(self, value: ArrayLike) -> Self:
         """Add to the value, and return it; a number, or a smaller array, broadcasts."""
-        return self.assign(self.value + self._term(value, "assign_add"))
+        return self.assign(self._gx_stored + self._term(value, "assign_add"))
 
     @door
     def assign_sub(self, value: ArrayLike) -> Self:
         """Subtract from the value, and return it; a number, or a smaller array, broadcasts."""
-        return self.assign(self.value - self._term(value, "assign_sub"))
+        return self.assign(self._gx_stored - self._term(value, "assign_sub"))
+
+    def _in_place(self, operation: Callable[[Any, Any], Array], other: ArrayLike) -> Self:
+        return self.assign(operation(self._gx_stored, unwrap(other)))
 
     def _term(self, value: ArrayLike, verb: str) -> Array:
         return fit_term(registry.current(), unwrap(value), self._shape, self._dtype, f"{self._gx_path!r}.{verb}()")
