@@ -29,9 +29,9 @@ class Reparam(Module, Arithmetic):
     ``__init__(self, next_creator, spec, ...)`` calls ``super().__init__(spec)`` and makes the parts with
     ``next_creator(spec.replace(name=..., shape=...))``; `forward` computes the value; `inverse`, where there is one,
     finds parts for a given value. Everything that takes a Variable takes a Reparam; only its parts are ever trained or
-    saved. A layer of mixed precision gets the value rounded at the end: `forward` reads the parts in the dtypes in which
-    they are stored. Within a compiled function the expression is computed once, however often it is read, until a Variable
-    that it reads changes. One whose `forward` draws or assigns a Variable is computed at each read, as in eager code.
+    saved. `forward` reads them as they are stored, in a layer of mixed precision too, which gets its result rounded.
+    Within a compiled function the expression is computed once, however often it is read, until a Variable that it reads
+    changes. One whose `forward` draws or assigns a Variable is computed at each read, as in eager code.
 
     Args:
         spec: The spec of the weight that it stands for.
@@ -58,6 +58,8 @@ class Reparam(Module, Arithmetic):
     """The attribute, and name, of the part that a weight becomes which was there before, if there is one."""
 
     untracked: ClassVar[frozenset[str]] = frozenset({"_gx_stands_for"})
+    autocast: bool = True
+    """Whether layers of mixed precision read the value in their compute dtype."""
     _gx_stands_for: str = ""  # where it will be, for messages until it is there
     _regularizer: Regularizer | None = None
 
@@ -73,6 +75,7 @@ class Reparam(Module, Arithmetic):
         self._shape = spec.shape
         self._dtype = spec.dtype
         self.role = spec.role
+        self.autocast = spec.autocast
         self.constraint = spec.constraint
         self._regularizer = regularizers.get(spec.regularizer)
 
@@ -128,13 +131,17 @@ class Reparam(Module, Arithmetic):
         """Return the value now; a constraint of the weight is part of the expression."""
         if (ask := storage.stand_ins.top) is not None and (stand_in := ask(self)) is not None:
             return stand_in.read()
-        wanted = storage.autocast.top
-        if wanted is None or self.role != "weight":
+        wanted = self._read_in()
+        if wanted is None:
             return self._gx_stored
         memo = storage.memo()
         if memo is None:
             return self._cast(wanted)
         return memo.value((self, wanted, structure.version), lambda: self._cast(wanted))
+
+    def _read_in(self) -> str | None:
+        """Return the dtype in which the layer that computes now reads it; None for the one that it has."""
+        return storage.autocast.top if self.autocast and self.role == "weight" else None
 
     @property
     def _gx_stored(self) -> Array:
@@ -207,10 +214,12 @@ class Reparam(Module, Arithmetic):
         return self.assign(operation(self._gx_stored, unwrap(other)))
 
     def _term(self, value: ArrayLike, verb: str) -> Array:
-        return fit_term(registry.current(), unwrap(value), self._shape, self._dtype, f"{self._gx_path!r}.{verb}()")
+        backend, label = registry.current(), f"{self._gx_path!r}.{verb}()"
+        return fit_term(backend, unwrap(value), self._shape, self._dtype, label, self._read_in())
 
     def _fit(self, value: ArrayLike, verb: str) -> Array:
-        return fit(registry.current(), unwrap(value), self._shape, self._dtype, f"{self._gx_path!r}.{verb}()")
+        backend, label = registry.current(), f"{self._gx_path!r}.{verb}()"
+        return fit(backend, unwrap(value), self._shape, self._dtype, label, self._read_in())
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._gx_path!r}, shape={self.shape}, dtype={self.dtype})"
