@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 
 from graftax.backend import registry
 from graftax.core import tree
+from graftax.core.assigned_names import is_ours
 from graftax.core.dtypes import is_floating, is_inexact
 from graftax.core.errors import AssignmentError, CreatorError, DTypeError, ShapeError
 from graftax.core.short_traceback import door
@@ -85,10 +86,12 @@ class Reparam(Module, Arithmetic):
 
     def inverse(self, value: Array) -> None:
         """Assign the parts so that `forward` gives ``value``, as nearly as it can."""
+        kind = type(self).__name__
+        define = "" if is_ours(type(self)) else f"def inverse(self, value) in {kind}, with {self._assignments()}; or "
         raise AssignmentError(
-            f"assignment to {self._gx_path or self._gx_stands_for!r}, which {type(self).__name__} computes",
-            f"{type(self).__name__} defines no inverse",
-            f"assign to its parts: {', '.join(v.path for v in self.variables)}",
+            f"assignment to {self._gx_path or self._gx_stands_for!r}, which {kind} computes",
+            f"{kind} defines no inverse, which finds parts for a value",
+            f"{define}assign to its parts: {', '.join(v.path for v in self.variables)}",
         )
 
     def penalty(self) -> Array | None:
@@ -193,12 +196,14 @@ class Reparam(Module, Arithmetic):
             raise AssignmentError(
                 f"{type(self).__name__}.inverse{of} returned {_described(returned)}",
                 "it assigns the parts itself, and what it returns is used for nothing",
-                f"{', '.join(f'self.{name}.assign(...)' for name in self._part_names())}, and no return",
+                f"{self._assignments()}, and no return",
             )
         return self
 
-    def _part_names(self) -> list[str]:
-        return [name for name, value in vars(self).items() if isinstance(value, VariableLike)] or ["part"]
+    def _assignments(self) -> str:
+        """Return the lines that an inverse has, for messages."""
+        parts = [name for name, value in vars(self).items() if isinstance(value, VariableLike)] or ["part"]
+        return ", ".join(f"self.{name}.assign(...)" for name in parts)
 
     @door
     def assign_add(self, value: ArrayLike) -> Self:
