@@ -5,10 +5,12 @@ from __future__ import annotations
 import dis
 import inspect
 from collections.abc import Iterator
-from functools import cache
 from itertools import pairwise
 from types import CodeType
 from typing import Any
+
+
+_known: dict[type[Any], frozenset[str]] = {}  # what reads code takes milliseconds
 
 
 def is_ours(kind: type[Any]) -> bool:
@@ -21,7 +23,6 @@ def is_ours(kind: type[Any]) -> bool:
     return kind.__module__.startswith("graftax.")
 
 
-@cache
 def assigned_by_ours(kind: type[Any]) -> frozenset[str]:
     """Return the names of attributes that methods of this package, those that a class inherits, assign to ``self``.
 
@@ -34,13 +35,16 @@ def assigned_by_ours(kind: type[Any]) -> frozenset[str]:
         >>> "patience" in found, "seen" in found
         (True, False)
     """
-    found: set[str] = set()
-    for base in kind.__mro__:
-        for value in vars(base).values() if is_ours(base) else ():
-            code = getattr(inspect.unwrap(value) if callable(value) else value, "__code__", None)
-            if isinstance(code, CodeType) and code.co_argcount:
-                found.update(_assigned_to(code.co_varnames[0], code))
-    return frozenset(found)
+    if kind not in _known:
+        _known[kind] = frozenset(name for base in kind.__mro__ if is_ours(base) for name in _assigned_in(base))
+    return _known[kind]
+
+
+def _assigned_in(kind: type[Any]) -> Iterator[str]:
+    for value in vars(kind).values():
+        code = getattr(inspect.unwrap(value) if callable(value) else value, "__code__", None)
+        if isinstance(code, CodeType) and code.co_argcount:
+            yield from _assigned_to(code.co_varnames[0], code)
 
 
 def _assigned_to(name: str, code: CodeType) -> Iterator[str]:

@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Self
 
 from graftax.backend import registry
 from graftax.core import tree
-from graftax.core.assigned_names import is_ours
 from graftax.core.dtypes import is_floating, is_inexact
 from graftax.core.errors import AssignmentError, CreatorError, DTypeError, ShapeError
 from graftax.core.short_traceback import door
@@ -87,7 +86,11 @@ class Reparam(Module, Arithmetic):
     def inverse(self, value: Array) -> None:
         """Assign the parts so that `forward` gives ``value``, as nearly as it can."""
         kind = type(self).__name__
-        define = "" if is_ours(type(self)) else f"def inverse(self, value) in {kind}, with {self._assignments()}; or "
+        define = (
+            ""
+            if type(self).__module__.startswith("graftax.")
+            else f"def inverse(self, value) in {kind}, with {self._assignments()}; or "
+        )
         raise AssignmentError(
             f"assignment to {self._gx_path or self._gx_stands_for!r}, which {kind} computes",
             f"{kind} defines no inverse, which finds parts for a value",

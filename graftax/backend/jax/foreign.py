@@ -105,8 +105,8 @@ def _number(text: str) -> CompileError:
             "float(), int(), complex(), .item() or .tolist() needs the value of a traced array",
             f"{_DERIVATIVES}, and a Python number has none",
             "in eager code `if x > 0:` as it is, ops.stop_gradient(x).item() for a number that passes no derivative, "
-            "or graftax.GradientTape, in which float(x) works; in compiled code ops.where(condition, a, b) for a choice "
-            f"of values, {_FLOW}",
+            "or graftax.GradientTape, in which float(x) works; in compiled code ops.where(condition, a, b) for a "
+            f"choice of values, {_FLOW}",
         )
     return CompileError(
         "float(), int(), complex(), .item() or .tolist() needs the value of a traced array",

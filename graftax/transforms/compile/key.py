@@ -61,8 +61,8 @@ def _not_hashable(leaf: object) -> CompileError:
     elif dataclasses.is_dataclass(leaf):
         why += "; a dataclass that compares its fields is not"
         instead = (
-            f"@dataclasses.dataclass(eq=False) above class {kind.__name__}(graftax.Module): then it may hold layers and "
-            "Variables, and its fields may change; @dataclasses.dataclass(frozen=True) for settings alone"
+            f"@dataclasses.dataclass(eq=False) above class {kind.__name__}(graftax.Module): then it may hold layers "
+            "and Variables, and its fields may change; @dataclasses.dataclass(frozen=True) for settings alone"
         )
     elif kind.__module__ != "builtins":
         instead = f"class {kind.__name__}(graftax.Module), without __eq__: then it may hold layers, and change"
