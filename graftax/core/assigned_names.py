@@ -9,7 +9,6 @@ from itertools import pairwise
 from types import CodeType
 from typing import Any
 
-
 _known: dict[type[Any], frozenset[str]] = {}  # what reads code takes milliseconds
 
 
@@ -29,6 +28,8 @@ def assigned_by_ours(kind: type[Any]) -> frozenset[str]:
     Example:
         >>> import graftax as gx
         >>> class Mine(gx.callbacks.EarlyStopping):
+        ...     __module__ = "program"
+        ...
         ...     def on_train_begin(self, logs=None):
         ...         self.seen = 0
         >>> found = assigned_by_ours(Mine)
