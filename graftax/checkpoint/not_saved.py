@@ -9,6 +9,7 @@ import numpy as np
 from graftax.checkpoint.children import keeps_state
 from graftax.checkpoint.graph import Graph
 from graftax.checkpoint.paths import joined
+from graftax.core.assigned_names import assigned_by_ours, is_ours
 from graftax.variables.graph.module import Module
 from graftax.variables.graph.node import holds_node, names_by_class
 
@@ -19,17 +20,17 @@ def plain_attributes(graph: Graph) -> tuple[str, ...]:
     """Return the paths of plain attributes with data, of classes outside of this package.
 
     Arguments of the constructor, and of those of this package that it extends, which the program passes again, do not
-    count, nor do attributes that `get_state` may
-    return.
+    count, nor do attributes that methods of this package assign, and those that `get_state` may return.
     """
     found: list[str] = []
     for place in graph.places:
         module = place.thing
-        if not isinstance(module, Module) or place.kind.is_leaf or _is_ours(type(module)) or keeps_state(module):
+        if not isinstance(module, Module) or place.kind.is_leaf or is_ours(type(module)) or keeps_state(module):
             continue
         names = names_by_class[type(module)]
-        ours = [base for base in type(module).__mro__ if issubclass(base, Module) and _is_ours(base)]
+        ours = [base for base in type(module).__mro__ if issubclass(base, Module) and is_ours(base)]
         known = names.ignored | names.words.keys() | _arguments[type(module)].union(*map(_arguments.__getitem__, ours))
+        known |= assigned_by_ours(type(module))
         found += [
             joined(place.path, name)
             for name, value in vars(module).items()
@@ -59,10 +60,6 @@ class Beside:
                 if id(part) not in self._known and part._gx_slot_records()
             ]
         )
-
-
-def _is_ours(kind: type[object]) -> bool:
-    return kind.__module__.startswith("graftax.")
 
 
 class _Arguments(dict[type[Module], frozenset[str]]):

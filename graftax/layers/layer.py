@@ -141,6 +141,7 @@ class Layer(AddsLosses):
         role: str = "weight",
         regularizer: RegularizerLike = None,
         constraint: ConstraintLike = None,
+        autocast: bool = True,
     ) -> Variable:
         """Make a Variable of this layer, through the creators in scope.
 
@@ -155,6 +156,7 @@ class Layer(AddsLosses):
             role: ``"weight"``, or ``"state"`` for what the layer itself updates. Defaults to ``"weight"``.
             regularizer: A penalty on its value, collected in `losses`. Defaults to None, no penalty.
             constraint: A projection that optimizers apply after each update. Defaults to None, no constraint.
+            autocast: Whether `call` reads it in the compute dtype; False: in its own, as state. Defaults to True.
 
         Returns:
             The Variable, or the `VariableLike` that a creator put in its place.
@@ -162,12 +164,10 @@ class Layer(AddsLosses):
         Raises:
             ArgumentError: what is asked for cannot be, such as training what holds integers or is no weight.
         """
-        if name is None:
+        label = name
+        if label is None:
             label = f"weight_{self._gx_unnamed}"
             object.__setattr__(self, "_gx_unnamed", self._gx_unnamed + 1)
-        else:
-            label = name
-        prefix = self._gx_path
         spec = VariableSpec(
             shape=sizes(shape),
             dtype=registry.current().arrays.canonical_dtype(dtype) if dtype else self._gx_dtypes.variable_dtype,
@@ -175,10 +175,11 @@ class Layer(AddsLosses):
             trainable=flag("trainable", trainable),
             role=role,
             name=name,
-            path=f"{prefix}/{label}" if prefix else label,
+            path="/".join(filter(None, (self._gx_path, label))),
             owner=self,
             regularizer=regularizers.get(regularizer),
             constraint=constraints.get(constraint),
+            autocast=flag("autocast", autocast),
         )
         check_asked(spec)
         weight = make(spec)

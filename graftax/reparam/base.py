@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 from graftax.backend import registry
 from graftax.core import tree
-from graftax.core.dtypes import is_inexact
+from graftax.core.dtypes import is_floating, is_inexact
 from graftax.core.errors import AssignmentError, CreatorError, DTypeError, ShapeError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, Shape, VariableLike, unwrap
@@ -28,8 +29,9 @@ class Reparam(Module, Arithmetic):
     ``__init__(self, next_creator, spec, ...)`` calls ``super().__init__(spec)`` and makes the parts with
     ``next_creator(spec.replace(name=..., shape=...))``; `forward` computes the value; `inverse`, where there is one,
     finds parts for a given value. Everything that takes a Variable takes a Reparam; only its parts are ever trained or
-    saved. Within a compiled function the expression is computed once, however often it is read, until a Variable
-    that it reads changes. One whose `forward` draws or assigns a Variable is computed at each read, as in eager code.
+    saved. `forward` reads them as they are stored, in a layer of mixed precision too, which gets its result rounded.
+    Within a compiled function the expression is computed once, however often it is read, until a Variable that it reads
+    changes. One whose `forward` draws or assigns a Variable is computed at each read, as in eager code.
 
     Args:
         spec: The spec of the weight that it stands for.
@@ -56,6 +58,8 @@ class Reparam(Module, Arithmetic):
     """The attribute, and name, of the part that a weight becomes which was there before, if there is one."""
 
     untracked: ClassVar[frozenset[str]] = frozenset({"_gx_stands_for"})
+    autocast: bool = True
+    """Whether layers of mixed precision read the value in their compute dtype."""
     _gx_stands_for: str = ""  # where it will be, for messages until it is there
     _regularizer: Regularizer | None = None
 
@@ -71,6 +75,7 @@ class Reparam(Module, Arithmetic):
         self._shape = spec.shape
         self._dtype = spec.dtype
         self.role = spec.role
+        self.autocast = spec.autocast
         self.constraint = spec.constraint
         self._regularizer = regularizers.get(spec.regularizer)
 
@@ -80,10 +85,16 @@ class Reparam(Module, Arithmetic):
 
     def inverse(self, value: Array) -> None:
         """Assign the parts so that `forward` gives ``value``, as nearly as it can."""
+        kind = type(self).__name__
+        define = (
+            ""
+            if type(self).__module__.startswith("graftax.")
+            else f"def inverse(self, value) in {kind}, with {self._assignments()}; or "
+        )
         raise AssignmentError(
-            f"assignment to {self._gx_path or self._gx_stands_for!r}, which {type(self).__name__} computes",
-            f"{type(self).__name__} defines no inverse",
-            f"assign to its parts: {', '.join(v.path for v in self.variables)}",
+            f"assignment to {self._gx_path or self._gx_stands_for!r}, which {kind} computes",
+            f"{kind} defines no inverse, which finds parts for a value",
+            f"{define}assign to its parts: {', '.join(v.path for v in self.variables)}",
         )
 
     def penalty(self) -> Array | None:
@@ -126,12 +137,36 @@ class Reparam(Module, Arithmetic):
         """Return the value now; a constraint of the weight is part of the expression."""
         if (ask := storage.stand_ins.top) is not None and (stand_in := ask(self)) is not None:
             return stand_in.read()
+        wanted = self._read_in()
+        if wanted is None:
+            return self._gx_stored
         memo = storage.memo()
         if memo is None:
-            return self._compute()
-        return memo.value((self, storage.autocast.top, structure.version), self._compute)
+            return self._cast(wanted)
+        return memo.value((self, wanted, structure.version), lambda: self._cast(wanted))
+
+    def _read_in(self) -> str | None:
+        """Return the dtype in which the layer that computes now reads it; None for the one that it has."""
+        return storage.autocast.top if self.autocast and self.role == "weight" else None
+
+    @property
+    def _gx_stored(self) -> Array:
+        """Return the value as it is outside of any layer, computed in the dtypes in which the parts are kept."""
+        memo = storage.memo()
+        return self._compute() if memo is None else memo.value((self, None, structure.version), self._compute)
+
+    def _cast(self, wanted: str) -> Array:
+        """Return the value in the dtype of a layer that computes in another one than it stores."""
+        value = self._gx_stored
+        return value.astype(wanted) if is_floating(value.dtype) else value
 
     def _compute(self) -> Array:
+        if storage.autocast.top is None:
+            return self._combined()
+        with storage.autocast.entered(None):  # a part that is rounded first would give another weight
+            return self._combined()
+
+    def _combined(self) -> Array:
         storage.touch(self)
         value: Any = unwrap(self.forward())
         if isinstance(value, int | float | complex):
@@ -157,34 +192,42 @@ class Reparam(Module, Arithmetic):
         Raises:
             AssignmentError: it defines none, or the shape or dtype differs.
         """
-        returned = self.inverse(self._fit(value, "assign"))
+        with storage.autocast.entered(None):  # as in `forward`
+            returned = self.inverse(self._fit(value, "assign"))
         if any(one is not None and not isinstance(one, VariableLike) for one in tree.flatten(returned)):
             of = f" of {self.path!r}" if self.path else ""
             raise AssignmentError(
                 f"{type(self).__name__}.inverse{of} returned {_described(returned)}",
                 "it assigns the parts itself, and what it returns is used for nothing",
-                f"{', '.join(f'self.{name}.assign(...)' for name in self._part_names())}, and no return",
+                f"{self._assignments()}, and no return",
             )
         return self
 
-    def _part_names(self) -> list[str]:
-        return [name for name, value in vars(self).items() if isinstance(value, VariableLike)] or ["part"]
+    def _assignments(self) -> str:
+        """Return the lines that an inverse has, for messages."""
+        parts = [name for name, value in vars(self).items() if isinstance(value, VariableLike)] or ["part"]
+        return ", ".join(f"self.{name}.assign(...)" for name in parts)
 
     @door
     def assign_add(self, value: ArrayLike) -> Self:
         """Add to the value, and return it; a number, or a smaller array, broadcasts."""
-        return self.assign(self.value + self._term(value, "assign_add"))
+        return self.assign(self._gx_stored + self._term(value, "assign_add"))
 
     @door
     def assign_sub(self, value: ArrayLike) -> Self:
         """Subtract from the value, and return it; a number, or a smaller array, broadcasts."""
-        return self.assign(self.value - self._term(value, "assign_sub"))
+        return self.assign(self._gx_stored - self._term(value, "assign_sub"))
+
+    def _in_place(self, operation: Callable[[Any, Any], Array], other: ArrayLike) -> Self:
+        return self.assign(operation(self._gx_stored, unwrap(other)))
 
     def _term(self, value: ArrayLike, verb: str) -> Array:
-        return fit_term(registry.current(), unwrap(value), self._shape, self._dtype, f"{self._gx_path!r}.{verb}()")
+        backend, label = registry.current(), f"{self._gx_path!r}.{verb}()"
+        return fit_term(backend, unwrap(value), self._shape, self._dtype, label, self._read_in())
 
     def _fit(self, value: ArrayLike, verb: str) -> Array:
-        return fit(registry.current(), unwrap(value), self._shape, self._dtype, f"{self._gx_path!r}.{verb}()")
+        backend, label = registry.current(), f"{self._gx_path!r}.{verb}()"
+        return fit(backend, unwrap(value), self._shape, self._dtype, label, self._read_in())
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._gx_path!r}, shape={self.shape}, dtype={self.dtype})"

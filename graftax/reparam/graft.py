@@ -68,7 +68,8 @@ def graft(
         creator: ``creator(next_creator, spec) -> Variable or VariableLike``.
         where: Which weights, by their path from ``module``. Defaults to all that the creator does not pass on.
         roles: The roles it sees. Defaults to ``("weight",)``.
-        tolerance: How far a value may move, relative to its norm; what the creator states as its ``tolerance``, such as
+        tolerance: How far a value may move, relative to its norm, also that of an expression without ``inverse``, whose
+            parts stay as they were made; what the creator states as its ``tolerance``, such as
             one that rounds, else 1e-3. Defaults to None.
 
     Returns:
@@ -279,10 +280,15 @@ def _settle(weight: Weight, new: Any, tolerance: float) -> float:
                 "graft changes no value, neither that of the one nor that of the other",
                 "assign the one to the other first, or share them when they are made, in a variable_creator_scope",
             )
+        has_inverse = not isinstance(new, Reparam) or type(new).inverse is not Reparam.inverse
+        if error <= tolerance and not has_inverse:
+            return error  # it cannot come nearer, and need not
         try:
             new.assign(old)
         except AssignmentError as problem:
-            problem.add_context(f"graft: {weight.path!r}, whose value is to stay what it is")
+            enough = f"tolerance={tolerance_for(error)}"
+            moved = "" if has_inverse else f", and is {error:.2g} of its norm away ({enough} lets it)"
+            problem.add_context(f"graft: {weight.path!r}, whose value is to stay what it is{moved}")
             raise
         error = distance(new.value, old)
     constraint = getattr(new, "constraint", None)

@@ -216,6 +216,7 @@ def spec_of(node: Any, initializer: Any) -> VariableSpec:
         owner=node._gx_owner,
         regularizer=node.regularizer,
         constraint=node.constraint,
+        autocast=node.autocast,
         placement=_placement_of(node),
     )
 

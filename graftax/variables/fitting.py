@@ -14,7 +14,9 @@ from graftax.core.typedefs import Array, Shape
 _KINDS = ("bool", "uint", "int", "float", "complex")  # a number of one kind can become one of a later kind
 
 
-def fit(backend: Backend, value: object, shape: Shape | None, dtype: str, label: str) -> Array:
+def fit(
+    backend: Backend, value: object, shape: Shape | None, dtype: str, label: str, read_in: str | None = None
+) -> Array:
     """Return the value as an array of that shape (any, if None) and dtype.
 
     Args:
@@ -23,6 +25,7 @@ def fit(backend: Backend, value: object, shape: Shape | None, dtype: str, label:
         shape: What it must have.
         dtype: What it must have.
         label: What is done, for messages: ``"'layer/kernel'.assign()"``.
+        read_in: The dtype to which the layer that assigns rounds what it reads. Defaults to None, none.
 
     Raises:
         AssignmentError: the shape or the dtype differs.
@@ -42,6 +45,14 @@ def fit(backend: Backend, value: object, shape: Shape | None, dtype: str, label:
             f"a value of shape {shape}; ops.broadcast_to(value, {shape}) repeats a smaller one",
         )
     if array.dtype != dtype and str(array.dtype) != dtype:  # the first is cheap; names of other packages fail it
+        if str(array.dtype) == read_in:
+            raise AssignmentError(
+                f"{label} got dtype {array.dtype}",
+                f"the variable has dtype {dtype}; its layer computes in {read_in} and reads it rounded to that, and an "
+                "average of rounded values stands still",
+                f'add_weight(..., role="state") for what the layer itself updates, or autocast=False: both are read in '
+                f'{dtype}; assign_add(ops.cast(change, "{dtype}")) adds to what is stored',
+            )
         raise AssignmentError(
             f"{label} got dtype {array.dtype}",
             f"the variable has dtype {dtype}, and nothing is cast silently",
@@ -50,13 +61,15 @@ def fit(backend: Backend, value: object, shape: Shape | None, dtype: str, label:
     return array
 
 
-def fit_term(backend: Backend, value: object, shape: Shape, dtype: str, label: str) -> Array:
+def fit_term(
+    backend: Backend, value: object, shape: Shape, dtype: str, label: str, read_in: str | None = None
+) -> Array:
     """Return the value as an array of that dtype that broadcasts to a shape, to be added to one of it.
 
     Raises:
         AssignmentError: it does not broadcast, or the dtype differs.
     """
-    term = fit(backend, value, None, dtype, label)
+    term = fit(backend, value, None, dtype, label, read_in)
     try:
         fits = np.broadcast_shapes(tuple(term.shape), shape) == shape
     except ValueError:

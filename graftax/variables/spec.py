@@ -37,6 +37,7 @@ class VariableSpec:
         owner: The Module that asked for it. Defaults to None.
         regularizer: Penalty on its value, collected in ``layer.losses``. Defaults to None, no penalty.
         constraint: Projection applied after each update. Defaults to None, no constraint.
+        autocast: Whether layers of mixed precision read it in their compute dtype, if it is a weight. Defaults to True.
         resting: How many expressions keep it as it is until they are gone, such as LoRA over it; it is made to be
             trained all the same. Defaults to 0.
         adapter: The name of the adapter that this is a part of, and all that stands in its place. Defaults to None, no
@@ -62,6 +63,7 @@ class VariableSpec:
     owner: Branch | None = None
     regularizer: Regularizer | None = None
     constraint: Constraint | None = None
+    autocast: bool = True
     resting: int = 0
     adapter: str | None = None
     placement: Placement | None = None

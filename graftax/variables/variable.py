@@ -58,6 +58,8 @@ class Variable(Leaf, Arithmetic):
         regularizer: A penalty on its value, which layers that hold it collect in ``losses`` while it is trained.
             Defaults to None, no penalty.
         constraint: A projection that optimizers apply after each update. Defaults to None, no constraint.
+        autocast: Whether layers of mixed precision read it in their compute dtype, if it is a weight; False: as it is
+            stored. Defaults to True.
 
     Raises:
         ArgumentError: neither a value nor a shape, or an unknown role.
@@ -88,6 +90,7 @@ class Variable(Leaf, Arithmetic):
         name: str | None = None,
         regularizer: RegularizerLike = None,
         constraint: ConstraintLike = None,
+        autocast: bool = True,
     ) -> Variable:
         """Make what the creators around make of the spec: a Variable, or an expression in its place."""
         shape, kind, initializer = described(initial_value, shape, dtype, initializer)
@@ -101,6 +104,7 @@ class Variable(Leaf, Arithmetic):
             path=name or "variable",
             regularizer=regularizers.get(regularizer),
             constraint=constraints.get(constraint),
+            autocast=autocast,
         )
         if cls is not Variable:
             return cls.from_spec(spec)
@@ -129,6 +133,7 @@ class Variable(Leaf, Arithmetic):
         self._gx_name = spec.name
         self.trainability = Trainability(spec.trainable, resting=spec.resting if spec.trainable else 0)
         self.role = spec.role
+        self.__dict__["autocast"] = checked_flag("autocast", spec.autocast)
         self.__dict__["regularizer"] = regularizers.get(spec.regularizer)
         self.__dict__["constraint"] = constraints.get(spec.constraint)
         self._shape = spec.shape
@@ -205,6 +210,16 @@ class Variable(Leaf, Arithmetic):
     def constraint(self, value: ConstraintLike) -> None:
         self._set("constraint", constraints.get(value))
 
+    @property
+    def autocast(self) -> bool:
+        """Return whether layers of mixed precision read it in their compute dtype, if it is a weight."""
+        touch(self)
+        return bool(self.__dict__.get("autocast", True))  # pickles from before have none
+
+    @autocast.setter
+    def autocast(self, value: bool) -> None:
+        self._set("autocast", checked_flag("autocast", value))
+
     def _set(self, name: str, value: object) -> None:
         if self.__dict__.get(name) is not value:
             changing(self, name)
@@ -222,11 +237,16 @@ class Variable(Leaf, Arithmetic):
         """Return the array as it is now; inside a layer of mixed precision, a weight in the layer's compute dtype."""
         storage = self._storage
         value = storage.read()
-        wanted = autocast.top
-        if wanted is not None and wanted != self._dtype and self.role == "weight" and is_floating(self._dtype):
+        if autocast.top is not None and (wanted := self._read_in()) is not None:
             value = value.astype(wanted)
         home = storage.home
         return value if home is None or home.computed is None else storage.as_computed(value)
+
+    def _read_in(self) -> str | None:
+        """Return the dtype in which the layer that computes now reads it, if that is another than its own."""
+        wanted = autocast.top
+        is_cast = wanted != self._dtype and self.role == "weight" and is_floating(self._dtype) and self.autocast
+        return wanted if is_cast else None
 
     @property
     def _gx_stored(self) -> Array:
@@ -274,7 +294,7 @@ class Variable(Leaf, Arithmetic):
         arrays = self._storage.backend.arrays
         key = check_subscript(arrays, self._shape, key)
         shape = self._storage.read()[key].shape
-        new = fit(self._storage.backend, unwrap(value), None, self._dtype, f"{self.path!r}[...] =")
+        new = fit(self._storage.backend, unwrap(value), None, self._dtype, f"{self.path!r}[...] =", self._read_in())
         try:
             new = arrays.numpy.broadcast_to(new, shape)
         except ValueError as error:
@@ -294,7 +314,8 @@ class Variable(Leaf, Arithmetic):
             return self._fit(value, verb)
         if tracer_of(self._storage.backend, value):
             self._storage.check(value)
-        return fit_term(self._storage.backend, value, self._shape, self._dtype, f"{self.path!r}.{verb}()")
+        label = f"{self.path!r}.{verb}()"
+        return fit_term(self._storage.backend, value, self._shape, self._dtype, label, self._read_in())
 
     def _fits(self, value: Any) -> bool:
         """Tell whether a value can be the buffer as it is."""
@@ -313,7 +334,7 @@ class Variable(Leaf, Arithmetic):
             storage.check(value)  # before anything is computed from it
         if self._fits(value):
             return storage.backend.arrays.asarray(value)
-        return fit(storage.backend, value, self._shape, self._dtype, f"{self.path!r}.{verb}()")
+        return fit(storage.backend, value, self._shape, self._dtype, f"{self.path!r}.{verb}()", self._read_in())
 
     # --- copies, looks ----------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers
+from graftax.backend import registry
 from graftax.checkpoint.checkpoint import Checkpoint
 from graftax.core.errors import ArgumentTypeError
 
@@ -33,6 +34,47 @@ def test_plain_attributes_are_told(tmp_path, toys):
     assert "not saved: 3 plain attributes, net/epoch, net/table, net/_seen; keep what changes" in str(report)
     assert Checkpoint(net=layer).save(tmp_path / "d", only="net/**").plain == ()
     assert "not saved" not in str(Checkpoint(net=layer.dense).save(tmp_path / "e"))
+
+
+class Scaled(gx.Reparam):
+    def __init__(self, next_creator, spec):
+        super().__init__(spec)
+        self.base = next_creator(spec.replace(name="base"))
+        self.bits = 3
+
+    def forward(self):
+        return self.base * self.bits
+
+
+class Normed(layers.BatchNormalization):
+    def __init__(self):
+        super().__init__()
+        self.seen = 0
+
+
+class Stops(gx.Model):
+    def __init__(self):
+        super().__init__()
+        self.dense = layers.Dense(1)
+        self.tries = 0
+
+    def call(self, x):
+        return self.dense(x)
+
+
+@pytest.mark.parametrize(
+    ("make", "wanted"), [(Scaled, ("net/kernel/bits",)), (Normed, ("net/seen",)), (Stops, ("net/tries",))]
+)
+def test_what_graftax_keeps_itself_is_not_told(make, wanted, tmp_path):
+    with registry.use("numpy"):
+        if make is Scaled:
+            with gx.variable_creator_scope(Scaled, where="kernel"):
+                net = layers.Dense(3)
+                net.build((1, 4))
+        else:
+            net = make()
+            net.build((2, 4))
+        assert Checkpoint(net=net).save(tmp_path / "c").plain == wanted
 
 
 @pytest.mark.broad

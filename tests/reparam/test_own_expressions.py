@@ -5,6 +5,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers, ops
+from graftax.backend import registry
 from graftax.core.errors import AssignmentError, GraftError
 
 X = np.ones((2, 3), "float32")
@@ -73,6 +74,39 @@ def test_graft_says_what_is_wrong_with_an_inverse_and_changes_nothing(creator, e
     assert instead in caught.value.instead
     assert "kernel" in str(caught.value)
     assert layer.kernel is kernel
+
+
+class Normed(gx.Reparam):
+    """Has the weight that was there as its base, moves its value, and cannot be assigned one."""
+
+    def __init__(self, next_creator, spec):
+        super().__init__(spec)
+        self.base = next_creator(spec.replace(name="base"))
+
+    def forward(self):
+        return self.base / ops.norm(self.base)
+
+
+def test_graft_says_which_method_an_expression_lacks():
+    with registry.use("numpy"):
+        layer = dense()
+        layer.kernel.assign(ops.full((3, 1), 5.0))
+        with pytest.raises(AssignmentError, match=r"is 0\.88 of its norm away \(tolerance=0\.93 lets it\)") as caught:
+            gx.graft(layer, Normed, where="kernel", tolerance=0.5)
+        assert caught.value.instead.startswith("def inverse(self, value) in Normed, with self.base.assign(...); or")
+        with pytest.raises(AssignmentError, match="defines no inverse") as caught:
+            gx.graft(layer, gx.reparam.HyperNetwork(layers.Dense(2)), where="kernel")
+        assert caught.value.instead.startswith("assign to its parts")
+
+
+def test_an_expression_without_an_inverse_may_move_as_far_as_is_said():
+    with registry.use("numpy"):
+        layer = dense()
+        layer.kernel.assign(ops.full((3, 1), 5.0))
+        (done,) = gx.graft(layer, Normed, where="kernel", tolerance=100.0)
+        np.testing.assert_allclose(layer.kernel, np.full((3, 1), 3**-0.5), rtol=1e-6)
+        np.testing.assert_allclose(done.error, 1 - 1 / (5 * 3**0.5), rtol=1e-5)
+        gx.graft(layer, lambda next_creator, spec: Normed(next_creator, spec), where="kernel")  # it is of norm 1
 
 
 def test_a_weight_that_is_nan_itself_is_told_as_such():

@@ -35,7 +35,7 @@ def test_vc2_the_spec_has_every_field_and_nothing_else():
     (spec,) = logger.specs
     assert [f.name for f in fields(spec)] == [
         *["shape", "dtype", "initializer", "trainable", "role", "name", "path", "owner", "regularizer", "constraint"],
-        *["resting", "adapter", "placement"],
+        *["autocast", "resting", "adapter", "placement"],
     ]
     assert (spec.shape, spec.dtype, spec.trainable, spec.role, spec.name, spec.path, spec.owner) == (
         *((2,), "float32", False, "weight", "w", "w", None),

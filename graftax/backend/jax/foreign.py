@@ -40,6 +40,7 @@ _LENGTH = re.compile(r"= div \w+ -?[\d.]+:\w+\[\]\n[^\n]*\n\n  operation \w+:boo
 """What ``np.arange`` asks of a stop that is a free size: whether there are no steps up to it."""
 
 _NO_VALUES = "while a function is compiled or mapped, its arrays have shapes but no values"
+_DERIVATIVES = "while a function is differentiated, its arrays carry derivatives"
 _FLOW = "graftax.cond or graftax.while_loop for control flow"
 
 
@@ -63,7 +64,18 @@ def _integer(text: str) -> CompileError:
     )
 
 
+def _is_differentiated(text: str) -> bool:
+    """Tell whether a value of `jax.grad` or `jax.jvp` was converted: of others, JAX says where they come from."""
+    return "while tracing the function" not in text and "Tracer with object id" not in text
+
+
 def _array(text: str) -> CompileError:
+    if _is_differentiated(text):
+        return CompileError(
+            "a NumPy array needs the values of a traced array",
+            f"{_DERIVATIVES}, and NumPy computes without",
+            "ops.* in place of np.*; np.asarray(ops.stop_gradient(x)) in eager code for values that pass no derivative",
+        )
     return CompileError(
         "a NumPy array needs the values of a traced array",
         f"{_NO_VALUES}, and NumPy computes at once",
@@ -87,6 +99,14 @@ def _number(text: str) -> CompileError:
             f"{_NO_VALUES}, and each result has one shape",
             "the function of jax.numpy with size=, such as jnp.unique(x, size=n); ops.where(mask, x, 0.0) in place of "
             "what a mask selects",
+        )
+    if _is_differentiated(text):
+        return CompileError(
+            "float(), int(), complex(), .item() or .tolist() needs the value of a traced array",
+            f"{_DERIVATIVES}, and a Python number has none",
+            "in eager code `if x > 0:` as it is, ops.stop_gradient(x).item() for a number that passes no derivative, "
+            "or graftax.GradientTape, in which float(x) works; in compiled code ops.where(condition, a, b) for a "
+            f"choice of values, {_FLOW}",
         )
     return CompileError(
         "float(), int(), complex(), .item() or .tolist() needs the value of a traced array",

@@ -175,7 +175,8 @@ class JaxTransforms(JaxControl):
     def jvp(self, function: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
         """Return the results and their tangents."""
         try:
-            results, out = jax.jvp(function, args, tangents)
+            with _explained():
+                results, out = jax.jvp(function, args, tangents)
         except TypeError as error:
             if "custom_vjp" not in str(error):
                 raise

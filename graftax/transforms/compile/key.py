@@ -13,6 +13,7 @@ from graftax.core import scopes
 from graftax.core.errors import CompileError
 from graftax.core.tree import flatten_with_paths
 from graftax.core.typedefs import VariableLike
+from graftax.variables.graph.node import Branch
 from graftax.variables.graph.prints import is_plain, told_apart
 
 SCALARS = (bool, int, float, complex)
@@ -46,13 +47,26 @@ def key_of(leaves: list[Any], tree: object) -> tuple[Hashable, list[Any]]:
             try:
                 hash(leaf)
             except TypeError as error:
-                raise CompileError(
-                    f"an argument {leaf!r} of type {type(leaf).__name__}",
-                    "an argument that is no array is static, and must be hashable to be told apart",
-                    "pass arrays, numbers, strings, tuples, functions or modules",
-                ) from error
+                raise _not_hashable(leaf) from error
             parts.append((type(leaf), leaf, _parts(leaf)))
     return tuple(parts), dynamic
+
+
+def _not_hashable(leaf: object) -> CompileError:
+    kind, why = type(leaf), "an argument that is no array is static, and must be hashable to be told apart"
+    instead = "pass arrays, numbers, strings, tuples, functions or modules"
+    if isinstance(leaf, Branch) and dataclasses.is_dataclass(leaf):
+        why += "; a dataclass that compares its fields is not"
+        instead = f"@dataclasses.dataclass(eq=False) above class {kind.__name__}"
+    elif dataclasses.is_dataclass(leaf):
+        why += "; a dataclass that compares its fields is not"
+        instead = (
+            f"@dataclasses.dataclass(eq=False) above class {kind.__name__}(graftax.Module): then it may hold layers "
+            "and Variables, and its fields may change; @dataclasses.dataclass(frozen=True) for settings alone"
+        )
+    elif kind.__module__ != "builtins":
+        instead = f"class {kind.__name__}(graftax.Module), without __eq__: then it may hold layers, and change"
+    return CompileError(f"an argument {leaf!r:.80} of type {kind.__name__}", why, instead)
 
 
 def _parts(value: object) -> Hashable:

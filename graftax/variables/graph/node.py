@@ -111,6 +111,8 @@ class Leaf(Node):
         for name in ("regularizer", "constraint"):
             if (value := self.__dict__.get(name)) is not None:
                 found[name] = value
+        if not self.__dict__.get("autocast", True):
+            found["autocast"] = False
         home: Any = self.__dict__["_storage"].home
         if home is not None and home.fixed:
             found["home"] = home
