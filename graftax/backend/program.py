@@ -89,6 +89,11 @@ class Program(Protocol):
         ...
 
     @property
+    def unread(self) -> Sequence[int]:
+        """Return which of the leaves no result, new value or effect depends on, by number."""
+        ...
+
+    @property
     def run_looking(self) -> Callable[[list[Any], list[Any], list[Any]], list[Any]]:
         """Return `run` that also raises what its checks find; StateError where that cannot be seen."""
         ...

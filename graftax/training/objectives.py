@@ -87,6 +87,18 @@ class Objectives:
             found[free_name("", "metric_", shown, {*found})] = metric
         return found
 
+    def given_metrics(self) -> list[tuple[str, Metric | None]]:
+        """Return the metrics that were given to `compile` with their names; None for one that is not made yet."""
+        if self._made:
+            return [(shown, metric) for _, shown, metric, _ in self._metrics]
+        given = [one for _, wanted, _ in self._wanted for one in tree.flatten(wanted) if one is not None]
+        return [
+            (one.name, one)
+            if isinstance(one, Metric)
+            else (one if isinstance(one, str) else getattr(one, "__name__", repr(one)), None)
+            for one in given
+        ]
+
     def given(self) -> dict[str, Any]:
         """Return the losses, metrics and factors that were given to `compile`, by argument."""
         metrics = {f"{prefix}metrics": wanted for prefix, wanted, _ in self._wanted}

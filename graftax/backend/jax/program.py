@@ -89,6 +89,12 @@ class JaxProgram:
         """Return the program as JAX has it, of (constants, values of `read`, leaves), and the constants."""
         return self._staged.whole, self._constants
 
+    @property
+    def unread(self) -> list[int]:
+        """Return which of the leaves no result, new value or effect depends on, by number."""
+        used = self._staged.used[len(self._constants) + len(self.read) :]
+        return [number for number, one in enumerate(used) if not one]
+
     def _packed(self, groups: list[Sequence[Any]]) -> Callable[..., list[Any]]:
         """Return the program with the cells of each group in one array, as it comes in and as it goes out."""
         grouped = {id(cell) for group in groups for cell in group}

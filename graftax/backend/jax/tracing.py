@@ -25,6 +25,7 @@ from jax._src import xla_bridge as bridge
 from jax.extend import core as jax_extend
 from jax.extend.core import primitives
 from jax.interpreters import ad, batching, mlir
+from jax.interpreters.partial_eval import dce_jaxpr as dce_jaxpr
 
 from graftax.core.errors import BackendError, StaleReadError
 from graftax.core.scopes import register_ambient, register_sign
