@@ -80,6 +80,8 @@ class Program(Protocol):
 
     names: list[str]
     """What the leaves are called, for messages."""
+    result_names: list[str]
+    """What the results are called, without new values."""
     read: list[Any]
     """Cells that it reads, in the order in which their values are inputs of `opened`."""
 

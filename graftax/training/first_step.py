@@ -92,6 +92,9 @@ class FirstStep:
         objectives = self._objectives
         if y is None:
             return
+        if objectives.checks_masks:
+            objectives.check_targets(y, outputs, sample_weight, masks_of(self._model, x))
+            return
         try:
             objectives.check_targets(y, outputs, sample_weight)
         except GraftaxError:

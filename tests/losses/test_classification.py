@@ -77,3 +77,14 @@ def test_label_smoothing_is_a_share(smoothing):
     for loss in (losses.BinaryCrossentropy, losses.CategoricalCrossentropy):
         with pytest.raises(ArgumentError, match="label_smoothing"):
             loss(label_smoothing=smoothing)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16"])
+def test_a_negative_class_to_ignore_in_labels_without_a_sign(dtype):
+    labels = np.array([0, -1, 1]).astype(dtype)
+    wrapped = int(labels[1])
+    told = rf"(?s)labels\[1\] = {wrapped} of dtype {dtype}.*-1 became {wrapped}.*ignore_class={wrapped}, or .*astype"
+    with pytest.raises(gx.errors.IndexRangeError, match=told):
+        gx.losses.SparseCategoricalCrossentropy(from_logits=True, ignore_class=-1)(labels, np.zeros((3, 4)))
+    found = gx.losses.SparseCategoricalCrossentropy(from_logits=True, ignore_class=wrapped)(labels, np.zeros((3, 4)))
+    np.testing.assert_allclose(found, np.log(4), rtol=1e-6)

@@ -51,6 +51,8 @@ class JaxProgram:
         self.written = written
         self.names: list[str] = []
         """What the leaves are called, for messages."""
+        self.result_names: list[str] = []
+        """What the results are called, without new values."""
         self.has_checks = has_checks(staged.whole)
         changing = {id(cell) for cell in written}
         reading = {id(cell) for cell in cells}
@@ -181,6 +183,8 @@ class JaxProgram:
         if not any(isinstance(value, jax.core.Tracer) for value in [*donated, *kept, *leaves]):
             found = self._replayed(Replay(stops, self._looks == CHECKED), donated, kept, leaves, self.names)
             if found is not None:
+                if found.result is not None and found.result < len(self.result_names):
+                    found = replace(found, result_name=self.result_names[found.result])
                 return found.to_error()
         if not stops:
             return NumericsError(

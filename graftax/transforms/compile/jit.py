@@ -25,7 +25,7 @@ from graftax.core.short_traceback import chained, door, not_taken, shorten
 from graftax.core.typedefs import unwrap
 from graftax.core.wrapping import carry_names, function_name
 from graftax.transforms.compile import run_eagerly as eagerly
-from graftax.transforms.compile.key import SCALARS, argument_names, describe, is_static, key_of
+from graftax.transforms.compile.key import SCALARS, argument_names, describe, is_static, key_of, result_names
 from graftax.transforms.compile.lowered import Lowered
 from graftax.transforms.compile.reach import reached
 from graftax.transforms.compile.repeated import MISSED, Repeated
@@ -273,6 +273,7 @@ class CompiledFunction(Generic[P, R]):
         program = transforms.trace(run, concrete, PLAIN if self._looks == RANGES else self._looks)
         if self._looks != PLAIN or program.has_checks:
             program.names = self._names(transforms, leaves, tree)
+            program.result_names = result_names(transforms, found["out"], found["results"])
         entry = Entry(program, found["frame"], found["out"], found["results"], [*statics, around], found["masked"])
         entry.before = found["before"]
         entry.warn_of_leaks(transforms, function_name(self._fn))
@@ -324,8 +325,7 @@ def jit(
 
     Arrays and Python numbers among the arguments are traced (no new trace for a new value); strings, functions,
     modules, Variables and other objects are static, told apart by type and value, and so is what frozen sets and
-    dataclasses hold. It compiles or raises; it never runs
-    uncompiled. An exception in the function leaves every Variable as it was.
+    dataclasses hold. It compiles or raises; it never runs uncompiled. After an exception every Variable is as it was.
 
     Plain attributes of Modules are constants of a trace, and a change of one traces anew: of Modules that it calls or
     whose Variables it reads, and of those, with all below, that are among the arguments, that the function is a method
