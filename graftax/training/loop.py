@@ -123,6 +123,7 @@ def _epochs(
     source, logs = run.source, Logs({})
     unread = UnreadByStep(model, "train_step", source.weighted_by, warns_of_metrics=validation is None)
     unread_beside = UnreadByStep(model, "test_step", trained=unread)
+    compiled = required_objectives(model)
     for epoch in epochs:
         if model.stop_training:
             break
@@ -142,7 +143,10 @@ def _epochs(
         run.begin_end_of_epoch()
         if validation is not None and is_due(epoch):
             numbers |= _validate(model, validation, hooks, epoch, unread_beside)
-        logs = Logs(_with_rates(model, numbers))
+        before, logs, objectives = logs, Logs(_with_rates(model, numbers)), compiled
+        compiled = required_objectives(model)
+        if compiled is not objectives:
+            _tell_other_names(epoch, before, logs)
         for one in hooks.callbacks:
             if isinstance(one, Progress):
                 one.clear()
@@ -160,6 +164,20 @@ def _epochs(
             )
             break
     return logs
+
+
+def _tell_other_names(epoch: int, before: Logs, now: Logs) -> None:
+    """Warn if a `compile` within fit has made the numbers of training others, from this epoch on."""
+    old, new = ([name for name in logs if not name.startswith("val_")] for logs in (before, now))
+    gone, added = ([name for name in one if name not in other] for one, other in ((old, new), (new, old)))
+    if gone or added:
+        told = [f"{', '.join(map(repr, gone))} only before"] * bool(gone)
+        told += [f"{', '.join(map(repr, added))} only from it on"] * bool(added)
+        user_line.warn(
+            f"the model was compiled again within fit, before epoch {epoch + 1}: the history has {' and '.join(told)}, "
+            "so its lists do not belong to the same epochs. Instead: the same metrics in each compile, or fit(..., "
+            f"initial_epoch={epoch}) after fit(..., epochs={epoch}) and compile"
+        )
 
 
 def _save_unfinished(savers: CallbackList) -> bool:
