@@ -158,7 +158,9 @@ class CTC(Loss):
         values = ops.ctc_loss(labels, y_pred, count, self._lengths(), blank=self.blank)
         return ops.where(ops.isinf(values), 0.0, values) if self.zero_infinity else values
 
-    def _require_steps(self, y_true: Any, shape: Shape, lengths: Any, *conditions: Any) -> None:
+    def _require_steps(
+        self, y_true: ArrayLike, shape: Shape, lengths: ArrayLike | None, *conditions: ArrayLike | None
+    ) -> None:
         """Raise if a sample has fewer steps than its labels need; shapes and dtypes that are wrong are left to `call`.
 
         Args:
@@ -193,7 +195,7 @@ class CTC(Loss):
         """Return which elements a value is made of; see `Loss.formula`."""
         return _OfSequences(self.blank)
 
-    def check_targets(self, y_true: Any, y_pred_shape: Shape, mask: Any = None) -> None:
+    def check_targets(self, y_true: Any, y_pred_shape: Shape, mask: ArrayLike | None = None) -> None:
         """Raise if a label is not in ``[0, classes)``, a blank stands between labels, or there are too few steps."""
         labels = np.asarray(y_true)
         labels = np.where(labels == -1, np.asarray(self.blank, labels.dtype), labels)
@@ -215,7 +217,9 @@ class _CTCOfLengths(CTC):
     def _lengths(self) -> Array | None:
         return self._given()
 
-    def _require_steps(self, y_true: Any, shape: Shape, lengths: Any, *conditions: Any) -> None:
+    def _require_steps(
+        self, y_true: ArrayLike, shape: Shape, lengths: ArrayLike | None, *conditions: ArrayLike | None
+    ) -> None:
         """Do nothing: the loss has looked."""
 
     def __repr__(self) -> str:

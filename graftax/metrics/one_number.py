@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from graftax.core.errors import ArgumentError
 from graftax.metrics.confusion import Count
 from graftax.metrics.f_score import F1Score, FBetaScore
@@ -14,7 +16,7 @@ def require_one_number(metric: object) -> None:
     Raises:
         ArgumentError: it gives several.
     """
-    kind = type(metric)
+    kind: Any = type(metric)
     if isinstance(metric, Count | Share) and metric.gives_several and kind.result in (Count.result, Share.result):
         each = metric.thresholds or ()
         named = (f'{kind.__name__}({one:g}, name="{metric.name}_at_{one:g}")' for one in each[:2])

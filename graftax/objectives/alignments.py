@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
 from graftax import ops
 from graftax.backend import registry, traced_checks
 from graftax.core.errors import DataError
-from graftax.core.typedefs import Array
+from graftax.core.typedefs import Array, ArrayLike
+
+_Host: TypeAlias = np.ndarray[Any, Any]
+_Values: TypeAlias = _Host | Array
 
 
-def require_steps(labels: Any, lengths: Any, counted: Any, blank: int) -> None:
+def require_steps(labels: ArrayLike, lengths: ArrayLike, counted: ArrayLike, blank: int) -> None:
     """Raise if labels of a sample have no alignment: each needs a step, and equal neighbours a blank between them.
 
     Values that are not there yet are looked at in functions compiled with ``checked=True``.
@@ -27,34 +30,36 @@ def require_steps(labels: Any, lengths: Any, counted: Any, blank: int) -> None:
     Raises:
         DataError: names the first such sample.
     """
-    given = [labels, lengths, counted]
+    given: list[Any] = [labels, lengths, counted]
     arrays = registry.current().arrays
     if all(not arrays.is_array(one) or arrays.is_concrete(one) for one in given):
         error = _too_few(blank, *map(_host, given))
         if error is not None:
             raise error
     elif traced_checks.wanted():
-        labels, lengths, counted = map(ops.asarray, given)
-        bad = ops.any(ops.logical_and(ops.logical_and(_needed(labels, blank) > lengths, lengths > 0), counted))
-        traced_checks.emit(partial(_too_few, blank), bad, labels, lengths, counted)
+        seen, steps, counting = map(ops.asarray, given)
+        bad = ops.any(ops.logical_and(ops.logical_and(_needed(seen, blank) > steps, steps > 0), counting))
+        traced_checks.emit(partial(_too_few, blank), bad, seen, steps, counting)
 
 
-def _host(value: Any) -> np.ndarray[Any, Any]:
-    return registry.current().arrays.to_numpy(value) if registry.current().arrays.is_array(value) else np.asarray(value)
+def _host(value: object) -> _Host:
+    arrays, given = registry.current().arrays, cast("Array", value)
+    return arrays.to_numpy(given) if arrays.is_array(given) else np.asarray(given)
 
 
-def _there(labels: Any, blank: int) -> Any:
-    return (labels != blank) & (labels >= 0)  # other negative numbers are told elsewhere
+def _there(labels: _Values, blank: int) -> Any:
+    there: Any = labels >= 0  # other negative numbers are told elsewhere
+    return there & (labels != blank)
 
 
-def _needed(labels: Any, blank: int) -> Array | Any:
+def _needed(labels: _Values, blank: int) -> Any:
     """Return the number of steps that the labels of each sample need."""
     there = _there(labels, blank)
     doubled = there[:, 1:] & (labels[:, 1:] == labels[:, :-1])
     return there.sum(-1) + doubled.sum(-1)
 
 
-def _too_few(blank: int, labels: Any, lengths: Any, counted: Any) -> DataError | None:
+def _too_few(blank: int, labels: _Host, lengths: _Host, counted: _Host) -> DataError | None:
     needed = _needed(labels, blank)
     wrong = (needed > lengths) & (lengths > 0) & counted
     if not wrong.any():

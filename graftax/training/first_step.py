@@ -32,10 +32,10 @@ class FirstStep:
         model: The model.
         objectives: Its compiled losses and metrics.
         builds: Whether the model is built before the first step: a ``train_step`` of the user may need its variables.
-        unread: What looks for weights and metrics that the step does not use.
+        unread: What looks for weights and metrics that the step does not use. Defaults to None: nothing looks.
     """
 
-    def __init__(self, model: Wired, objectives: Objectives, builds: bool, unread: UnreadByStep) -> None:
+    def __init__(self, model: Wired, objectives: Objectives, builds: bool, unread: UnreadByStep | None = None) -> None:
         self._unread = unread
         self._model = model
         self._objectives = objectives
@@ -144,6 +144,8 @@ class FirstStep:
         run.trace(given)
         if self._builds and len(self._model.variables) > known:
             run.forget()  # the step has created weights after it asked for the trainable variables
+        if self._unread is None:
+            return
         note, self._build_note = self._build_note, ""  # it has nothing to do with what is unread
         self._unread.look(run, given, self._objectives)
         self._build_note = note

@@ -55,7 +55,8 @@ class Replay:
             return found.culprit
         for kind in () if self._stops else ("nan", "infinity"):
             for number, one in enumerate(results):
-                if (origin := getattr(one, kind)) is not None:
+                origin: Culprit | None = getattr(one, kind)
+                if origin is not None:
                     return replace(origin, result=number)
         return None
 

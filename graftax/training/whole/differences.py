@@ -137,7 +137,7 @@ def _described(value: object) -> Any:
         return None
 
 
-def without_description(model: Any, paths: Iterable[str]) -> tuple[str, ...]:
+def without_description(model: Module, paths: Iterable[str]) -> tuple[str, ...]:
     """Return those of some attributes below ``model/`` that no description of a whole model can have, such as a lock.
 
     Args:
