@@ -28,19 +28,12 @@ from graftax.training.held_metrics import all_metrics, results
 from graftax.training.hooks.callback import Callback
 from graftax.training.hooks.callback_list import CallbackList, listed
 from graftax.training.hooks.history import History
-from graftax.training.objectives import (
-    LossLike,
-    MetricsLike,
-    Objectives,
-    no_loss,
-    required_objectives,
-    required_optimizer,
-)
+from graftax.training.objectives import LossLike, MetricsLike, Objectives, required_objectives, required_optimizer
 from graftax.training.output_masks import carried_masks
 from graftax.training.predicted_rows import rows_of
 from graftax.training.sources import choosing as data
 from graftax.training.summary_mixin import SummaryMixin
-from graftax.training.unused_targets import STEPS
+from graftax.training.unused_targets import STEPS, no_loss
 from graftax.variables.graph.reserved import OF_MODELS, Words
 
 

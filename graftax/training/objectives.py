@@ -341,21 +341,6 @@ def _check_losses(loss: object, weights: object) -> None:
             )
 
 
-def no_loss(model: Any) -> StateError:
-    """Return the error for a model whose loss is asked for, and that has none."""
-    instead = 'model.compile(optimizer="adam", loss="mse")'
-    if model._gx_has_own("train_step") and not model._gx_has_own("test_step"):
-        instead = (
-            f"def test_step(self, batch) in {type(model).__name__}, beside its train_step: x, y = batch, and return "
-            f'{{"loss": ...}} of self(x, training=False); or {instead}'
-        )
-    return StateError(
-        f"{type(model).__name__} {model.name!r} has no loss",
-        "it was compiled without one, and no layer adds one",
-        instead,
-    )
-
-
 def required_objectives(model: Any) -> Objectives:
     """Return the objectives of a compiled model.
 

@@ -1,11 +1,11 @@
-"""Targets and sample weights that nothing would use are refused before a step runs, and targets that are missing."""
+"""Targets and sample weights that nothing would use are refused before a step runs, and what is missing: targets, a loss."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from typing import Any
 
-from graftax.core.errors import DataError
+from graftax.core.errors import DataError, StateError
 
 STEPS = ("train_step", "test_step", "compute_loss", "compute_metrics")
 """The methods of a model that use targets and weights. If a user overrides one, nothing is refused."""
@@ -94,4 +94,19 @@ def refuse_unused_weights(weights: object, names: list[str], used: Collection[st
         f"sample_weight for {', '.join(map(repr, idle))}",
         f"the output {idle[0]!r} has neither a loss nor a weighted metric, and nothing would be weighted",
         f'weighted_metrics={{{idle[0]!r}: ["mae"]}}, or sample_weight={{{left}}}',
+    )
+
+
+def no_loss(model: Any) -> StateError:
+    """Return the error for a model whose loss is asked for, and that has none."""
+    instead = 'model.compile(optimizer="adam", loss="mse")'
+    if model._gx_has_own("train_step") and not model._gx_has_own("test_step"):
+        instead = (
+            f"def test_step(self, batch) in {type(model).__name__}, beside its train_step: x, y = batch, and return "
+            f'{{"loss": ...}} of self(x, training=False); or {instead}'
+        )
+    return StateError(
+        f"{type(model).__name__} {model.name!r} has no loss",
+        "it was compiled without one, and no layer adds one",
+        instead,
     )
