@@ -1,4 +1,4 @@
-"""Targets and sample weights that nothing would use are refused before a step runs, and what is missing: targets, a loss."""
+"""Targets and sample weights that nothing would use are refused before a step; missing targets and losses are told."""
 
 from __future__ import annotations
 
