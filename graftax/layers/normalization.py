@@ -119,7 +119,7 @@ class Normalization(Layer):
 
         Raises:
             StateError: mean and variance were given to the constructor.
-            ArgumentError: there are no values.
+            ArgumentError: there are no values, a nan or an infinity among them, or values too large for a variance.
             ArgumentTypeError: a batch is no array of numbers.
         """
         if self.given is not None:
@@ -144,14 +144,23 @@ class Normalization(Layer):
             if not count:
                 continue
             values = batch.astype("float64")
-            own = values.mean(over)
-            away = own - mean
-            square = square + values.var(over) * count + away**2 * (total * count / (total + count))
-            mean, total = mean + away * (count / (total + count)), total + count
+            with np.errstate(over="ignore", invalid="ignore"):  # what comes of infinities is refused below
+                own = values.mean(over)
+                away = own - mean
+                square = square + values.var(over) * count + away**2 * (total * count / (total + count))
+                mean, total = mean + away * (count / (total + count)), total + count
         if not total:
             raise ArgumentError("adapt got no values", "there is no mean of nothing", "layer.adapt(x_train)")
-        self.mean.assign(np.asarray(mean, self.mean.dtype))
-        self.variance.assign(np.asarray(square / total, self.variance.dtype))
+        with np.errstate(over="ignore"):
+            found = np.asarray(mean, self.mean.dtype), np.asarray(square / total, self.variance.dtype)
+        if not all(np.isfinite(part).all() for part in found):
+            raise ArgumentError(
+                f"adapt got data of mean {np.asarray(mean).tolist()!r:.60}, variance {(square / total).tolist()!r:.60}",
+                f"that is no number of {self.variance.dtype}, and so would be what the layer gives",
+                "layer.adapt(x[np.isfinite(x).all(axis=-1)]) for nan and infinity; layer.adapt(x / scale) for large x",
+            )
+        self.mean.assign(found[0])
+        self.variance.assign(found[1])
         self.count.assign(min(total, 2**31 - 1))
 
     def _given(self, shape: Shape) -> tuple[Any, ...]:

@@ -139,6 +139,8 @@ def _label_error(classes: int, ignore_class: int | None, labels: np.ndarray[Any,
                 f"{ignore_class} became {wrapped} there: {labels.dtype} has no negative numbers",
                 f"ignore_class={wrapped}, or labels with a sign: labels.astype('int32'), before {ignore_class} is set",
             )
+    if int(labels.max()) == classes and int(labels.min()) > 0:
+        more = f"y - 1, if your labels are counted from 1; {more}"
     left_out = "" if ignore_class is not None else f"ignore_class={labels[place]}, if these are to be left out"
     return IndexRangeError(
         f"{subscript('labels', place)} = {labels[place]} is not in [0, {classes})",
