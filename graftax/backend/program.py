@@ -80,12 +80,19 @@ class Program(Protocol):
 
     names: list[str]
     """What the leaves are called, for messages."""
+    result_names: list[str]
+    """What the results are called, without new values."""
     read: list[Any]
     """Cells that it reads, in the order in which their values are inputs of `opened`."""
 
     @property
     def opened(self) -> tuple[Any, list[Any]]:
         """Return the program of constants, values of ``read`` and leaves, as `Equations` know it, and the constants."""
+        ...
+
+    @property
+    def unread(self) -> Sequence[int]:
+        """Return which of the leaves no result, new value or effect depends on, by number."""
         ...
 
     @property

@@ -52,6 +52,8 @@ class Culprit:
         given: What came in bad, where no operation made it: ``the argument 'x'``, ``the Variable 'dense/kernel'``.
         infinity: For a nan made from an infinity: where that was made.
         error: For a check: its error.
+        result: Which of the results has the bad number, if it was looked for; new values of Variables come last.
+        result_name: What that is called.
 
     Example:
         >>> print(Culprit("nan", "log", "log", "encoder", False))
@@ -72,6 +74,8 @@ class Culprit:
     given: str = ""
     infinity: Culprit | None = None
     error: GraftaxError | None = None
+    result: int | None = None
+    result_name: str = ""
 
     @property
     def title(self) -> str:
@@ -82,7 +86,8 @@ class Culprit:
 
     def lines(self) -> list[str]:
         """Return where it happened and what from, one fact each."""
-        found = [f"layer: {self.layer}"] if self.layer else []
+        found = [f"{self.result_name} is {self.kind}"] if self.result_name else []
+        found += [f"layer: {self.layer}"] if self.layer else []
         if not self.given:
             found.append(f"direction: {'backward' if self.backward else 'forward'}")
         if self.inside:
@@ -102,6 +107,8 @@ class Culprit:
             error = self.error
         else:
             why, instead = _REASONS[bool(self.given), self.kind]
+            if not self.given and any(one.infinities if self.kind == "inf" else one.nans for one in self.inputs):
+                why, instead = _CONSTANT
             of_matrix = not self.given and {self.op, self.primitive} & _OF_MATRICES
             error = NumericsError(self.title, why, _MATRIX if of_matrix else instead)
         error.place = self.place if self.place is not None or self.given else error.place
@@ -118,6 +125,10 @@ class Culprit:
 
 _OF_MATRICES = {"cholesky", "inv", "solve", "triangular_solve", "lu", "det", "slogdet"}
 _MATRIX = "add ops.eye(n) * 1e-6 to the matrix, which is singular, or not positive definite for a cholesky"
+_CONSTANT = (
+    "it takes the number from a constant: it is written in the program, as float('inf') or by a formula of the op",
+    "a finite number in its place, or data for which that case does not come up",
+)
 _REASONS = {
     (False, "nan"): (
         "what goes in has no nan: it begins here, and all that is computed from it is nan, too",

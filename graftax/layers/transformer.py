@@ -18,6 +18,7 @@ from graftax.layers.layer_normalization import LayerNormalization
 from graftax.layers.multi_head_attention import MultiHeadAttention
 from graftax.layers.named_activation import NamedActivation
 from graftax.layers.policy import DTypePolicy
+from graftax.layers.shapes import shape_of
 from graftax.variables.initializers import InitializerLike
 
 
@@ -123,8 +124,8 @@ class TransformerBlock(Layer):
         )
         self.feedforward_norm, self.feedforward_dropout = self._norm(), self._drop(2)
 
-    def check_features(self, x: Array) -> None:
-        """Raise if the input is no sequence of the features that the block was made for, or has integers."""
+    def check_input(self, x: Array, mask: Array | None) -> None:
+        """Raise if the input is no sequence of the features that the block was made for, or the mask is of pairs."""
         features = single_shape(array_shape(x), 3, 3)[-1]
         if features != self.features:
             raise ShapeError(
@@ -137,6 +138,12 @@ class TransformerBlock(Layer):
                 f"an input of dtype {x.dtype}",
                 "a block attends to features, which are numbers with fractions; integers are most often indices",
                 f'Embedding(...) before it; ops.cast(x, "{self.compute_dtype}") of numbers that are features',
+            )
+        if mask is not None and len(sizes := tuple(shape_of(mask) or ())) > 2 and sizes[-1] == x.shape[1]:
+            raise ShapeError(
+                f"mask of shape {sizes} for an input of shape {tuple(x.shape)}",
+                f"it says which positions count, and is of {tuple(x.shape[:2])}; this one says which one sees which",
+                "block(x, attention_mask=...)",
             )
 
     def feed_forward(self, x: Array, mask: Array | None) -> Array:
@@ -192,7 +199,7 @@ class TransformerEncoder(TransformerBlock):
     def call(
         self, x: Array, mask: Array | None = None, attention_mask: Array | None = None, use_causal_mask: bool = False
     ) -> Array:
-        self.check_features(x)
+        self.check_input(x, mask)
         seen = self.self_attention_norm(x, mask=mask) if self.normalize_first else x
         looked = self.self_attention(
             seen, attention_mask=attention_mask, use_causal_mask=use_causal_mask, query_mask=mask
@@ -211,7 +218,9 @@ class TransformerDecoder(TransformerBlock):
     A call takes the sequence and, where the first call had one, the sequence to look at, ``context``; ``mask`` and
     ``context_mask`` in place of those that they carry; ``use_causal_mask``, by default True; and ``cache``, as
     `make_cache` gives it: then it returns ``(out, cache)``. With ``use_causal_mask=False`` all positions of a call see
-    each other, beside those that the cache has.
+    each other, beside those that the cache has. ``attention_mask``, as for `MultiHeadAttention`, says in addition which
+    position of the sequence sees which: ``documents[:, :, None] == documents[:, None, :]`` where several documents
+    stand in one row, with the number of the document at each position.
 
     Shape:
         ``(batch, t, features), (batch, s, others) -> (batch, t, features)``
@@ -252,8 +261,9 @@ class TransformerDecoder(TransformerBlock):
         context_mask: Array | None = None,
         use_causal_mask: bool = True,
         cache: AttentionCache | None = None,
+        attention_mask: Array | None = None,
     ) -> Any:
-        self.check_features(x)
+        self.check_input(x, mask)
         if (context is None) != (self.cross_attention is None):
             raise ArgumentTypeError(
                 f"a call with{'out' if context is None else ''} a sequence to look at",
@@ -262,7 +272,9 @@ class TransformerDecoder(TransformerBlock):
             )
         first = self.normalize_first
         seen = self.self_attention_norm(x, mask=mask) if first else x
-        looked = self.self_attention(seen, use_causal_mask=use_causal_mask, cache=cache, query_mask=mask)
+        looked = self.self_attention(
+            seen, attention_mask=attention_mask, use_causal_mask=use_causal_mask, cache=cache, query_mask=mask
+        )
         if cache is not None:
             looked, cache = looked
         x = x + self.self_attention_dropout(looked)

@@ -128,6 +128,8 @@ class SparseCategoricalCrossentropy(Loss):
         axis: The axis of the classes.
         class_weight: How much each class counts, a number for each. Defaults to None, all alike. The mean divides by
             the number of samples, not by the sum of their weights.
+        label_smoothing: ``s`` makes the target a distribution: ``1 - s`` for the label, and ``s / classes`` more for
+            each class. Samples of the class to ignore stay without. Defaults to 0.0.
         reduction: As for `Loss`.
         name: Its name.
 
@@ -143,6 +145,8 @@ class SparseCategoricalCrossentropy(Loss):
         >>> loss = SparseCategoricalCrossentropy(from_logits=True)
         >>> round(float(loss([0, 2], [[0.0, 0.0, 0.0], [0.0, 0.0, 100.0]])), 4)
         0.5493
+
+    Source of the smoothing: Szegedy et al., arXiv 1512.00567.
     """
 
     target_kind = "sparse"
@@ -155,6 +159,7 @@ class SparseCategoricalCrossentropy(Loss):
         axis: int = -1,
         *,
         class_weight: Sequence[float] | None = None,
+        label_smoothing: float = 0.0,
         reduction: str = "sum_over_batch_size",
         name: str | None = None,
     ) -> None:
@@ -163,11 +168,12 @@ class SparseCategoricalCrossentropy(Loss):
         self.ignore_class = arguments.ignored(ignore_class)
         self.axis = arguments.axis(axis)
         self.class_weight = weights.of_classes(class_weight)
+        self.label_smoothing = arguments.smoothing(label_smoothing)
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """Compute the crossentropy of each sample."""
         return per_sample.sparse_categorical_crossentropy(
-            y_true, y_pred, self.from_logits, self.ignore_class, self.axis, self.class_weight
+            y_true, y_pred, self.from_logits, self.ignore_class, self.axis, self.class_weight, self.label_smoothing
         )
 
     def keeps(self, y_true: Array, y_pred: Array) -> Array | None:

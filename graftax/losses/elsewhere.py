@@ -15,7 +15,10 @@ ELSEWHERE: Elsewhere = {
         "SparseCategoricalCrossentropy for labels, CategoricalCrossentropy for one-hot rows, BinaryCrossentropy for "
         "0 and 1; from_logits=True if the model ends without softmax or sigmoid",
     ),
-    "crossentropyloss": (_TORCH, "SparseCategoricalCrossentropy(from_logits=True), which takes labels and logits"),
+    "crossentropyloss": (
+        _TORCH,
+        "SparseCategoricalCrossentropy(from_logits=True), which takes labels and logits, and label_smoothing=",
+    ),
     "nllloss": (_TORCH, "SparseCategoricalCrossentropy(from_logits=True), for which log probabilities are logits"),
     "bceloss": (_TORCH, "BinaryCrossentropy()"),
     "bcewithlogitsloss": (_TORCH, "BinaryCrossentropy(from_logits=True)"),

@@ -189,6 +189,7 @@ def sparse_categorical_crossentropy(
     ignore_class: int | None = None,
     axis: int = -1,
     class_weight: Sequence[float] | None = None,
+    label_smoothing: float = 0.0,
 ) -> Array:
     """Compute ``-log p[y_true]``, for targets that are labels.
 
@@ -199,12 +200,15 @@ def sparse_categorical_crossentropy(
         ignore_class: A label that costs 0. Defaults to None, none.
         axis: The axis of the classes. Defaults to the last one.
         class_weight: How much each class counts. Defaults to None, all alike.
+        label_smoothing: The share of each label that is spread over all. Defaults to 0.0.
 
     Example:
         >>> round(float(sparse_categorical_crossentropy([0], [[0.5, 0.5]])[0]), 4)
         0.6931
     """
-    return per_sample.sparse_categorical_crossentropy(y_true, y_pred, from_logits, ignore_class, axis, class_weight)
+    return per_sample.sparse_categorical_crossentropy(
+        y_true, y_pred, from_logits, ignore_class, axis, class_weight, label_smoothing
+    )
 
 
 @door

@@ -13,8 +13,8 @@ from graftax.core import hyperparameters as arguments
 from graftax.core.errors import ArgumentError, DTypeError, ShapeError
 from graftax.core.typedefs import Array, ArrayLike, Shape
 from graftax.losses.loss import Loss
-from graftax.objectives import likelihood
-from graftax.objectives.hiding import Form, Formula, Ranges, as_mask
+from graftax.objectives import alignments, likelihood
+from graftax.objectives.hiding import Form, Formula, Ranges, as_condition, as_mask
 from graftax.objectives.labels import check_labels
 from graftax.variables import masks
 from graftax.variables.state import storage
@@ -74,8 +74,14 @@ class CTC(Loss):
     Targets are labels, padded at their end with the blank or with -1. A mask of shape ``(batch, steps)``, given or
     carried by the predictions, leaves out steps; a sample without any does not count.
 
+    Each label needs a step, and equal neighbours a blank between them. Where a sample that counts has fewer steps, no
+    alignment has its labels: the loss is infinite, and its gradient 0. That is an error where values are at hand: in
+    eager code, in `fit` and `evaluate`, and with ``jit(checked=True)``. In other compiled functions it is ``inf``, as
+    in torch.
+
     Args:
         blank: The class that stands for no label. Defaults to 0.
+        zero_infinity: Whether such a sample adds 0 to the loss, and is no error; means count it. Defaults to False.
         reduction: As for `Loss`.
         name: Its name.
 
@@ -84,6 +90,7 @@ class CTC(Loss):
 
     Raises:
         IndexRangeError: a label is not in ``[0, classes)``.
+        DataError: a sample has fewer steps than its labels need.
         DTypeError: the labels are no integers.
         ShapeError: the axes are others.
 
@@ -94,8 +101,18 @@ class CTC(Loss):
     Source: Graves et al. 2006, Connectionist temporal classification.
     """
 
-    def __init__(self, blank: int = 0, *, reduction: str = "sum_over_batch_size", name: str | None = None) -> None:
+    checks_mask = True
+
+    def __init__(
+        self,
+        blank: int = 0,
+        *,
+        zero_infinity: bool = False,
+        reduction: str = "sum_over_batch_size",
+        name: str | None = None,
+    ) -> None:
         super().__init__(reduction=reduction, name=name)
+        self.zero_infinity = arguments.flag("zero_infinity", zero_infinity)
         reason = "it is the number of a class, from 0 up"
         self.blank = arguments.whole("blank", blank, reason, 0)
         if self.blank < 0:
@@ -111,6 +128,7 @@ class CTC(Loss):
         """Return the reduced loss; see `Loss`. A mask is of samples, ``(batch,)``, or steps, ``(batch, steps)``."""
         mask = masks.given_or_carried(mask, y_pred)
         if mask is None or (keep := as_mask(mask)).ndim != 2 or keep.shape != tuple(np.shape(y_pred))[:2]:
+            self._require_steps(y_true, ops.shape(y_pred), None, mask, sample_weight)
             return super().__call__(y_true, y_pred, sample_weight, mask)
         storage.touch(self)
         order = ops.argsort(ops.logical_not(keep), axis=1)  # it is stable: those that count come first, as they were
@@ -118,6 +136,7 @@ class CTC(Loss):
         some = ops.any(keep, axis=1)
         count = ops.sum(ops.cast(keep, "int32"), axis=1)
         lengths = ops.where(some, count, ops.full_like(count, keep.shape[1]))
+        self._require_steps(y_true, ops.shape(y_pred), lengths, some, sample_weight)
         return _CTCOfLengths(self, lengths)(y_true, steps, sample_weight, some)
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
@@ -136,7 +155,32 @@ class CTC(Loss):
         if registry.current().arrays.is_concrete(labels):
             likelihood.check_padding(ops.to_numpy(labels), self.blank)
         count = ops.sum(ops.cast(ops.not_equal(labels, self.blank), "int32"), axis=-1)
-        return ops.ctc_loss(labels, y_pred, count, self._lengths(), blank=self.blank)
+        values = ops.ctc_loss(labels, y_pred, count, self._lengths(), blank=self.blank)
+        return ops.where(ops.isinf(values), 0.0, values) if self.zero_infinity else values
+
+    def _require_steps(
+        self, y_true: ArrayLike, shape: Shape, lengths: ArrayLike | None, *conditions: ArrayLike | None
+    ) -> None:
+        """Raise if a sample has fewer steps than its labels need; shapes and dtypes that are wrong are left to `call`.
+
+        Args:
+            y_true: Targets.
+            shape: That of the predictions.
+            lengths: The number of steps of each sample; None for all.
+            conditions: A mask and weights of samples; what is 0 does not count.
+        """
+        labels = y_true if isinstance(y_true, np.ndarray) else ops.asarray(y_true)
+        if self.zero_infinity or labels.ndim != 2 or labels.dtype.kind not in "iu" or len(shape) != 3:
+            return
+        counted: Any = np.ones(shape[0], bool)
+        for one in conditions:
+            if one is not None:
+                keep = as_condition(one)
+                if keep.ndim and keep.shape[0] != shape[0]:
+                    return
+                counted = ops.logical_and(counted, ops.any(keep, axis=tuple(range(1, keep.ndim))))
+        if labels.shape[0] == shape[0]:
+            alignments.require_steps(labels, shape[1] if lengths is None else lengths, counted, self.blank)
 
     def _lengths(self) -> Array | None:
         """Return the number of steps of each sample that count; None for all."""
@@ -149,26 +193,34 @@ class CTC(Loss):
     @property
     def formula(self) -> Formula:
         """Return which elements a value is made of; see `Loss.formula`."""
-        return _OfSequences(self.form, -1)
+        return _OfSequences(self.blank)
 
-    def check_targets(self, y_true: Any, y_pred_shape: Shape) -> None:
-        """Raise if a label is not in ``[0, classes)``, or a blank stands between labels."""
+    def check_targets(self, y_true: Any, y_pred_shape: Shape, mask: ArrayLike | None = None) -> None:
+        """Raise if a label is not in ``[0, classes)``, a blank stands between labels, or there are too few steps."""
         labels = np.asarray(y_true)
         labels = np.where(labels == -1, np.asarray(self.blank, labels.dtype), labels)
         check_labels(labels, y_pred_shape[-1])
         likelihood.check_padding(labels, self.blank)
+        keep = np.ones((1, 1), bool) if mask is None else np.asarray(mask) != 0
+        steps = keep.sum(1) if keep.ndim == 2 and keep.shape == y_pred_shape[:2] else y_pred_shape[1]
+        self._require_steps(labels, y_pred_shape, steps)
 
 
 class _CTCOfLengths(CTC):
     """The same loss of predictions of which so many steps of each sample count."""
 
     def __init__(self, loss: CTC, lengths: Array) -> None:
-        super().__init__(loss.blank, reduction=loss.reduction, name=loss.name)
+        super().__init__(loss.blank, zero_infinity=loss.zero_infinity, reduction=loss.reduction, name=loss.name)
         self._given: Callable[[], Array] = lambda: lengths  # a plain attribute keeps no traced value
         self._shown = repr(loss)
 
     def _lengths(self) -> Array | None:
         return self._given()
+
+    def _require_steps(
+        self, y_true: ArrayLike, shape: Shape, lengths: ArrayLike | None, *conditions: ArrayLike | None
+    ) -> None:
+        """Do nothing: the loss has looked."""
 
     def __repr__(self) -> str:
         return self._shown
@@ -177,6 +229,14 @@ class _CTCOfLengths(CTC):
 class _OfSequences(Formula):
     """Targets have other steps than predictions: a mask of those hides targets of samples without any step."""
 
+    def __init__(self, blank: int) -> None:
+        super().__init__(None)
+        self._blank = blank
+
     def visible_targets(self, y_true: object, y_pred_shape: Shape, condition: object) -> Any:
-        keep = np.asarray(condition) != 0
-        return super().visible_targets(y_true, y_pred_shape, keep.any(1) if keep.ndim == 2 else keep)
+        """Return targets on the host, with blanks for samples that do not count."""
+        labels, keep = np.asarray(y_true), np.asarray(condition) != 0
+        if keep.ndim == 0 or keep.shape[0] != len(labels):
+            return labels
+        rows = keep.reshape(len(keep), -1).any(1)
+        return np.where(rows.reshape(-1, *[1] * (labels.ndim - 1)), labels, np.asarray(self._blank, labels.dtype))

@@ -87,6 +87,9 @@ class Loss(Module):
     compares: ClassVar[bool] = False
     """True if samples are compared with each other: then `among` is called where some are hidden."""
 
+    checks_mask: ClassVar[bool] = False
+    """True if `check_targets` takes the mask of the predictions, too."""
+
     def among(self, y_true: Any, y_pred: Any, visible: Array) -> Array:
         """Compute one number for each sample, comparing those alone that are visible, as booleans say."""
         return self.call(y_true, y_pred)

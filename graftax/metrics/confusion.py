@@ -125,7 +125,7 @@ class Count(ElementMetric):
     ) -> None:
         super().__init__(name, dtype)
         self.thresholds = thresholds if thresholds is None else checked_thresholds(thresholds)
-        self._several = isinstance(thresholds, list | tuple)
+        self.gives_several = isinstance(thresholds, list | tuple)
         self.at = (0.5,) if self.thresholds is None else self.thresholds
         self.sums = self.add_variable((2, len(self.at)))
 
@@ -136,7 +136,7 @@ class Count(ElementMetric):
     def result(self) -> Array:
         """Return the count so far; of several thresholds one for each."""
         sums = exact.read(self.sums)
-        return sums if self._several else sums[0]
+        return sums if self.gives_several else sums[0]
 
 
 class TruePositives(Count):

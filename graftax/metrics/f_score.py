@@ -147,20 +147,3 @@ class F1Score(FBetaScore):
         dtype: str = "float32",
     ) -> None:
         super().__init__(average, 1.0, threshold, name, dtype)
-
-
-def require_one_number(metric: object) -> None:
-    """Raise for a metric that gives a number for each class where one number is shown, as while a model is trained.
-
-    Raises:
-        ArgumentError: it gives several.
-    """
-    if not isinstance(metric, FBetaScore) or metric.average is not None or type(metric).result is not FBetaScore.result:
-        return
-    beta = "" if isinstance(metric, F1Score) else f", beta={metric.beta:g}"
-    threshold = "" if metric.threshold is None else f", threshold={metric.threshold:g}"
-    raise ArgumentError(
-        f"metrics got {metric!r}, whose result is a number for each class",
-        "callbacks, the history and the bar show one number for each metric",
-        f'{type(metric).__name__}("macro"{beta}{threshold}); model.predict(x) and the metric itself for each class',
-    )

@@ -11,7 +11,7 @@ from graftax.metrics import exact
 from graftax.metrics.confusion import ElementMetric, checked_thresholds
 
 
-class _Share(ElementMetric):
+class Share(ElementMetric):
     """Counts true positives, and what they are a share of."""
 
     def __init__(
@@ -25,8 +25,8 @@ class _Share(ElementMetric):
     ) -> None:
         super().__init__(name, dtype)
         self.thresholds = checked_thresholds(threshold, "threshold")
-        self._several = isinstance(threshold, list | tuple)
-        self.threshold = self.thresholds if self._several else self.thresholds[0]
+        self.gives_several = isinstance(threshold, list | tuple)
+        self.threshold = self.thresholds if self.gives_several else self.thresholds[0]
         self.top_k = None if top_k is None else arguments.positive("top_k", top_k, "it counts from 1 up", 1)
         reason = "it is the number of a class, from 0 up"
         self.class_id = None if class_id is None else arguments.whole("class_id", class_id, reason, 0)
@@ -38,7 +38,7 @@ class _Share(ElementMetric):
                 "the largest predictions are those that count, whatever they are",
                 "one of the two",
             )
-        self.sums = self.add_variable((2, 2, len(self.thresholds)) if self._several else (2, 2))
+        self.sums = self.add_variable((2, 2, len(self.thresholds)) if self.gives_several else (2, 2))
 
     def compared(self, positive: Array, predicted: Array) -> Array:
         """Return which ones the true positives are a share of."""
@@ -60,7 +60,7 @@ class _Share(ElementMetric):
             rounds = [one[..., self.class_id] for one in rounds]
         cells = [(ops.logical_and(positive, one), self.compared(positive, one)) for one in rounds]
         found = [[ops.sum(ops.where(one, amount, 0)) for one in pair] for pair in cells]
-        if not self._several:
+        if not self.gives_several:
             exact.add(self.sums, *found[0])
         else:
             exact.add_array(self.sums, ops.stack([ops.stack([pair[i] for pair in found]) for i in (0, 1)]))
@@ -87,7 +87,7 @@ class _Share(ElementMetric):
 _USUAL = 0.5
 
 
-class Precision(_Share):
+class Precision(Share):
     """How many of those predicted as 1 are 1; 0 if none is predicted.
 
     Args:
@@ -108,7 +108,7 @@ class Precision(_Share):
         return predicted
 
 
-class Recall(_Share):
+class Recall(Share):
     """How many of those that are 1 are predicted as 1; 0 if none is.
 
     Args:

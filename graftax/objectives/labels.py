@@ -131,6 +131,14 @@ def _not_a_class(labels: Any, classes: int, ignore_class: int | None) -> Any:
 def _label_error(classes: int, ignore_class: int | None, labels: np.ndarray[Any, Any]) -> IndexRangeError:
     place = tuple(np.argwhere(_not_a_class(labels, classes, ignore_class))[0])
     more = f"a model with at least {int(labels.max()) + 1} outputs" if labels[place] >= classes else ""
+    if ignore_class is not None and ignore_class < 0 and labels.dtype.kind == "u":
+        wrapped = ignore_class % (1 << 8 * labels.dtype.itemsize)
+        if labels[place] == wrapped:
+            return IndexRangeError(
+                f"{subscript('labels', place)} = {wrapped} of dtype {labels.dtype}, with ignore_class={ignore_class}",
+                f"{ignore_class} became {wrapped} there: {labels.dtype} has no negative numbers",
+                f"ignore_class={wrapped}, or labels with a sign: labels.astype('int32'), before {ignore_class} is set",
+            )
     if int(labels.max()) == classes and int(labels.min()) > 0:
         more = f"y - 1, if your labels are counted from 1; {more}"
     left_out = "" if ignore_class is not None else f"ignore_class={labels[place]}, if these are to be left out"

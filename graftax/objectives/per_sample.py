@@ -161,21 +161,29 @@ def sparse_categorical_crossentropy(
     ignore_class: int | None = None,
     axis: int = -1,
     class_weight: Sequence[float] | None = None,
+    label_smoothing: float = 0.0,
 ) -> Array:
-    """Compute ``-w log p[y_true]``, and 0 for the class to ignore; in compiled code a label out of range gives nan."""
+    """Compute ``-w log p[y_true]``, and 0 for the class to ignore; in compiled code a label out of range gives nan.
+
+    With smoothing ``s`` it is ``1 - s`` times that, and ``s`` times the mean of ``-w log p`` over all classes.
+    """
     y_pred = floating(y_pred)
     labels = class_labels(y_true, y_pred.shape, axis, ignore_class)
     classes = y_pred.shape[axis]
     picked = ops.expand_dims(ops.clip(labels, 0, classes - 1), axis)
     if from_logits:
         chosen = ops.squeeze(ops.take_along_axis(y_pred, picked, axis), axis)
-        values = ops.logsumexp(y_pred, axis=axis) - chosen
+        values = (total := ops.logsumexp(y_pred, axis=axis)) - chosen
     else:
         values = -ops.squeeze(ops.take_along_axis(_logs(y_pred, axis), picked, axis), axis)
     if class_weight is not None:
         weights.check_count("class_weight", class_weight, classes)
         each = ops.asarray(class_weight, values.dtype.name)
         values = values * ops.squeeze(ops.take(each, picked, axis=0), axis)
+    if label_smoothing:
+        costs = ops.expand_dims(total, axis) - y_pred if from_logits else -_logs(y_pred, axis)
+        all_alike = ops.mean(weights.along("class_weight", class_weight, costs, axis), axis=axis)
+        values = (1 - label_smoothing) * values + label_smoothing * all_alike
     values = ops.where(ops.logical_or(labels < 0, labels >= classes), math.nan, values)
     return values if ignore_class is None else ops.where(ops.equal(labels, ignore_class), 0.0, values)
 

@@ -56,6 +56,12 @@ def pack(x: object, y: object = None, sample_weight: object = None) -> Batch:
     return (x,) if y is None else (x, y)
 
 
+def weighing_arguments(sample_weight: object, class_weight: object) -> tuple[str, ...]:
+    """Return the arguments by which weights were given, those that are not None, as messages write them."""
+    given = {"sample_weight=": sample_weight, "class_weight=": class_weight}
+    return tuple(name for name, value in given.items() if value is not None)
+
+
 def is_list_of_batches(x: object) -> bool:
     """Tell whether elements of a list are batches: tuples, lists of two or three structures, or dicts.
 

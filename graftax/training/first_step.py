@@ -17,6 +17,7 @@ from graftax.training.batch import Batch, unpack
 from graftax.training.objectives import Objectives
 from graftax.training.output_masks import masks_of
 from graftax.training.recorded_limits import Limits, Outputs, next_run_of
+from graftax.training.unread_by_step import UnreadByStep
 from graftax.training.wired import Wired
 from graftax.transforms.compile import run_eagerly as eagerly
 from graftax.transforms.compile.jit import CompiledFunction
@@ -31,9 +32,11 @@ class FirstStep:
         model: The model.
         objectives: Its compiled losses and metrics.
         builds: Whether the model is built before the first step: a ``train_step`` of the user may need its variables.
+        unread: What looks for weights and metrics that the step does not use. Defaults to None: nothing looks.
     """
 
-    def __init__(self, model: Wired, objectives: Objectives, builds: bool) -> None:
+    def __init__(self, model: Wired, objectives: Objectives, builds: bool, unread: UnreadByStep | None = None) -> None:
+        self._unread = unread
         self._model = model
         self._objectives = objectives
         self._builds = builds
@@ -89,6 +92,9 @@ class FirstStep:
         objectives = self._objectives
         if y is None:
             return
+        if objectives.checks_masks:
+            objectives.check_targets(y, outputs, sample_weight, masks_of(self._model, x))
+            return
         try:
             objectives.check_targets(y, outputs, sample_weight)
         except GraftaxError:
@@ -138,6 +144,11 @@ class FirstStep:
         run.trace(given)
         if self._builds and len(self._model.variables) > known:
             run.forget()  # the step has created weights after it asked for the trainable variables
+        if self._unread is None:
+            return
+        note, self._build_note = self._build_note, ""  # it has nothing to do with what is unread
+        self._unread.look(run, given, self._objectives)
+        self._build_note = note
 
 
 def build_all(model: Layer, x: object, never_called: frozenset[int]) -> frozenset[int]:

@@ -45,6 +45,7 @@ from graftax.training.spread import (
     shown_by_main,
 )
 from graftax.training.trainable_model import TrainableModel
+from graftax.training.unread_by_step import UnreadByStep
 from graftax.transforms.flow.attribute_changes import ChangingBodyError
 
 Step = Callable[[Any], Any]
@@ -129,6 +130,9 @@ def _epochs(
 ) -> Logs:
     """Run the epochs of a fit, the first one from the position where it is resumed."""
     source, logs = run.source, Logs({})
+    unread = UnreadByStep(model, "train_step", source.weighted_by, warns_of_metrics=validation is None)
+    unread_beside = UnreadByStep(model, "test_step", trained=unread)
+    compiled = required_objectives(model)
     for epoch in epochs:
         if model.stop_training:
             break
@@ -138,7 +142,7 @@ def _epochs(
         if not is_resumed or run.index == 0:
             model.reset_metrics()
         with stepping(model):
-            found = _train_epoch(model, run, hooks, last, check_nans)
+            found = _train_epoch(model, run, hooks, last, check_nans, unread)
         if run.index == 0:
             _check_batches_left(epoch, epochs, source)
             break
@@ -150,8 +154,11 @@ def _epochs(
                 break
         run.begin_end_of_epoch()
         if validation is not None and is_due(epoch):
-            numbers |= _validate(model, validation, hooks, epoch)
-        logs = Logs(_with_rates(model, numbers))
+            numbers |= _validate(model, validation, hooks, epoch, unread_beside)
+        before, logs, objectives = logs, Logs(_with_rates(model, numbers)), compiled
+        compiled = required_objectives(model)
+        if compiled is not objectives:
+            _tell_other_names(epoch, before, logs)
         for one in hooks.callbacks:
             if isinstance(one, Progress):
                 one.clear()
@@ -169,6 +176,20 @@ def _epochs(
             )
             break
     return logs
+
+
+def _tell_other_names(epoch: int, before: Logs, now: Logs) -> None:
+    """Warn if a `compile` within fit has made the numbers of training others, from this epoch on."""
+    old, new = ([name for name in logs if not name.startswith("val_")] for logs in (before, now))
+    gone, added = ([name for name in one if name not in other] for one, other in ((old, new), (new, old)))
+    if gone or added:
+        told = [f"{', '.join(map(repr, gone))} only before"] * bool(gone)
+        told += [f"{', '.join(map(repr, added))} only from it on"] * bool(added)
+        user_line.warn(
+            f"the model was compiled again within fit, before epoch {epoch + 1}: the history has {' and '.join(told)}, "
+            "so its lists do not belong to the same epochs. Instead: the same metrics in each compile, or fit(..., "
+            f"initial_epoch={epoch}) after fit(..., epochs={epoch}) and compile"
+        )
 
 
 def _save_unfinished(savers: CallbackList) -> bool:
@@ -192,11 +213,13 @@ def _reporting_errors(hooks: CallbackList, progress: Progress, *others: Callback
     progress.close()
 
 
-def _validate(model: TrainableModel, source: Source, hooks: CallbackList, epoch: int) -> dict[str, float]:
+def _validate(
+    model: TrainableModel, source: Source, hooks: CallbackList, epoch: int, unread: UnreadByStep
+) -> dict[str, float]:
     hooks.params["validating"] = True
     try:
         with states_kept(model), stepping(model):
-            found = _evaluate(model, source, hooks)
+            found = _evaluate(model, source, hooks, unread)
     except DataError as error:
         error.add_context(f"the validation after epoch {epoch + 1}")
         raise
@@ -212,11 +235,11 @@ def _with_rates(model: TrainableModel, numbers: dict[str, Any]) -> dict[str, Any
 
 
 def _train_epoch(
-    model: TrainableModel, run: Run, hooks: CallbackList, last: CallbackList, check_nans: bool
+    model: TrainableModel, run: Run, hooks: CallbackList, last: CallbackList, check_nans: bool, unread: UnreadByStep
 ) -> Mapping[str, Any]:
     step = model._gx_compiled_step("train_step", check_nans=check_nans)
     objectives = required_objectives(model)
-    ready = FirstStep(model, objectives, builds=model._gx_has_own("train_step"))
+    ready = FirstStep(model, objectives, model._gx_has_own("train_step"), unread)
     spread = Spread(model, run.source, trains=True)
     logs: Mapping[str, Any] = run.logs or (objectives.results() if run.index else {})
     size = 1 if check_nans else model.steps_per_execution
@@ -299,14 +322,14 @@ def evaluate(
         params = {"verbose": verbose, "epochs": 1, "steps": source.steps, "step": steps_taken(model)}
         hooks = model._gx_hooks([*listed(callbacks), *shown(progress)], params)
         with states_kept(model), stepping(model), _reporting_errors(hooks, progress):
-            return _evaluate(model, source, hooks)
+            return _evaluate(model, source, hooks, UnreadByStep(model, "test_step", source.weighted_by))
 
 
-def _evaluate(model: TrainableModel, source: Source, hooks: CallbackList) -> dict[str, float]:
+def _evaluate(model: TrainableModel, source: Source, hooks: CallbackList, unread: UnreadByStep) -> dict[str, float]:
     model.reset_metrics()
     hooks.run("on_test_begin")
     step, objectives = model._gx_compiled_step("test_step"), required_objectives(model)
-    ready, spread = FirstStep(model, objectives, builds=False), Spread(model, source)
+    ready, spread = FirstStep(model, objectives, False, unread), Spread(model, source)
     logs: Mapping[str, Any] | None = None
     begins, ends = hooks.runs("on_test_batch_begin"), hooks.runs("on_test_batch_end")
     size = evaluated_together(model, source, is_watched=bool(begins or ends))

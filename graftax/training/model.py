@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from graftax import ops
 from graftax.checkpoint.manager import CheckpointManager
-from graftax.core.errors import MissingAttributeError, StateError
+from graftax.core.errors import MissingAttributeError
 from graftax.core.fallback import Fallback
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
@@ -33,7 +33,7 @@ from graftax.training.output_masks import carried_masks
 from graftax.training.predicted_rows import rows_of
 from graftax.training.sources import choosing as data
 from graftax.training.summary_mixin import SummaryMixin
-from graftax.training.unused_targets import STEPS
+from graftax.training.unused_targets import STEPS, no_loss
 from graftax.variables.graph.reserved import OF_MODELS, Words
 
 
@@ -220,11 +220,7 @@ class Model(SummaryMixin):
         loss = required_objectives(self).loss(y, y_pred, sample_weight, carried_masks(y_pred))
         terms = ([] if loss is None else [loss]) + [ops.cast(term, "float32") for term in self.losses]
         if not terms:
-            raise StateError(
-                f"{type(self).__name__} {self.name!r} has no loss",
-                "it was compiled without one, and no layer adds one",
-                'model.compile(optimizer="adam", loss="mse")',
-            )
+            raise no_loss(self)
         if all(getattr(type(self), name) is getattr(Model, name) for name in STEPS):
             required_objectives(self).require_used(y, y_pred, sample_weight)
         total = terms[0]

@@ -9,21 +9,21 @@ from typing import Any, TypeAlias
 
 from graftax import ops
 from graftax.core import tree
-from graftax.core.errors import ArgumentError, ArgumentTypeError, DataError, GraftaxError, StateError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, GraftaxError, StateError
 from graftax.core.typedefs import Array
 from graftax.losses import registry as losses
 from graftax.losses.loss import Loss
 from graftax.metrics import registry as metric_registry
 from graftax.metrics.beside_loss import pairs, require_same_scores
-from graftax.metrics.f_score import require_one_number
 from graftax.metrics.metric import Metric
+from graftax.metrics.one_number import require_one_number
 from graftax.metrics.reduction import Mean, SampleMetric
 from graftax.objectives.sample_weights import spread
 from graftax.optimizers.minimizer import Minimizer
 from graftax.training.outputs import ONLY, OutputShape, listed_by_name, outputs_of, per_output, targets_of
 from graftax.training.raw_scores import RawScores
 from graftax.training.shown_names import free_name, require_apart
-from graftax.training.unused_targets import refuse_unused_targets, refuse_unused_weights
+from graftax.training.unused_targets import refuse_unused_targets, refuse_unused_weights, require_target
 
 
 class Objectives:
@@ -68,6 +68,8 @@ class Objectives:
         self._scores: dict[str, RawScores] = {}
         self.outputs: dict[str, OutputShape] = {}
         """The outputs that a loss has seen last: those of the latest eager step, or trace."""
+        self.checks_masks = False
+        """Whether a loss checks targets on the host with the masks of the predictions."""
         self._metrics: list[tuple[str, str, Metric, bool]] = []  # output, shown name, metric, whether it is weighted
         self._named: set[Metric] = set()  # those given by name, which read targets like the loss
         self._made = False
@@ -87,6 +89,18 @@ class Objectives:
             found[free_name("", "metric_", shown, {*found})] = metric
         return found
 
+    def given_metrics(self) -> list[tuple[str, Metric | None]]:
+        """Return the metrics that were given to `compile` with their names; None for one that is not made yet."""
+        if self._made:
+            return [(shown, metric) for _, shown, metric, _ in self._metrics]
+        given = [one for _, wanted, _ in self._wanted for one in tree.flatten(wanted) if one is not None]
+        return [
+            (one.name, one)
+            if isinstance(one, Metric)
+            else (one if isinstance(one, str) else getattr(one, "__name__", repr(one)), None)
+            for one in given
+        ]
+
     def given(self) -> dict[str, Any]:
         """Return the losses, metrics and factors that were given to `compile`, by argument."""
         metrics = {f"{prefix}metrics": wanted for prefix, wanted, _ in self._wanted}
@@ -101,6 +115,7 @@ class Objectives:
         targets = targets_of(listed_by_name(y, self.names), names)
         self.outputs = {name: OutputShape(tuple(ops.shape(part))) for name, part in predictions.items()}
         by_output = self._chosen(names)
+        self.checks_masks = masks is not None and any(one is not None and one.checks_mask for one in by_output.values())
         if len(names) > 1 and not self._trackers:
             self._trackers = {name: Mean(name=f"{name}_loss") for name, loss in by_output.items() if loss}
         factors = per_output(self._weights, names, "loss_weights", 1.0)
@@ -111,12 +126,7 @@ class Objectives:
             loss = by_output[name]
             if loss is None:
                 continue
-            if name not in targets:
-                raise DataError(
-                    f"the targets are {', '.join(map(repr, targets))}",
-                    f"the model has the output {name!r} with a loss",
-                    f"y={{{name!r}: ...}}",
-                )
+            require_target(targets, name, "loss")
             with self._listener(name).listening():
                 value = loss(targets[name], predictions[name], weights[name], by_mask.get(name))
             if name in self._trackers:
@@ -164,7 +174,7 @@ class Objectives:
         names = list(predictions)
         targets = targets_of(listed_by_name(y, self.names), names)
         by_output = self._chosen(names)
-        if not self._made and all(name in targets for name in names):
+        if not self._made and all(targets.get(name) is not None for name in names):
             self._make(predictions, targets)
         weights = per_output(sample_weight, names, "sample_weight", None)
         by_mask = outputs_of(listed_by_name(masks, self.names), "mask") if masks is not None else dict.fromkeys(names)
@@ -174,13 +184,14 @@ class Objectives:
             if counts_all or metric not in self._named or not _checks(by_output[name]):
                 checks.append((name, metric, weighted))
         for name, checker, weighted in checks:
-            if name in targets and _checks(checker):
+            if targets.get(name) is not None and _checks(checker):
                 shape, visible = tuple(predictions[name].shape), targets[name]
                 for hides in (by_mask.get(name), weights[name] if weighted else None):
                     if hides is not None:
                         visible = checker.formula.visible_targets(visible, shape, hides)
                 try:
-                    checker.check_targets(visible, shape)
+                    beside = {"mask": by_mask.get(name)} if getattr(checker, "checks_mask", False) else {}
+                    checker.check_targets(visible, shape, **beside)
                 except GraftaxError as error:
                     error.add_context(f"{checker!r}")
                     if not weighted and weights[name] is not None:
@@ -215,6 +226,7 @@ class Objectives:
         by_mask = outputs_of(listed_by_name(masks, self.names), "mask") if masks is not None else dict.fromkeys(names)
         for number, (name, _, metric, weighted) in enumerate(self._metrics):
             weight = weights[name] if weighted else None
+            require_target(targets, name, "metric")
             with self._listener(f"{name}/{number}").listening():
                 metric.update(targets[name], predictions[name], **_taken(metric, weight, by_mask.get(name)))
 
@@ -230,6 +242,7 @@ class Objectives:
                 for one in several if isinstance(several, list | tuple) else [several]:
                     if one is None:
                         continue
+                    require_target(targets, output, "metric")
                     shapes = (_shape(targets[output]), _shape(predictions[output]))
                     metric = metric_registry.get(one, *shapes, by_output.get(output))
                     if isinstance(one, str):

@@ -8,7 +8,7 @@ from graftax.core import tree
 from graftax.core.errors import GraftaxError
 from graftax.training import arguments
 from graftax.training.active_loops import active_loop, isolated_metrics
-from graftax.training.batch import Batch, Parts
+from graftax.training.batch import Batch, Parts, weighing_arguments
 from graftax.training.class_weights import ClassWeights
 from graftax.training.column_order import in_known_order, ordered_columns
 from graftax.training.first_step import FirstStep
@@ -17,6 +17,7 @@ from graftax.training.objectives import required_objectives
 from graftax.training.sources.host_batches import host_batch
 from graftax.training.spread import Spread, whole
 from graftax.training.trainable_model import TrainableModel
+from graftax.training.unread_by_step import UnreadByStep
 
 
 def on_batch(
@@ -40,13 +41,14 @@ def on_batch(
     with isolated_metrics(model, method) if starts_over else active_loop(model, method):
         if starts_over:
             model.reset_metrics()
-        return _on_batch(model, step, batch)
+        return _on_batch(model, step, batch, weighing_arguments(parts[2], class_weight))
 
 
-def _on_batch(model: TrainableModel, step: str, batch: Batch) -> dict[str, float]:
+def _on_batch(model: TrainableModel, step: str, batch: Batch, weighted_by: tuple[str, ...]) -> dict[str, float]:
     run, objectives = model._gx_compiled_step(step), required_objectives(model)
     own = step == "train_step" and model._gx_has_own("train_step")
-    ready = FirstStep(model, objectives, builds=own)  # checks before the step, which may be compiled
+    unread = UnreadByStep(model, step, weighted_by, warns_of_metrics=False)
+    ready = FirstStep(model, objectives, own, unread)  # checks before the step, which may be compiled
     given = Spread(model)(batch)
     try:
         ready.before(run, given, [batch])

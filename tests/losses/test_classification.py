@@ -77,3 +77,55 @@ def test_label_smoothing_is_a_share(smoothing):
     for loss in (losses.BinaryCrossentropy, losses.CategoricalCrossentropy):
         with pytest.raises(ArgumentError, match="label_smoothing"):
             loss(label_smoothing=smoothing)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16"])
+def test_a_negative_class_to_ignore_in_labels_without_a_sign(dtype):
+    labels = np.array([0, -1, 1]).astype(dtype)
+    wrapped = int(labels[1])
+    told = rf"(?s)labels\[1\] = {wrapped} of dtype {dtype}.*-1 became {wrapped}.*ignore_class={wrapped}, or .*astype"
+    with pytest.raises(gx.errors.IndexRangeError, match=told):
+        gx.losses.SparseCategoricalCrossentropy(from_logits=True, ignore_class=-1)(labels, np.zeros((3, 4)))
+    found = gx.losses.SparseCategoricalCrossentropy(from_logits=True, ignore_class=wrapped)(labels, np.zeros((3, 4)))
+    np.testing.assert_allclose(found, np.log(4), rtol=1e-6)
+
+
+@pytest.mark.in_turn(2)
+@pytest.mark.parametrize("from_logits", [True, False])
+@pytest.mark.parametrize("axis", [-1, 1])
+@pytest.mark.parametrize("class_weight", [None, [1.0, 2.0, 0.5, 0.0]])
+def test_smoothed_labels_are_smoothed_one_hot_rows(from_logits, axis, class_weight):
+    draw = np.random.default_rng(5)
+    scores, labels = draw.uniform(0.1, 1, (2, 3, 4)).astype("float32"), np.array([[0, 3, 2], [1, 9, 1]])
+    options = {"from_logits": from_logits, "label_smoothing": 0.2, "axis": axis, "class_weight": class_weight}
+    rows = np.moveaxis(np.eye(4, dtype="float32")[np.minimum(labels, 3)], -1, axis)
+    scores = np.moveaxis(scores, -1, axis)
+    expected = np.array(losses.CategoricalCrossentropy(**options, reduction="none")(rows, scores))
+    expected[1, 1] = 0
+    sparse = losses.SparseCategoricalCrossentropy(**options, ignore_class=9, reduction="none")(labels, scores)
+    np.testing.assert_allclose(sparse, expected, rtol=1e-5, atol=1e-6)
+    mean = losses.SparseCategoricalCrossentropy(**options, ignore_class=9)(labels, scores)
+    np.testing.assert_allclose(mean, expected.sum() / 5, rtol=1e-5)
+
+
+@pytest.mark.references
+@pytest.mark.parametrize("weight", [None, [1.0, 2.0, 0.5, 0.25]])
+def test_label_smoothing_of_torch(weight):
+    torch = pytest.importorskip("torch")
+    draw = np.random.default_rng(6)
+    logits, labels = draw.normal(size=(6, 4)).astype("float32"), np.array([0, -1, 3, 2, 2, -1])
+    theirs = torch.tensor(logits, requires_grad=True)
+    expected = torch.nn.functional.cross_entropy(
+        theirs,
+        torch.tensor(labels),
+        weight=None if weight is None else torch.tensor(weight),
+        ignore_index=-1,
+        label_smoothing=0.1,
+        reduction="none",
+    )
+    (expected.sum() / 4).backward()
+    options = {"from_logits": True, "ignore_class": -1, "label_smoothing": 0.1, "class_weight": weight}
+    each = losses.SparseCategoricalCrossentropy(**options, reduction="none")(labels, logits)
+    np.testing.assert_allclose(each, expected.detach().numpy(), rtol=1e-5, atol=1e-6)
+    gradient = gx.grad(lambda z: losses.SparseCategoricalCrossentropy(**options)(labels, z))(logits)
+    np.testing.assert_allclose(gradient, theirs.grad.numpy(), atol=1e-6)

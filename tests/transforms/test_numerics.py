@@ -112,6 +112,27 @@ def test_fit_raises_at_the_bad_step_and_keeps_the_state_before_it():
         model.fit(x, y, verbose=0, check_nans=True)
 
 
+def infinite(written):
+    """Return a loss that is infinite, with finite gradients."""
+    if written == "where":
+        return lambda y, p: ops.where(p[:, 0] > 100, p[:, 0], float("inf"))
+    if written == "add":
+        return lambda y, p: ops.mean(p) * 0 + float("inf")
+    return lambda y, p: ops.exp(gx.stop_gradient(ops.mean(p)) * 0 + 100) + ops.mean(p)
+
+
+@pytest.mark.broad
+@pytest.mark.parametrize("made_by", ["where", "add", "exp"])
+def test_a_loss_that_is_infinite_alone(made_by):
+    model = gx.Sequential([gx.layers.Dense(1)])
+    model.compile(gx.optimizers.SGD(0.1), infinite(made_by))
+    written = made_by != "exp"
+    reason = "it takes the number from a constant" if written else "what goes in is finite"
+    told = rf"(?s)^{made_by} made inf.*the result 'loss' is inf.*{reason}"
+    with pytest.raises(errors.NumericsError, match=told):
+        model.fit(ONES, ONES[:, :1], verbose=0, check_nans=True)
+
+
 @pytest.mark.broad
 def test_gradcheck_names_the_worst_element():
     wrong = gx.custom_gradient(lambda x: (x**2, lambda g: ops.where(ops.arange(x.size) == 40, 0.0, 2 * g * x)))

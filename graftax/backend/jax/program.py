@@ -51,6 +51,8 @@ class JaxProgram:
         self.written = written
         self.names: list[str] = []
         """What the leaves are called, for messages."""
+        self.result_names: list[str] = []
+        """What the results are called, without new values."""
         self.has_checks = has_checks(staged.whole)
         changing = {id(cell) for cell in written}
         reading = {id(cell) for cell in cells}
@@ -88,6 +90,12 @@ class JaxProgram:
     def opened(self) -> tuple[Any, list[Any]]:
         """Return the program as JAX has it, of (constants, values of `read`, leaves), and the constants."""
         return self._staged.whole, self._constants
+
+    @property
+    def unread(self) -> list[int]:
+        """Return which of the leaves no result, new value or effect depends on, by number."""
+        used = self._staged.used[len(self._constants) + len(self.read) :]
+        return [number for number, one in enumerate(used) if not one]
 
     def _packed(self, groups: list[Sequence[Any]]) -> Callable[..., list[Any]]:
         """Return the program with the cells of each group in one array, as it comes in and as it goes out."""
@@ -175,6 +183,8 @@ class JaxProgram:
         if not any(isinstance(value, jax.core.Tracer) for value in [*donated, *kept, *leaves]):
             found = self._replayed(Replay(stops, self._looks == CHECKED), donated, kept, leaves, self.names)
             if found is not None:
+                if found.result is not None and found.result < len(self.result_names):
+                    found = replace(found, result_name=self.result_names[found.result])
                 return found.to_error()
         if not stops:
             return NumericsError(

@@ -22,12 +22,14 @@ class _Found(Exception):
 
 
 class _Value:
-    """A value, and where its nan and its infinities come from."""
+    """A value, where its nan and its infinities come from, and whether it is written in the program."""
 
-    __slots__ = ("array", "infinity", "nan")
+    __slots__ = ("array", "infinity", "nan", "written")
 
-    def __init__(self, array: Any, nan: Culprit | None = None, infinity: Culprit | None = None) -> None:
-        self.array, self.nan, self.infinity = array, nan, infinity
+    def __init__(
+        self, array: Any, nan: Culprit | None = None, infinity: Culprit | None = None, written: bool = False
+    ) -> None:
+        self.array, self.nan, self.infinity, self.written = array, nan, infinity, written
 
 
 class Replay:
@@ -51,15 +53,19 @@ class Replay:
             results = self._run(jaxpr, [], given, ())
         except _Found as found:
             return found.culprit
-        origins = [one.nan for one in results if one.nan] or [one.infinity for one in results if one.infinity]
-        return origins[0] if origins and not self._stops else None
+        for kind in () if self._stops else ("nan", "infinity"):
+            for number, one in enumerate(results):
+                origin: Culprit | None = getattr(one, kind)
+                if origin is not None:
+                    return replace(origin, result=number)
+        return None
 
     def _run(self, jaxpr: Any, constants: Sequence[Any], given: Sequence[_Value], around: Any) -> list[_Value]:
         consts = [_input(value, "a constant of the function") for value in constants]
         env = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *given], strict=True))
 
         def read(atom: Any) -> _Value:
-            return _Value(jnp.asarray(atom.val)) if isinstance(atom, tracing.Literal) else env[atom]
+            return _Value(jnp.asarray(atom.val), written=True) if isinstance(atom, tracing.Literal) else env[atom]
 
         for equation in jaxpr.eqns:
             results = self._step(equation, [read(atom) for atom in equation.invars], (*around, equation))
@@ -135,15 +141,18 @@ class Replay:
         return carry
 
     def _made(self, equation: Any, given: list[_Value], around: Any, looks: bool = True) -> list[_Value]:
-        made = [_Value(array) for array in tracing.bind(equation, [one.array for one in given])]
-        for value in made:
+        written = bool(given) and all(one.written for one in given)
+        made = [_Value(array, written=written) for array in tracing.bind(equation, [one.array for one in given])]
+        for value in made if not written else ():  # what takes the infinity of a constant in is what made it
             for kind, has in (("nan", _has_nan), ("infinity", _has_inf)):
                 if not has(value):
                     continue
                 before = next((getattr(one, kind) for one in given if getattr(one, kind)), None)
-                if before is None and not any(map(has, given)):
+                computed = [one for one in given if not one.written]
+                if before is None and not any(map(has, computed)):
                     before = self._culprit(kind.removesuffix("inity"), given, made, around)
-                    if kind == "nan" and self._stops and self._numbers and looks:
+                    is_new = not any(map(has, given))
+                    if kind == "nan" and is_new and self._stops and self._numbers and looks:
                         raise _Found(before)
                 setattr(value, kind, before)
         return made

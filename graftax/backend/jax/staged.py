@@ -73,6 +73,12 @@ class Staged:
         return bool(self._jaxpr.effects) or any("callback" in e.primitive.name for e in self._equations)
 
     @cached_property
+    def used(self) -> list[bool]:
+        """Return, for each input of `whole`, whether a result or an effect depends on it."""
+        found: list[bool] = tracing.dce_jaxpr(self.whole, [True] * len(self.results))[1]
+        return found
+
+    @cached_property
     def numbers_gave_way(self) -> bool:
         """Tell whether what a Python number became took the dtype of another array; an array of its own would not."""
         return any(

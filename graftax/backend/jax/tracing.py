@@ -27,6 +27,7 @@ from jax._src.interpreters import partial_eval as private_partial_eval
 from jax.extend import core as jax_extend
 from jax.extend.core import primitives
 from jax.interpreters import ad, batching, mlir
+from jax.interpreters.partial_eval import dce_jaxpr as dce_jaxpr
 
 from graftax.core.errors import BackendError, StaleReadError
 from graftax.core.scopes import register_ambient, register_sign

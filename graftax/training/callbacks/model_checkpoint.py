@@ -9,10 +9,34 @@ from typing import Any
 from graftax.backend.rendezvous import several
 from graftax.checkpoint.manager import CheckpointManager
 from graftax.checkpoint.preemption import Preemption
+from graftax.checkpoint.retention import Retention
 from graftax.core.errors import ArgumentError, CheckpointError, StateError
 from graftax.training.callbacks.monitor import Monitor
 from graftax.training.hooks.callback import Callback, Logs
 from graftax.training.resuming import managed
+
+_FILES = (".h5", ".hdf5", ".keras", ".pt", ".pth", ".ckpt", ".safetensors", ".npz")
+
+
+def _refuse_files(directory: str | os.PathLike[str]) -> None:
+    """Raise for a name that other libraries give to single files, unless there is such a directory.
+
+    Raises:
+        ArgumentError: it is such a name.
+    """
+    if not isinstance(directory, str | os.PathLike):
+        return  # which is told where a run begins
+    path = os.fspath(directory)
+    ends = next((suffix for suffix in _FILES if str(path).lower().endswith(suffix)), None)
+    if ends is None or os.path.isdir(path):
+        return
+    stem = str(path)[: -len(ends)].removesuffix(".weights")
+    raise ArgumentError(
+        f"ModelCheckpoint({str(path)!r})",
+        f"{ends} ends the name of one file, and checkpoints are directories below this one: step-100, step-200",
+        f'ModelCheckpoint({stem!r}, monitor="val_loss", keep=1, keep_best=1); model.save_weights(path) after training '
+        "for weights alone",
+    )
 
 
 class ModelCheckpoint(Callback):
@@ -41,7 +65,8 @@ class ModelCheckpoint(Callback):
         mode: Another name for ``goal``, as in other callbacks; give only one of the two. Defaults to None.
 
     Raises:
-        ArgumentError: ``every`` is invalid, a goal is given without a number to monitor, or settings are given together
+        ArgumentError: ``every`` is invalid, the directory has the name of a file (``model.keras``), ``keep_best`` comes
+            without ``monitor`` or ``keep``, a goal is given without a number to monitor, or settings are given together
             with a manager, which has its own.
         StateError: the directory has a checkpoint of a later step.
         DataError: the monitored number is not in the logs of the first epoch.
@@ -93,6 +118,9 @@ class ModelCheckpoint(Callback):
             raise ArgumentError(
                 f"ModelCheckpoint got every={every!r}", "it is 'epoch' or a number of steps", "every=1000"
             )
+        if not isinstance(directory, CheckpointManager):
+            _refuse_files(directory)
+            Retention(keep, keep_best, monitor).check()
         if isinstance(directory, CheckpointManager) and (keep, keep_best) != (None, None):
             raise ArgumentError(
                 f"ModelCheckpoint got a manager and keep={keep}, keep_best={keep_best}",

@@ -29,14 +29,23 @@ class ArraySource:
         shuffle: Whether each epoch has a new order.
         steps: The number of batches in an epoch; each epoch continues where the last one stopped. None for one pass
             over the rows.
+        weighted_by: The arguments of the user that gave the weights.
 
     Raises:
         DataError: there are no rows, or different numbers of rows.
     """
 
     def __init__(
-        self, x: object, y: object, sample_weight: object, batch_size: int, shuffle: bool, steps: int | None = None
+        self,
+        x: object,
+        y: object,
+        sample_weight: object,
+        batch_size: int,
+        shuffle: bool,
+        steps: int | None = None,
+        weighted_by: tuple[str, ...] = (),
     ) -> None:
+        self.weighted_by = weighted_by
         self._data = (as_arrays(x, "x"), as_arrays(y, "y"), finite_weights(sample_weight))
         self.rows = count_rows(**dict(zip(NAMES, self._data, strict=True)))
         self._batch_size = batch_size

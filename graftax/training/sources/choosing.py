@@ -12,7 +12,7 @@ from graftax.core.errors import DataError
 from graftax.distribution.processes import process_count
 from graftax.distribution.rows import Rows
 from graftax.training.arrays import as_arrays, count_rows, cut_rows, is_arrays, non_numeric_error
-from graftax.training.batch import NAMES, Parts, is_list_of_batches, parts_of_validation
+from graftax.training.batch import NAMES, Parts, is_list_of_batches, parts_of_validation, weighing_arguments
 from graftax.training.class_weights import ClassWeights
 from graftax.training.sources.array_source import ArraySource
 from graftax.training.sources.indexed_source import IndexedSource, gives_batches, has_index
@@ -43,11 +43,12 @@ def make_source(
     if x is None:
         raise DataError("x is None", "there is nothing to iterate over", "model.fit(x, y), or model.fit(batches)")
     if rows is None and is_arrays(x) and not (is_list_of_batches(x) and (y is None or isinstance(x[0], tuple))):
+        weighted_by = weighing_arguments(sample_weight, class_weights)
         if class_weights is not None:
             y = as_arrays(y, "y")
             class_weights.require_all(y)
             sample_weight = class_weights.times(y, as_arrays(sample_weight, "sample_weight"))
-        return ArraySource(x, y, sample_weight, 32 if batch_size is None else batch_size, shuffle, steps)
+        return ArraySource(x, y, sample_weight, batch_size or 32, shuffle, steps, weighted_by)
     if rows is None and has_index(x):
         by_batch = gives_batches(x, batch_size)
         _refuse_beside(x, y, sample_weight, batch_size if by_batch else None)

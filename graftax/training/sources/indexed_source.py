@@ -14,7 +14,7 @@ import numpy as np
 from graftax.core import tree
 from graftax.core.errors import DataError, GraftaxError
 from graftax.training.arrays import as_arrays, is_array
-from graftax.training.batch import NAMES, Batch, unpack
+from graftax.training.batch import NAMES, Batch, unpack, weighing_arguments
 from graftax.training.class_weights import ClassWeights
 from graftax.training.sources import fingerprint
 from graftax.training.sources.host_batches import Alike, host_batch
@@ -103,6 +103,7 @@ class IndexedSource:
             )
         self._data, self._batch_size, self.shuffle = data, batch_size, shuffle
         self._class_weights = class_weights
+        self.weighted_by = weighing_arguments(None, class_weights)
         self._seed = get_random_seed()
         self._alike = Alike()
         self.remembers = False  # whether it is looked after each pass whether the data have changed, for a checkpoint

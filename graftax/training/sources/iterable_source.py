@@ -9,7 +9,7 @@ from typing import Any
 
 from graftax.backend.rendezvous import several
 from graftax.core.errors import DataError, GraftaxError
-from graftax.training.batch import Batch, unpack
+from graftax.training.batch import Batch, unpack, weighing_arguments
 from graftax.training.class_weights import ClassWeights
 from graftax.training.sources import fingerprint
 from graftax.training.sources.host_batches import Alike, host_batch
@@ -46,6 +46,7 @@ class IterableSource:
         self.goes_on = isinstance(batches, Iterator)
         self.remembers = False  # whether the state of the loader after each batch is kept, for a checkpoint
         self._class_weights = class_weights
+        self.weighted_by = weighing_arguments(None, class_weights)
         self._steps = steps or (_length(batches) if self.goes_on else None)
         self._stream: Iterator[Any] | None = None
         self._alike = Alike()

@@ -12,6 +12,11 @@ class Source(Protocol):
     """A source of batches."""
 
     @property
+    def weighted_by(self) -> tuple[str, ...]:
+        """Return the arguments of the user that gave weights beside the data, such as ``"class_weight="``."""
+        ...
+
+    @property
     def steps(self) -> int | None:
         """Return the number of batches in an epoch; None if it is not known before the end."""
         ...

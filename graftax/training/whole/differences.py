@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import astuple
 from functools import cached_property, partial
 from types import FunctionType, ModuleType
@@ -193,6 +193,25 @@ def _described(value: object) -> Any:
         return [Describing().value(value, "")]
     except (GraftaxError, TypeError, ValueError, AttributeError, RuntimeError):
         return None
+
+
+def without_description(model: Module, paths: Iterable[str]) -> tuple[str, ...]:
+    """Return those of some attributes below ``model/`` that no description of a whole model can have, such as a lock.
+
+    Args:
+        model: The model.
+        paths: Where they are: ``model/alpha``, ``model/layers/0/scale``.
+    """
+    return tuple(path for path in paths if _described(_found(model, path.split("/")[1:])) is None)
+
+
+def _found(part: Any, steps: list[str]) -> Any:
+    for step in steps:
+        if isinstance(part, list | tuple):
+            part = part[int(step)]
+        else:
+            part = part[step] if isinstance(part, dict) else getattr(part, step)
+    return part
 
 
 def restore_differences(model: Any, description: list[list[Any]], making: Rebuilding) -> None:

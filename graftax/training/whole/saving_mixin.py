@@ -10,6 +10,7 @@ from graftax.checkpoint.report import RestoreReport
 from graftax.checkpoint.save import SaveReport
 from graftax.core.short_traceback import door
 from graftax.training.export_mixin import ExportMixin
+from graftax.training.whole.differences import without_description
 from graftax.training.whole.model_file import KEY, described
 from graftax.training.whole.own_compile import COMPILED_WITH, recording
 from graftax.variables.graph.made_with import MadeWith
@@ -64,7 +65,10 @@ class SavingMixin(ExportMixin):
             >>> bool((again(ones) == model(ones)).all())
             True
         """
-        return Checkpoint(**roots_of(self)).save(path, overwrite=overwrite, meta={KEY: described(self)})
+        report = Checkpoint(**roots_of(self)).save(path, overwrite=overwrite, meta={KEY: described(self)})
+        of_others = [part for part in report.plain if not part.startswith("model/")]
+        lost = without_description(self, [part for part in report.plain if part.startswith("model/")])
+        return report._replace(plain=(*of_others, *lost))
 
     @door
     def save_weights(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> SaveReport:

@@ -25,7 +25,7 @@ from graftax.core.short_traceback import chained, door, not_taken, shorten
 from graftax.core.typedefs import unwrap
 from graftax.core.wrapping import carry_names, function_name
 from graftax.transforms.compile import run_eagerly as eagerly
-from graftax.transforms.compile.key import SCALARS, argument_names, describe, is_static, key_of
+from graftax.transforms.compile.key import SCALARS, argument_names, describe, is_static, key_of, result_names
 from graftax.transforms.compile.lowered import Lowered
 from graftax.transforms.compile.reach import reached
 from graftax.transforms.compile.repeated import MISSED, Repeated
@@ -201,8 +201,7 @@ class CompiledFunction(Generic[P, R]):
     def forget(self) -> None:
         """Forget all traces: the next call traces anew."""
         self._entries.clear()
-        self._last = self._before = None
-        self.trace_count = 0
+        self._last, self._before, self.trace_count = None, None, 0
 
     def _names(self, transforms: Tracing, leaves: list[Any], tree: object) -> list[str]:
         names = argument_names(self._fn, transforms, tree, len(leaves))
@@ -273,6 +272,7 @@ class CompiledFunction(Generic[P, R]):
         program = transforms.trace(run, concrete, PLAIN if self._looks == RANGES else self._looks)
         if self._looks != PLAIN or program.has_checks:
             program.names = self._names(transforms, leaves, tree)
+            program.result_names = result_names(transforms, found["out"], found["results"])
         entry = Entry(program, found["frame"], found["out"], found["results"], [*statics, around], found["masked"])
         entry.before = found["before"]
         entry.warn_of_leaks(transforms, function_name(self._fn))

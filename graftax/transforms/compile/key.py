@@ -121,9 +121,19 @@ def describe(fn: Callable[..., Any], transforms: Tracing, before: Hashable, afte
     return "the same arguments as before"
 
 
+def result_names(transforms: Tracing, structure: object, count: int) -> list[str]:
+    """Return what the results are called in messages: ``the result 'loss'`` of a dict of results."""
+    paths = {leaf.index: path for path, leaf in flatten_with_paths(transforms.unflatten(structure, _leaves(count)))}
+    return [f"the result {paths[i]!r}" if paths.get(i) else "the result" for i in range(count)]
+
+
+def _leaves(count: int) -> list[Any]:
+    return [_Leaf(i) for i in range(count)]
+
+
 def argument_names(fn: Callable[..., Any], transforms: Tracing, tree: object, count: int) -> list[str]:
     """Return what the leaves of the arguments are called: ``x``, or ``batch/0`` inside of one."""
-    args, kwargs, *_ = transforms.unflatten(tree, [_Leaf(i) for i in range(count)])
+    args, kwargs, *_ = transforms.unflatten(tree, _leaves(count))
     try:
         given: Any = inspect.signature(fn).bind_partial(*args, **kwargs).arguments
     except (TypeError, ValueError):  # a function without a signature

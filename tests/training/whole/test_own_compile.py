@@ -151,3 +151,36 @@ def test_a_copy_that_could_not_take_it_along_is_named(tmp_path):
         copy.deepcopy(model).save(tmp_path / "whole")
     assert "Opens.compile(self, source)" in caught.value.received
     assert not (tmp_path / "whole").exists()
+
+
+class Scaled(layers.Dense):
+    def __init__(self, units):
+        super().__init__(units)
+        self.scale, self.lock = 1.0, [object()]
+
+
+class Parted(gx.Model):
+    def __init__(self):
+        super().__init__()
+        self.parts = [Scaled(2), Scaled(1)]
+
+    def compile(self, alpha=0.5, **options):
+        super().compile(**options)
+        self.alpha = alpha
+
+    def call(self, x):
+        return self.parts[1](self.parts[0](x))
+
+
+@pytest.mark.broad
+def test_the_report_lists_only_what_a_load_does_not_restore(tmp_path):
+    model = Parted()
+    model.compile(alpha=0.25, optimizer="sgd", loss="mse")
+    model(X)
+    model.parts[1].scale, model.later = 2.5, {"a": [1, 2]}
+    report = model.save(tmp_path / "whole")
+    assert report.plain == ("model/parts/0/lock", "model/parts/1/lock")
+    again = gx.load_model(tmp_path / "whole", custom={"Parted": Parted})
+    assert (again.alpha, again.parts[1].scale, again.later) == (0.25, 2.5, {"a": [1, 2]})
+    weights = gx.Checkpoint(model=model).save(tmp_path / "weights")
+    assert {"model/alpha", "model/later", "model/parts/1/scale"} <= set(weights.plain)
