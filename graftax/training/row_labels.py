@@ -1,0 +1,64 @@
+"""Rows with labels, as those of pandas: tables with the same rows in different orders are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from graftax.core.errors import DataError
+
+
+def require_rows_in_one_order(**parts: Any) -> None:
+    """Raise if two tables or columns have the same row labels in different orders.
+
+    Labels are compared where they say which row is which: where they are unique, and the same on both sides. Other
+    labels, such as those that ``reset_index`` leaves of a part of a table, say nothing about the order.
+
+    Args:
+        parts: The data by what they are called in messages: arrays, tables, columns, or dicts and lists of these.
+
+    Raises:
+        DataError: two have the same labels in different orders; the message names both.
+
+    Example:
+        >>> require_rows_in_one_order(x=[1, 2], y=[3, 4])
+    """
+    labelled = [found for name, part in parts.items() for found in _labelled(name, part)]
+    for name, part in labelled[1:]:
+        first, begin = labelled[0]
+        row = _first_apart(begin.index, part.index)
+        if row is not None:
+            raise DataError(
+                f"row {row} of {first} ({type(begin).__name__}) has the label {_shown(begin, row)}, and row {row} "
+                f"of {name} ({type(part).__name__}) has {_shown(part, row)}: the same labels in different orders",
+                f"row i of {first} and row i of {name} belong to the same sample, whatever their labels",
+                f"{name}.loc[{first}.index]; or {name}.to_numpy(), if its rows are in the right order as they are",
+            )
+
+
+def _labelled(name: str, part: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(part, Mapping):
+        for key, one in part.items():
+            yield from _labelled(f"{name}[{key!r}]", one)
+    elif isinstance(part, list | tuple):
+        for i, one in enumerate(part[:64]):
+            if not isinstance(one, int | float):
+                yield from _labelled(f"{name}[{i}]", one)
+    elif hasattr(part, "iloc") and hasattr(getattr(part, "index", None), "is_unique"):
+        yield name, part
+
+
+def _shown(part: Any, row: int) -> str:
+    label = part.index[row]
+    return f"{label.item() if hasattr(label, 'item') else label!r}"[:40]
+
+
+def _first_apart(one: Any, other: Any) -> int | None:
+    """Return the first row where the same labels are in different orders; None where that cannot be said."""
+    if one is other or len(one) != len(other) or one.nlevels != other.nlevels or one.equals(other):
+        return None
+    if not (one.is_unique and other.is_unique) or one[0] not in other or other[0] not in one:
+        return None
+    if not one.isin(other).all():
+        return None
+    return int((one != other).argmax())
