@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+import os
+from functools import partial
+from typing import Any, NamedTuple
 
-from graftax.layers.table_columns import Columns, KnowsColumns, has_the_columns, in_known_order, known_columns
+from graftax.checkpoint.facts import facts_of_root
+from graftax.checkpoint.manager import CheckpointManager
+from graftax.checkpoint.reader import Reader
+from graftax.core.errors import GraftaxError
+from graftax.layers.table_columns import (
+    Columns,
+    KnowsColumns,
+    columns_in,
+    has_the_columns,
+    in_known_order,
+    known_columns,
+)
+from graftax.training.batch import Parts
 from graftax.training.row_labels import require_rows_in_one_order
+from graftax.training.sources.iterable_source import IterableSource
 from graftax.training.sources.named_columns import with_all_columns
-
-if TYPE_CHECKING:
-    from graftax.training.trainable_model import TrainableModel
+from graftax.training.sources.source import Source
 
 
 class Ordered(NamedTuple):
@@ -42,7 +55,7 @@ def remember(model: KnowsColumns, columns: Columns) -> None:
             remember(part, Columns(columns.x, part._gx_columns.y))
 
 
-def ordered_inputs(model: TrainableModel, x: object) -> Any:
+def ordered_inputs(model: KnowsColumns, x: object) -> Any:
     """Return inputs with the columns of tables in the order of the training.
 
     Raises:
@@ -51,21 +64,65 @@ def ordered_inputs(model: TrainableModel, x: object) -> Any:
     return in_known_order(x, columns_of(model).x, "x")
 
 
-def ordered_columns(
-    known: Columns, x: object, y: object = None, sample_weight: object = None, validation_data: object = None
+def _columns_of_run(where: Any, known: Columns) -> Columns:
+    """Return the columns of the run that ``resume=`` continues, if it knows any.
+
+    What is wrong with the argument, or with the checkpoint, is told when the run is restored.
+    """
+    if not isinstance(where, CheckpointManager | str | os.PathLike):
+        return known
+    try:
+        manager = where if isinstance(where, CheckpointManager) else CheckpointManager(where)
+        latest = manager.latest()
+        if latest is None:
+            return known
+        with Reader(latest.path) as reader:
+            return columns_in(facts_of_root(reader.index, "model")) or known
+    except GraftaxError:
+        return known
+
+
+def in_each_batch(model: KnowsColumns, source: Source | None, learns: bool = False) -> None:
+    """Put tables that an iterable yields into the order of the training, batch by batch.
+
+    Args:
+        model: The model that knows the order.
+        source: The source of the batches; others have their columns in order.
+        learns: Whether the model is trained on them, so that the first table says what is not known yet.
+    """
+    if isinstance(source, IterableSource):
+        source.in_order = partial(_batch_in_order, model, learns)
+
+
+def _batch_in_order(model: KnowsColumns, learns: bool, parts: Parts) -> Parts:
+    found = ordered(model, *parts)
+    if learns and found.columns != model._gx_columns:
+        remember(model, found.columns)
+    return found.x, found.y, found.sample_weight
+
+
+def ordered(
+    model: KnowsColumns,
+    x: object,
+    y: object = None,
+    sample_weight: object = None,
+    validation_data: object = None,
+    resume: object = None,
 ) -> Ordered:
     """Return inputs, targets, weights and validation data with columns in order, and what is known from now on.
 
     Args:
-        known: What is known so far.
+        model: The model, which knows the columns that it was trained on.
         x: The inputs.
         y: The targets, or the name of their column, or of several. Defaults to None.
         sample_weight: The weights. Defaults to None.
         validation_data: A tuple, a table with those columns, or batches. Defaults to None.
+        resume: What ``fit(resume=)`` got: the columns of that run go before. Defaults to None.
 
     Raises:
         DataError: a table has other columns, or two tables have the same rows in different orders.
     """
+    known = columns_of(model) if resume is None else _columns_of_run(resume, columns_of(model))
     given, targets, against = with_all_columns(x, y, validation_data)
     given, targets = in_known_order(given, known.x, "x"), in_known_order(targets, known.y, "y")
     found = Columns(

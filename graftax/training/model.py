@@ -21,7 +21,7 @@ from graftax.training.active_loops import refuse_compile_between_steps
 from graftax.training.arguments import keywords
 from graftax.training.batch import Batch, unpack
 from graftax.training.class_weights import ClassWeights
-from graftax.training.column_order import columns_of, ordered_columns, ordered_inputs, remember
+from graftax.training.column_order import ordered, ordered_inputs, remember
 from graftax.training.dependence import level_around, require_dependent
 from graftax.training.first_step import build_all, require_restored
 from graftax.training.held_metrics import all_metrics, results
@@ -31,7 +31,6 @@ from graftax.training.hooks.history import History
 from graftax.training.objectives import LossLike, MetricsLike, Objectives, required_objectives, required_optimizer
 from graftax.training.output_masks import carried_masks
 from graftax.training.predicted_rows import rows_of
-from graftax.training.resuming import columns_of_run
 from graftax.training.sources import choosing as data
 from graftax.training.summary_mixin import SummaryMixin
 from graftax.training.unused_targets import STEPS
@@ -313,8 +312,7 @@ class Model(SummaryMixin):
         is_due = arguments.check_validation(
             numbers, validation_split, validation_data, validation_steps, validation_batch_size, validation_freq
         )
-        known = columns_of(self) if resume is None else columns_of_run(resume, self)
-        x, y, sample_weight, validation_data, columns = ordered_columns(known, x, y, sample_weight, validation_data)
+        x, y, sample_weight, validation_data, columns = ordered(self, x, y, sample_weight, validation_data, resume)
         if validation_split:
             (x, y, sample_weight), validation_data = data.split_validation(x, y, sample_weight, validation_split)
         by_class = None if class_weight is None else ClassWeights(class_weight)
@@ -340,7 +338,7 @@ class Model(SummaryMixin):
         """Return the loss and the metrics over a data set, by name; arguments as for `fit`."""
         size = arguments.counted_or_none("batch_size", batch_size)
         steps = arguments.counted_or_none("steps", steps)
-        source = data.once(*ordered_columns(columns_of(self), x, y, sample_weight)[:3], size, steps)
+        source = data.once(*ordered(self, x, y, sample_weight)[:3], size, steps)
         _ = required_objectives(self)  # raises before anything is changed
         return loop.evaluate(self, source, arguments.verbosity(verbose), listed(callbacks))
 

@@ -6,14 +6,11 @@ import os
 from typing import Any
 
 from graftax.checkpoint.checkpoint import Checkpoint
-from graftax.checkpoint.facts import facts_of_root
 from graftax.checkpoint.manager import CheckpointManager
 from graftax.checkpoint.reader import Reader
 from graftax.core.errors import ArgumentTypeError, CheckpointError, MatchError
-from graftax.layers.table_columns import Columns, columns_in
 from graftax.training import executions
 from graftax.training.batch import Batch
-from graftax.training.column_order import columns_of
 from graftax.training.first_step import FirstStep
 from graftax.training.objectives import required_objectives
 from graftax.training.resumed_metrics import ROOT, lacks_some, resumed_metrics
@@ -92,27 +89,6 @@ def resumed(run: Run, where: object, validation: Source | None = None) -> bool:
         raise
     found.begin_new(run.index)
     return True
-
-
-def columns_of_run(where: object, model: TrainableModel) -> Columns:
-    """Return the columns of the tables of the run that ``resume=`` continues, if it knows any; else those of the model.
-
-    Args:
-        where: What ``resume=`` got. What is wrong with it is told when the run is restored.
-        model: The model.
-    """
-    known = columns_of(model)
-    if not isinstance(where, CheckpointManager | str | os.PathLike):
-        return known
-    try:
-        manager = where if isinstance(where, CheckpointManager) else CheckpointManager(where)
-        latest = manager.latest()
-        if latest is None:
-            return known
-        with Reader(latest.path) as reader:
-            return columns_in(facts_of_root(reader.index, "model")) or known
-    except CheckpointError:
-        return known
 
 
 def _make_ready(model: TrainableModel, name: str, batch: Batch) -> None:

@@ -44,7 +44,7 @@ def _labelled(name: str, part: Any) -> Iterator[tuple[str, Any]]:
         for i, one in enumerate(part[:64]):
             if not isinstance(one, int | float):
                 yield from _labelled(f"{name}[{i}]", one)
-    elif hasattr(part, "iloc") and hasattr(getattr(part, "index", None), "is_unique"):
+    elif hasattr(part, "iloc") and hasattr(type(part.index), "is_unique"):
         yield name, part
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from graftax.backend.rendezvous import several
 from graftax.core.errors import DataError, GraftaxError
-from graftax.training.batch import Batch, unpack
+from graftax.training.batch import Batch, Parts, unpack
 from graftax.training.class_weights import ClassWeights
 from graftax.training.sources import fingerprint
 from graftax.training.sources.host_batches import Alike, host_batch
@@ -45,6 +45,7 @@ class IterableSource:
         self.are_local = are_local
         self.goes_on = isinstance(batches, Iterator)
         self.remembers = False  # whether the state of the loader after each batch is kept, for a checkpoint
+        self.in_order: Callable[[Parts], Parts] = lambda parts: parts  # puts the columns of tables in order
         self._class_weights = class_weights
         self._steps = steps or (_length(batches) if self.goes_on else None)
         self._stream: Iterator[Any] | None = None
@@ -110,7 +111,7 @@ class IterableSource:
         return any(hasattr(one, name) for one in (self._batches, self._stream) for name in ("get_state", "state_dict"))
 
     def _host_batch(self, batch: Any) -> Batch:
-        return batch if isinstance(batch, OnDevice) else host_batch(*unpack(batch), self._class_weights)
+        return batch if isinstance(batch, OnDevice) else host_batch(*self.in_order(unpack(batch)), self._class_weights)
 
     def _passed_over(self, stream: Iterator[Any], count: int, waiting: dict[str, Any] | None) -> int:
         """Skip batches that were trained on before; return the fingerprint of all up to here."""
