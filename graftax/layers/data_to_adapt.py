@@ -34,12 +34,12 @@ class DataToAdapt:
         [(2, 3), (1, 3)]
     """
 
-    def __init__(self, data: Any, known: Known = None) -> None:
+    def __init__(self, data: object, known: Known = None) -> None:
         several = not hasattr(data, "shape") and isinstance(data, Iterable) and not isinstance(data, str | bytes | dict)
         if isinstance(data, list | tuple) and all_numbers(data):
             several = False
         self._several = several
-        self._batches: Iterable[Any] = data if several else (data,)
+        self._batches: Iterable[Any] = data if several and isinstance(data, Iterable) else (data,)
         self._before = known
         self.columns: Known = None
         """The names of the columns of the first table, in the order of the batches; None where there are none."""
@@ -74,8 +74,8 @@ def _numbers_of(batch: Any) -> np.ndarray[Any, Any]:
     return array.astype("float32") if array.dtype.kind == "V" else array
 
 
-def _is_numeric(data: Any) -> bool:
-    dtypes = list(data.dtypes) if hasattr(data, "columns") else [data.dtype]
+def _is_numeric(data: object) -> bool:
+    dtypes: Iterable[Any] = getattr(data, "dtypes", ()) if hasattr(data, "columns") else [getattr(data, "dtype", None)]
     return all(getattr(dtype, "kind", "O") in "biuf" for dtype in dtypes)
 
 
@@ -97,7 +97,7 @@ def _not_finite(batch: Any, array: np.ndarray[Any, Any], number: int | None) -> 
     )
 
 
-def _remedy(batch: Any, is_missing: bool) -> str:
+def _remedy(batch: object, is_missing: bool) -> str:
     if not is_missing:
         return "layer.adapt(np.clip(data, low, high)), with bounds that you choose"
     fill, drop = "np.nan_to_num(data, nan=0.0)", "data[~np.isnan(data).any(-1)]"

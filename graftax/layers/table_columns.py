@@ -159,7 +159,7 @@ def _listed(names: Names) -> list[str] | None:
     return None if names is None else list(names)
 
 
-def _of_form(form: Any) -> Known:
+def _of_form(form: object) -> Known:
     if not isinstance(form, list | tuple) or len(form) != 2:
         return None
     kind, held = form
@@ -174,6 +174,8 @@ def _of_form(form: Any) -> Known:
     return None
 
 
-def _read(names: Any) -> Names:
-    is_listed = isinstance(names, list | tuple) and all(type(name) is str for name in names)
-    return tuple(names) if is_listed else None
+def _read(names: object) -> Names:
+    if not isinstance(names, list | tuple):
+        return None
+    texts = tuple(name for name in names if isinstance(name, str))
+    return texts if len(texts) == len(names) else None

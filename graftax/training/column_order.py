@@ -64,7 +64,7 @@ def ordered_inputs(model: KnowsColumns, x: object) -> Any:
     return in_known_order(x, columns_of(model).x, "x")
 
 
-def _columns_of_run(where: Any, known: Columns) -> Columns:
+def _columns_of_run(where: object, known: Columns) -> Columns:
     """Return the columns of the run that ``resume=`` continues, if it knows any.
 
     What is wrong with the argument, or with the checkpoint, is told when the run is restored.

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Protocol, TypeGuard
 
 from graftax.core.errors import DataError
 
 
-def require_rows_in_one_order(**parts: Any) -> None:
+def require_rows_in_one_order(**parts: object) -> None:
     """Raise if two tables or columns have the same row labels in different orders.
 
     Labels are compared where they say which row is which: where they are unique, and the same on both sides. Other
@@ -36,7 +36,25 @@ def require_rows_in_one_order(**parts: Any) -> None:
             )
 
 
-def _labelled(name: str, part: Any) -> Iterator[tuple[str, Any]]:
+class _Labels(Protocol):
+    """The labels of rows: what graftax asks of an index of pandas."""
+
+    nlevels: int
+    is_unique: bool
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, row: int) -> Any: ...
+    def __contains__(self, label: object) -> bool: ...
+    def equals(self, other: object) -> bool: ...
+    def isin(self, values: object) -> Any: ...
+    def __ne__(self, other: object) -> Any: ...
+
+
+class _Labelled(Protocol):
+    index: _Labels
+
+
+def _labelled(name: str, part: object) -> Iterator[tuple[str, _Labelled]]:
     if isinstance(part, Mapping):
         for key, one in part.items():
             yield from _labelled(f"{name}[{key!r}]", one)
@@ -44,16 +62,21 @@ def _labelled(name: str, part: Any) -> Iterator[tuple[str, Any]]:
         for i, one in enumerate(part[:64]):
             if not isinstance(one, int | float):
                 yield from _labelled(f"{name}[{i}]", one)
-    elif hasattr(part, "iloc") and hasattr(type(part.index), "is_unique"):
+    elif _has_labels(part):
         yield name, part
 
 
-def _shown(part: Any, row: int) -> str:
+def _has_labels(part: object) -> TypeGuard[_Labelled]:
+    index = getattr(part, "index", None) if hasattr(part, "iloc") else None
+    return hasattr(type(index), "is_unique")  # asked of the index itself, it would be computed
+
+
+def _shown(part: _Labelled, row: int) -> str:
     label = part.index[row]
     return f"{label.item() if hasattr(label, 'item') else label!r}"[:40]
 
 
-def _first_apart(one: Any, other: Any) -> int | None:
+def _first_apart(one: _Labels, other: _Labels) -> int | None:
     """Return the first row where the same labels are in different orders; None where that cannot be said."""
     if one is other or len(one) != len(other) or one.nlevels != other.nlevels or one.equals(other):
         return None
