@@ -44,6 +44,7 @@ def _whole(found, path):
 
 @pytest.mark.parametrize("is_built", [True, False], ids=["built", "unbuilt"])
 @pytest.mark.parametrize("way", [_checkpoint, _cover, _overlap, _weights, _whole])
+@pytest.mark.in_turn(5)
 def test_a_restored_model_knows_its_columns(way, is_built, tmp_path):
     found, other = trained(), model(2)
     if is_built:
@@ -78,6 +79,7 @@ def test_a_checkpoint_without_columns_changes_none(tmp_path):
     assert other._gx_columns == Columns(("a", "b", "c"), ("u", "v"))
 
 
+@pytest.mark.broad
 def test_columns_come_with_the_first_weights(tmp_path):
     found = model(2, layers.Dense(4))
     found.fit(table("cab"), BOTH, verbose=0)
@@ -108,6 +110,7 @@ def test_what_files_say_is_read_with_care(told):
     assert columns_in({"columns": told}) is None
 
 
+@pytest.mark.broad
 def test_dicts_and_lists_of_tables(tmp_path):
     for several in (dict, list):
         inputs = {"left": gx.Input((3,), name="left"), "right": gx.Input((3,), name="right")}
@@ -137,6 +140,7 @@ def resumed(data, epochs, where):
 
 
 @pytest.mark.parametrize("kind", ["path", "manager"])
+@pytest.mark.in_turn(2)
 def test_a_resumed_run_puts_columns_into_the_order_of_the_first(kind, tmp_path):
     y = {"y": Y[:, 0]}
     whole = resumed(table("abc", **y), 3, tmp_path / "whole")

@@ -36,6 +36,7 @@ AROUND = pytest.mark.parametrize("around", [_in_a_row, _declared, _graph, _deep]
 
 
 @AROUND
+@pytest.mark.in_turn(4)
 def test_a_model_around_a_trained_one_knows_its_columns(around):
     outer = around(inner())
     np.testing.assert_array_equal(outer.predict(table("cab"), verbose=0), outer.predict(X, verbose=0))
@@ -48,6 +49,7 @@ def test_a_model_around_a_trained_one_knows_its_columns(around):
 
 
 @AROUND
+@pytest.mark.in_turn(4, 2)
 def test_a_model_within_a_trained_one_knows_the_columns(around):
     first = gx.Sequential([layers.Dense(2)])
     outer = around(first)
@@ -76,6 +78,7 @@ def adapted(data, **options):
 
 
 @pytest.mark.parametrize("data", [lambda: table("abc"), lambda: [table("abc"), table("bca")]], ids=["table", "batches"])
+@pytest.mark.in_turn(2)
 def test_a_model_that_begins_with_an_adapted_layer(data):
     one = model(1, adapted(data()))
     one.fit(table("cab"), Y, epochs=2, shuffle=False, verbose=0)
@@ -110,6 +113,7 @@ def test_one_mean_of_all_columns_is_the_same_in_any_order():
     assert layer._gx_columns.x is None
 
 
+@pytest.mark.broad
 def test_checkpoints_keep_the_columns_of_parts(tmp_path):
     found = gx.Sequential([adapted(table("abc")), layers.Dense(1)])
     wanted = found.predict(X, verbose=0)
@@ -127,6 +131,7 @@ def batches(names):
 
 
 @pytest.mark.parametrize("kind", [list, iter])
+@pytest.mark.in_turn(2)
 def test_tables_in_batches(kind):
     one = model()
     one.fit(kind(batches(["abc", "cab"])), verbose=0)

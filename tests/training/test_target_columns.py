@@ -24,6 +24,7 @@ def test_targets_in_another_order_are_put_back():
     assert found.evaluate(X, BOTH[:, ::-1], verbose=0) != wanted
 
 
+@pytest.mark.broad
 def test_later_trainings_and_validations():
     one, two = trained(), trained()
     for found, names in ((one, "uv"), (two, "vu")):
@@ -70,6 +71,7 @@ def test_a_column_alone_may_have_any_name(kind):
 
 
 @pytest.mark.parametrize("names", [["u", "v"], ("v", "u")], ids=["list", "tuple"])
+@pytest.mark.in_turn(2)
 def test_several_columns_as_targets(names):
     data = table("ab", u=BOTH[:, 0], c=X[:, 2], v=BOTH[:, 1])
     found = model(2)
@@ -79,6 +81,7 @@ def test_several_columns_as_targets(names):
     assert found.evaluate(data, y=names[::-1], verbose=0) == found.evaluate(X, y, verbose=0)
 
 
+@pytest.mark.broad
 def test_several_columns_of_dicts_and_batches():
     inputs = gx.Input((3,), name="x")
     outputs = {"u": layers.Dense(1, name="u")(inputs), "v": layers.Dense(1, name="v")(inputs)}
