@@ -20,6 +20,7 @@ from graftax.layers.table_columns import (
 )
 from graftax.training.batch import Parts
 from graftax.training.row_labels import require_rows_in_one_order
+from graftax.training.sources.indexed_source import IndexedSource
 from graftax.training.sources.iterable_source import IterableSource
 from graftax.training.sources.named_columns import with_all_columns
 from graftax.training.sources.source import Source
@@ -83,15 +84,15 @@ def _columns_of_run(where: object, known: Columns) -> Columns:
 
 
 def in_each_batch(model: KnowsColumns, source: Source | None, learns: bool = False) -> None:
-    """Put tables that an iterable yields into the order of the training, batch by batch.
+    """Put tables in batches into the order of the training, batch by batch.
 
     Args:
         model: The model that knows the order.
         source: The source of the batches; others have their columns in order.
         learns: Whether the model is trained on them, so that the first table says what is not known yet.
     """
-    if isinstance(source, IterableSource):
-        source.in_order = partial(_batch_in_order, model, learns)
+    if isinstance(source, IterableSource | IndexedSource):
+        source.put_in_order(partial(_batch_in_order, model, learns))
 
 
 def _batch_in_order(model: KnowsColumns, learns: bool, parts: Parts) -> Parts:

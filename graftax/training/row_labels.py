@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol, TypeGuard
 
+import numpy as np
+
 from graftax.core.errors import DataError
 
 
@@ -40,13 +42,12 @@ class _Labels(Protocol):
     """The labels of rows: what graftax asks of an index of pandas."""
 
     nlevels: int
-    is_unique: bool
+    dtype: Any
 
     def __len__(self) -> int: ...
     def __getitem__(self, row: int) -> Any: ...
-    def __contains__(self, label: object) -> bool: ...
     def equals(self, other: object) -> bool: ...
-    def isin(self, values: object) -> Any: ...
+    def tolist(self) -> list[Any]: ...
     def __ne__(self, other: object) -> Any: ...
 
 
@@ -68,7 +69,7 @@ def _labelled(name: str, part: object) -> Iterator[tuple[str, _Labelled]]:
 
 def _has_labels(part: object) -> TypeGuard[_Labelled]:
     index = getattr(part, "index", None) if hasattr(part, "iloc") else None
-    return hasattr(type(index), "is_unique")  # asked of the index itself, it would be computed
+    return hasattr(index, "nlevels") and hasattr(index, "equals")
 
 
 def _shown(part: _Labelled, row: int) -> str:
@@ -78,10 +79,30 @@ def _shown(part: _Labelled, row: int) -> str:
 
 def _first_apart(one: _Labels, other: _Labels) -> int | None:
     """Return the first row where the same labels are in different orders; None where that cannot be said."""
-    if one is other or len(one) != len(other) or one.nlevels != other.nlevels or one.equals(other):
+    if one is other or len(one) != len(other) or one.nlevels != other.nlevels or _kind(one) != _kind(other):
         return None
-    if not (one.is_unique and other.is_unique) or one[0] not in other or other[0] not in one:
+    if one.equals(other):
         return None
-    if not one.isin(other).all():
-        return None
-    return int((one != other).argmax())
+    apart = _apart_as_numbers if one.nlevels == 1 and _kind(one) in _NUMBERS else _apart_as_labels
+    return int((one != other).argmax()) if apart(one, other) else None
+
+
+_NUMBERS = "biufmM"
+
+
+def _kind(index: _Labels) -> str:
+    return str(getattr(index.dtype, "kind", "O"))
+
+
+def _apart_as_numbers(one: _Labels, other: _Labels) -> bool:
+    """Return whether they are the same numbers or times, each once: sorted, since that takes less than looking up."""
+    here, there = np.asarray(one), np.asarray(other)
+    if here.min() != there.min() or here.max() != there.max():
+        return False
+    here, there = np.sort(here), np.sort(there)
+    return bool((here == there).all() and (here[1:] != here[:-1]).all())
+
+
+def _apart_as_labels(one: _Labels, other: _Labels) -> bool:
+    there = set(other.tolist())
+    return len(there) == len(other) and one[0] in there and set(one.tolist()) == there

@@ -148,6 +148,34 @@ def test_tables_in_batches(kind):
         one.predict(kind(batches(["ab"])), verbose=0)
 
 
+class PyDataset:
+    """Batches by index, as those of Keras: tables, cut from one."""
+
+    num_batches = 1
+
+    def __init__(self, names):
+        self.names = names
+
+    def __len__(self):
+        return 1
+
+    def __getitem__(self, i):
+        return table(self.names), Y
+
+
+def test_tables_in_prefetched_batches_and_by_index():
+    for given in (
+        lambda names: gx.data.prefetch(batches([names])),
+        lambda names: gx.data.prefetch(iter(batches([names]))),
+    ):
+        one = model()
+        one.fit(given("abc"), verbose=0)
+        assert one._gx_columns.x == ("a", "b", "c")
+        wanted = one.predict(X, verbose=0)
+        np.testing.assert_array_equal(one.predict(given("cab"), verbose=0), wanted)
+    np.testing.assert_array_equal(one.predict(PyDataset("bca"), verbose=0), wanted)
+
+
 WRONG = np.where(np.arange(36).reshape(12, 3) == 16, np.nan, X)
 
 

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from graftax.backend.rendezvous import several
 from graftax.core.errors import DataError, GraftaxError
-from graftax.training.batch import Batch, Parts, unpack
+from graftax.training.batch import Batch, unpack
 from graftax.training.class_weights import ClassWeights
 from graftax.training.sources import fingerprint
 from graftax.training.sources.host_batches import Alike, host_batch
 from graftax.training.sources.lockstep import in_lockstep
 from graftax.training.sources.on_device import OnDevice, host_of
 from graftax.training.sources.source import Source
-from graftax.training.sources.wrapper import innermost, require_end, require_same_order
+from graftax.training.sources.wrapper import (
+    InOrder,
+    as_they_are,
+    innermost,
+    put_in_order,
+    require_end,
+    require_same_order,
+)
 
 
 class IterableSource:
@@ -45,7 +52,7 @@ class IterableSource:
         self.are_local = are_local
         self.goes_on = isinstance(batches, Iterator)
         self.remembers = False  # whether the state of the loader after each batch is kept, for a checkpoint
-        self.in_order: Callable[[Parts], Parts] = lambda parts: parts  # puts the columns of tables in order
+        self.in_order: InOrder = as_they_are
         self._class_weights = class_weights
         self._steps = steps or (_length(batches) if self.goes_on else None)
         self._stream: Iterator[Any] | None = None
@@ -56,6 +63,11 @@ class IterableSource:
         self._marks: deque[tuple[int, int]] = deque(maxlen=_REMEMBERED)  # fingerprints of all batches, likewise
         self._waiting: dict[str, Any] | None = None  # the state to resume from
         self._begun: set[int] = set()  # fingerprints of the first batches of passes
+
+    def put_in_order(self, by: InOrder) -> None:
+        """Let a function put the columns of tables in order, before they become arrays."""
+        self.in_order = by
+        put_in_order(self._batches, by)
 
     @property
     def steps(self) -> int | None:
