@@ -60,9 +60,7 @@ def _numbers_of(batch: Any) -> np.ndarray[Any, Any]:
     array = None
     if not isinstance(batch, list | tuple) or all_numbers(batch):
         try:
-            array = np.asarray(unwrap(batch))
-            if array.dtype.kind == "O" and hasattr(batch, "iloc") and _is_numeric(batch):
-                array = batch.to_numpy("float64", na_value=np.nan)  # columns of several dtypes, or with missing values
+            array = _converted(batch)
         except (TypeError, ValueError):
             array = None
     if array is None or array.dtype.kind not in "biuf" + "V" * (array.dtype.name == "bfloat16"):
@@ -72,6 +70,14 @@ def _numbers_of(batch: Any) -> np.ndarray[Any, Any]:
             "layer.adapt(x for x, y in batches)",
         )
     return array.astype("float32") if array.dtype.kind == "V" else array
+
+
+def _converted(batch: object) -> np.ndarray[Any, Any]:
+    array = np.asarray(unwrap(batch))
+    if array.dtype.kind == "O" and hasattr(batch, "iloc") and _is_numeric(batch):
+        table: Any = batch
+        return np.asarray(table.to_numpy("float64", na_value=np.nan))  # columns of several dtypes, or missing values
+    return array
 
 
 def _is_numeric(data: object) -> bool:
