@@ -93,6 +93,19 @@ class Arrays(Neural, Packing, Protocol):
         """Return the same values, constant to differentiation."""
         ...
 
+    def with_jvp(
+        self,
+        function: Callable[..., Any],
+        rule: Callable[[tuple[Array, ...], tuple[Array, ...]], tuple[object, object]],
+        *arrays: Array,
+    ) -> Any:
+        """Return ``function(*arrays)``, one array or a tuple, with a derivative of its own, forwards and backwards.
+
+        ``rule(arrays, tangents)`` gives ``(results, tangents of these)``, linear in the tangents, and may be
+        differentiated again. Both are pure, and close over no array. Without derivatives, the rule is not needed.
+        """
+        ...
+
     def set_at(self, x: Array, index: object, value: Array) -> Array:
         """Return ``x`` with the elements that ``index`` selects replaced; ``x`` itself stays as it is."""
         ...

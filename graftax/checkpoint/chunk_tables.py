@@ -14,6 +14,7 @@ from typing import Any, overload
 
 from graftax.checkpoint.boxes import check_tiling
 from graftax.checkpoint.checksums import digest
+from graftax.checkpoint.envelope import AGAIN
 from graftax.checkpoint.index import Chunk, FileRecord, TensorRecord
 from graftax.core.errors import CorruptMetadata
 from graftax.core.typedefs import Shape
@@ -39,7 +40,7 @@ class ChunkTable:
         for row in range(bisect_left(self._tensors, tensor), bisect_right(self._tensors, tensor)):
             first = self._boxes[row]
             if self._boxes[row + 1] - first != 2 * rank:
-                raise corrupt(self.name, f"a box of array {tensor} has not {rank} axes")
+                raise corrupt(self.name, f"a box of array {tensor} must have {rank} axes")
             start = tuple(self._numbers[first : first + rank])
             extent = tuple(self._numbers[first + rank : first + 2 * rank])
             sums = self._bytes[self._sums[row] : self._sums[row + 1]]
@@ -107,7 +108,7 @@ def opened_table(data: bytes, name: str, total: int) -> ChunkTable:
 
 def corrupt(name: str, why: str) -> CorruptMetadata:
     """Return the error for a table that cannot be used."""
-    return CorruptMetadata(f"the chunk table {name}", why, "use another checkpoint; this one was damaged or forged")
+    return CorruptMetadata(f"the chunk table {name}", why, AGAIN)
 
 
 class TabledChunks(Sequence[Chunk]):
@@ -163,7 +164,7 @@ def check_chunk(record: TensorRecord, chunk: Chunk, files: Sequence[FileRecord],
     if chunk.nbytes != record.bytes_of(chunk.extent):
         raise CorruptMetadata(what, f"{chunk.nbytes} bytes do not hold shape {chunk.extent}")
     if len(chunk.sums) != 8 * -(-chunk.nbytes // block):
-        raise CorruptMetadata(what, "it has not one checksum per block")
+        raise CorruptMetadata(what, "it must have one checksum for each block")
 
 
 if sys.byteorder != "little":  # columns are written and read as raw memory

@@ -222,10 +222,13 @@ def check(module: Copied, chain: Sequence[Deferred]) -> None:
                 if each._requires:
                     each.session.lacking[path] = None
                     raise MissingInCheckpoint(
-                        f"{path}, of shape {tuple(variable.shape)}, which a layer makes that was not built when its "
-                        "program was restored: it has no value in the checkpoint",
-                        "every Variable asked for must get a saved value, and would start at random",
-                        'restore with map={"program path": "checkpoint path"}, skip=[...] it, or mode="overlap"',
+                        f"{path}, of shape {tuple(variable.shape)}, has no value in the checkpoint that was restored "
+                        "before this layer was built",
+                        "a restore gives every Variable a saved value, also those that are made later; this one would "
+                        "start from its initializer",
+                        f'restore(path, skip="{each._path}/**") if the layer is new; '
+                        f'map={{"{each._path}": "checkpoint path"}} if its values have another path; mode="overlap" to '
+                        "restore only what is on both sides",
                     )
                 break
 

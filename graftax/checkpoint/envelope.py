@@ -13,6 +13,9 @@ SIZE = 32
 LIMIT = 32 << 20
 """Bytes of ``graph.msgpack`` that a reader accepts: 10 MB of hostile msgpack can become 600 MB of objects."""
 
+AGAIN = "copy or download the whole directory again; otherwise restore another checkpoint"
+"""The advice for files that are not as they were written."""
+
 _FIELDS = struct.Struct("<HHIQ")
 
 
@@ -42,22 +45,31 @@ def opened(data: bytes) -> memoryview:
     """
     if len(data) < SIZE or data[:8] != MAGIC:
         raise CorruptMetadata(
-            f"{len(data)} bytes beginning with {data[:8]!r}",
-            f"an index has at least {SIZE} bytes and begins with {MAGIC!r}",
+            f"graph.msgpack with {len(data)} bytes, which begins with {data[:8]!r}",
+            f"the index of a checkpoint has at least {SIZE} bytes and begins with {MAGIC!r}",
+            AGAIN,
         )
     major, minor, flags, length = _FIELDS.unpack_from(data, 8)
     if major > MAJOR:
         raise FormatTooNew(
-            f"format version {major}.{minor}", f"this graftax reads up to {MAJOR}.x", "update graftax to read it"
+            f"a checkpoint of format {major}.{minor}",
+            f"this version of graftax reads formats up to {MAJOR}.x",
+            "pip install --upgrade graftax",
         )
     if major == 0 or length != len(data) - SIZE:
         raise CorruptMetadata(
-            f"version {major}.{minor}, {length} bytes announced, {len(data) - SIZE} there", "it is damaged"
+            f"graph.msgpack of format {major}.{minor} with {len(data) - SIZE:,} bytes after its header",
+            f"the header says {length:,} bytes: the file was cut or damaged",
+            AGAIN,
         )
     found = digest(data[8:24] + data[SIZE:])
     expected = int.from_bytes(data[24:SIZE], "little")
     if found != expected:
-        raise CorruptMetadata(f"checksum {found:016x}, expected {expected:016x}", "its bytes are not what was written")
+        raise CorruptMetadata(
+            f"graph.msgpack with checksum {found:016x}, and {expected:016x} was written into it",
+            "its bytes were changed after the save",
+            AGAIN,
+        )
     if flags == 0:
         raise FormatTooOld(
             "a checkpoint of graftax 0.1.0",
@@ -65,5 +77,9 @@ def opened(data: bytes) -> memoryview:
             "with graftax 0.1.0: graftax ckpt restore CKPT weights.safetensors, which any version takes arrays from",
         )
     if flags != FLAGS:
-        raise FormatTooNew(f"format flags {flags:#x}", f"this graftax knows {FLAGS:#x}", "update graftax to read it")
+        raise FormatTooNew(
+            f"a checkpoint with the format flags {flags:#x}",
+            f"this version of graftax knows {FLAGS:#x}",
+            "pip install --upgrade graftax",
+        )
     return memoryview(data)[SIZE:]

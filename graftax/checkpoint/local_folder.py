@@ -5,6 +5,7 @@ import mmap
 import os
 import stat
 
+from graftax.checkpoint.storage import is_a_file
 from graftax.core.errors import NotACheckpoint, PathViolation, StorageFailure
 
 _FLAGS = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -119,10 +120,12 @@ def _opened(path: str) -> int:
     except FileNotFoundError:
         raise
     except NotADirectoryError:
-        raise NotACheckpoint(
-            f"{path} is a file", "a checkpoint is a directory", "give the directory that holds graph.msgpack"
-        ) from None
+        raise is_a_file(path) from None
     except OSError as error:
         if error.errno in (errno.EMFILE, errno.ENFILE, errno.EIO):
             raise _failed(f"opening {path}", error) from error
-        raise NotACheckpoint(f"{path!r} cannot be opened: {error}", "it must be a readable directory") from error
+        raise NotACheckpoint(
+            f"{path!r} cannot be opened: {error}",
+            "it must be a readable directory",
+            f"ls -ld {path}, which shows who may read it",
+        ) from error

@@ -12,7 +12,7 @@ from types import TracebackType
 from graftax.checkpoint.checksums import FUNCTIONS, digest
 from graftax.checkpoint.chunk_tables import ChunkTable, opened_table
 from graftax.checkpoint.decode import decode, decode_lazily
-from graftax.checkpoint.envelope import LIMIT, opened
+from graftax.checkpoint.envelope import AGAIN, LIMIT, opened
 from graftax.checkpoint.index import Chunk, FileRecord, Index
 from graftax.checkpoint.names import GRAPH, STAGING
 from graftax.checkpoint.places import place_of
@@ -143,9 +143,11 @@ class Reader:
         try:
             found = self._folder.size(name)
         except FileNotFoundError:
-            raise TruncatedFile(f"{name} is missing", f"the index says {size:,} bytes") from None
+            raise TruncatedFile(
+                f"{name} is missing", f"the checkpoint has a table of {size:,} bytes in this file", AGAIN
+            ) from None
         if found != size:
-            raise TruncatedFile(f"{name} has {found:,} bytes", f"the index says {size:,}")
+            raise TruncatedFile(f"{name} has {found:,} bytes", f"when it was saved, it had {size:,}", AGAIN)
         return opened_table(self._whole(name, size), name, total)
 
     def _whole(self, name: str, size: int) -> bytes:
@@ -191,7 +193,7 @@ class Reader:
             except FileNotFoundError:
                 raise _missing(record) from None
             if found != record.size:
-                raise _changed(record, f"{found:,} bytes, the index says {record.size:,}")
+                raise _changed(record, f"{found:,} bytes, and {record.size:,} were saved")
             allocated = self._where(record).allocated(record.name)
             if found >= _SPARSE and allocated < found // _SPARSEST:
                 raise LimitExceeded(
@@ -254,7 +256,9 @@ class Reader:
 def _missing(record: FileRecord) -> TruncatedFile:
     if record.target is not None:
         return _no_target(record, record.target)
-    return TruncatedFile(f"{record.name} is missing", f"the index says {record.size:,} bytes")
+    return TruncatedFile(
+        f"{record.name} is missing", f"the checkpoint has {record.size:,} bytes of arrays in this file", AGAIN
+    )
 
 
 def _no_target(record: FileRecord, path: str) -> TruncatedFile:
@@ -267,7 +271,7 @@ def _no_target(record: FileRecord, path: str) -> TruncatedFile:
 
 def _changed(record: FileRecord, reason: str) -> CheckpointError:
     if record.target is None:
-        return TruncatedFile(f"{record.name} has {reason}", "it is not the file that was written")
+        return TruncatedFile(f"{record.name} has {reason}", "it is not the file that was written", AGAIN)
     return ForeignFile(
         f"{record.name} of the checkpoint {record.target} has changed: {reason}",
         "arrays of this checkpoint were not written again but refer to that one as it was",

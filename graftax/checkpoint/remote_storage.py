@@ -15,7 +15,8 @@ from graftax.checkpoint.local_storage import storage_errors
 from graftax.checkpoint.local_writing import check_replaceable
 from graftax.checkpoint.names import GRAPH, STAGING, is_part
 from graftax.checkpoint.owner import is_alive, own_record
-from graftax.core.errors import ArgumentError, DestinationExists, NotACheckpoint
+from graftax.checkpoint.storage import is_a_file
+from graftax.core.errors import ArgumentError, DestinationExists
 
 _OWNER = ".owner"
 _PART = 16 << 20  # bytes of one write
@@ -163,9 +164,7 @@ class RemoteFolder:
         self._sizes: dict[str, int] = {}
         if not storage.is_directory(path):
             if storage.fs.exists(path):
-                raise NotACheckpoint(
-                    f"{path} is a file", "a checkpoint is a directory", "give the directory that holds graph.msgpack"
-                )
+                raise is_a_file(path)
             raise FileNotFoundError(path)
         self._index = self._mark()
 

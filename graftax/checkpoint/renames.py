@@ -67,7 +67,7 @@ class Renames:
         if found is None:
             near = nearest(source, self._paths.values())
             self.conflicts.append(
-                Conflict(MissingInCheckpoint, path, f"map= names {source!r}, which the checkpoint has not{near}")
+                Conflict(MissingInCheckpoint, path, f"map= names {source!r}, which is not in the checkpoint{near}")
             )
             return
         key = self._target(path)

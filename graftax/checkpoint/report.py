@@ -282,6 +282,9 @@ _INSTEAD: dict[type[MatchError], str] = {
     ShapeMismatch: "build the program as it was saved, or leave the part out: skip=[...]",
     DTypeMismatch: 'cast="safe" to widen, cast="any" to lose precision knowingly',
     AmbiguousSharing: 'tie or untie as it was saved; mode="cover" accepts what was untied',
-    MissingInCheckpoint: 'map={"program path": "checkpoint path"}, only=[...], or mode="overlap"',
-    UnusedInCheckpoint: 'skip=[...] them, or mode="cover"',
+    MissingInCheckpoint: (
+        'skip="path/**" for what is new, map={"program path": "checkpoint path"} for what has another path, or '
+        'mode="overlap", which restores only what is on both sides'
+    ),
+    UnusedInCheckpoint: 'skip="path/**" for what is gone, or mode="cover", which lets the checkpoint have more',
 }

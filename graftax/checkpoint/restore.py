@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from graftax.checkpoint.adapters_in_use import Use, restores_use, uses
+from graftax.checkpoint.advice import adapter_advice, root_advice
 from graftax.checkpoint.deferred import deferred
 from graftax.checkpoint.expressions import is_near, off_by
 from graftax.checkpoint.facts import facts_to_take
@@ -28,7 +29,7 @@ from graftax.checkpoint.session import Session, cast_to
 from graftax.checkpoint.slot_matching import SlotMatch
 from graftax.checkpoint.spread_values import SpreadValues
 from graftax.checkpoint.state import revived
-from graftax.checkpoint.subset import RANDOM_SPOT, Subset, saved_spot
+from graftax.checkpoint.subset import RANDOM_SPOT, Subset
 from graftax.checkpoint.transaction import Transaction, uninterrupted
 from graftax.checkpoint.uncollected import uncollected
 from graftax.core import user_line
@@ -116,7 +117,7 @@ def _restore(
             check_part(match)
             slots = SlotMatch(match)
             random = _random(match)
-            subset.check()
+            subset.check(new=_new_layers(match))
             report.step, report.meta = reader.index.step, revived(reader.index.meta, {})
             _judge(match, report)
         waiting = {slot.node for below in slots.waiting.values() for slot in below} | set(match.awaited.values())
@@ -149,6 +150,14 @@ def _restore(
         if session is not None:
             report.wait_for(session)
     return report
+
+
+def _new_layers(match: Match) -> list[str]:
+    """Return the paths of layers that have no weights yet, and will need values that the checkpoint does not have."""
+    if match.subset.is_all or match.mode == "overlap":
+        return []
+    known = {place for places in match.objects.values() for place in places}
+    return [place.path for place in match.graph.places if _is_unbuilt(place) and place not in known]
 
 
 def _random(match: Match) -> Any:
@@ -187,10 +196,10 @@ def _judge(match: Match, report: RestoreReport) -> None:
     report.fresh = tuple([place.path for place in [*match.fresh, *slots]])
     conflicts = list(match.conflicts)
     known = ", ".join(match.index.roots)
+    idle = [root.path for root in match.idle_roots() if not _is_explained(root, match)]
     conflicts += [
-        Conflict(MissingInCheckpoint, root.path, f"matched nothing; the roots of the checkpoint are: {known}")
-        for root in match.idle_roots()
-        if not _is_explained(root, match)
+        Conflict(MissingInCheckpoint, path, f"matched nothing; the roots of the checkpoint are: {known}")
+        for path in idle
     ]
     if report.mode != "overlap":
         conflicts += _missing(match)
@@ -200,7 +209,7 @@ def _judge(match: Match, report: RestoreReport) -> None:
             for path, node in match.unused.items()
         ]
     if conflicts:
-        raise report.failure(conflicts, instead=_graft_hint(match))
+        raise report.failure(conflicts, instead=adapter_advice(match) or root_advice(match, idle))
 
 
 def _is_explained(root: Place, match: Match) -> bool:
@@ -233,7 +242,7 @@ def _missing(match: Match) -> list[Conflict]:
         reason = "has no value in the checkpoint"
         if place in match.reassigned:
             taker = match.reassigned[place]
-            reason = f"has no value: map= gives the one of its place to {taker!r}; name both in map= to take it twice"
+            reason = f"has no value: map= gives the saved value of this path to {taker!r}; name both to use it twice"
         elif i < SHOWN:
             shape = tuple(place.thing.shape) if place.kind is Kind.VARIABLE else None
             reason += candidates.to(place.path, shape)
@@ -244,15 +253,6 @@ def _missing(match: Match) -> list[Conflict]:
 def _no_place(match: Match, path: str, node: int) -> str:
     source = match.paths[node]
     return f"is in the checkpoint{'' if path == source else f' as {source}'} and has no place"
-
-
-def _graft_hint(match: Match) -> str:
-    """Return the advice for saved adapters that have no place in the program."""
-    adapters = {saved_spot(match.index, node, "").item for node in match.unused.values()}
-    names = sorted({saved.adapter for saved in adapters if saved is not None and saved.adapter})
-    if not names:
-        return ""
-    return f"declare the adapters first: gx.graft(model, gx.reparam.LoRA(rank=..., name={names[0]!r}), where=...)"
 
 
 # --- changes ----------------------------------------------------------------------------------------------------------

@@ -7,6 +7,9 @@ modules use only this interface.
 from collections.abc import Iterable
 from typing import Protocol
 
+from graftax.checkpoint.names import DATA, GRAPH
+from graftax.core.errors import NotACheckpoint
+
 
 class Folder(Protocol):
     """An open directory of a checkpoint, which stays the same if the path is renamed or replaced meanwhile."""
@@ -158,3 +161,20 @@ class Storage(Protocol):
     def sweep(self, folder: str) -> list[str]:
         """Delete the files that killed processes have left in a folder, and return their names."""
         ...
+
+
+def is_a_file(path: str) -> NotACheckpoint:
+    """Return the error for the path of a file, where that of a directory was expected.
+
+    Example:
+        >>> is_a_file("runs/step_3/graph.msgpack").instead, is_a_file("model.pt").instead
+        ("'runs/step_3'", "gx.checkpoint.load_foreign('model.pt', model), for weights of another library")
+    """
+    folder, _, name = path.replace("\\", "/").rpartition("/")
+    is_inside = name == GRAPH or DATA.fullmatch(name) is not None
+    other = f"gx.checkpoint.load_foreign({path!r}, model), for weights of another library"
+    return NotACheckpoint(
+        f"{path} is a file",
+        "a checkpoint of graftax is a directory with graph.msgpack and data files",
+        repr(folder or ".") if is_inside else other,
+    )

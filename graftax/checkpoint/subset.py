@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from typing import Any, NamedTuple
 
 from graftax.checkpoint.index import Index, Kind
+from graftax.core.errors import SelectorError
 from graftax.core.selectors import Selector, SelectorLike, Tally, compile_selector
 from graftax.core.spellings import spellings
 from graftax.variables.graph.module import Module
@@ -122,8 +123,13 @@ class Subset:
         """Return True if ``skip`` leaves the object out."""
         return self._skip is not None and self._skip.sees(spot)
 
-    def check(self, spots: Iterable[Spot] = ()) -> None:
+    def check(self, spots: Iterable[Spot] = (), new: Sequence[str] = ()) -> None:
         """Raise if a selector, or a part of one, matches none of these spots and none that was tested before.
+
+        Args:
+            spots: Spots to test now. Defaults to none.
+            new: Paths of layers that have no weights yet, and no values in the checkpoint: ``skip`` may name what is
+                below them. Defaults to none.
 
         Raises:
             SelectorError: a selector matches nothing, so it has no effect.
@@ -132,9 +138,10 @@ class Subset:
             return
         for spot in spots:
             _ = spot in self
-        for part in (self._only, self._skip):
-            if part is not None:
-                part.check()
+        if self._only is not None:
+            self._only.check()
+        if self._skip is not None:
+            self._skip.check(new)
 
 
 class _Part:
@@ -170,14 +177,28 @@ class _Part:
                     found = True
         return found
 
-    def check(self) -> None:
+    def check(self, new: Sequence[str] = ()) -> None:
         if self._tally is None:
-            if len(self._hit) == len(self._literals or ()) + len(self._globs):
+            given = [*(self._literals or {}).values(), *self._globs]
+            for glob in [glob for glob in given if id(glob) not in self._hit] if new else ():
+                if glob.test.text in new:
+                    raise _no_weight(self._argument, glob.test.text)
+                if any(glob.test.may_select_below(path) for path in new):
+                    self._hit.add(id(glob))
+            if len(self._hit) == len(given):
                 return
             self._tally = Tally(self._selector)  # raises an error that names the part, with suggestions
             for spot in self._spots.values():
                 self._tally.see(spot.paths, spot.role, spot.item)
         self._tally.check(self._argument)
+
+
+def _no_weight(argument: str, path: str) -> SelectorError:
+    return SelectorError(
+        f"{argument} {path!r}, the path of a layer",
+        "a path selects the Variable of this path, and the Variables of a layer are below its path",
+        f"{argument}{f'{path}/**'!r}",
+    )
 
 
 def _globs(selector: Selector) -> list[Selector] | None:

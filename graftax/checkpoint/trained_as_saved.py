@@ -37,5 +37,5 @@ def set_trainability(variable: Variable, trainability: Trainability) -> None:
 def set_frozen(module: Module, frozen: bool) -> None:
     """Set whether Variables that are created below a Module later are frozen."""
     storage.changing(module, "_gx_frozen")
-    structure.bump()
     object.__setattr__(module, "_gx_frozen", frozen)
+    structure.bump()  # after the change: another thread looks again as soon as it counts

@@ -29,6 +29,18 @@ class Glob:
         """Return True if the whole path fits."""
         return self._pattern.fullmatch(path) is not None
 
+    def may_select_below(self, path: str) -> bool:
+        """Return True if it can match a path that begins with this one and is longer.
+
+        Example:
+            >>> [
+            ...     Glob(text).may_select_below("layers/1")
+            ...     for text in ("layers/1/**", "**/kernel", "layers/1", "layers/2/*")
+            ... ]
+            [True, True, False, False]
+        """
+        return _reaches(self.text.split("/"), path.split("/"))
+
     def nearest(self, known: Sequence[str]) -> list[str]:
         """Return what may have been meant: a glob that fits some of these paths, and two of them; else the nearest.
 
@@ -51,6 +63,18 @@ class Glob:
             if there:
                 return list(dict.fromkeys([text, *there[:2]]))
         return []
+
+
+def _reaches(components: Sequence[str], names: Sequence[str]) -> bool:
+    """Return True if the first components match all names, and at least one component is left."""
+    if not components:
+        return False
+    if not names:
+        return True
+    first, rest = components[0], components[1:]
+    if first == "**":
+        return not rest or _reaches(rest, names) or _reaches(components, names[1:])
+    return Glob(first).matches(names[0]) and _reaches(rest, names[1:])
 
 
 def _put_right(text: str, names: set[str]) -> str:

@@ -66,6 +66,24 @@ _FUNCTIONS: dict[str, Mapping[str, str]] = {
         "expect_partial": 'mode="cover", which lets the checkpoint have more',
         "step": "manager.restore_latest(), or the path of that step",
     },
+    "load_foreign": {
+        "strict": 'mode="overlap", which loads what is on both sides; the report says what is not',
+        **dict.fromkeys(("map", "key_mapping", "name_map", "rename"), "names="),
+        **dict.fromkeys(("map_location", "device", "weights_only"), "leave it out: no code of a file is run"),
+        **dict.fromkeys(("dtype", "torch_dtype"), 'cast="any", which converts to the dtypes of the program'),
+        **dict.fromkeys(("format", "library", "framework"), "source="),
+        "skip_mismatch": 'mode="overlap", which loads what fits',
+        "by_name": "leave it out: names are compared first",
+    },
+    "onnx": {
+        **dict.fromkeys(("opset_version", "target_opset"), "opset="),
+        **dict.fromkeys(("input_names", "output_names"), "leave it out: inputs have the names of the arguments"),
+        "dynamic_axes": 'leave it out: a name in a Spec is a free size, gx.export.Spec("batch 8")',
+        "dynamic_shapes": 'leave it out: a name in a Spec is a free size, gx.export.Spec("batch 8")',
+        "input_signature": "leave it out: Specs come after the function",
+        "do_constant_folding": "leave it out: constants are always computed",
+        "external_data": 'weights="apart"',
+    },
     "freeze": {"pattern": "where=", "names": "where=", "filter": "where="},
     "unfreeze": {"pattern": "where=", "names": "where=", "filter": "where="},
     "Slot": {"size": "shape=", "init": "initializer=", "value": "initializer=", "initial_value": "initializer="},
@@ -120,6 +138,8 @@ def _title(self: object, name: str) -> str:
     if self is None:  # gone since
         return name
     kind = self.__name__ if isinstance(self, type) else type(self).__name__
+    if name == "__call__":  # as it is written, with the name of an object
+        return f"{kind[:1].lower()}{kind[1:]}"
     return kind if name in ("__init__", "__new__") else f"{kind}.{name}"
 
 
@@ -141,7 +161,8 @@ def _told(
         got = ", ".join(f"{name}={_shown(kwargs[name], '...')}" for name in unknown)
         return ArgumentTypeError(f"{title}() got {got}", taken, meant)
     if len(args) > len(placed) and not any(one.kind is one.VAR_POSITIONAL for one in parameters):
-        return too_many(title, len(args), taken, as_written(title, parameters))
+        line = _LINES.get(title.rpartition(".")[2]) or as_written(title, parameters)
+        return too_many(title, len(args), taken, line)
     if twice := [one.name for one in placed[: len(args)] if one.name in kwargs and one.kind is not one.POSITIONAL_ONLY]:
         return ArgumentTypeError(
             f"{title}() got {twice[0]} twice", f"by its place and by its name; {taken}", as_written(title, parameters)
@@ -155,6 +176,11 @@ def _told(
     instead = f"{title}({', '.join(have + examples)})"
     return ArgumentTypeError(f"{title}() got no {' and no '.join(lacking)}", taken, instead)
 
+
+_LINES = {
+    "apply_gradients": "optimizer.apply(gradients, variables), or apply_gradients(zip(gradients, variables))",
+}
+"""What to write in place of a call with too many arguments, by the name of the function."""
 
 _GATHERING = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
@@ -193,6 +219,7 @@ def _meant(title: str, name: str, known: list[str], only: str | None) -> str:
 _EXAMPLES: dict[str, str] = {
     # Values that make sense, by the name of the argument; for the others the annotation's kind is enough.
     "activation": '"relu"',
+    "generator.cache": "model.make_cache(batch_size=1, length=64)",
     "name": '"main"',
     "path": '"checkpoint"',
     "directory": '"checkpoints"',

@@ -51,7 +51,11 @@ def door(fn: Callable[P, R]) -> Callable[P, R]:
             return fn(*args, **kwargs)
         except Exception as error:
             if type(error) is TypeError and (wrong := misbound(fn, args, kwargs)) is not None:
-                raise wrong from None
+                try:
+                    raise wrong from None
+                except ArgumentTypeError:
+                    wrong.__traceback__ = None  # a bare raise does not add this frame again
+                    raise
             shorten(error)
             raise
 

@@ -94,5 +94,6 @@ def place(distribution: Placing, modules: Sequence[Module]) -> None:
     except BaseException:
         for variable in variables.values():
             variable._storage.move(before[id(variable)])
+        structure.bump()  # another thread may have looked meanwhile
         raise
     structure.bump()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from graftax.backend import registry
+from graftax.core.errors import SelectorError
 from graftax.core.selectors import SelectorLike, compile_selector
 from graftax.reparam.base import Reparam
 from graftax.reparam.quantized import QuantizedWeight
@@ -76,8 +77,15 @@ class Folding:
         Raises:
             SelectorError: the selector matches nothing.
         """
-        if self._selector is not None:
-            self._selector.pick((((one._gx_path,), one) for one in self._met.values()), "the expressions that are read")
+        if self._selector is None:
+            return
+        if not self._met:
+            raise SelectorError(
+                f"fold={self._selector.text}, for a function that reads no weight that is an expression",
+                "fold= selects expressions, such as weights with LoRA or Int8, and here it has no effect",
+                "leave fold= out",
+            )
+        self._selector.pick((((one._gx_path,), one) for one in self._met.values()), "fold=")
 
 
 def _computed(node: Reparam) -> tuple[Storage, Computation]:

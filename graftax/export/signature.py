@@ -18,7 +18,7 @@ from graftax.core.typedefs import ArrayLike, unwrap
 from graftax.core.user_functions import check_takes
 from graftax.core.wrapping import function_name
 from graftax.export.sizes import checked_constraints
-from graftax.export.spec import Spec
+from graftax.export.spec import Spec, with_none
 from graftax.layers.layer import Layer
 from graftax.variables import masks
 from graftax.variables.graph.module import Module
@@ -160,6 +160,8 @@ def _described(value: object, fn: object) -> Any:
     """Return an input with a Spec in place of each example."""
     if value is None or isinstance(value, Spec):
         return value
+    if isinstance(value, tuple | list) and {type(one) for one in value} == {int, type(None)}:
+        raise with_none(f"the shape {value!r} as an input", value)
     if isinstance(value, dict) or (isinstance(value, tuple | list) and not _is_numbers(value)):
         return tree.map_structure(lambda leaf: _described(leaf, fn), value)
     array = _array(value, fn)

@@ -39,6 +39,8 @@ class Spec:
             parts: Sequence[str | int] = shape.split()
         elif isinstance(shape, Sequence):
             parts = shape
+            if None in parts:
+                raise with_none(said, parts)
         else:
             raise ArgumentTypeError(said, "a shape is a text of sizes, or a tuple of them", 'Spec("batch 8")')
         self.shape: tuple[Size, ...] = tuple(parsed(one, said) for one in parts)
@@ -66,6 +68,22 @@ class Spec:
 
 
 Spec.__init__ = door(Spec.__init__)  # type: ignore[method-assign]
+
+
+def with_none(said: str, shape: Sequence[object]) -> ArgumentError:
+    """Return the error for a shape with None, which stands for a free size in other places.
+
+    Example:
+        >>> with_none("Spec((None, 8))", (None, 8)).instead
+        'graftax.export.Spec("batch 8")'
+    """
+    names = iter(["batch", *(f"size{number}" for number in range(2, len(shape) + 2))])
+    text = " ".join(next(names) if size is None else str(size) for size in shape)
+    return ArgumentError(
+        said,
+        "a free size has a name here, and two sizes with one name are always equal",
+        f'graftax.export.Spec("{text}")',
+    )
 
 
 def _checked_bounds(bounds: object, dtype: str) -> tuple[float, float] | None:

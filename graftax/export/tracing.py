@@ -225,8 +225,16 @@ def _assigns(signature: Signature, written: list[Storage]) -> ExportError:
             "`if training:` before the assignment, if it is for training; for state that moves at each call "
             "assigns=True in model.export(path), or in Signature(model, ...)",
         )
+    if all(getattr(one.user, "role", "") == "seed" for one in written):
+        return ExportError(
+            f"the function draws random numbers, and so assigns {shown}",
+            "an artefact that only computes would not keep this state, and would draw the same numbers in every run",
+            "model(x, training=False), or the random numbers as an input; for gx.export.save, Signature(..., "
+            "assigns=True), which keeps the state",
+        )
     return ExportError(
         f"the function assigns {shown}",
-        "an artefact that only computes would lose these values, and is seldom meant to run in training mode",
-        "model(x, training=False) in the function; or Signature(..., assigns=True), as for a training step",
+        "an artefact that only computes would lose these values; most layers assign in training mode only",
+        "model(x, training=False) in the function; for gx.export.save, Signature(..., assigns=True), as for a training "
+        "step",
     )

@@ -72,6 +72,7 @@ class Generator:
         ([[4, 5, 6, 0, 0], [2, 3, 4, 5, 6]], [3, 5])
     """
 
+    @door
     def __init__(
         self,
         step: Callable[..., Any],

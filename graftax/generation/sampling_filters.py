@@ -6,8 +6,10 @@ from graftax import ops
 from graftax.core.typedefs import Array
 from graftax.transforms.flow.scan import scan
 
+_RANGE = 110.0
+"""What is lower than the highest logit by so much has a probability of 0 in float32."""
 _HALVINGS = 40
-"""From a range of 100 between logits down to 1e-10, below what float32 tells apart."""
+"""From that range between logits down to 1e-10, below what float32 tells apart."""
 
 
 def top_k(logits: Array, k: int) -> Array:
@@ -35,6 +37,7 @@ def top_p(logits: Array, p: float) -> Array:
     shares = ops.softmax(logits)
     high = ops.max(logits, axis=-1, keepdims=True)
     low = ops.min(ops.where(ops.isfinite(logits), logits, high), axis=-1, keepdims=True)
+    low = ops.maximum(low, high - _RANGE)  # some hide tokens by -1e30 in place of -inf
 
     def enough(bound: Array) -> Array:
         return ops.sum(ops.where(logits >= bound, shares, 0), axis=-1, keepdims=True) >= p

@@ -181,6 +181,13 @@ def fractional(x: Array, dtype: str) -> Array:
 
 
 def _no_array(given: object = None) -> ArgumentTypeError:
+    if isinstance(given, list | tuple | dict) and len(given) > 1:
+        return ArgumentTypeError(
+            f"a {type(given).__name__} of {len(given)} in place of an array",
+            "this layer takes one array of numbers",
+            "layers.Concatenate()(inputs) or ops.stack(inputs), which make one array of several; or a Model with an "
+            "Input for each of them",
+        )
     several = f"a {type(given).__name__} of {len(given)}" if isinstance(given, list | tuple | dict) else ""
     return ArgumentTypeError(
         f"{several or 'something else'} in place of an array",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -25,6 +26,7 @@ class Discretization(Layer):
     """Numbers as the bins that they lie in: bin ``i`` has the numbers from boundary ``i - 1`` to below boundary ``i``.
 
     The boundaries are given, or `adapt` takes those that share out a data set evenly. They are part of checkpoints.
+    Integers are compared with them as they are, other numbers in float32 at least.
 
     A nan lies in no bin, where NumPy and Keras say the last one: eager code, ``fit`` and functions compiled with
     ``checked=True`` refuse it; other compiled code gives the least integer, or a vector without a bin. Infinities lie
@@ -76,10 +78,13 @@ class Discretization(Layer):
         array_shape(x)
         if self.bin_boundaries is None:
             raise StateError(f"{self._gx_title()} has no boundaries", "adapt() was not called", "layer.adapt(x_train)")
-        given = wide(x)
+        whole = str(x.dtype).startswith(("int", "uint"))  # compared as they are: float32 rounds those above 2**24
+        given = x if whole else wide(x)
         _check_numbers(x)
-        bins = ops.searchsorted(ops.asarray(self.bin_boundaries, str(given.dtype)), given, side="right")
-        bins = ops.where(ops.isnan(given), np.iinfo("int32").min, ops.cast(bins, "int32"))
+        boundaries = _as_integers(self.bin_boundaries, str(x.dtype)) if whole else self.bin_boundaries
+        bins = ops.cast(ops.searchsorted(ops.asarray(boundaries, str(given.dtype)), given, side="right"), "int32")
+        if is_floating(str(given.dtype)):
+            bins = ops.where(ops.isnan(given), np.iinfo("int32").min, bins)
         if self.output_mode == "int":
             return bins
         size = self.num_bins or len(self.bin_boundaries) + 1  # data of few values fill fewer bins
@@ -99,12 +104,15 @@ class Discretization(Layer):
         """
         if self.num_bins is None:
             raise StateError(f"adapt of {self._gx_title()}", "its boundaries were given", "Discretization(num_bins=10)")
-        parts = [batch.astype("float64").ravel() for batch in DataToAdapt(data)]
-        values = np.concatenate(parts) if parts else np.zeros(0)
+        batches = [*DataToAdapt(data)]
+        values = np.concatenate([np.zeros(0), *(batch.astype("float64").ravel() for batch in batches)])
         if not values.size:
             raise ArgumentError("adapt got no values", "bins share out numbers", "layer.adapt(x_train)")
         shares = np.arange(1, self.num_bins) / self.num_bins
-        self.bin_boundaries = tuple(np.unique(np.quantile(values, shares).astype("float32")).tolist())
+        boundaries = np.quantile(values, shares)
+        if any(batch.dtype.kind not in "iu" for batch in batches):  # which are compared in float32
+            boundaries = boundaries.astype("float32")
+        self.bin_boundaries = tuple(np.unique(boundaries).tolist())
 
     def get_state(self) -> dict[str, list[float] | None]:
         """Return the boundaries, for checkpoints."""
@@ -114,6 +122,13 @@ class Discretization(Layer):
         """Take back what `get_state` gave."""
         found = state["bin_boundaries"]
         self.bin_boundaries = None if found is None else tuple(found)
+
+
+def _as_integers(boundaries: Sequence[float], dtype: str) -> list[int]:
+    """Return the least integers at or above boundaries; none for those above all integers of a dtype."""
+    limits = np.iinfo(dtype)
+    least = [max(math.ceil(boundary), int(limits.min)) for boundary in boundaries]
+    return [boundary for boundary in least if boundary <= limits.max]
 
 
 def _check_numbers(x: Array) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from graftax import ops
 from graftax.backend import registry
-from graftax.core.errors import ArgumentError, IndexRangeError, StateError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, IndexRangeError, StateError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
 from graftax.layers.arguments import flag, positive
@@ -171,7 +171,18 @@ class Lookup(Layer):
 
         Raises:
             ArgumentError: a token is there twice or special, there are too many, or ``"tf_idf"`` has no weights.
+            ArgumentTypeError: it is a text, such as a path, or a set, whose order is another in each process.
         """
+        if isinstance(vocabulary, str | bytes | set | frozenset):
+            raise ArgumentTypeError(
+                f"a vocabulary that is {vocabulary!r:.60}",
+                "it is a sequence of tokens, and a set has no order"
+                if isinstance(vocabulary, set | frozenset)
+                else "it is a sequence of tokens, and a text would be one of letters",
+                "sorted(tokens)"
+                if isinstance(vocabulary, set | frozenset)
+                else 'pathlib.Path("vocabulary.txt").read_text("utf-8").splitlines()',
+            )
         tokens = host_array(list(np.asarray(vocabulary).tolist()), self.kinds, "vocabulary").tolist()
         for special in (self.mask_token, self.oov_token):
             tokens = tokens[1:] if special is not None and tokens and tokens[0] == special else tokens

@@ -121,7 +121,8 @@ class Normalization(Layer, KnowsColumns):
 
         Raises:
             StateError: mean and variance were given to the constructor.
-            ArgumentError: there are no values, or one is nan or infinite; the message names its row and column.
+            ArgumentError: there are no values, one is nan or infinite (the message names its row and column), or they
+                are too large for a variance.
             ArgumentTypeError: a batch is no array of numbers.
         """
         if self.given is not None:
@@ -147,14 +148,23 @@ class Normalization(Layer, KnowsColumns):
             if not count:
                 continue
             values = batch.astype("float64")
-            own = values.mean(over)
-            away = own - mean
-            square = square + values.var(over) * count + away**2 * (total * count / (total + count))
-            mean, total = mean + away * (count / (total + count)), total + count
+            with np.errstate(over="ignore", invalid="ignore"):  # what is too large is refused below
+                own = values.mean(over)
+                away = own - mean
+                square = square + values.var(over) * count + away**2 * (total * count / (total + count))
+                mean, total = mean + away * (count / (total + count)), total + count
         if not total:
             raise ArgumentError("adapt got no values", "there is no mean of nothing", "layer.adapt(x_train)")
-        self.mean.assign(np.asarray(mean, self.mean.dtype))
-        self.variance.assign(np.asarray(square / total, self.variance.dtype))
+        with np.errstate(over="ignore"):
+            found = np.asarray(mean, self.mean.dtype), np.asarray(square / total, self.variance.dtype)
+        if not all(np.isfinite(part).all() for part in found):
+            raise ArgumentError(
+                f"adapt got data of mean {np.asarray(mean).tolist()!r:.60}, variance {(square / total).tolist()!r:.60}",
+                f"that is no number of {self.variance.dtype}, and so would be what the layer gives",
+                "layer.adapt(x / scale), so that squares of deviations fit",
+            )
+        self.mean.assign(found[0])
+        self.variance.assign(found[1])
         self.count.assign(min(total, 2**31 - 1))
         self._gx_columns = Columns(batches.columns if self._gx_tells_columns_apart else None)
 

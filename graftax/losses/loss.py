@@ -11,6 +11,7 @@ from graftax.core.tree import flatten
 from graftax.core.typedefs import Array, ArrayLike, Shape
 from graftax.core.undefined import undefined
 from graftax.core.user_functions import takes
+from graftax.objectives.batch_axis import check_batch_axis, check_returned, is_of_user
 from graftax.objectives.hiding import Form, Formula, Ranges, as_condition, as_mask
 from graftax.objectives.pairs import prepared, with_rank_of
 from graftax.objectives.sample_weights import check_weights, spread
@@ -161,11 +162,17 @@ class Loss(Module):
                 y_true, y_pred = self.formula.hide_unusable(y_true, y_pred, sample_weight, ranges)
             visible = self._gx_visible(conditions, sample_weight, y_pred)
             found = self.call(y_true, y_pred) if visible is None else self.among(y_true, y_pred, visible)
+            if is_user := is_of_user(self._gx_written):
+                check_returned("loss", self._gx_written, found)
             values = floating(found, "the loss")
             if values.size == 0:
                 raise DataError(
                     f"a batch of values {list(values.shape)}", "the loss of nothing is undefined", _NON_EMPTY
                 )
+            if is_user and (conditions or sample_weight is not None):
+                given = [("mask", self.formula.of_values(one, values)) for one in conditions]
+                given += [("sample_weight", sample_weight)] if sample_weight is not None else []
+                check_batch_axis("loss", self._gx_written, self.call, y_true, y_pred, values, given)
             kept = None
             for condition in conditions:
                 here = as_condition(spread(self.formula.of_values(condition, values), values, "mask"))

@@ -14,6 +14,7 @@ from graftax.core.undefined import undefined
 from graftax.core.user_functions import takes
 from graftax.metrics import exact
 from graftax.metrics.metric import Metric
+from graftax.objectives.batch_axis import check_batch_axis, check_returned, is_of_user
 from graftax.objectives.hiding import Form, Formula, as_condition, as_mask
 from graftax.objectives.pairs import prepared, with_rank_of
 from graftax.objectives.sample_weights import check_weights, spread
@@ -189,6 +190,8 @@ class SampleMetric(_Mean):
                 conditions.append(own)
                 y_true, y_pred = self.formula.hide(y_true, y_pred, own)
             values = self.values(y_true, y_pred)
+            if is_of_user(self._written):
+                self._check_values(y_true, y_pred, values, conditions, sample_weight)
             if self._counts_batches and not any(
                 ops.ndim(one) for one in (*conditions, sample_weight) if one is not None
             ):
@@ -199,6 +202,21 @@ class SampleMetric(_Mean):
         except GraftaxError as error:
             error.add_context(f"the metric {self!r}")
             raise
+
+    def _check_values(
+        self,
+        y_true: object,
+        y_pred: object,
+        values: Array,
+        conditions: list[ArrayLike],
+        sample_weight: ArrayLike | None,
+    ) -> None:
+        """Raise if a function that somebody wrote returned no array, or lost the axis of the samples to weigh."""
+        check_returned("metric", self._written, values)
+        given = [("mask", one) for one in conditions]
+        given += [("sample_weight", sample_weight)] if sample_weight is not None else []
+        if given:
+            check_batch_axis("metric", self._written, self.values, y_true, y_pred, ops.asarray(values), given)
 
 
 class MeanMetricWrapper(SampleMetric):
@@ -235,7 +253,9 @@ class MeanMetricWrapper(SampleMetric):
 
     def values(self, y_true: Any, y_pred: Any) -> Array:
         """Return what the function returns."""
-        return ops.asarray(self.fn(y_true, y_pred))
+        found = self.fn(y_true, y_pred)
+        check_returned("metric", self.fn, found)
+        return ops.asarray(found)
 
 
 class FormulaMetric(MeanMetricWrapper):

@@ -131,6 +131,8 @@ def _not_a_class(labels: Any, classes: int, ignore_class: int | None) -> Any:
 def _label_error(classes: int, ignore_class: int | None, labels: np.ndarray[Any, Any]) -> IndexRangeError:
     place = tuple(np.argwhere(_not_a_class(labels, classes, ignore_class))[0])
     more = f"a model with at least {int(labels.max()) + 1} outputs" if labels[place] >= classes else ""
+    if int(labels.max()) == classes and int(labels.min()) > 0:
+        more = f"y - 1, if your labels are counted from 1; {more}"
     left_out = "" if ignore_class is not None else f"ignore_class={labels[place]}, if these are to be left out"
     return IndexRangeError(
         f"{subscript('labels', place)} = {labels[place]} is not in [0, {classes})",

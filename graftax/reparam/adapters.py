@@ -328,13 +328,13 @@ def _check_distances(errors: list[tuple[float, str, float]]) -> None:
 
 def _unwrap(model: Module) -> None:
     """Put the base in the place of each weight that has no adapters left."""
-    structure.bump()
     for weight in expressions(model, Adapted):
         node = weight.node
         if not node.adapters:
             replace(model, weight, node.base)
             give_penalty(node, node.base)
             thaw(node.base, node.made_trainable)
+    structure.bump()  # after the change: another thread looks again as soon as it counts
 
 
 if not _typing.TYPE_CHECKING:  # a checker should see which names there are

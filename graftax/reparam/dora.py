@@ -75,7 +75,8 @@ class DoRAAdapter(LoRAAdapter):
         r = lengths / ops.where(ops.equal(self.magnitude, 0), 1, ops.abs(self.magnitude))
         along = ops.sum(unit * product, axis=axes)
         root = along**2 + r**2 - ops.sum(product**2, axis=axes)
-        return unit * (along + ops.sqrt(ops.maximum(root, 0))) - product
+        known = ops.greater(root, 0)  # the slope of the root at 0 is infinite: a column of zeros has none of it
+        return unit * (along + ops.where(known, ops.sqrt(ops.where(known, root, 1)), 0)) - product
 
 
 def _lengths(value: Array) -> Array:

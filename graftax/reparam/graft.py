@@ -25,6 +25,8 @@ from graftax.reparam.places import (
     weight_at,
     weights,
 )
+from graftax.reparam.shared import SharedWeight
+from graftax.reparam.ties import join, require_ties_stay
 from graftax.variables.creation import Creator, check_creator, note_creator
 from graftax.variables.graph.module import Module, structure, walk
 from graftax.variables.graph.node import outermost
@@ -123,21 +125,26 @@ def graft(
 
 
 @door
-def ungraft(module: Module, where: SelectorLike = "**") -> list[str]:
+def ungraft(module: Module, where: SelectorLike = "**", untie: bool = False) -> list[str]:
     """Fold expressions back into plain Variables with the values that they have now.
 
     Where the Variable from before is there as the base, it is assigned the value. Optimizers keep what they have for
-    it, averages of its values from before included.
+    it, averages of its values from before included. Weights that are tied (`graftax.reparam.Shared`) become one
+    Variable, which all of their layers hold.
 
     Args:
         module: The Module.
         where: Which weights, by their path from ``module``. Defaults to all that are grafted.
+        untie: Whether weights that are tied become Variables of their own, trained apart from then on. Defaults to
+            False.
 
     Returns:
         Their paths.
 
     Raises:
         SelectorError: ``where`` matches none that is grafted.
+        GraftError: a weight is tied to another one such that one Variable cannot be both, transposed for example;
+            nothing is changed.
 
     Example:
         >>> import graftax as gx
@@ -155,10 +162,16 @@ def ungraft(module: Module, where: SelectorLike = "**") -> list[str]:
             "leave it out; graftax.graft(model, creator, where=...) puts expressions in",
         )
     chosen = chosen_weights(known, where, "ungraft: where")
+    ties: list[Weight] = []
+    if not untie:
+        require_ties_stay(chosen)
+        ties = [weight for weight in chosen if isinstance(weight.node, SharedWeight)]
+    own = [weight for weight in chosen if weight not in ties]
     with concretely():
-        plain = [folded(weight.node) for weight in chosen]
-    for weight, variable in zip(chosen, plain, strict=True):
+        plain = [folded(weight.node) for weight in own]
+    for weight, variable in zip(own, plain, strict=True):
         replace(module, weight, variable)
+    join(module, ties)
     return [weight.path for weight in chosen]
 
 

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from graftax import ops
 from graftax.core.typedefs import Array, VariableLike
+from graftax.reparam.balanced_factors import balanced_factors
 from graftax.reparam.base import Reparam
 from graftax.reparam.creator import Check, CheckedCreator, count
 from graftax.variables.initializers import Constant, Zeros
@@ -20,7 +21,8 @@ class LowRank(CheckedCreator):
     .. math:: W = L R, \quad L \in \mathbb{R}^{m \times r}, \; R \in \mathbb{R}^{r \times n}
 
     The parts are initialised by the weight's own initializer, each on its own shape. Where the weight has a given
-    value, or is assigned one, the parts are the best ones for it (truncated SVD).
+    value, or is assigned one, the parts are the best ones for it (truncated SVD). Its gradient goes through the
+    assignment; where the singular value of that rank is 0, or equal to the next one, there is none.
 
     Args:
         rank: The number of columns of the left part; capped at ``min(m, n)``.
@@ -81,8 +83,6 @@ class LowRankMatrix(Reparam):
 
     def inverse(self, value: Array) -> None:
         """Assign the parts of the nearest product of this rank."""
-        u, s, v = ops.svd(value, full_matrices=False)
-        rank = self.left.value.shape[1]
-        root = ops.sqrt(s[:rank])
-        for part, half in ((self.left, u[:, :rank] * root), (self.right, root[:, None] * v[:rank])):
+        left, right = balanced_factors(value, self.left.value.shape[1], self._gx_path or self._gx_stands_for)
+        for part, half in ((self.left, left), (self.right, right)):
             part.assign(half)  # type: ignore[attr-defined]

@@ -9,6 +9,7 @@ from graftax import ops
 from graftax.core.typedefs import Array, VariableLike
 from graftax.reparam.base import Reparam
 from graftax.reparam.creator import Check, CheckedCreator, one_of
+from graftax.reparam.polar_factor import polar_factor
 from graftax.variables.initializers import Zeros
 from graftax.variables.spec import VariableSpec
 from graftax.variables.state.storage import concretely
@@ -23,7 +24,7 @@ class Orthogonal(CheckedCreator):
 
     ``B`` is orthonormal and fixed, ``X`` is trained and starts as zeros. Axes before the last one count as rows. The
     weight starts as the orthonormal matrix nearest to what its initializer gives; that is also what an assigned value
-    becomes.
+    becomes. Its gradient goes through the assignment; where the value has less than full rank there is none.
 
     Args:
         map: ``"cayley"`` never turns by 180 degrees, and of ``m x n`` with ``2 n < m`` it solves a system of ``2 n``
@@ -95,8 +96,8 @@ class OrthogonalWeight(Reparam):
 
     def inverse(self, value: Array) -> None:
         """Make the nearest orthonormal matrix the start, and turn nothing."""
-        u, _, v = ops.svd(self._tall(value), full_matrices=False)
-        self.start.assign(self._like_weight(ops.matmul(u, v), self.dtype))  # type: ignore[attr-defined]
+        nearest = polar_factor(self._tall(value), self._gx_path or self._gx_stands_for)
+        self.start.assign(self._like_weight(nearest, self.dtype))  # type: ignore[attr-defined]
         self.turn.assign(ops.zeros(self.shape, self.dtype))  # type: ignore[attr-defined]
 
     def _tall(self, value: Array | VariableLike) -> Array:

@@ -40,14 +40,24 @@ def weights(module: Module) -> list[Weight]:
         )
     found: dict[int, Weight] = {}
     inside: set[int] = set()
+    tied: set[int] = set()  # what expressions hold and other places own
     for edges, node in walk_with_edges(module):
         if isinstance(node, Reparam):
-            inside.update(id(part) for part in walk(node) if part is not node)
+            parts = {id(part): part for part in walk(node) if part is not node}
+            inside.update(number for number, part in parts.items() if _is_below(part, node))
+            tied.update(parts.keys() - inside)
         if id(node) in inside:
             continue
         if isinstance(node, Reparam | Variable):
-            found[id(node)] = Weight("/".join(map(str, edges)), node, [])
+            path = "/".join(map(str, edges if id(node) not in tied else _way_from(module, node) or edges))
+            found[id(node)] = Weight(path, node, [])
     return _with_places(module, found)
+
+
+def _way_from(module: Module, node: Any) -> tuple[Edge, ...]:
+    """Return the edges from a Module to where a weight hangs, met as what another one is tied to; none if elsewhere."""
+    way, above = node._gx_way(), module._gx_way()
+    return way[len(above) :] if way[: len(above)] == above else ()
 
 
 def weight_at(module: Module, path: str) -> Weight:
@@ -93,9 +103,11 @@ def chosen_weights(known: list[Weight], where: SelectorLike, function: str) -> l
 def replace(module: Module, weight: Weight, new: Any) -> None:
     """Put something in the place of a weight, wherever that is held; one may be a part of the other."""
     old = weight.node
+    above = old._gx_owner
     old._gx_owner_ref = new._gx_owner_ref = None
     inside = {id(node) for node in (walk(new) if isinstance(new, Module) else ())}
-    for owner, edges in weight.places:
+    # to where it hung first: what is tied to it may come before that in the model
+    for owner, edges in sorted(weight.places, key=lambda place: place[0] is not above):
         if id(owner) not in inside:  # which are parts of the new one, and hold the old one as such
             owner._gx_replace_child(edges, old, new)
     if isinstance(new, Module):
@@ -112,7 +124,7 @@ def base_of(node: Reparam) -> Any:
     return _part(node, "base")
 
 
-def _origin_of(node: Reparam) -> Any:
+def origin_of(node: Reparam) -> Any:
     """Return the part that was the weight itself before the expression, whatever it counts for in it; else None."""
     return _part(node, node.base_name)
 
@@ -126,7 +138,7 @@ def _part(node: Reparam, name: str) -> Any:
 def folded(node: Reparam) -> VariableLike:
     """Return a Variable of the value now: the one that the expression started from, where there is one."""
     value, trainable = node.value, _was_trainable(node)
-    base = _origin_of(node)
+    base = origin_of(node)
     if isinstance(base, Reparam):
         base = folded(base)
     if isinstance(base, Variable):

@@ -27,8 +27,8 @@ class Shared(CheckedCreator):
     """A creator that puts one weight behind others: weight tying, such as of an output layer with an embedding.
 
     The source counts once: optimizers move it once, by the sum of all gradients, and checkpoints hold it once.
-    `graftax.graft` ties weights of equal values only; `graftax.ungraft` of the weight unties them. What is grafted onto
-    the source, or folded into it, stands for the weight too, where one Module holds both.
+    `graftax.graft` ties weights of equal values only; `graftax.ungraft(..., untie=True)` of the weight unties them.
+    What is grafted onto the source, or folded into it, stands for the weight too, where one Module holds both.
 
     Args:
         source: A Variable or an expression.

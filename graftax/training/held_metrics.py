@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import chain, count
 from operator import is_
 from typing import Any
 
@@ -69,7 +70,10 @@ def _is_untouched(metric: Metric) -> bool:
 
 
 def results(model: Any, compiled: Objectives) -> dict[str, Array]:
-    """Return the results of compiled metrics and of the model's own, by name, or by path if a name is not unique."""
+    """Return the results of compiled metrics and of the model's own, by name, or by path if a name is not unique.
+
+    Metrics of one name that no attribute holds, but ``metrics`` of the model lists, are numbered: ``a``, ``a_1``.
+    """
     shown = compiled.results()
     known = {id(metric) for metric in compiled.metrics}
     paths = {id(metric): path for path, metric in held_metrics(model).items()}
@@ -82,7 +86,13 @@ def results(model: Any, compiled: Objectives) -> dict[str, Array]:
         name = metric.name if names[metric.name] == 1 else path
         result = metric.result()
         if isinstance(result, dict):
-            found |= {key if key not in found else f"{path}/{key}": number for key, number in result.items()}
+            for key, number in result.items():
+                found[_free(key if key not in found else f"{path}/{key}", found)] = number
         else:
-            found[name] = result
+            found[_free(name, found)] = result
     return found
+
+
+def _free(name: str, taken: Container[str]) -> str:
+    """Return a name, with a number where it is taken."""
+    return next(one for one in chain([name], (f"{name}_{i}" for i in count(1))) if one not in taken)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -25,6 +26,7 @@ from graftax.training.first_step import FirstStep
 from graftax.training.groups import Group, groups_of, up_to_last_step
 from graftax.training.hooks.callback import Callback, Logs
 from graftax.training.hooks.callback_list import CallbackList, listed
+from graftax.training.hooks.ended import STEPS_ENDED
 from graftax.training.hooks.history import History
 from graftax.training.objectives import required_objectives
 from graftax.training.predicted_rows import in_order, predicted, require_alike
@@ -35,7 +37,14 @@ from graftax.training.sources.indexed_source import IndexedSource
 from graftax.training.sources.iterable_source import IterableSource
 from graftax.training.sources.on_device import host_of, plain
 from graftax.training.sources.source import Source
-from graftax.training.spread import Spread, all_whole, require_one_call, require_one_end, shown_by_main
+from graftax.training.spread import (
+    Spread,
+    all_whole,
+    require_one_call,
+    require_one_end,
+    require_one_stop,
+    shown_by_main,
+)
 from graftax.training.trainable_model import TrainableModel
 from graftax.transforms.flow.attribute_changes import ChangingBodyError
 
@@ -137,8 +146,11 @@ def _epochs(
             _check_batches_left(epoch, epochs, source)
             break
         numbers = {name: _host(value) for name, value in found.items()}
-        if model.stop_training and (planned is None or run.index < planned) and _save_unfinished(last):
-            break
+        run.params[STEPS_ENDED] = time.perf_counter()  # these numbers have waited for the last step
+        if model.stop_training and (planned is None or run.index < planned):
+            require_one_stop(model, epoch, run.index)
+            if _save_unfinished(last):
+                break
         run.begin_end_of_epoch()
         if validation is not None and is_due(epoch):
             numbers |= _validate(model, validation, hooks, epoch)

@@ -397,4 +397,4 @@ class Model(SummaryMixin):
         return executions.compiled(self, step, self._gx_functions, check_nans, self._gx_run_eagerly)
 
     def _gx_hooks(self, callbacks: Sequence[Callback], params: dict[str, Any]) -> CallbackList:
-        return CallbackList(callbacks, self, params)
+        return CallbackList(callbacks, lambda callback: callback.set_model(self), params)

@@ -40,9 +40,9 @@ def narrowed(array: np.ndarray[Any, Any], name: str) -> np.ndarray[Any, Any]:
             )
     with np.errstate(over="ignore"):
         found = array.astype(dtype, order="C")  # which batches of rows are taken from
-    if array.size and array.dtype.kind in "fc" and np.isinf(found).any() and not np.isinf(array).any():
+    if array.dtype.kind in "fc" and np.isinf(found).any() and (beyond := np.isinf(found) & np.isfinite(array)).any():
         raise DataError(
-            f"{name} holds {np.abs(array).max()}, of dtype {array.dtype}",
+            f"{name} holds {np.abs(array[beyond]).max()}, of dtype {array.dtype}",
             "models compute with floats of 32 bits, which end at 3.4e38",
             f"{name} / scale",
         )

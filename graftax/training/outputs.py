@@ -22,7 +22,11 @@ def outputs_of(value: object, argument: str) -> dict[str, Any]:
     if value is None and argument == "y_pred":
         raise DataError("the model returned None", "the loss needs predictions", "return the output at the end of call")
     if value is None:
-        raise DataError(f"{argument} is missing", "the loss compares targets with predictions", "model.fit(x, y)")
+        raise DataError(
+            f"{argument} is missing",
+            "the loss compares targets with predictions",
+            "model.fit(x, y), and validation_data=(x_val, y_val) for a validation",
+        )
     return {ONLY: value}
 
 

@@ -44,10 +44,14 @@ class Session:
         self._given = dict(roots)
         self.params = params
         self.optimizer_root = next((root for root in roots.values() if isinstance(root, Optimizer)), None)
-        shown: Any = self  # callbacks assign this to their model
-        self._savers = CallbackList([c for c in callbacks if isinstance(c, ModelCheckpoint)], shown, params)
+
+        def attach(callback: Callback) -> None:
+            shown: Any = self  # callbacks assign this to their model
+            callback.set_model(shown)
+
+        self._savers = CallbackList([c for c in callbacks if isinstance(c, ModelCheckpoint)], attach, params)
         others = [*(c for c in callbacks if not isinstance(c, ModelCheckpoint)), self.history]
-        self._hooks = CallbackList(others, shown, params)
+        self._hooks = CallbackList(others, attach, params)
         self._state = SessionState([*callbacks, self.history], params, self._given)
         self._state.is_saved = bool(self._savers.callbacks)
         params["run"] = self._state

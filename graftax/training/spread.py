@@ -8,7 +8,7 @@ from typing import Any
 from graftax.backend import registry
 from graftax.backend.gathering import gathered
 from graftax.backend.rendezvous import Rendezvous, several
-from graftax.core.errors import StateError
+from graftax.core.errors import ProcessError, StateError
 from graftax.distribution.comparison import compare_assigned, compare_rows
 from graftax.distribution.distribution import Distribution
 from graftax.distribution.moving import beside, variables_below
@@ -101,6 +101,37 @@ def require_one_end(model: TrainableModel, epoch: int) -> None:
             "callbacks that stop in every process, and decide by numbers that all have, such as those in logs",
         )
         meeting.forget()
+
+
+def require_one_stop(model: TrainableModel, epoch: int, steps: int) -> None:
+    """Raise unless all processes, if there are several, set ``stop_training`` after the same step within an epoch.
+
+    Args:
+        model: The model.
+        epoch: The number of the epoch, from 0.
+        steps: How many steps of it were taken.
+
+    Raises:
+        ProcessError: the others go on. They wait in the next step for this process, and so cannot be asked.
+    """
+    processes = several()
+    if processes is None or distribution_of(model) is None:
+        return
+    meeting = Rendezvous(processes, "model.stop_training")
+    place = f"step {steps} of epoch {epoch + 1}"
+    instead = (
+        "self.model.stop_training = True in on_epoch_end, or after the same step in every process, decided by numbers "
+        "that all have, such as those in logs"
+    )
+    try:
+        meeting.agree([("training stops after", place)], instead)
+    except ProcessError as error:
+        raise ProcessError(
+            f"process {processes.index()} sets model.stop_training after {place}; {error.received}",
+            "the other processes go on to the next step, which needs a part from each of them",
+            instead,
+        ) from error
+    meeting.forget()
 
 
 def whole(value: Any) -> Any:

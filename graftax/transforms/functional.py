@@ -129,12 +129,24 @@ def _values(module: Module, variables: Mapping[str, Variable], state: Mapping[st
 
 
 def _check_module(name: str, module: object) -> None:
-    if not isinstance(module, Module):
+    if isinstance(module, Module):
+        return
+    rest = ", graftax.state(module), x" if name == "functional_call" else ""
+    call = f"graftax.{name}(module{rest})"
+    kind = type(module).__name__
+    parts = list(module.values()) if isinstance(module, Mapping) else module
+    if isinstance(parts, list | tuple) and parts and all(isinstance(part, Module) for part in parts):
+        each = f"[{call} for module in modules]"
+        if isinstance(module, Mapping):
+            each = f"{{name: {call} for name, module in modules.items()}}"
         raise ArgumentTypeError(
-            f"{name} got {module!r:.60} of type {type(module).__name__}",
-            "it looks for the Variables of a Module",
-            f"graftax.{name}(module{', graftax.state(module), x' if name == 'functional_call' else ''})",
+            f"{name} got a {kind} of {len(parts)} modules",
+            "it takes one Module, since paths begin at that",
+            f"{each}, or keep them as attributes of one Module",
         )
+    raise ArgumentTypeError(
+        f"{name} got {module!r:.60} of type {kind}", "it takes a layer, model or other Module", call
+    )
 
 
 def _refuse_made(module: Module, known: Mapping[str, Variable]) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from graftax.backend import registry
 from graftax.core.argument_kinds import checked_flag
+from graftax.core.checked_calls import checked_call
 from graftax.core.dtypes import is_floating
 from graftax.core.errors import ArgumentError, AssignmentError, ExportError, StateError
 from graftax.core.free_sizes import any_free
@@ -232,6 +233,7 @@ class Variable(Leaf, Arithmetic):
         """Return the array as it is kept: for what moves a Variable as a whole, such as an optimizer."""
         return self._storage.read()
 
+    @checked_call
     def assign(self, value: ArrayLike) -> Self:
         """Give it a new value of the same shape and dtype, and return it; ``variable[...] = 1.0`` fills it.
 
@@ -244,6 +246,7 @@ class Variable(Leaf, Arithmetic):
         storage.write(storage.backend.arrays.asarray(value) if self._fits(value) else self._fit(value, "assign"))
         return self
 
+    @checked_call
     def assign_add(self, value: ArrayLike) -> Self:
         """Add to it, and return it: a value of its shape and dtype, or a smaller one that broadcasts, as ``+=`` does.
 
@@ -256,6 +259,7 @@ class Variable(Leaf, Arithmetic):
         self._storage.revise(lambda now: now + term)
         return self
 
+    @checked_call
     def assign_sub(self, value: ArrayLike) -> Self:
         """Subtract from it, and return it: a value of its shape and dtype, or a smaller one that broadcasts.
 

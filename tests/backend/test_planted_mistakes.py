@@ -202,6 +202,11 @@ MISTAKES: dict[str, tuple[Callable[[], Wrapper], str, set[str]]] = {
         "gradients/own",
         {"gradients/own rule"},
     ),
+    "the forward rule of a function is not used": (
+        lambda: of_jax(arrays={"with_jvp": lambda function, rule, *arrays: function(*arrays)}),
+        "gradients/own",
+        {"gradients/own forward rule"},
+    ),
     "copies are recorded": (
         lambda: of_jax(gradients={"unrecorded_copy": lambda value, level: value * 1}),
         "gradients/rec",

@@ -121,7 +121,7 @@ def test_references_lead_nowhere_else(folder, toys, target, monkeypatch):
     index = commit(folder / "forged", draft)
     forged = index._replace(files=tuple(file._replace(target=target) for file in index.files))
     (folder / "forged" / "graph.msgpack").write_bytes(seal(encode(forged)))
-    with pytest.raises(PathViolation, match="beside"):
+    with pytest.raises(PathViolation, match="in the same folder"):
         Reader(folder / "forged")
 
 

@@ -30,7 +30,7 @@ def test_a_layer_put_in_the_middle_does_not_get_what_was_moved_away(saved, numbe
     m = numbers(0, 0, 0, 0)
     moved = {"m/layers/2": "m/layers/1", "m/layers/3": "m/layers/2"}
     with pytest.raises(
-        MissingInCheckpoint, match="m/layers/1/w: has no value: map= gives the one of its place to 'm/l"
+        MissingInCheckpoint, match="m/layers/1/w: has no value: map= gives the saved value of this path to 'm/l"
     ):
         Checkpoint(m=m).restore(path, map=moved)
     assert [value(v) for v in m.variables] == [0, 0, 0, 0]

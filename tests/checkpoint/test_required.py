@@ -253,3 +253,35 @@ def test_what_waits_is_selected_by_given_names(saved):
     report.assert_consumed()
     Checkpoint(root={"a": (inner := net())}).restore(path, map={"root/a": "net"}, only="root/a/layers/first/kernel")
     assert inner._gx_pending.waiting() == ("root/a/layers/0/kernel",)
+
+
+MOVED = {"net/layers/2": "net/layers/1"}
+
+
+@pytest.mark.parametrize("skip", ["net/layers/1/**", "**/layers/1/*", ["net/layers/1/kernel", "net/layers/1/bias"]])
+def test_a_layer_inserted_before_others_is_skipped_before_it_is_built(saved, skip):
+    old, net = built(dense()), dense(3)
+    for number, variable in enumerate(old.variables):
+        variable.assign(np.full(variable.shape, number + 2, "float32"))
+    path = saved(net=old)
+    fresh = dense(3)
+    Checkpoint(net=fresh).restore(path, map=MOVED)
+    with pytest.raises(MissingInCheckpoint, match="net/layers/1/kernel") as caught:
+        fresh(X)
+    assert 'skip="net/layers/1/**"' in caught.value.instead
+    Checkpoint(net=net).restore(path, map=MOVED, skip=skip)
+    net(X)
+    kept = [float(np.asarray(layer.kernel)[0, 0]) for layer in net.layers]
+    assert [kept[0], kept[2]] == [2.0, 4.0]
+    assert kept[1] not in (2.0, 4.0)
+
+
+def test_a_skip_that_no_new_layer_can_have_is_refused(saved):
+    path = saved(net=built(dense()))
+    with pytest.raises(SelectorError, match=r"'net/layers/7/\*\*' matches none"):
+        Checkpoint(net=dense(3)).restore(path, map=MOVED, skip="net/layers/7/**")
+    with pytest.raises(SelectorError, match="'net/layers/0/kernle' matches none"):  # a layer that was saved
+        Checkpoint(net=dense(3)).restore(path, map=MOVED, skip="net/layers/0/kernle")
+    with pytest.raises(SelectorError, match="'net/layers/1', the path of a layer") as caught:
+        Checkpoint(net=dense(3)).restore(path, map=MOVED, skip="net/layers/1")
+    assert caught.value.instead == "skip='net/layers/1/**'"

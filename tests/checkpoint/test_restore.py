@@ -98,7 +98,7 @@ def test_ck10_taking_one_value_twice_on_purpose_is_no_unsharing(saved, toys):
     path = saved(online=toys.Box(v=toys.number(3)))
     online, target = toys.Box(v=toys.number(0)), toys.Box(v=toys.number(0))
     with pytest.raises(
-        MissingInCheckpoint, match="online/v: has no value: map= gives the one of its place to 'target'"
+        MissingInCheckpoint, match="online/v: has no value: map= gives the saved value of this path to 'target'"
     ):
         Checkpoint(online=online, target=target).restore(path, map={"target": "online"})
     assert (value(online.v), value(target.v)) == (0, 0)
@@ -339,3 +339,13 @@ def test_what_one_backend_saved_another_restores(saved, toys):
     m.build(3)
     report.assert_consumed()
     assert value(m.variables[0]) == [[0.5] * 4] * 3
+
+
+def test_a_root_with_another_name_is_told_with_a_map(tmp_path):
+    Checkpoint(model=gx.Variable([1.0]), other=gx.Variable([2.0])).save(tmp_path / "c")
+    weight = gx.Variable([0.0])
+    with pytest.raises(MissingInCheckpoint) as caught:
+        Checkpoint(net=weight).restore(tmp_path / "c")
+    assert caught.value.instead.startswith("map={'net': 'model'}")
+    Checkpoint(net=weight).restore(tmp_path / "c", map={"net": "model"})
+    assert float(weight[0]) == 1.0

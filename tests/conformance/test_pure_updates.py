@@ -242,6 +242,9 @@ def test_x9_what_cannot_be_pure_says_so():
     state = sgd.pure_state([w, v])
     with pytest.raises(gx.errors.NotBuiltError, match="'x'"):
         sgd.pure_update({"x": [1.0]}, state, {"x": [1.0]})
+    for given in ((1, {}, {}), ({}, None, {}), ({}, {}, [1.0])):
+        with pytest.raises(gx.errors.ArgumentTypeError, match="of type (int|NoneType|list)"):
+            gx.optimizers.SGD(0.1).pure_update(*given)
     with pytest.raises(gx.errors.ArgumentError, match="gradients for"):
         sgd.pure_update({"v": [1.0]}, state, {"w": [1.0]})
     with pytest.raises(gx.errors.ArgumentError, match="state without"):

@@ -60,3 +60,34 @@ def test_arguments_that_differ_are_named_at_once(tmp_path):
             assert message in text, (name, text)
             assert bool(text) == bool(message), (name, text)
         assert one["epochs_of_all"] == 2
+
+
+WITHIN_AN_EPOCH = (
+    MODEL.replace("join()", "join(timeout=12)")
+    + """
+import os
+class Stops(gx.callbacks.Callback):
+    def __init__(self, processes, step):
+        self.processes, self.step = processes, step
+    def on_train_batch_end(self, batch, logs=None):
+        self.model.stop_training = process in self.processes and batch == self.step
+model = made("sharded")
+model.fit(x, y, batch_size=16, epochs=2, verbose=0, callbacks=[Stops([0, 1], 1)])
+tell(alike=model.optimizer.iterations.numpy().tolist())
+try:
+    model.fit(x, y, batch_size=16, epochs=2, verbose=0, callbacks=[Stops([1], 0)])
+except gx.errors.ProcessError as error:
+    tell(message=str(error))
+os._exit(0)  # the others wait in a computation, and cannot come to the end
+"""
+)
+
+
+@pytest.mark.slow
+def test_a_process_that_stops_alone_within_an_epoch_says_so(tmp_path):
+    both = several.told(several.run(WITHIN_AN_EPOCH, 2, 2, tmp_path / "run", timeout=200))
+    assert [one["alike"] for one in both] == [2, 2]
+    message = both[1]["message"]
+    assert "process 1 sets model.stop_training after step 1 of epoch 1" in message
+    assert "waited 12 s for process 0 of 2" in message
+    assert "self.model.stop_training = True in on_epoch_end" in message

@@ -50,6 +50,15 @@ def test_probabilities_equal_those_of_numpy(settings):
     np.testing.assert_allclose(softmax(found), softmax(numpy_filtered(LOGITS, **settings)), atol=1e-5)
 
 
+@pytest.mark.parametrize("hidden", [-1e4, -1e9, -1e30, float(np.finfo("float32").min), -np.inf])
+def test_tokens_that_somebody_hides_leave_the_share_of_the_others(hidden):
+    logits = LOGITS.copy()
+    logits[:, 40:] = hidden
+    for share in (0.3, 0.9):
+        found = np.isfinite(np.asarray(generation.RandomSampler(top_p=share).filtered(gx.ops.asarray(logits))))
+        np.testing.assert_array_equal(found, np.isfinite(numpy_filtered(logits, top_p=share)))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("share", [0.05, 0.5, 0.95, 0.999])
 def test_the_fewest_tokens_that_hold_a_share_of_a_large_vocabulary(share):

@@ -359,3 +359,11 @@ def test_the_shape_of_a_lookup():
     assert back.compute_output_shape((None, 3)) == (None, 3)
     with pytest.raises(ArgumentTypeError, match="integers"):  # what is no example is looked at
         layer(np.zeros((2, 1), "float32"))
+
+
+@pytest.mark.parametrize("given", ["words.txt", "abc", b"abc", {"a", "b"}, frozenset("ab")])
+def test_a_vocabulary_is_no_path_and_no_set(given):
+    for layer in (layers.StringLookup(vocabulary=["x"]), layers.TextVectorization(vocabulary=["x"])):
+        with pytest.raises(ArgumentTypeError, match="a sequence of tokens"):
+            layer.set_vocabulary(given)
+        assert layer.get_vocabulary(include_special_tokens=False) == ["x"]

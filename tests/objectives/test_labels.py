@@ -47,3 +47,10 @@ def test_a_label_to_ignore_may_lie_outside():
 def test_labels_in_place_of_distributions():
     with pytest.raises(ShapeError, match=r"(?s)looks like labels.*ops.one_hot\(y_true, 3\)"):
         labels.class_pair([0, 1], np.ones((2, 3)))
+
+
+def test_labels_that_are_counted_from_1_are_told_so():
+    for values, begins in ((np.arange(1, 5), True), (np.arange(5), False)):
+        with pytest.raises(IndexRangeError, match="= 4 is not in") as caught:
+            labels.check_labels(values, 4)
+        assert caught.value.instead.startswith("y - 1") == begins

@@ -57,3 +57,5 @@ def test_a_column_of_zeros_stays_zero():
     gradients = gx.grad(lambda: ops.sum(layer(X)), wrt=layer.trainable_variables)()
     assert all(np.isfinite(g).all() for g in gradients)
     assert not layer.kernel.numpy().any()
+    gradient = gx.grad(lambda value: ops.sum(layer.kernel.assign(value).value))(np.zeros((4, 2), "float32"))
+    assert np.isfinite(gradient).all()

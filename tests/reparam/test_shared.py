@@ -1,5 +1,6 @@
 """Shared: one Variable behind several weights."""
 
+import contextlib
 import copy
 
 import numpy as np
@@ -70,7 +71,7 @@ def test_across_layers_and_behind_an_expression():
 
 def test_graft_ties_equal_weights_only_and_ungraft_unties():
     model = tied()
-    gx.ungraft(model, where="layers/1/kernel")
+    gx.ungraft(model, where="layers/1/kernel", untie=True)
     table, kernel = model.layers[0].embeddings, model.layers[1].kernel
     assert len(model.variables) == 3
     before = table.numpy()
@@ -89,7 +90,7 @@ def test_the_tie_follows_what_comes_to_stand_for_the_source(first, whole):
     model = tied()
     embedding, output = model.layers
     if not first:
-        gx.ungraft(model, where="layers/1/kernel")
+        gx.ungraft(model, where="layers/1/kernel", untie=True)
         gx.graft(model, Shared(embedding.embeddings, transpose=True), where="layers/1/kernel")
     table, (root, where) = embedding.embeddings, (model, "layers/0/embeddings") if whole else (embedding, "embeddings")
 
@@ -111,12 +112,94 @@ def test_the_tie_follows_what_comes_to_stand_for_the_source(first, whole):
     embedding.embeddings.assign_add(np.ones((7, 4), "float32"))
     check()
     gx.graft(model, LoRA(1))  # both at once
-    gx.ungraft(model)
+    with pytest.raises(GraftError, match="'layers/1/kernel' is Adapted over 'layers/0/embeddings', to which"):
+        gx.ungraft(model)
+    gx.ungraft(model, untie=True)
     assert [v.path for v in model.trainable_variables] == [
         "layers/0/embeddings",
         "layers/1/kernel",
         "layers/1/bias",
     ]
+
+
+def test_ungraft_of_a_transposed_tie_asks():
+    model = tied()
+    gx.graft(model, LoRA(2), where="layers/0/embeddings")
+    before = [v.path for v in model.variables]
+    with pytest.raises(GraftError, match="'layers/1/kernel' is tied to 'layers/0/embeddings', transposed") as raised:
+        gx.ungraft(model)
+    assert [v.path for v in model.variables] == before
+    assert raised.value.instead == (
+        "ungraft(..., untie=True), if that is meant; where=['layers/0/embeddings'], without it"
+    )
+    assert gx.ungraft(model, where=["layers/0/embeddings"]) == ["layers/0/embeddings"]
+    assert [v.path for v in model.variables] == ["layers/0/embeddings", "layers/1/bias"]
+    assert gx.ungraft(model, untie=True) == ["layers/1/kernel"]
+    assert len(model.variables) == 3
+
+
+def alike(count, source=None, **options):
+    """Dense layers with one kernel: that of the first one, unless it is given."""
+    made = []
+    for _ in range(count):
+        scope = [] if source is None else [gx.variable_creator_scope(Shared(source), where="kernel")]
+        with contextlib.ExitStack() as stack:
+            for one in scope:
+                stack.enter_context(one)
+            layer = gx.layers.Dense(3, use_bias=False, **(options if source is not None else {}))
+            layer.build((None, 3))
+        source = layer.kernel if source is None else source
+        made.append(layer)
+    return made
+
+
+def test_ungraft_of_ties_makes_one_variable_that_is_trained_as_before():
+    first, second, third = alike(3)
+    with gx.variable_creator_scope(Shared(second.kernel), where="kernel"):  # a tie of a tie
+        fourth = gx.layers.Dense(3, use_bias=False)
+        fourth.build((None, 3))
+    model = gx.Sequential([fourth, third, second, first])  # the source comes last
+    gx.graft(model, LoRA(1), where="layers/3/kernel")
+    x = np.ones((2, 3), "float32")
+    before = model(x)
+    kernel = first.kernel.base
+    assert sorted(gx.ungraft(model)) == [f"layers/{i}/kernel" for i in range(4)]
+    assert [layer.kernel is kernel for layer in model.layers] == [True] * 4
+    assert len(model.variables) == 1
+    np.testing.assert_allclose(model(x), before, rtol=1e-6)
+    optimizer = gx.optimizers.SGD(0.1)
+    optimizer.minimize(lambda: ops.sum(model(x)), model.trainable_variables)
+    assert first.kernel is fourth.kernel
+
+
+def test_ungraft_of_weights_tied_to_one_that_no_layer_holds():
+    model = gx.Sequential(alike(2, gx.Variable(np.eye(3, dtype="float32"))))
+    assert [v.path for v in model.variables] == ["layers/0/kernel/source"]
+    gx.ungraft(model)
+    assert [v.path for v in model.variables] == ["layers/0/kernel"]
+    assert model.layers[1].kernel is model.layers[0].kernel
+
+
+def test_ungraft_of_a_tie_to_a_weight_elsewhere_leaves_that_where_it_is():
+    first, second = alike(2)
+    outer = gx.Sequential([first])
+    gx.ungraft(second)
+    assert second.kernel is first.kernel
+    assert first.kernel.path == outer.variables[0].path == "layers/0/kernel"
+
+
+@pytest.mark.parametrize("options", [{"kernel_regularizer": "l2"}, {"kernel_constraint": "non_neg"}], ids=["l2", "neg"])
+def test_ungraft_of_a_tie_with_a_penalty_of_its_own_asks(options):
+    model = gx.Sequential(alike(1, gx.Variable(np.eye(3, dtype="float32")), **options))
+    with pytest.raises(GraftError, match="of its own"):
+        gx.ungraft(model)
+
+
+def test_ungraft_of_a_tie_to_what_stays_an_expression_asks():
+    model = gx.Sequential(alike(2))
+    gx.graft(model, WeightNorm(), where="layers/0/kernel")
+    with pytest.raises(GraftError, match="which stays an expression"):
+        gx.ungraft(model, where="layers/1/kernel")
 
 
 def test_what_holds_the_source_can_stand_for_it():

@@ -49,6 +49,15 @@ def test_what_32_bits_do_not_hold_is_refused_wherever_it_lies(tmp_path, form, nu
     assert str(number) in str(caught.value)
 
 
+@pytest.mark.parametrize("form", ["array", "memory map"])
+def test_an_infinity_beside_it_hides_no_number_that_32_bits_do_not_hold(tmp_path, form):
+    given = stored(np.array([[np.inf, 1.0], [np.nan, -np.inf]]), tmp_path, form)
+    np.testing.assert_array_equal(as_arrays(given, "x")[0:2], given)
+    with pytest.raises(DataError, match=r"x holds 1e\+300"):
+        as_arrays(stored(np.array([[np.inf, 1.0], [np.nan, -1e300]]), tmp_path, form), "x")[0:2]
+    assert narrowed(np.zeros((0, 3)), "x").shape == (0, 3)
+
+
 def test_what_fits_is_not_copied():
     given = np.ones(3, "float32")
     assert narrowed(given, "x") is given

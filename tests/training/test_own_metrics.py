@@ -238,3 +238,22 @@ def test_t1_the_same_numbers_as_keras(keras):
         np.testing.assert_allclose(found[name], values, rtol=1e-5)
     assert ours.test_on_batch(X, Y) == pytest.approx(theirs.test_on_batch(X, Y, return_dict=True), rel=1e-5)
     assert ours.test_on_batch(X[:1], Y[:1]) == pytest.approx(theirs.test_on_batch(X[:1], Y[:1], return_dict=True))
+
+
+def test_metrics_of_one_name_that_no_attribute_holds_are_all_shown():
+    listed = [metrics.Mean("a"), metrics.Mean("a"), metrics.Mean("loss")]
+
+    class Lists(gx.Sequential):
+        @property
+        def metrics(self):
+            return listed
+
+        def train_step(self, batch):
+            for number, metric in enumerate(listed, 1):
+                metric.update(float(number))
+            return super().train_step(batch)
+
+    model = Lists([layers.Dense(1, use_bias=False, kernel_initializer="ones")])
+    model.compile(gx.optimizers.SGD(0.0), "mse")
+    history = model.fit(X, Y, verbose=0).history
+    assert (history["a"], history["a_1"], history["loss"], history["loss_1"]) == ([1.0], [2.0], [3.5], [3.0])

@@ -1,11 +1,13 @@
 """gx.summary, read with TensorBoard itself: eagerly, inside of compiled functions, gradients, loops and fit."""
 
+import io
+
 import numpy as np
 import pytest
 
 import graftax as gx
 from graftax import ops
-from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
 from tests.training.lines import X, Y, line
 
 
@@ -150,3 +152,50 @@ def test_in_a_loop_of_ones_own(writer, tmp_path):
         for i in range(2):
             gx.summary.scalar("loss", model.train_on_batch(X, Y)["loss"], step=i)
     assert [step for step, _ in scalars(tmp_path, "loss")] == [0, 1]
+
+
+def test_in_compiled_functions_each_default_step_is_that_of_its_block(writer, tmp_path):
+    traces = []
+
+    @gx.jit
+    def step(x):
+        traces.append(1)
+        gx.summary.scalar("x", x)
+        return x
+
+    one, other = (gx.Variable(n, dtype="int32", trainable=False) for n in (10, 100))
+    blocks = [np.int64(5), 6, ops.asarray(7), np.array(8), 3_000_000_000, one, other, one]
+    for i, default in enumerate(blocks):
+        with writer.as_default(step=default):
+            step(float(i))
+    assert [at for at, _ in scalars(tmp_path, "x")] == [5, 6, 7, 8, 3_000_000_000, 10, 100, 10]
+    assert len(traces) == 3  # one for steps of the host, one for each Variable
+    with writer.as_default(step=0):
+        for default in (np.int64(1), one, ops.asarray(2)):
+            gx.summary.set_step(default)
+            step(0.0)
+    assert [at for at, _ in scalars(tmp_path, "x")][len(blocks) :] == [1, 10, 2]
+    with writer.as_default(), pytest.raises(ArgumentError, match="without a step"):
+        step(0.0)
+
+
+def test_a_large_step_is_recorded(writer, tmp_path):
+    with writer.as_default():
+        gx.summary.scalar("x", 0.5, step=3_000_000_000)
+    assert scalars(tmp_path, "x") == [(3_000_000_000, 0.5)]
+
+
+def test_images_are_cut_to_what_can_be_shown(writer, tmp_path):
+    images = pytest.importorskip("PIL.Image")
+    shades = np.array([[-0.5, 0.0, 0.4, 1.0, 1.2, np.inf, np.nan]])
+    with writer.as_default(step=0):
+        for dtype in ("float32", "float16", "bfloat16"):
+            gx.summary.image(dtype, ops.asarray(shades[..., None], dtype))
+        gx.summary.image("uint8", np.array([[[0], [102], [255]]], "uint8"))
+        with pytest.raises(DTypeError, match="int32"):
+            gx.summary.image("int32", np.array([[[0], [200]]], "int32"))
+    found = read(tmp_path)
+    for tag in found.Tags()["images"]:
+        picture = np.asarray(images.open(io.BytesIO(found.Images(tag)[0].encoded_image_string)))[0, :, 0]
+        expected = [0, 102, 255] if tag == "uint8" else [0, 0, 102, 255, 255, 255, 0]
+        np.testing.assert_allclose(picture.astype(int), expected, atol=1)

@@ -7,7 +7,7 @@ import pytest
 
 from graftax import ops
 from graftax.backend import registry
-from graftax.core.errors import ArgumentError, NotBuiltError, TracerLeakError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, NotBuiltError, TracerLeakError
 from graftax.layers.layer import Layer
 from graftax.transforms.compile.jit import jit
 from graftax.transforms.functional import functional_call, state
@@ -190,3 +190,20 @@ def test_unbuilt_modules_are_refused():
         functional_call(Lazy(), {"w": 1.0}, X)
     with pytest.raises(NotBuiltError, match=r"made \['w'\]"):
         functional_call(Lazy(), {}, X)
+
+
+@pytest.mark.parametrize(
+    ("call", "line"),
+    [
+        (lambda one: state([one, one]), "[graftax.state(module) for module in modules]"),
+        (lambda one: state({"a": one}), "{name: graftax.state(module) for name, module in modules.items()}"),
+        (lambda one: functional_call([one], {}, X), "graftax.functional_call(module, graftax.state(module), x)"),
+        (lambda one: state(lambda x: x), "graftax.state(module)"),
+    ],
+    ids=["list", "dict", "call", "function"],
+)
+def test_what_is_no_module_is_told_with_the_line_to_write(call, line):
+    with pytest.raises(ArgumentTypeError) as caught:
+        call(Lazy())
+    assert line in caught.value.instead
+    assert "Lazy(" not in caught.value.received

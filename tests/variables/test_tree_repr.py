@@ -1,7 +1,9 @@
 """What print(model) shows: the tree of Modules, short, and nothing moves for it."""
 
+import pickle
 import time
 
+import execnet
 import numpy as np
 import pytest
 
@@ -48,6 +50,13 @@ def test_sentences_have_one_line():
     assert f"{model!r}" == "<Sequential 'sequential'>"
     assert repr(model).count("\n") == 2
     assert f"{model.layers[1]!r}" == "<Dense 'layers/1'>"
+
+
+def test_it_goes_to_other_processes_as_texts_do():
+    """A failed test under pytest-xdist sends what it was given."""
+    text = repr(gx.Sequential([layers.Dense(3), layers.Dense(4)]))
+    assert execnet.loads(execnet.dumps(text)) == text
+    assert f"{pickle.loads(pickle.dumps(text))}" == f"{text}" != str(text)
 
 
 def test_neighbours_that_are_alike_share_their_lines():

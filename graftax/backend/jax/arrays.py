@@ -24,6 +24,7 @@ from graftax.backend.host import (
     owned,
 )
 from graftax.backend.jax import ctc, foreign, neural, packing, tracing, windows
+from graftax.backend.jax.foreseen import foreseen
 from graftax.backend.neural import Padding
 from graftax.core import free_sizes
 from graftax.core.dtypes import is_complex
@@ -73,7 +74,7 @@ class JaxArrays:
 
     def foreseen(self, x: object) -> Any:
         """Return the value of a traced array that follows from constants alone, such as a shape; else None."""
-        return tracing.foreseen(x)
+        return foreseen(x)
 
     def is_concrete(self, x: Any) -> bool:
         """Tell whether it is not traced."""
@@ -223,6 +224,17 @@ class JaxArrays:
     def stop_gradient(self, x: Array) -> Any:
         """Return the same values, constant to differentiation."""
         return lax.stop_gradient(x)
+
+    def with_jvp(
+        self,
+        function: Callable[..., Any],
+        rule: Callable[[tuple[Array, ...], tuple[Array, ...]], tuple[object, object]],
+        *arrays: Array,
+    ) -> Any:
+        """Return ``function(*arrays)``, whose derivative is that of the rule."""
+        ruled: Any = jax.custom_jvp(function)
+        ruled.defjvp(rule)
+        return ruled(*arrays)
 
     def set_at(self, x: Any, index: Any, value: Any) -> Any:
         """Return ``x`` with the elements that ``index`` selects replaced."""

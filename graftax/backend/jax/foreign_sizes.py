@@ -57,9 +57,9 @@ def by_size(condition: str, *ways: str) -> ExportError:
     """
     return ExportError(
         f"the function decides by a free size: {condition}",
-        "the program is written once for all sizes, and for some this holds, for others not",
+        "the program is written once for all sizes, and this is true for some of them and false for others",
         f"constraints={' or '.join(f'[{one!r}]' for one in ways)}, whichever always holds; a number for that size in "
-        "the Spec; or a function that does not ask",
+        "the Spec; or a function without this decision",
     )
 
 

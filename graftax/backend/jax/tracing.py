@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from operator import attrgetter
 from typing import Any
@@ -21,7 +21,9 @@ import jax
 import jax.core
 from jax._src import clusters, config, distributed
 from jax._src import core as private
+from jax._src import pjit as private_jit
 from jax._src import xla_bridge as bridge
+from jax._src.interpreters import partial_eval as private_partial_eval
 from jax.extend import core as jax_extend
 from jax.extend.core import primitives
 from jax.interpreters import ad, batching, mlir
@@ -35,6 +37,8 @@ extend: Any = jax_extend  # what it exports to type checkers differs between ver
 _NEEDED = (
     ("jax._src.config", "trace_context debug_nans debug_infs"),
     ("jax._src.clusters.ClusterEnv", "_cluster_types"),
+    ("jax._src.interpreters.partial_eval.trace_to_jaxpr", "cache_keys evict_weakref"),
+    ("jax._src.pjit._infer_params_cached", "cache_keys evict_weakref"),
     ("jax._src.distributed.global_state", "client process_id num_processes preemption_sync_manager"),
     ("jax._src.xla_bridge", "backends_are_initialized"),
     ("jax._src.core", "pytype_aval_mappings Trace Ref eval_trace trace_ctx get_axis_env"),
@@ -97,11 +101,13 @@ PROGRAMS: Any = (extend.ClosedJaxpr, extend.Jaxpr)
 """Programs among the parameters of an equation."""
 
 _piece_of = jax.make_user_context(default_value=None)
+pieces: Any = (private_partial_eval.trace_to_jaxpr, private_jit._infer_params_cached)
+"""Where jax keeps what it traced, by the function and by what `config.trace_context` gives."""
 _numbers = itertools.count()
-_late_input = extend.Primitive("graftax_late_input")
+late_input = extend.Primitive("graftaxlate_input")
 
 
-@_late_input.def_abstract_eval  # type: ignore[untyped-decorator]
+@late_input.def_abstract_eval  # type: ignore[untyped-decorator]
 def _(*, index: int, shape: tuple[int, ...], dtype: object) -> Any:
     return jax.core.ShapedArray(shape, dtype)
 
@@ -179,7 +185,13 @@ def runs_at_once() -> bool:
 
 def eagerly() -> AbstractContextManager[Any]:
     """Run operations within the block at once, whatever is being traced around it."""
-    return at(private.eval_trace)
+    return at(private.eval_trace) if _piece_of.value is None else _eagerly_in_a_trace()
+
+
+@contextmanager
+def _eagerly_in_a_trace() -> Iterator[None]:
+    with at(private.eval_trace), _piece_of(None):  # else jax would compile each operation once more for this trace
+        yield
 
 
 def at(level: object) -> AbstractContextManager[Any]:
@@ -233,19 +245,40 @@ class Lift:
         kind = cell.buffer if like is None else like
         # the read may happen inside of a scan or a branch, whose own trace ends before the program is complete
         with extend.set_current_trace(self.level):
-            return _late_input.bind(index=index, shape=kind.shape, dtype=kind.dtype)
+            return late_input.bind(index=index, shape=kind.shape, dtype=kind.dtype)
+
+
+class _Number(int):
+    """Tells the pieces of one trace from those of others."""
 
 
 class _Shared(threading.local):
-    number: int | None = None
+    number: _Number | None = None
+    over: frozenset[_Number] = frozenset()  # numbers of pieces that no trace will get again
 
 
 _shared = _Shared()
 
 
+def _forget_pieces() -> None:
+    """Let jax forget the pieces that no trace will get again: it keeps each for as long as its function lives.
+
+    These are mostly functions of jax itself, which live for ever: a search over a hundred models would keep all that
+    was traced for each of them.
+    """
+    numbers, _shared.over = _shared.over, frozenset()
+    for kept in pieces:
+        for function, context, *_ in kept.cache_keys():
+            is_over = not numbers.isdisjoint(part for part in context if type(part) is _Number)
+            if is_over and (alive := function()) is not None:
+                kept.evict_weakref(alive)
+
+
 def renew() -> bool:
     """Make what jax traces now of no use later in this trace, nor to another one; False outside of `stage`."""
-    _shared.number = next(_numbers)
+    if _shared.number is not None:
+        _shared.over |= {_shared.number}
+    _shared.number = _Number(next(_numbers))
     if _piece_of.value is None:
         return False
     _piece_of(_shared.number).__enter__()  # `stage` puts back what was there before it
@@ -272,80 +305,29 @@ def stage(function: Callable[[list[Any]], list[Any]], leaves: list[Any], shared:
     # function. Such a piece may refer to late inputs of this trace, so no other trace must get it.
     if shared and _shared.number is None:
         renew()
-    with _piece_of(_shared.number if shared else next(_numbers)):
-        closed = jax.make_jaxpr(function)(leaves)
+    is_outermost = _piece_of.value is None
+    number = _Number(next(_numbers)) if not shared or _shared.number is None else _shared.number
+    try:
+        with _piece_of(number):
+            closed = jax.make_jaxpr(function)(leaves)
+    finally:
+        if not shared:
+            _shared.over |= {number}
+        if is_outermost:  # a trace around this one may meet pieces of jax's own functions again
+            _forget_pieces()
     jaxpr = closed.jaxpr
     # a tracer among the constants belongs to a trace around this one, or else to one that has ended without a word
     here = levels_above(current_level())
     if any(isinstance(const, jax.core.Tracer) and level_of(const) not in here for const in closed.consts):
         raise jax.errors.UnexpectedTracerError("a traced value of a trace that is over became a constant")
     # the placeholders become arguments: until the trace is over, nobody knows how many cells it reads
-    late = {e.params["index"]: e.outvars[0] for e in jaxpr.eqns if e.primitive is _late_input}
+    late = {e.params["index"]: e.outvars[0] for e in jaxpr.eqns if e.primitive is late_input}
     lifted = jaxpr.replace(
         invars=[late[i] for i in range(len(late))] + list(jaxpr.invars),
-        eqns=[e for e in jaxpr.eqns if e.primitive is not _late_input],
+        eqns=[e for e in jaxpr.eqns if e.primitive is not late_input],
         debug_info=jaxpr.debug_info.with_unknown_names(),
     )
     return lifted, list(closed.consts)
-
-
-# --- values that are known while tracing ------------------------------------------------------------------------------
-
-
-def foreseen(value: object) -> Any:
-    """Return the value of a tracer that follows from constants alone, as positions in a shape do; else None.
-
-    Inside of a branch or loop it is None, too, since nobody knows whether that will run.
-    """
-    level = current_level()
-    for one in levels_above(level):
-        written = getattr(
-            getattr(getattr(one, "frame", None), "debug_info", None), "traced_for", "jit"
-        )  # of grad: none
-        if written not in _RUN_ONCE:
-            return None
-    try:
-        with eagerly():
-            return _worked_out(value, [_MOST_STEPS], {})
-    except _NotForeseenError:
-        return None
-
-
-class _NotForeseenError(Exception):
-    """A value depends on what the program gets."""
-
-
-_RUN_ONCE = frozenset(
-    {*("jit", "pjit", "make_jaxpr", "remat", "linearize", "vmap", "scan"), "custom_jvp fun", "custom_vjp fun"}
-)
-_MOST_STEPS = 100
-
-
-def _worked_out(value: object, left: list[int], known: dict[int, list[Any]]) -> Any:
-    if not isinstance(value, jax.core.Tracer):
-        return value
-    primal = getattr(value, "primal", None)
-    if primal is not None:  # differentiated
-        return _worked_out(primal, left, known)
-    constant = value.full_lower()
-    if not isinstance(constant, jax.core.Tracer):
-        return constant
-    atom: Any = getattr(value, "val", None)
-    equation: Any = getattr(value, "parent", None)
-    if isinstance(atom, Literal):
-        return atom.val
-    left[0] -= 1  # a long chain would be computed on the host at each look: what takes that many steps is not known
-    if equation is None or left[0] < 0 or equation.effects or _is_late(equation.primitive):
-        raise _NotForeseenError
-    if id(equation) not in known:
-        given = [_worked_out(one, left, known) for one in equation.in_tracers]
-        known[id(equation)] = bind(equation, given)
-    return known[id(equation)][next(i for i, out in enumerate(equation.outvars) if out is atom)]
-
-
-def _is_late(primitive: Any) -> bool:
-    """Tell whether it gives what is known when the program runs alone."""
-    return primitive is _late_input or primitive.name == "dim_as_value"
 
 
 # --- looking at programs ----------------------------------------------------------------------------------------------

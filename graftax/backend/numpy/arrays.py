@@ -202,6 +202,10 @@ class NumpyArrays:
         """Return the array itself: there are no gradients."""
         return x
 
+    def with_jvp(self, function: Callable[..., Any], rule: object, *arrays: Array) -> Any:
+        """Call the function: there are no derivatives."""
+        return function(*arrays)
+
     def set_at(self, x: Any, index: object, value: object) -> Any:
         """Return ``x`` with the elements that ``index`` selects replaced."""
         result = x.copy()

@@ -170,6 +170,25 @@ def _own_rule(kit: Kit) -> None:
         )(x)
 
 
+def _own_forward_rule(kit: Kit) -> None:
+    gradients, arrays, x = kit.backend.gradients, kit.backend.arrays, kit.array([1.0, 2.0])
+
+    def cubed(x: Any) -> Any:
+        return arrays.with_jvp(lambda one: one**3, lambda given, way: (cubed(given[0]), 30 * given[0] * way[0]), x)
+
+    kit.close(cubed(x), np.array([1, 8], "float32"), "the value of a function with a rule")
+    value, tangent = gradients.jvp(cubed, (x,), (kit.array([1.0, 3.0]),))
+    kit.close(value, np.array([1, 8], "float32"), "the value beside the tangent")
+    kit.close(tangent, np.array([30, 180], "float32"), "the tangent is the one that the rule tells")
+
+    def gradient(x: Any) -> Any:
+        return gradients.value_and_grad(lambda one: (arrays.numpy.sum(cubed(one)), None))(x)[1]
+
+    kit.close(gradient(x), np.array([30, 60], "float32"), "the gradient is the one that the rule tells")
+    second = gradients.value_and_grad(lambda one: (arrays.numpy.sum(gradient(one)), None))(x)[1]
+    kit.close(second, np.array([30, 30], "float32"), "a rule is differentiated, too")
+
+
 def _tapped(kit: Kit) -> None:
     gradients, numpy = kit.backend.gradients, kit.backend.arrays.numpy
     heard: list[Any] = []
@@ -228,6 +247,7 @@ CHECKS = [
         value_and_grad=_value_and_grad,
         vjp_and_jvp=_vjp_and_jvp,
         own_rule=_own_rule,
+        own_forward_rule=_own_forward_rule,
         tapped=_tapped,
         recording=_recording,
     ),

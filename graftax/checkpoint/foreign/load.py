@@ -117,16 +117,19 @@ def load_foreign(
 def _check(module: object, mode: str, cast: str) -> None:
     for what, given, known in (("mode", mode, MODES), ("cast", cast, CASTS)):
         if given not in known:
-            raise ArgumentError(f"{what}={given!r:.60}", "there is no such choice", " or ".join(map(repr, known)))
+            choices = ", ".join(map(repr, known))
+            raise ArgumentError(f"{what}={given!r:.60}", f"{what} is one of {choices}", f"{what}={known[0]!r}")
     if not isinstance(module, Module):
         raise ArgumentTypeError(
-            f"a {type(module).__name__} as module", "weights go into layers and models", "load_foreign(path, model)"
+            f"load_foreign() got a {type(module).__name__} as its second argument, module",
+            "weights are loaded into a layer or a model",
+            "load_foreign(path, model)",
         )
     if storage.frames.top is not None:
         raise StateError(
             "load_foreign() inside a function that is being compiled or differentiated",
             "the values would become constants of that function",
-            "load before calling it",
+            "load before you call that function",
         )
 
 
@@ -236,7 +239,9 @@ class _Loading:
         self._wanted = wanted
         conflicts = [
             Conflict(
-                DTypeMismatch, m.part.path, f"{m.arrays[0].name} is {m.arrays[0].dtype}, not {m.part.variable.dtype}"
+                DTypeMismatch,
+                m.part.path,
+                f"{m.arrays[0].name} has dtype {m.arrays[0].dtype}, and the Variable {m.part.variable.dtype}",
             )
             for m in wanted
             if not all(castable(array.dtype, m.part.variable.dtype, cast) for array in m.arrays)
@@ -248,16 +253,24 @@ class _Loading:
             ]
         if report.mode == "exact":
             conflicts += [
-                Conflict(UnusedInCheckpoint, group.name or "the file", f"has {group.shapes()}, and nothing takes it")
+                Conflict(
+                    UnusedInCheckpoint,
+                    group.name or "the file",
+                    f"has {group.shapes()}, and no layer of the program takes it",
+                )
                 for group in unused
             ]
-            conflicts += [Conflict(UnusedInCheckpoint, array.name, "is left, and nothing takes it") for array in spare]
+            conflicts += [Conflict(UnusedInCheckpoint, array.name, "is not used by any Variable") for array in spare]
         if conflicts:
             is_dtype = any(conflict.error is DTypeMismatch for conflict in conflicts)
-            instead = "" if is_dtype else f'names={{"{_first(missing, unused)}": "..."}}, skip=[...] or mode="cover"'
-            raise report.failure(conflicts, "the weights do not fit", instead=instead)
+            instead = "" if is_dtype else self._line_to_write(missing, unused)
+            raise report.failure(conflicts, "the weights do not fit the program", instead=instead)
         if not wanted:
-            raise ArgumentError(f"nothing to load from {report.path}", "only= and skip= leave nothing")
+            raise ArgumentError(
+                f"nothing to load from {report.path}",
+                "only= and skip= together select no Variable of the program",
+                f"load_foreign({report.path!r}, model), which loads all",
+            )
         report.tell(partial(tuple, [_restored(made) for made in wanted]), ())
         report.settings = tuple(
             setting for path, node in self._modules for setting in differing(node, path or "the module", report.source)
@@ -275,11 +288,15 @@ class _Loading:
             if twins is None:
                 free.append(group)
             else:
-                self._left_out += [LeftOut(name, f"tied: the same as {twin}") for name, twin in twins.items()]
+                self._left_out += [
+                    LeftOut(name, f"equal to {twin}, with which it is tied") for name, twin in twins.items()
+                ]
         if len(free) > len(skipped):
             return free
         self._left_out += [
-            LeftOut(array.name, "of what is skipped") for group in free for array in group.arrays.values()
+            LeftOut(array.name, "belongs to a part that is skipped")
+            for group in free
+            for array in group.arrays.values()
         ]
         return []
 
@@ -288,10 +305,24 @@ class _Loading:
         if len(able) > 1:
             return f"needs {unit.shapes()}; several fit, and neither names nor order decide: {', '.join(able[:6])}"
         if able:
-            return f"needs {unit.shapes()}, which {able[0]} would fit, and others of its kind, too"
+            return f"needs {unit.shapes()}; {able[0]} fits, and also fits other layers, and names do not decide"
         same = [group for group in unused if group.name.replace(".", "/") == unit.path]
-        there = f"{same[0].name} has {same[0].shapes()}" if same else "nothing that is left fits"
+        there = f"{same[0].name} has {same[0].shapes()}" if same else "no layer of the file fits"
         return f"needs {unit.shapes()}; {there}"
+
+    def _line_to_write(self, missing: list[Unit], unused: list[Group]) -> str:
+        """Return what to write where layers have no arrays, or arrays no layer: names= if something could fit."""
+        for unit in missing:
+            able = [group.name for group in unused if fitted(unit, group)]
+            if able:
+                return f"names={{{unit.path!r}: {able[0]!r}}}, if the two belong together; graftax ckpt show lists both"
+        if missing:
+            path = f"{missing[0].path}/**" if missing[0].kind and missing[0].path else missing[0].path or "**"
+            change = "" if not unused else "a program with the shapes of the file; or "
+            return (
+                f'{change}skip={path!r} for layers that the file does not have, mode="overlap" to load only what fits'
+            )
+        return 'mode="cover", which lets the file have more than the program needs'
 
     # --- values -------------------------------------------------------------------------------------------------------
 
@@ -334,7 +365,3 @@ def _scoped(scopes: list[Scope], units: list[Unit], groups: list[Group]) -> list
         ]
         found.append(_Scoped(scope, inside, there))
     return found
-
-
-def _first(missing: list[Unit], unused: list[Group]) -> str:
-    return next((unit.path for unit in missing), "part of the module") if missing or unused else ""

@@ -31,24 +31,43 @@ def scopes_of(names: Mapping[str, str], units: Iterable[Unit], groups: Iterable[
         ArgumentError: a path matches nothing, or there are more ``*`` in the name than in the path.
         MissingInCheckpoint: a name is not in the file.
     """
+    if not isinstance(names, Mapping):
+        raise ArgumentTypeError(
+            f"names={names!r:.80}, of type {type(names).__name__}",
+            "it is a dict: paths of the program, each with the name in the file that it takes its values from",
+            'names={"head": "fc"}',
+        )
     paths = {prefix for unit in units for path in _paths(unit) for prefix in _prefixes(path, "/")}
     there = {prefix for group in groups for name in _names(group) for prefix in _prefixes(name, "./")}
     found: dict[str, Scope] = {}
     for path, name in names.items():
         if not isinstance(path, str) or not isinstance(name, str):
             raise ArgumentTypeError(
-                f"names={{{path!r:.60}: {name!r:.60}}}", "it maps text to text", 'names={"head": "fc"}'
+                f"names={{{path!r:.60}: {name!r:.60}}}",
+                "both are text: a path of the program, and a name in the file",
+                'names={"head": "fc"}',
             )
         pattern = re.compile("/".join("([^/]+)" if part == "*" else re.escape(part) for part in path.split("/")))
         hits = [(prefix, match.groups()) for prefix in sorted(paths) if (match := pattern.fullmatch(prefix))]
         if not hits:
+            known = sorted(paths - {""})
+            if path in there:
+                raise ArgumentError(
+                    f"names={{{path!r}: {name!r}}}",
+                    f"{path!r} is a name in the file; a path of the program comes first, and then the name in the file",
+                    f"names={{{name!r}: {path!r}}}",
+                )
             raise ArgumentError(
-                f"names= has the path {path!r}", f"the program has none such{nearest(path, sorted(paths - {''}))}"
+                f"names= has the path {path!r}",
+                f"the program has no such path{nearest(path, known)}",
+                f"one of {', '.join(known[:6])}{', ...' if len(known) > 6 else ''}",
             )
         for prefix, words in hits:
             if name.count("*") > len(words):
                 raise ArgumentError(
-                    f"names={{{path!r}: {name!r}}}", "each * of the name stands for one of the path", "as many in both"
+                    f"names={{{path!r}: {name!r}}}",
+                    "each * in the name of the file stands for the text of a * in the path, and the path has fewer",
+                    'as many * in both: names={"blocks/*/attention": "h.*.attn"}',
                 )
             meant = name
             for word in words:
@@ -56,11 +75,16 @@ def scopes_of(names: Mapping[str, str], units: Iterable[Unit], groups: Iterable[
             if meant not in there:
                 raise MissingInCheckpoint(
                     f"names= takes {prefix!r} from {meant!r}",
-                    f"{file} has none such{nearest(meant, sorted(there - {''}))}",
-                    "graftax ckpt show lists the names of a file",
+                    f"{file} has no such name{nearest(meant, sorted(there - {''}))}",
+                    f"one of {_some_names(there)}; the command `graftax ckpt show {file}` lists all",
                 )
             found[prefix] = Scope(prefix, meant)
     return sorted(found.values(), key=lambda scope: -len(scope.path.split("/")) if scope.path else 0)
+
+
+def _some_names(names: set[str]) -> str:
+    shortest = sorted(names - {""}, key=lambda name: (len(re.findall("[./]", name)), name))
+    return ", ".join(shortest[:6]) + (", ..." if len(shortest) > 6 else "")
 
 
 def split_units(units: list[Unit], scopes: Iterable[Scope]) -> list[Unit]:

@@ -11,6 +11,7 @@ from graftax.checkpoint.foreign.readers.keras_h5 import read_keras
 from graftax.checkpoint.foreign.readers.npz_file import read_npz
 from graftax.checkpoint.foreign.readers.orbax_folder import is_orbax, read_orbax
 from graftax.checkpoint.foreign.readers.own_checkpoint import read_checkpoint
+from graftax.checkpoint.foreign.readers.regular_file import missing
 from graftax.checkpoint.foreign.readers.safetensors_file import read_safetensors
 from graftax.checkpoint.foreign.readers.sharded_index import SUFFIX, read_sharded
 from graftax.checkpoint.foreign.readers.torch_zip import read_torch
@@ -55,7 +56,7 @@ def opened(path: str | os.PathLike[str]) -> ForeignFile:
     """
     where = os.fspath(path)
     if not isinstance(where, str):
-        raise ArgumentError(f"path={path!r:.100}", "a path is text", "path.decode()")
+        raise ArgumentError(f"the path {path!r:.100}, of type bytes", "a path is text", "os.fsdecode(path)")
     if "://" in where:
         return read_checkpoint(where)
     if os.path.isdir(where):
@@ -64,12 +65,22 @@ def opened(path: str | os.PathLike[str]) -> ForeignFile:
         if where.endswith(suffix):
             return reader(where)
     if not os.path.lexists(where):
-        raise NotACheckpoint(f"nothing at {where}", "there is no such file or directory", "check the path")
+        raise missing(where)
     raise ArgumentError(
         f"{where}",
-        f"its name does not say what it is; known are {', '.join(READERS)}",
-        "give the file its usual ending",
+        f"the format is chosen by the ending of the name, and this ending is none of {', '.join(READERS)}",
+        _OTHER_ENDINGS.get(os.path.splitext(where)[1], "rename the file to the ending that its library gives it"),
     )
+
+
+_OTHER_ENDINGS = {
+    ".npy": 'np.savez("weights.npz", **{"fc.weight": weight, "fc.bias": bias}), with a name for each array',
+    ".onnx": 'the checkpoint that the ONNX file was made from, or np.savez("weights.npz", ...) of its initializers',
+    ".pkl": 'torch.save(model.state_dict(), "weights.pt") or np.savez("weights.npz", ...): a pickle could run code',
+    ".gguf": "the .safetensors files that the GGUF file was made from",
+    ".tflite": "the Keras model that it was made from",
+    ".pb": 'model.save_weights("model.weights.h5") of the Keras model',
+}
 
 
 def _opened_folder(folder: str) -> ForeignFile:
@@ -81,4 +92,12 @@ def _opened_folder(folder: str) -> ForeignFile:
             return opened(inside)
     if is_orbax(folder):
         return read_orbax(folder)
+    there = sorted(os.listdir(folder))
+    files = [name for name in there if any(name.endswith(suffix) for suffix in READERS)]
+    if files:
+        raise NotACheckpoint(
+            f"{folder}, a directory with {', '.join(files[:5])}{', ...' if len(files) > 5 else ''}",
+            f"of a directory, one of {', '.join(_IN_FOLDERS)} is read, or a checkpoint of graftax or Orbax",
+            f"the path of the file itself: {os.path.join(folder, files[0])!r}",
+        )
     return read_checkpoint(folder)  # raises an error that says what is there

@@ -44,9 +44,9 @@ class ForeignReport(RestoreReport):
 
     def __str__(self) -> str:
         lines = [f"left out  {one.name}: {one.reason}" for one in self.left_out]
-        lines += [f"kept      {path}: no file has it" for path in self.kept]
+        lines += [f"kept      {path}: files of other libraries do not have it" for path in self.kept]
         lines += [
-            f"setting   {one}, {one.there:g} by default in {self.source}; which it was, no file says"
+            f"setting   {one}, {one.there:g} by default in {self.source}; the file does not say which was used"
             for one in self.settings
         ]
         lines += [f"note      {note}" for note in self.notes]

@@ -40,6 +40,14 @@ _ENDS = {
 }
 
 
+_OTHER_NAMES = {
+    **dict.fromkeys(("pytorch", "pt", "hf", "huggingface", "hugging_face", "transformers", "safetensors"), "torch"),
+    **dict.fromkeys(("tensorflow", "tf", "tf.keras", "keras3", "h5"), "keras"),
+    **dict.fromkeys(("jax", "linen", "nnx", "orbax", "haiku"), "flax"),
+    **dict.fromkeys(("gx", "own"), "graftax"),
+}
+
+
 def source_of(file: ForeignFile, source: str | None) -> str:
     """Return the library that wrote a file: the given one, else by its format, else by its names.
 
@@ -52,7 +60,12 @@ def source_of(file: ForeignFile, source: str | None) -> str:
     """
     if source is not None:
         if source not in SOURCES:
-            raise ArgumentError(f"source={source!r:.60}", "there are no rules for it", " or ".join(map(repr, SOURCES)))
+            meant = _OTHER_NAMES.get(str(source).lower(), "torch")
+            raise ArgumentError(
+                f"source={source!r:.60}",
+                f"the libraries whose layouts are known are {', '.join(map(repr, SOURCES))}",
+                f"source={meant!r}",
+            )
         return source
     if file.source is not None:
         return file.source
@@ -64,7 +77,7 @@ def source_of(file: ForeignFile, source: str | None) -> str:
         return likely[0]
     shown = ", ".join(list(file.arrays)[:4])
     raise ArgumentError(
-        f"{file.path}, with {shown}, ...",
-        f"its names do not say which library wrote it{f': {likely}' if likely else ''}",
+        f"{file.path}, with the names {shown}{', ...' if len(file.arrays) > 4 else ''}",
+        f"these names do not say which library wrote it{f': it may be {likely}' if likely else ''}; layouts differ",
         f"source={' or source='.join(map(repr, SOURCES))}",
     )

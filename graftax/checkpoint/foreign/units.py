@@ -38,8 +38,9 @@ class Units:
         if unbuilt:
             raise NotBuiltError(
                 f"{', '.join(unbuilt[:5])}{', ...' if len(unbuilt) > 5 else ''}: not built",
-                "shapes say which weights are whose, and there are none yet",
-                "model(example) first, or model.build((None, ...)); layer.build((None, ...)) of one that no call uses",
+                "arrays are matched by the shapes of the weights, and these layers have no weights yet",
+                "model(example) before, or model.build((None, ...)); layer.build((None, ...)) for a layer that the "
+                "call of the model does not use",
             )
         self._shapes = flattened_before([node for _, node in self.modules]) if channels_first else {}
         self._rules = rules
@@ -59,9 +60,9 @@ class Units:
         layer: Any = variables[0][1]._gx_owner
         if isinstance(layer, Reparam):
             raise StateError(
-                f"{variables[0][0]} is a part of an expression, {type(layer).__name__}",
-                "files of other libraries hold plain weights",
-                "load first, graft then: load_foreign(path, model); gx.graft(model, ...)",
+                f"{variables[0][0]} is a part of the expression {type(layer).__name__}, which was grafted",
+                "files of other libraries have plain weights",
+                "load before you graft: load_foreign(path, model), and then gx.graft(model, ...)",
             )
         rule = rule_of(layer, self._rules)
         choices = {} if rule is None else rule(layer)

@@ -33,17 +33,34 @@ def batches_of(calibration: Iterable[Any], signature: Signature) -> list[list[Nu
         arrays = [np.asarray(unwrap(leaf)) for leaf in tree.flatten(parts) if leaf is not None]
         kinds = [(spec.dtype, len(spec.shape)) for spec in signature.specs]
         if [(str(one.dtype), one.ndim) for one in arrays] != kinds:
+            given = ", ".join(f"{one.dtype}{list(one.shape)}" for one in arrays)
             raise ArgumentError(
-                f"batch {number} of calibration: {[f'{one.dtype}{list(one.shape)}' for one in arrays]}",
-                f"the function takes {', '.join(map(repr, signature.specs))}",
-                "calibration=[x[:64]], a list of inputs; of several inputs, tuples of them",
+                f"batch {number} of calibration= is {given}",
+                f"the function takes {', '.join(map(repr, signature.specs))}, and a batch is what it takes in one call",
+                _line_for(arrays, kinds, isinstance(calibration, np.ndarray)),
             )
         found.append(arrays)
     if not found:
         raise ArgumentError(
-            "calibration has no batch", "ranges are measured on data", "calibration=[x[:64], x[64:128]]"
+            "calibration= without a batch",
+            "the ranges of activations are measured on batches of data",
+            "calibration=[x[:64], x[64:128]]",
         )
     return found
+
+
+def _line_for(arrays: list[Numbers], kinds: list[tuple[str, int]], is_array: bool) -> str:
+    """Return what to write for batches of another dtype, or with another number of axes or arrays."""
+    found = [(str(one.dtype), one.ndim) for one in arrays]
+    if len(found) != len(kinds):
+        names = [f"x{number}[:64]" for number in range(1, len(kinds) + 1)]
+        inputs = names[0] if len(names) == 1 else f"({', '.join(names)})"
+        return f"calibration=[{inputs}], with {len(kinds)} array{'s' if len(kinds) > 1 else ''} for each batch"
+    if is_array and [rank + 1 for _, rank in found] == [rank for _, rank in kinds]:
+        return "calibration=[x], a list of batches; an array alone is taken row by row"
+    if [rank for _, rank in found] == [rank for _, rank in kinds]:
+        return f'calibration=[x[:64].astype("{kinds[0][0]}")]'
+    return "calibration=[x[:64]], batches with all axes of the input, the first one included"
 
 
 def ranges_of(

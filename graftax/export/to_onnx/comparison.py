@@ -117,8 +117,8 @@ def _difference(name: str, wanted: Numbers, got: Numbers, at: Mapping[str, int],
     if wanted.shape != got.shape or wanted.dtype != got.dtype:
         raise ExportMismatch(
             f"{said}: {got.dtype}{list(got.shape)} from the file, {wanted.dtype}{list(wanted.shape)} from the function",
-            "what was written computes something else; nothing is left of it",
-            "gx.export.save, and a report of this message: it is a mistake of the writer",
+            "the two have to agree; the file was deleted. This is a mistake of graftax, not of yours",
+            "gx.export.save in place of gx.export.onnx; please report this message with the function",
         )
     if wanted.size == 0:
         return 0.0
@@ -138,8 +138,9 @@ def _difference(name: str, wanted: Numbers, got: Numbers, at: Mapping[str, int],
         place = np.unravel_index(int(far.argmax()), far.shape)
         raise ExportMismatch(
             f"{said}, element {[int(i) for i in place]}: {got[place]} from the file, {wanted[place]} from the function",
-            f"{error:.2g} of the largest magnitude is more than {allowed:g}; nothing is left of the file",
-            f"tolerance={_rounded_up(error):g} if that is close enough; gx.export.save is nearer to the function",
+            f"they differ by {error:.2g} of the largest magnitude, and {allowed:g} is allowed; the file was deleted",
+            f"tolerance={_rounded_up(error):g}, if this error is small enough for you; gx.export.save, which "
+            "writes the program itself, and so computes what the function does",
         )
     return error
 

@@ -90,7 +90,7 @@ def bits(step: Step) -> Operand:
     if step.dtype() == "bool":
         return step.elementwise("Not" if step.operation == "not" else _LOGICAL[step.operation])
     if step.graph.file.opset < 18:
-        raise Unwritable(f"'{step.operation}' of the bits of integers came with version 18 of ONNX", "opset=18")
+        raise Unwritable(f"ONNX has '{step.operation}' for the bits of integers from opset 18 on", "opset=18")
     return step.elementwise(_BITS[step.operation])
 
 
@@ -165,7 +165,7 @@ def convert(step: Step) -> Operand:
     if step.out_dtype == "bfloat16" or step.dtype() == "bfloat16":
         raise Unwritable(*BFLOAT16)
     if step.out_dtype not in KINDS:
-        raise Unwritable(f"{step.out_dtype} has no counterpart in runtimes", 'dtype="float32"')
+        raise Unwritable(f"ONNX Runtime does not compute with {step.out_dtype}", 'ops.cast(x, "float32")')
     if step.dtype() == step.out_dtype:
         return step.operands[0]
     if step.dtype() in _FLOATS and step.out_dtype in _NARROW:  # from beyond the range runtimes differ: cut as here
@@ -175,7 +175,7 @@ def convert(step: Step) -> Operand:
 
 
 BFLOAT16 = (
-    "ONNX Runtime computes hardly anything in bfloat16",
+    "ONNX Runtime has almost no operators for bfloat16",
     'gx.set_dtype_policy(model, "float16"), or "float32"; gx.export.save keeps bfloat16',
 )
 """Why there is no bfloat16, and what to do."""

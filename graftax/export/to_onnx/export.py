@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 from graftax.backend import registry
 from graftax.core.argument_kinds import checked_flag
-from graftax.core.errors import ArgumentError, DestinationExists, ExportError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, DestinationExists, ExportError
 from graftax.core.selectors import SelectorLike
 from graftax.core.short_traceback import door
 from graftax.export.first_call import signature_of
@@ -102,10 +102,10 @@ def onnx(
         ({'x': 'float32[batch, 8]'}, 1)
     """
     plan = _checked(products, calibration, weights, opset, check, tolerance, overwrite)
+    target = _target(path)
     signature = _signature(function, inputs, constraints, fold)
-    target = Path(path)
     if target.exists() and not overwrite:
-        raise DestinationExists(f"{target}", "there is a file already", "another path, or overwrite=True")
+        raise DestinationExists(f"{target}", "a file with this name exists already", "another path, or overwrite=True")
     if check or calibration is not None:
         library(", or check=False" if calibration is None else "")
     traced = trace(signature)
@@ -125,6 +125,17 @@ def onnx(
     return report
 
 
+def _target(path: object) -> Path:
+    """Return the path of the file; raise if another argument stands in its place."""
+    if not isinstance(path, str | os.PathLike):
+        raise ArgumentTypeError(
+            f"gx.export.onnx() got a {type(path).__name__} as its first argument, path",
+            "the path of the file comes first, then the function",
+            'gx.export.onnx("model.onnx", model, gx.export.Spec("batch 8"))',
+        )
+    return Path(path)
+
+
 def _checked(
     products: str, calibration: object, weights: str, opset: int, check: bool, tolerance: float | None, overwrite: bool
 ) -> _Plan:
@@ -134,21 +145,26 @@ def _checked(
         ("weights", weights, ("inside", "apart")),
     ):
         if value not in choices:
-            raise ArgumentError(
-                f"{name}={value!r}", f"it is {' or '.join(map(repr, choices))}", f"{name}={choices[0]!r}"
-            )
+            allowed = " or ".join(map(repr, choices))
+            raise ArgumentError(f"{name}={value!r}", f"{name} is {allowed}", f"{name}={choices[0]!r}")
     if calibration is not None and products != "int8":
         raise ArgumentError(
-            f"calibration with products={products!r}",
-            "ranges are needed for products of integers only",
-            'products="int8", or no calibration',
+            f"calibration= with products={products!r}",
+            "the ranges that calibration measures are used for integer products only",
+            'products="int8", or leave calibration= out',
         )
     if isinstance(opset, bool) or not isinstance(opset, int) or opset < 17:
-        raise ArgumentError(f"opset={opset!r}", "files are written from version 17 on", "opset=17")
+        raise ArgumentError(
+            f"opset={opset!r}", "the version of the ONNX operators is an integer of at least 17", "opset=17"
+        )
     if tolerance is not None and not check:
-        raise ArgumentError(f"tolerance={tolerance!r} with check=False", "then nothing is compared", "no tolerance=")
+        raise ArgumentError(
+            f"tolerance={tolerance!r} with check=False",
+            "without the check nothing is compared, and a tolerance has no effect",
+            "leave tolerance= out, or check=True",
+        )
     if tolerance is not None and not (isinstance(tolerance, int | float) and tolerance >= 0):
-        raise ArgumentError(f"tolerance={tolerance!r}", "it is a number of at least 0", "tolerance=1e-4")
+        raise ArgumentError(f"tolerance={tolerance!r}", "the tolerance is a number of at least 0", "tolerance=1e-4")
     return _Plan(weights, opset, checked_flag("check", check), tolerance, checked_flag("overwrite", overwrite))
 
 
@@ -159,15 +175,15 @@ def _signature(
         return signature_of(function, *inputs, constraints=constraints, fold=fold)
     if inputs or constraints or fold is not True:
         raise ArgumentError(
-            f"{function!r} with inputs, constraints= or fold=",
+            f"{function!r} with inputs, constraints= or fold= beside it",
             "a Signature has these itself",
             "gx.export.onnx(path, gx.export.Signature(fn, ..., constraints=[...]))",
         )
     if function.assigns:
         raise ExportError(
             f"{function!r}",
-            "an ONNX file keeps no values from one run to the next",
-            "gx.export.save for a training step; for ONNX, a function that returns what is new",
+            "the function assigns Variables, and an ONNX file keeps no values from one run to the next",
+            "gx.export.save for a training step; for ONNX, a function that returns the new values",
         )
     return function
 
@@ -194,8 +210,9 @@ def _integers(
 def _no_integers(traced: Traced) -> ExportError:
     return ExportError(
         f'products="int8" of {traced.signature!r}',
-        "no weight of a product lies on a grid of 8 bits or fewer that its columns share",
-        'gx.graft(model, gx.reparam.Int8(), where="**/kernel") before, or calibration=[x[:64]], which rounds them all',
+        "no weight of a product is stored in 8 bits or fewer, so no product of integers would be exact",
+        'gx.graft(model, gx.reparam.Int8(), where="**/kernel") before the export, or calibration=[x[:64]], with which '
+        "all weights are rounded to 8 bits",
     )
 
 
@@ -208,13 +225,21 @@ def _put(written: Written, folder: Path, target: Path, plan: _Plan) -> int:
         arrays, data, shared = external.placed(written.arrays, target.parent, own)
         if data:
             if (target.parent / own).exists() and not plan.overwrite:
-                raise DestinationExists(f"{target.parent / own}", "there is a file already", "overwrite=True")
+                raise DestinationExists(
+                    f"{target.parent / own}, for the weights",
+                    "a file with this name exists already",
+                    "another path, or overwrite=True",
+                )
             (folder / own).write_bytes(data)
         for name in shared:  # only to be compared
             _borrow(target.parent / name, folder / name)
     else:
         if (total := sum(array.nbytes for _, array in written.arrays)) > _LARGEST:
-            raise ExportError(f"weights of {total / 1e9:.1f} GB", "one ONNX file has at most 2 GB", 'weights="apart"')
+            raise ExportError(
+                f"weights of {total / 1e9:.1f} GB in one file",
+                "an ONNX file has at most 2 GB",
+                'weights="apart", which writes them to a file beside it',
+            )
         arrays, data = [messages.tensor(*one) for one in written.arrays], b""
     content = written.model(arrays, _version(), {})
     (folder / target.name).write_bytes(content)

@@ -13,7 +13,7 @@ from graftax.export.to_onnx.step import Step, reshape, rule, squeeze, transpose
 from graftax.export.to_onnx.unwritable import Unwritable
 from graftax.export.to_onnx.values import Operand, is_fixed, is_same
 
-_WINDOWS = "it reads blocks of several elements at many places, for which ONNX has no operator"
+_WINDOWS = "it reads blocks of several elements at several places, and ONNX has no operator for this"
 _ROWS = "ops.take, one index for each element or row"
 
 
@@ -143,9 +143,11 @@ def scatter(step: Step) -> Operand:
     whole = all(is_same(wanted[axis], have[axis]) for axis in others)
     ones = all(is_fixed(wanted[axis]) and wanted[axis] == 1 for axis in indexed)
     if batching or not whole or not ones or set(inserted) != set(indexed):
-        raise Unwritable("it writes blocks of several elements at many places, for which ONNX has no operator", _ROWS)
+        raise Unwritable(
+            "it writes blocks of several elements at several places, and ONNX has no operator for this", _ROWS
+        )
     if how in ("min", "max") and step.graph.file.opset < 18:
-        raise Unwritable(f"'{step.operation}' came with version 18 of ONNX", "opset=18")
+        raise Unwritable(f"ONNX has '{step.operation}' from opset 18 on", "opset=18")
     return step.result(_rows_put(step, indexed, others, window, how))
 
 

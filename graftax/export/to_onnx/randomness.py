@@ -17,12 +17,17 @@ DRAWS = (
 def draw(step: Step) -> Operand:
     """Refuse to draw."""
     raise Unwritable(
-        "no runtime draws the same numbers, and numbers drawn now would be the same in every run",
-        "training=False, or the random numbers as an input of the function; gx.export.save keeps what draws",
+        "it draws random numbers: a runtime of ONNX draws others than graftax, and numbers that were drawn during the "
+        "export would be the same in every run",
+        "training=False for layers such as Dropout; the random numbers as an input of the function; or gx.export.save, "
+        "whose artefacts draw the same numbers as graftax",
     )
 
 
 @rule("pure_callback", "io_callback", "debug_callback")
 def call_python(step: Step) -> Operand:
     """Refuse to call Python."""
-    raise Unwritable("it calls Python, which a runtime does not have", "functions of graftax.ops in its place")
+    raise Unwritable(
+        "it calls a Python function, and ONNX runs without Python",
+        "functions of graftax.ops in place of the Python function",
+    )

@@ -116,7 +116,10 @@ def largest(step: Step) -> list[Operand]:
 def sort(step: Step) -> list[Operand]:
     """Write one array in order, and others in the order of that one; equal numbers stay in theirs."""
     if step.parameters["num_keys"] != 1:
-        raise Unwritable("an order by several keys has no counterpart", "ops.argsort by one key after the other")
+        raise Unwritable(
+            "ONNX has no operator that sorts by several keys",
+            "ops.argsort, once for each key, from the last to the first",
+        )
     graph, axis = step.graph, int(step.parameters["dimension"])
     size = graph.add("Shape", step.whole(), start=axis, end=axis + 1)
     kind = step.dtype()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -25,9 +26,8 @@ def library(instead: str) -> Any:
     except ImportError as error:
         missing = isinstance(error, ModuleNotFoundError) and error.name == "onnxruntime"
         raise MissingLibraryError(
-            "an export to ONNX needs onnxruntime",
-            "it runs the file, to see whether that computes what the model does; "
-            + ("it is not installed" if missing else f"it does not load: {error}"),
+            "gx.export.onnx() compares the file with the function, for which it needs onnxruntime",
+            "onnxruntime " + ("is not installed" if missing else f"cannot be imported: {error}"),
             f"pip install 'graftax[onnx]'{instead}",
         ) from None
 
@@ -51,9 +51,10 @@ class Session:
             self._session = runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
         except Exception as error:  # it has classes of its own for what it cannot load
             raise ExportError(
-                f"ONNX Runtime {runtime.__version__} does not take what was written",
-                str(error).strip().partition("\n")[0],
-                "opset=17, a newer onnxruntime, or gx.export.save",
+                f"ONNX Runtime {runtime.__version__} cannot load the file that was written; it was deleted",
+                _words(error),
+                "opset=17, which every version of ONNX Runtime that is tested loads; a newer onnxruntime; or "
+                "gx.export.save",
             ) from error
 
     def run(self, inputs: Mapping[str, Numbers], wanted: Sequence[str]) -> list[Numbers]:
@@ -69,7 +70,22 @@ class Session:
         except Exception as error:  # as above
             sizes = ", ".join(f"{name} {list(array.shape)}" for name, array in inputs.items())
             raise ExportError(
-                f"what was written fails in ONNX Runtime, for {sizes}",
-                str(error).strip().partition("\n")[0],
-                "constraints=[...] between sizes, or bounds= of a Spec of integers, if the function fails there, too",
+                f"the file that was written fails in ONNX Runtime for {sizes}; it was deleted",
+                _words(error),
+                'constraints=["time >= 2"], or bounds=(0, 9) in the Spec of an integer input, if the function itself '
+                "fails for such sizes or numbers, too; otherwise gx.export.save",
             ) from error
+
+
+def _words(error: Exception) -> str:
+    """Return what ONNX Runtime says, without the names of its own source files and functions.
+
+    Example:
+        >>> _words(
+        ...     RuntimeError("[ONNXRuntimeError] : 1 : FAIL : Load failed:/src/core/a.h:46 void f(int) Opset 99 is new")
+        ... )
+        'Load failed: Opset 99 is new'
+    """
+    text = str(error).strip().partition("\n")[0]
+    text = re.sub(r"^\[ONNXRuntimeError\] : \d+ : \w+ : ", "", text)
+    return re.sub(r":/\S+:\d+ [\w:<>*&, ]+\(.*?\)(?: const)? ", ": ", text, count=1)

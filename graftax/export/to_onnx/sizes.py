@@ -61,7 +61,10 @@ def _value(graph: Graph, tree: ast.expr) -> str | int:
     if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name):
         one, other = (_value(graph, part) for part in tree.args)
         return _combined(graph, *_CALLS[tree.func.id], one, other)
-    raise Unwritable(f"a size is {ast.unparse(tree)}", "sizes of names with +, -, *, floordiv, mod, max and min")
+    raise Unwritable(
+        f"it has the size {ast.unparse(tree)}, and a size is written with +, -, *, floordiv, mod, max and min only",
+        'a number for one of these sizes, gx.export.Spec("8 4"); or gx.export.save',
+    )
 
 
 def _combined(graph: Graph, name: str, now: Callable[[int, int], int], one: str | int, other: str | int) -> str | int:

@@ -122,7 +122,10 @@ class Translation:
             graph.within = self._equations.located(self._around).layer
             write = RULES.get(equation.primitive.name)
             if write is None:
-                raise Unwritable("ONNX has no operator for it", "other functions of graftax.ops, or gx.export.save")
+                raise Unwritable(
+                    "ONNX has no operator for this operation, and graftax has no rule that writes it with others",
+                    "other functions of graftax.ops in its place; or gx.export.save, which exports every operation",
+                )
             results = write(Step(graph, equation, operands, self))
             return results if isinstance(results, list) else [results]
         except Unwritable as error:

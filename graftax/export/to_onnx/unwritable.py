@@ -1,10 +1,10 @@
-"""Unwritable: what a rule raises; whoever writes the equation tells the user, with its layer and line."""
+"""Unwritable: what a rule raises; `Translation` makes an ExportError of it, with the layer and the line of the user."""
 
 from __future__ import annotations
 
 
 class Unwritable(Exception):
-    """An equation that no node says; with why, and what to do about it.
+    """An equation that cannot be written as nodes of ONNX, with the reason and what to write instead.
 
     Args:
         why: Why it cannot be written.

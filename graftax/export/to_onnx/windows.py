@@ -22,7 +22,10 @@ def convolution(step: Step) -> Operand:
     graph, said = step.graph, step.parameters
     axes = said["dimension_numbers"]
     if said["batch_group_count"] != 1:
-        raise Unwritable("a convolution whose batch has groups, such as the gradient of one", "the forward pass alone")
+        raise Unwritable(
+            "it is a convolution with groups of samples, as in the gradient of a convolution",
+            "a function without the gradient: the forward pass alone",
+        )
     x = transpose(graph, step.whole(), axes.lhs_spec)
     pads = [tuple(pair) for pair in said["padding"]]
     for i, dilation in enumerate(said["lhs_dilation"]):
@@ -56,14 +59,20 @@ def _pooled(step: Step, operator: str, **settings: Attribute) -> str:
     said = step.parameters
     window, strides, pads = said["window_dimensions"], said["window_strides"], list(said["padding"])
     if any(size != 1 for size in said["base_dilation"]):
-        raise Unwritable("windows over an array with gaps", "windows over the array itself")
+        raise Unwritable(
+            "its windows go over an array with gaps (base_dilation), and ONNX has none", "windows without base_dilation"
+        )
     rank = len(window)
     # a window over up to three axes: these last, and what is before them as batch and channels
     over = [i for i in range(rank) if window[i] != 1 or strides[i] != 1 or pads[i] != (0, 0)] or [rank - 1]
     if len(over) > 3:
-        raise Unwritable("windows over more than three axes have no counterpart", "windows over up to three axes")
+        raise Unwritable(
+            "windows in ONNX go over three axes at most", "a function with windows over at most three axes"
+        )
     if len(over) > rank - 2:
-        raise Unwritable("windows over the batch or over channels have no counterpart", "windows over places")
+        raise Unwritable(
+            "windows in ONNX go over spatial axes, not over samples or channels", "ops.max or ops.mean over those axes"
+        )
     rest = [i for i in range(rank) if i not in over]
     while len(rest) > 2:  # axes that no window goes over may stand among the places, too
         over = sorted([*over, rest.pop()])
@@ -71,7 +80,10 @@ def _pooled(step: Step, operator: str, **settings: Attribute) -> str:
     order = [*rest, *over]
     x = transpose(graph, step.whole(), order)
     if not are_fixed([size for i in over for size in pads[i]]):
-        raise Unwritable("a border whose width is known only at the call", 'padding="valid"')
+        raise Unwritable(
+            'the width of its padding depends on a free size, as padding="same" with strides does',
+            'padding="valid", or a number for that size: gx.export.Spec("batch 32 32 3")',
+        )
     places: dict[str, Any] = {
         "kernel_shape": [int(window[i]) for i in over],
         "strides": [int(strides[i]) for i in over],
@@ -80,7 +92,9 @@ def _pooled(step: Step, operator: str, **settings: Attribute) -> str:
     dilation = [int(said["window_dilation"][i]) for i in over]
     if any(size != 1 for size in dilation):
         if operator != "MaxPool":
-            raise Unwritable("a sum over windows with gaps came with version 19 of ONNX", "a window without gaps")
+            raise Unwritable(
+                "ONNX has averages over windows with gaps (dilation) from opset 19 on only", "windows without dilation"
+            )
         places["dilations"] = dilation
     y = graph.add(operator, x, **places, **settings)
     return transpose(graph, y, [int(i) for i in np.argsort(order)])

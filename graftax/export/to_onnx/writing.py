@@ -106,6 +106,8 @@ def _refuse_unknown_kinds(jaxpr: Any) -> None:
         if kind not in messages.KINDS:
             raise ExportError(
                 f"an array of {kind}[{', '.join(map(str, variable.aval.shape))}]",
-                "ONNX Runtime has no such numbers, or does not compute with them",
-                "real and imaginary parts as two arrays" if is_complex(kind) else "float32, or integers",
+                f"ONNX Runtime does not compute with {kind}",
+                "ops.real(x) and ops.imag(x) as two arrays, for inputs and outputs: the real and imaginary parts"
+                if is_complex(kind)
+                else 'ops.cast(x, "float32") before the end of the function, and Spec(..., "float32") for an input',
             )

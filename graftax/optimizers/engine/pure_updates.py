@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from graftax.backend import registry
-from graftax.core.errors import ArgumentError, NotBuiltError, StateError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, NotBuiltError, StateError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, unwrap
 from graftax.core.undefined import undefined
@@ -92,6 +92,7 @@ class PureUpdates(SlotKeeper):
             ([1.0, -2.0], 0)
         """
         kind = type(self).__name__
+        _check_mappings(kind, {"gradients": gradients, "state": state, "values": values})
         known = self._gx_named(values)
         if set(gradients) != set(values):
             raise ArgumentError(
@@ -131,8 +132,8 @@ class PureUpdates(SlotKeeper):
         for variable, state in self._gx_slots.items():
             if state.settings is not None or state.slots:
                 known.setdefault(variable.path, []).append(variable)
-        if not isinstance(values, Mapping) or not values or any(path not in known for path in values):
-            got = [path for path in values if path not in known] if isinstance(values, Mapping) else type(values)
+        if not values or any(path not in known for path in values):
+            got = [path for path in values if path not in known]
             raise NotBuiltError(
                 f"{type(self).__name__}.pure_update got values for {got or 'nothing'}",
                 f"it takes a dict by the path of variables that it knows: {list(known) or 'none yet'}",
@@ -157,3 +158,15 @@ class PureUpdates(SlotKeeper):
                 "what pure_state and pure_update return, in graftax.vectorized_map for several at once",
             )
         return variable, array
+
+
+def _check_mappings(kind: str, given: Mapping[str, object]) -> None:
+    """Raise unless all three arguments are dicts by path."""
+    for name, value in given.items():
+        if not isinstance(value, Mapping):
+            raise ArgumentTypeError(
+                f"{kind}.pure_update got {name} of type {type(value).__name__}",
+                "gradients and values are dicts by the path of the variable, and state is the dict of pure_state",
+                "values, state = optimizer.pure_update(gradients, state, values), with state = "
+                "optimizer.pure_state(model) at first and gradients = graftax.grad(loss)(values)",
+            )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
+from graftax.core.errors import ArgumentTypeError
 from graftax.core.typedefs import Array
 from graftax.core.undefined import undefined
 from graftax.optimizers.engine.slot import Slot, SlotValues
@@ -93,7 +94,30 @@ class Rule:
             >>> adam.slot(a, "momentum").numpy().tolist()
             [0.25, 0.25]
         """
+        check_moving(self, moving)
         return [self.update(one.gradient, one.value, one.slots, one.step) for one in moving]
+
+
+def check_moving(rule: Rule, moving: object) -> None:
+    """Raise unless these are the variables of an update, as `Rule.update_all` gets them.
+
+    Raises:
+        ArgumentTypeError: they are something else, such as gradients.
+    """
+    got = f"an argument of type {type(moving).__name__}"
+    if isinstance(moving, list | tuple) and not isinstance(moving, RuleInput):
+        wrong = [type(one).__name__ for one in moving if not isinstance(one, RuleInput)]
+        if not wrong:
+            return
+        got = f"a {type(moving).__name__} with an element of type {wrong[0]}"
+    name = type(rule).__name__
+    raise ArgumentTypeError(
+        f"{name}.update_all got {got}",
+        "an optimizer calls update_all by itself, in apply, with a list of RuleInput: one for each variable, with "
+        "gradient, value, slots and step",
+        "optimizer.apply(gradients, variables) to update; in your own update_all: "
+        "super().update_all([one._replace(gradient=...) for one in moving])",
+    )
 
 
 def sees_all(rule: Rule) -> bool:

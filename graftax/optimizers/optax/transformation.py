@@ -13,7 +13,7 @@ from graftax.core.typedefs import Array
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.numbers import cast_to, compute_dtype
 from graftax.optimizers.engine.options import Options
-from graftax.optimizers.engine.rule import RuleInput, RuleOutput
+from graftax.optimizers.engine.rule import RuleInput, RuleOutput, check_moving
 from graftax.optimizers.engine.slot import Slot
 from graftax.optimizers.optax.state import Leaf, StateLayout
 from graftax.optimizers.optimizer import Optimizer
@@ -98,6 +98,7 @@ class Optax(Optimizer):
 
     def update_all(self, moving: Sequence[RuleInput]) -> Sequence[RuleOutput]:
         """Take one step of tx with those that move."""
+        check_moving(self, moving)
         by_path: dict[str, RuleInput] = {}
         for one in moving:
             path = one.variable.path

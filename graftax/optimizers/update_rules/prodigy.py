@@ -15,7 +15,7 @@ from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.numbers import cast_to, is_plain, widest
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.roots import divisor
-from graftax.optimizers.engine.rule import RuleInput, RuleOutput
+from graftax.optimizers.engine.rule import RuleInput, RuleOutput, check_moving
 from graftax.optimizers.engine.slot import Slot
 from graftax.optimizers.engine.step import Step
 from graftax.optimizers.engine.total import total
@@ -116,6 +116,7 @@ class Prodigy(Optimizer):
 
     def update_all(self, moving: Sequence[RuleInput]) -> Sequence[RuleOutput]:
         """Compute the new values of all variables, and of their slots."""
+        check_moving(self, moving)
         gathered = [self._gather(one, cast_to(self.d.value, str(one.value.dtype))) for one in moving]
         self._estimate(
             self._total(progress for _, _, progress in gathered),

@@ -81,6 +81,9 @@ class ScheduleFree(Optimizer):
         rate = self._scaled(rate, cast_to(iterations + 1, dtype))  # without multipliers, which would cancel
         self.largest_rate.assign(ops.maximum(self.largest_rate.value, rate))
         self.weight_sum.assign_add(self.largest_rate.value**self.weight_lr_power)
+        for variable, state in self._gx_slots.items():
+            if "z" in state.slots and not variable.trainable:  # the rest learns beside its value, not the average
+                self._set_out(variable, state.slots["z"])
         super()._gx_update(updates)
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
@@ -117,8 +120,12 @@ class ScheduleFree(Optimizer):
     def _gx_averages_assigned(self) -> None:
         for variable, state in self._gx_slots.items():
             if "z" in state.slots:  # else what is the average now would be taken for a mixture, and left again
-                state.slots["z"].assign(cast_to(variable._gx_stored, state.slots["z"].dtype))
+                self._set_out(variable, state.slots["z"])
         super()._gx_averages_assigned()
+
+    def _set_out(self, variable: Variable, z: Variable) -> None:
+        """Let the fast sequence, and so the average, be where the variable is."""
+        z.assign(ops.stop_gradient(cast_to(variable._gx_stored, z.dtype)))
 
 
 class ScheduleFreeSGD(ScheduleFree):
@@ -132,7 +139,8 @@ class ScheduleFreeSGD(ScheduleFree):
     ``with optimizer.averaged():`` puts ``x`` in place, to evaluate, predict or save, and `assign_averages` leaves it
     there; `Model.fit` validates ``y``, as it does beside `ema_momentum`, which is refused here. Averages that layers
     keep (batch normalization) are those at ``y``. A variable that comes later joins the average as if it had stood at
-    its first value until then. Constraints and ``lazy`` are refused.
+    its first value until then. The average of one that is frozen is its value, from the next update on, and it goes on
+    from there when it is trained again. Constraints and ``lazy`` are refused.
 
     Args:
         learning_rate: See `Optimizer`; larger than with a schedule, as in optax. Defaults to 1.0.

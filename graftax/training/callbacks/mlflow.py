@@ -47,6 +47,7 @@ class MLflow(Callback):
     def on_train_begin(self, logs: Logs | None = None) -> None:
         """Import the library, so that a missing one is reported now."""
         self._due.begin(self.params["step"])
+        self._known = None  # each training has its run, unless its state says which one goes on
         self._library = optional_library("mlflow", "mlflow", "the callback MLflow")
 
     def _opened(self) -> Any:
@@ -54,9 +55,10 @@ class MLflow(Callback):
         if library.active_run() is None:
             library.start_run(run_id=self._known, run_name=None if self._known else self.run_name)
             self._is_own = True
-        if self.parameters and self._known is None:
+        run = library.active_run().info.run_id
+        if self.parameters and self._known != run:
             library.log_params(self.parameters)
-        self._known = library.active_run().info.run_id
+        self._known = run
         return library
 
     def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:

@@ -12,6 +12,7 @@ _LESS = ("loss", "error", "crossentropy", "divergence", "poisson", "perplexity",
 _MORE = ("accuracy", "acc", "auc", "precision", "recall", "score", "iou", "dice", "r2", "similarity", "psnr", "ssim")
 _SHORT_LESS = ("mse", "mae", "mape", "msle", "rmse", "bce", "nll", "bpc")
 _SHORT_MORE = ("f1", "bleu", "map")
+_LESS_THOUGH_SCORES = ("brier", "crps", "fid", "kid", "energy")
 
 
 class Monitor:
@@ -103,7 +104,7 @@ def _direction(owner: str, name: str, word: str) -> str:
     words = set(plain.split("_"))
     less = any(part in plain for part in _LESS[:8]) or bool(words & {*_LESS[8:], *_SHORT_LESS})
     more = any(part in plain for part in _MORE) or bool(words & set(_SHORT_MORE))
-    if plain.endswith(("loss", "error")):
+    if plain.endswith(("loss", "error")) or words & set(_LESS_THOUGH_SCORES):
         less, more = True, False
     if less == more:
         raise ArgumentError(

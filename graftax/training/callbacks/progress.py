@@ -9,6 +9,7 @@ from graftax.training.arguments import verbosity
 from graftax.training.display.progress_line import Progressed
 from graftax.training.display.screen import Screen
 from graftax.training.hooks.callback import Callback, Logs
+from graftax.training.hooks.ended import STEPS_ENDED, end_of
 
 _INTERIM = 60.0
 """Seconds after which a line of an unfinished epoch is written to a file."""
@@ -36,7 +37,7 @@ class Progress(Callback):
         self._title = ""
         self._began = self._counted_from = self._due = 0.0
         self._first = 0  # steps that compile, and so are not part of the rate
-        self._last = 0.0  # the time when the latest of these was dispatched
+        self._last = 0.0  # the time when the latest of these was computed
         self._done = 0
         self._total: int | None = None
 
@@ -64,7 +65,7 @@ class Progress(Callback):
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
         """Finish the line."""
-        self._finish(logs)
+        self._finish(logs, self.params.get(STEPS_ENDED))
 
     def on_train_end(self, logs: Logs | None = None) -> None:
         """Release the terminal."""
@@ -124,12 +125,16 @@ class Progress(Callback):
         self._first = 0
 
     def _move(self, done: int, logs: Logs | None) -> None:
+        self._done = done
+        if not self._screen.prints:
+            return
         now = time.perf_counter()
         if self._first == 0:
+            now = end_of(logs)
             self._first, self._counted_from = done, now
-        self._done, self._last = done, now
-        if now < self._due or not self._screen.prints or self._verbose == 2:
+        if now < self._due or self._verbose == 2:
             return
+        now = self._last = end_of(logs)
         if self._screen.is_moving:
             self._due = now + self._screen.seconds_between
             self._show(logs or {})
@@ -137,8 +142,9 @@ class Progress(Callback):
             self._due = now + _INTERIM
             self._screen.finish(self._progressed(logs or {}).line(None, plain=True))
 
-    def _finish(self, logs: Logs | None) -> None:
+    def _finish(self, logs: Logs | None, ended: float | None = None) -> None:
         if self._screen.prints:
+            self._last = ended or end_of(logs)
             line = self._progressed(logs or {}, is_over=True).line(self._screen.width, self._screen.is_plain)
             self._screen.finish(line)
 

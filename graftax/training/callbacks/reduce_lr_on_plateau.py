@@ -105,7 +105,9 @@ class ReduceLROnPlateau(Callback):
 
     def _reduce(self, epoch: int) -> None:
         found = require_settable_rates(self.model, "ReduceLROnPlateau")
-        higher = {name: one for name, one in found.items() if float(one.learning_rate) > self.min_lr}
+        rates = {name: float(one.learning_rate) for name, one in found.items()}
+        # a rate that was set to the lowest one may be above it by the rounding of its dtype
+        higher = {name: found[name] for name, rate in rates.items() if rate > self.min_lr * (1 + 1e-6)}
         if not higher:
             return
         for name, optimizer in higher.items():

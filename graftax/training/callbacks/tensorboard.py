@@ -172,7 +172,7 @@ class TensorBoard(Callback):
 
 def _picture(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | None:
     """Return a matrix, or the first filter of a convolution, as a grayscale image; None for other weights."""
-    if values.ndim < 2:
+    if values.ndim < 2 or not values.size:
         return None
     plane = np.asarray(values.reshape(values.shape[0], values.shape[1], -1)[..., 0], "float32")
     low, high = float(np.min(plane)), float(np.max(plane))

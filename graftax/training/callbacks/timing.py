@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from graftax.training.hooks.callback import Callback, Logs
+from graftax.training.hooks.ended import STEPS_ENDED, end_of
 
 
 class Timing(Callback):
@@ -12,6 +13,8 @@ class Timing(Callback):
 
     ``seconds`` is the time of the epoch with its validation; ``steps_per_second`` is for training only. The first
     step of a run compiles, so the rate does not include it, if there are others; ``first_step_seconds`` is its time.
+    With ``steps_per_execution=`` so many steps come first. The end of the first step, and that of an epoch, is when the
+    device has done it.
 
     Example:
         >>> import numpy as np, graftax as gx
@@ -27,8 +30,8 @@ class Timing(Callback):
         super().__init__()
         self.first_step_seconds: float | None = None
         self._epoch_began = self._step_began = self._counted_from = 0.0
-        self._steps = self._before = 0
-        self._last: float | None = None
+        self._before = self._first_steps = 0
+        self._logs: Logs | None = None
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
         """Reset the times of earlier runs."""
@@ -38,28 +41,28 @@ class Timing(Callback):
         """Start to measure the time."""
         self._epoch_began = self._counted_from = time.perf_counter()
         self._before = self.params["step"]
-        self._last = None
+        self._logs = None
 
     def on_train_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
         """Record the start time of the first step."""
         if self.first_step_seconds is None:
-            self._step_began = time.perf_counter()
+            self._step_began, self._before = time.perf_counter(), self.params["step"]
 
     def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
-        """Record when the step was dispatched."""
-        now = time.perf_counter()
-        self._last = now
+        """Wait for the first step, and record its time."""
+        self._logs = logs
         if self.first_step_seconds is None:
+            now = end_of(logs)
             self.first_step_seconds = now - self._step_began
+            self._first_steps = self.params["step"] - self._before
             self._counted_from, self._before = now, self.params["step"]
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
         """Write both numbers to the logs."""
-        now = time.perf_counter()
-        steps = self.params["step"] - self._before
-        since = self._counted_from
-        if steps == 0 and self.first_step_seconds is not None:  # the only step is the first one, which compiles
-            steps, since = 1, (self._last or now) - self.first_step_seconds
+        ended: float = self.params.get(STEPS_ENDED) or end_of(self._logs)
+        steps, seconds = self.params["step"] - self._before, ended - self._counted_from
+        if steps == 0 and self.first_step_seconds is not None:  # the only run of steps is the first one, which compiles
+            steps, seconds = self._first_steps, self.first_step_seconds
         if logs is not None:
-            logs["seconds"] = now - self._epoch_began
-            logs["steps_per_second"] = steps / max((self._last or now) - since, 1e-9)
+            logs["seconds"] = time.perf_counter() - self._epoch_began
+            logs["steps_per_second"] = steps / max(seconds, 1e-9)

@@ -64,6 +64,7 @@ class WandB(Callback):
     def on_train_begin(self, logs: Logs | None = None) -> None:
         """Import the library, if it is needed for a new run."""
         self._due.begin(self.params["step"])
+        self._known = None  # each training has its run, unless its state says which one goes on
         if self._is_own:
             self._library = optional_library("wandb", "wandb", "the callback WandB")
 

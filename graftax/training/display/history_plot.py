@@ -17,7 +17,7 @@ def plot_history(history: History | Mapping[str, Sequence[float]], names: Sequen
     """Return a figure of matplotlib with a curve for each number; training and validation share axes.
 
     Args:
-        history: The result of ``fit``, or its ``history``.
+        history: The result of ``fit``; or its ``history``, whose lists are drawn from the first epoch on.
         names: The numbers to plot, without ``val_``. Defaults to None: all.
 
     Raises:
@@ -51,13 +51,13 @@ def plot_history(history: History | Mapping[str, Sequence[float]], names: Sequen
     chosen = list(names) if names is not None else there
     figures = optional_library("matplotlib.figure", "plots", "plot_history")
     figure = figures.Figure(figsize=(4.5 * len(chosen), 3.5), layout="constrained")
-    epochs = history.epoch if isinstance(history, History) else None
+    epochs = history.epochs if isinstance(history, History) else {}
     for place, name in enumerate(chosen):
         axes = figure.add_subplot(1, len(chosen), place + 1)
         for label, key in (("training", name), ("validation", f"val_{name}")):
             if key in numbers:
                 values = list(numbers[key])
-                at = epochs if epochs is not None and len(epochs) == len(values) else range(len(values))
+                at = epochs.get(key, range(len(values)))
                 axes.plot([epoch + 1 for epoch in at], values, label=label, marker="." if len(values) < 30 else "")
         axes.set_xlabel("epoch")
         axes.set_ylabel(name)

@@ -7,17 +7,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import partial
 from types import MethodType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from graftax.core.errors import ArgumentTypeError, GraftaxError
 from graftax.core.user_functions import misfit
 from graftax.distribution.processes import is_main
 from graftax.training.hooks.callback import Callback, Logs
-
-if TYPE_CHECKING:
-    from graftax.training.model import Model
-
 
 _OF_KERAS = ("on_batch_begin", "on_batch_end")
 
@@ -65,17 +61,19 @@ class CallbackList:
 
     Args:
         callbacks: The callbacks.
-        model: The model for all callbacks.
+        attach: Shows a callback the model, before anything else is called.
         params: The ``params`` for all callbacks.
     """
 
-    def __init__(self, callbacks: Sequence[Callback], model: Model, params: dict[str, Any]) -> None:
+    def __init__(
+        self, callbacks: Sequence[Callback], attach: Callable[[Callback], None], params: dict[str, Any]
+    ) -> None:
         here = is_main()
         self.callbacks = [one for one in callbacks if here or not getattr(one, "main_only", False)]
         self.params = params
         self._hooks: dict[str, list[Callable[..., None]]] = {}
         for callback in self.callbacks:
-            callback.set_model(model)
+            attach(callback)
             callback.set_params(params)
 
     def run(self, hook: str, *args: Any, logs: Mapping[str, Any] | None = None) -> None:

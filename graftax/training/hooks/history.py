@@ -10,7 +10,8 @@ from graftax.training.hooks.callback import Callback, Logs
 class History(Callback):
     """Records the logs of every epoch.
 
-    ``history`` has a list for each name, ``epoch`` the numbers of the epochs, counted from 0.
+    ``history`` has a list for each name, ``epoch`` the numbers of the epochs, counted from 0, and ``epochs`` those in
+    which a name was among the logs: with ``validation_freq=5`` one of five has numbers of a validation.
 
     Example:
         >>> history = History()
@@ -25,23 +26,28 @@ class History(Callback):
         super().__init__()
         self.history: dict[str, list[float]] = {}
         self.epoch: list[int] = []
+        self.epochs: dict[str, list[int]] = {}
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
         """Add the logs of the epoch."""
         self.epoch.append(epoch)
         for name, value in (logs or {}).items():
             self.history.setdefault(name, []).append(value)
+            self.epochs.setdefault(name, []).append(epoch)
 
     def get_state(self) -> dict[str, Any]:
         """Return all numbers so far."""
         return {
             "history": {name: [float(v) for v in values] for name, values in self.history.items()},
             "epoch": self.epoch,
+            "epochs": self.epochs,
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Restore the numbers of earlier epochs."""
         self.history, self.epoch = state["history"], list(state["epoch"])
+        known = state.get("epochs", {})  # not in checkpoints of earlier versions
+        self.epochs = {name: list(known.get(name, self.epoch[: len(values)])) for name, values in self.history.items()}
 
     def __repr__(self) -> str:
         count = len(self.epoch)

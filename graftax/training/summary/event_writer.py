@@ -62,8 +62,11 @@ class EventWriter:
             self.add(self._made.histogram(name, finite, bins), step)
 
     def image(self, name: str, picture: object, step: int) -> None:
-        """Add an image ``(height, width, channels)``, with values from 0 to 1, or uint8."""
-        self.add(self._made.image(name, np.asarray(picture), dataformats="HWC"), step)
+        """Add an image ``(height, width, channels)``, with values from 0 to 1, to which others are cut, or uint8."""
+        array = np.asarray(picture)
+        if array.dtype.name != "uint8":
+            array = np.clip(np.nan_to_num(np.asarray(array, "float32")), 0, 1)
+        self.add(self._made.image(name, array, dataformats="HWC"), step)
 
     def text(self, name: str, text: str, step: int) -> None:
         """Add a text, in Markdown."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import weakref
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeAlias
@@ -12,7 +13,7 @@ import numpy as np
 
 from graftax import ops
 from graftax.backend import registry
-from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
 from graftax.core.scopes import ScopeStack, register_ambient
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import ArrayLike, VariableLike
@@ -67,7 +68,28 @@ class _Place:
     """The active writer, and the default step of its entries."""
 
     def __init__(self, events: EventWriter, step: Step) -> None:
-        self.events, self.step = events, step
+        self.events = events
+        self.set_step(step)
+
+    def set_step(self, step: Step) -> None:
+        """Set the default step."""
+        self.kind = _kind_of(step)
+        self.step = step
+
+
+_HOST, _TRACED = "host", "traced"
+_variables: dict[int, tuple[Any, object]] = {}
+
+
+def _kind_of(step: Step) -> Hashable:
+    """Return what traces depend on of a default step: a Variable is read by the program, other numbers by the host."""
+    if isinstance(step, VariableLike):
+        known = _variables.get(id(step))
+        if known is None or known[0]() is not step:  # another one had that number
+            known = _variables[id(step)] = weakref.ref(step), object()
+        return known[1]
+    arrays = registry.current().arrays
+    return _TRACED if arrays.is_array(step) and not arrays.is_concrete(step) else None if step is None else _HOST
 
 
 _lock = threading.Lock()
@@ -75,15 +97,16 @@ _places: list[_Place] = []
 """Global, not for each thread, since callbacks of compiled functions run in threads of the backend."""
 _recording: ScopeStack[bool] = ScopeStack("summary.record_if")
 _names: ScopeStack[str] = ScopeStack("summary.name_scope")
-_NOTHING_RECORDED = "summary", False, True, ""
+_NOTHING_RECORDED = "summary", False, True, "", None
 
 
 def _setting() -> Hashable:
     """Return the settings that traces depend on. Each compiled call needs them, so this must be fast."""
     recording, names = _recording.read(), _names.read()
-    if not (_places or recording or names):
+    place = _places[-1:]
+    if not (place or recording or names):
         return _NOTHING_RECORDED
-    return "summary", bool(_places), all(recording), "/".join(names)
+    return "summary", bool(place), all(recording), "/".join(names), place[0].kind if place else None
 
 
 register_ambient(_setting)
@@ -164,7 +187,7 @@ def set_step(step: Step) -> None:
             f"set_step({step!r})", "no writer is active", 'with gx.summary.Writer("logs").as_default(step=0):'
         )
     _settle()
-    _places[-1].step = step
+    _places[-1].set_step(step)
 
 
 @door
@@ -219,12 +242,13 @@ def image(name: str, pictures: ArrayLike, step: Step = None, max_outputs: int = 
     Args:
         name: Its name.
         pictures: ``(height, width, channels)`` or several, ``(batch, height, width, channels)``, with 1, 3 or 4
-            channels; floats from 0 to 1, or uint8.
+            channels; floats from 0 to 1, what is beyond being cut off, or uint8.
         step: The step of the entry. Defaults to that of the writer.
         max_outputs: The largest number of images that are recorded. Defaults to 3.
 
     Raises:
         ShapeError: the shape is not that of images.
+        DTypeError: they are integers of another dtype.
 
     Example:
         >>> image("digit", [[[0.0], [1.0]]], step=1)
@@ -236,6 +260,12 @@ def image(name: str, pictures: ArrayLike, step: Step = None, max_outputs: int = 
             f"summary.image({name!r}) got shape {tuple(array.shape)}",
             "a picture has height, width and 1, 3 or 4 channels, which come last",
             f"image({name!r}, picture[..., None]) for one in shades of grey",
+        )
+    if array.dtype.kind in "iu" and array.dtype.name != "uint8":
+        raise DTypeError(
+            f"summary.image({name!r}) got {array.dtype.name}",
+            "integers from 0 to 255 are uint8, and floats are from 0 to 1",
+            f'image({name!r}, picture.astype("uint8"))',
         )
 
     def write(events: EventWriter, tag: str, at: int, got: list[Any]) -> None:
@@ -273,7 +303,8 @@ def _record(
     """Write an entry now or, inside of a trace, when the traced program runs."""
     if not _places or not all(_recording.items):
         return False
-    chosen = _places[-1].step if step is None else step
+    place = _places[-1]
+    chosen = place.step if step is None else step
     if chosen is None:
         raise ArgumentError(
             f"summary entry {name!r} without a step",
@@ -281,9 +312,10 @@ def _record(
             f"step=step, or writer.as_default(step=optimizer.iterations) around {name!r}",
         )
     tag = "/".join([*_names.items, name])
-    from_host = step is None and isinstance(chosen, int)  # read at each run, since a trace is reused
+    from_host = step is None and place.kind is _HOST  # read at each run, since a trace is reused
+    constant = int(chosen) if isinstance(chosen, int | np.integer) and not from_host else None
     values = [ops.stop_gradient(array) for array in arrays]
-    if not from_host:
+    if not from_host and constant is None:
         values.append(ops.asarray(chosen.value if isinstance(chosen, VariableLike) else chosen))
 
     def run(*given: Any) -> tuple[()]:
@@ -291,7 +323,7 @@ def _record(
             place = _places[-1] if _places else None
         if place is not None:
             hosted = [np.asarray(one) for one in given]
-            at = place.step if from_host else hosted.pop()
+            at: Any = place.step if from_host else hosted.pop() if constant is None else constant
             write(place.events, tag, int(np.asarray(at)), hosted)
         return ()
 

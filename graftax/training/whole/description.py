@@ -90,6 +90,9 @@ class Describing:
 
     def _array(self, value: Any, where: str) -> Any:
         host = np.asarray(registry.current().arrays.to_numpy(value))
+        host = host.astype(host.dtype.newbyteorder("="), copy=False)
+        if host.dtype.kind == "U":
+            return ["texts", list(host.shape), host.ravel().tolist()]
         if host.dtype.kind not in "biufc":
             self._refuse(where, f"an array of {host.dtype}", "files have no format for this dtype")
         return ["array", str(host.dtype), list(host.shape), host.tobytes()]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from dataclasses import astuple
-from types import FunctionType
+from functools import cached_property, partial
+from types import FunctionType, ModuleType
 from typing import Any, get_args
 
 import numpy as np
@@ -13,7 +15,9 @@ from graftax.backend import registry
 from graftax.checkpoint.trained_as_saved import set_trainability
 from graftax.core import tree
 from graftax.core.errors import ArgumentError, CorruptCheckpoint, GraftaxError
+from graftax.core.typedefs import VariableLike
 from graftax.layers.building import Buildable
+from graftax.layers.policy import DTypePolicy
 from graftax.layers.set_remat_policy import RematPolicy
 from graftax.training.whole.description import Describing
 from graftax.training.whole.rebuilding import Rebuilding
@@ -28,6 +32,10 @@ _KEPT: dict[str, Any] = {_REMAT: None, _FROZEN: False}  # what graftax itself ke
 _OF_VARIABLES = ("regularizer", "constraint")
 _TRAINABILITY = "trainability"
 _ABSENT = object()
+_OF_A_PROCESS = frozenset({"asyncio", "concurrent", "logging", "multiprocessing", "queue", "threading"})
+"""Libraries whose objects belong to a process, such as an event that another thread waits for."""
+_DEEPEST = 8
+"""How deep inside of each other objects are compared."""
 
 
 def roots(model: Any) -> dict[str, Module]:
@@ -94,31 +102,81 @@ def _changed(node: Any, other: Any) -> Iterator[tuple[str, Any]]:
         if node.trainability != other.trainability:
             yield _TRAINABILITY, list(astuple(node.trainability))
         return
-    skip, before = ignored(type(node)), vars(other)
-    for name, value in vars(node).items():
-        if name in skip or name == "built" or name.startswith("_gx_"):
-            continue
-        if not holds_node(value) and _differ(value, before.get(name, getattr(type(node), name, _ABSENT))):
-            yield name, value
+    yield from changed_attributes(node, other, ignored(type(node)) | {"built"})
+    before = vars(other)
     for name, at_first in _KEPT.items():
         if vars(node).get(name, at_first) != before.get(name, at_first):
             yield name, vars(node).get(name, at_first)
 
 
-def _differ(value: Any, other: Any) -> bool:
+def changed_attributes(one: object, other: object, skip: frozenset[str], depth: int = 0) -> Iterator[tuple[str, Any]]:
+    """Yield names and values of the attributes in which an object differs from another one of its class.
+
+    Args:
+        one: The object.
+        other: The other one.
+        skip: Names that are left out.
+        depth: How deep inside of other objects both are. Defaults to 0.
+    """
+    before = vars(other)
+    for name, value in vars(one).items():
+        if name in skip or name.startswith("_gx_") or holds_node(value):
+            continue
+        if _differ(value, before.get(name, getattr(type(one), name, _ABSENT)), depth):
+            yield name, value
+
+
+def is_plain_object(value: object) -> bool:
+    """Tell whether a value is an object with attributes, outside of the object graph, and no class or function."""
+    if isinstance(value, type | Node | VariableLike | ModuleType | partial | DTypePolicy) or inspect.isroutine(value):
+        return False
+    return hasattr(value, "__dict__") and type(value).__module__.partition(".")[0] not in _OF_A_PROCESS
+
+
+def _differ(value: Any, other: Any, depth: int = 0) -> bool:
     if value is other or _is_traced(value):
         return False
     if is_plain(value) and is_plain(other):
         return type(value) is not type(other) or bool(value != other)
-    if isinstance(value, np.ndarray) and isinstance(other, np.ndarray) and value.dtype.kind in "biufc":
-        same = value.dtype == other.dtype and value.shape == other.shape
-        return not (same and np.array_equal(value, other, equal_nan=value.dtype.kind in "fc"))
+    if (arrays := _arrays_of(value, other)) is not None:
+        one, another = arrays
+        same = one.dtype == another.dtype and one.shape == another.shape
+        return not (same and np.array_equal(one, another, equal_nan=one.dtype.kind in "fc"))
     found = _described(value), _described(other)
     if found != (None, None):
-        return bool(found[0] != found[1])
+        return bool(found[0] != found[1]) or _differ_inside(value, other, depth)
     if isinstance(value, FunctionType) and isinstance(other, FunctionType):
         return value.__code__ is not other.__code__
     return type(value) is not type(other)  # what a constructor makes that has no description, such as a lock
+
+
+def _arrays_of(value: Any, other: Any) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]] | None:
+    """Return two arrays on the host, of numbers or not, if they are of one kind; None for other values."""
+    arrays: Any = registry.current().arrays
+    if isinstance(value, np.ndarray) and isinstance(other, np.ndarray):
+        return value, other
+    if arrays.is_array(value) and arrays.is_array(other):
+        return np.asarray(arrays.to_numpy(value)), np.asarray(arrays.to_numpy(other))
+    return None
+
+
+def _differ_inside(value: Any, other: Any, depth: int) -> bool:
+    """Tell whether objects with equal arguments, in equal containers or alone, have come to differ since."""
+    if depth >= _DEEPEST:
+        return False
+    if isinstance(value, list | tuple) and isinstance(other, list | tuple):
+        return any(_differ_inside(*pair, depth + 1) for pair in zip(value, other, strict=False))
+    if isinstance(value, dict) and isinstance(other, dict):
+        return any(_differ_inside(value[key], other[key], depth + 1) for key in value.keys() & other.keys())
+    if value is other or type(value) is not type(other) or not is_plain_object(value):
+        return False
+    return any(changed_attributes(value, other, left_out(type(value)), depth + 1))
+
+
+def left_out(kind: type[Any]) -> frozenset[str]:
+    """Return the attributes of plain objects of a class that files leave out: ``untracked``, and cached properties."""
+    names = {name for base in kind.__mro__ for name, one in vars(base).items() if isinstance(one, cached_property)}
+    return frozenset(names.union(*(base.__dict__.get("untracked", ()) for base in kind.__mro__)))
 
 
 def _is_traced(value: object) -> bool:

@@ -16,6 +16,7 @@ from graftax.training.whole.adapted_layers import AdaptedLayers, adapted_states
 from graftax.training.whole.comparison import require_alike
 from graftax.training.whole.description import Describing
 from graftax.training.whole.differences import differences, restore_differences
+from graftax.training.whole.object_states import add_states, set_states
 from graftax.training.whole.own_compile import own_arguments
 from graftax.training.whole.policies import Policies, policies_of
 from graftax.training.whole.rebuilding import Rebuilding
@@ -28,7 +29,9 @@ KEY = "graftax.model"
 FORMAT = 2
 OWN_COMPILE = 3
 """The format of models with a ``compile`` of their own, which earlier versions would not call."""
-READABLE = (1, 2, 3)
+WITH_STATES = 4
+"""The format of models with plain objects whose attributes have changed, which earlier versions would not set."""
+READABLE = (1, 2, 3, 4)
 """Formats that can be read: 1 did not tell dtype policies, nor what was put onto a finished model."""
 
 
@@ -61,8 +64,14 @@ def described(model: Any) -> dict[str, Any]:
                 found["built_below"] += apart
                 twin, making = _made(found, describing.names.__getitem__)
             require_alike(model, twin)
+            states: list[list[Any]] = []
+            done: set[int] = set()
+            add_states(states, done, describing, making)
             found["differences"] = differences(model, twin, describing)
             restore_differences(twin, found["differences"], making)
+            add_states(states, done, describing, making)
+            if states:
+                found |= {"format": WITH_STATES, "states": states}
     except GraftaxError as error:
         error.add_context(f"save of {model._gx_title()}, which is rebuilt on trial")
         raise
@@ -135,7 +144,10 @@ def rebuilt(description: Any, find: Callable[[str], Any]) -> Any:
     """
     try:
         model, making = _made(description, find)
+        later = set_states(description.get("states", []), making)
         restore_differences(model, description.get("differences", ()), making)
+        if set_states(later, making):
+            raise ValueError("attributes of objects that it does not have")
         for path, name, value in description.get("changes", ()):  # of format 1
             restore_differences(model, [["model", path, name, value]], making)
     except (KeyError, TypeError, ValueError, AttributeError) as error:

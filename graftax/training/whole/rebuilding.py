@@ -41,7 +41,8 @@ class Rebuilding:
         self._find = find
         self._policies = policies
         self._adapted = adapted
-        self._made: dict[int, Any] = {}
+        self.made: dict[int, Any] = {}
+        """What was made so far, by its number."""
         self.model: Module | None = None
         """The model, once it is made, to which paths of tied weights belong."""
 
@@ -78,14 +79,19 @@ class Rebuilding:
             raise ValueError("an array of another size")
         return np.frombuffer(data, dtype).reshape(shape).copy()
 
+    def _texts(self, shape: list[int], texts: list[str]) -> Any:
+        if not all(isinstance(text, str) for text in texts):
+            raise ValueError("an array of texts with something else in it")
+        return np.array(texts, str).reshape(shape)
+
     def _variable(self, number: int, shape: list[int], dtype: str, trainable: bool, role: str) -> Variable:
         made = Variable(np.zeros(shape, dtype), trainable=trainable, role=role)
-        self._made[number] = made
+        self.made[number] = made
         return made
 
     def _object(self, number: int, kind: str, *rest: Any) -> Any:
         with self._policies.under_policy(number):
-            made = self._made[number] = _OBJECTS[kind](self, *rest)
+            made = self.made[number] = _OBJECTS[kind](self, *rest)
         self._policies.give(number, made)
         self._adapted.give(number, made, self.value)
         return made
@@ -173,7 +179,8 @@ _MAKERS: dict[str, Callable[..., Any]] = {
     "spec": lambda self, shape, dtype: Spec(tuple(shape), dtype),
     "policy": lambda self, name: DTypePolicy(name),
     "array": Rebuilding._array,
-    "seen": lambda self, number: self._made[number],
+    "texts": Rebuilding._texts,
+    "seen": lambda self, number: self.made[number],
     "variable": Rebuilding._variable,
     "object": Rebuilding._object,
 }

@@ -39,8 +39,9 @@ class SavingMixin(ExportMixin):
         The result is a checkpoint of ``model`` and ``optimizer``, as `graftax.Checkpoint` writes it, which also has the
         architecture: arguments of constructors, the graph, grafts, and arguments of `compile`, of your own, too; and
         what was set later: dtype and remat policies, active adapters, what is frozen or tied, regularizers,
-        constraints, attributes. It contains no code. Your own classes and functions are saved by name, and must be
-        passed to ``load_model``. Before the save, the model is rebuilt once, and compared, to check that this works.
+        constraints, attributes, also those of plain objects, such as a vocabulary of your own. It contains no code.
+        Your own classes and functions are saved by name, and must be passed to ``load_model``. Before the save, the
+        model is rebuilt once, and compared, to check that this works.
 
         Args:
             path: The directory to create.

@@ -37,7 +37,7 @@ def described_creator(creator: object, node: Module, describing: Describing, mod
         raise ArgumentError(
             f"save: {path} is tied to {tied.source!r:.80}",
             "no layer of the model holds that expression, so load_model could not make it again",
-            "tying to a weight of a layer in the model, or gx.ungraft(model, where=...) first",
+            "tying to a weight of a layer in the model, or gx.ungraft(model, where=..., untie=True) first",
         )
     return describing.value(Shared(tied.source, tied.transpose), what)  # which tied weights alone hold
 

@@ -11,9 +11,19 @@ from typing import Any
 from graftax.transforms.compile.reach import Surroundings, has_nodes
 from graftax.transforms.compile.seen import Seen, prints_of
 from graftax.variables.graph.class_attributes import given_by_class
+from graftax.variables.graph.config_objects import Look, given_to, held_by, is_config
 from graftax.variables.graph.module import Module, Node
 from graftax.variables.graph.node import holds_node, ignored
-from graftax.variables.graph.prints import Print, Same, changing_in, ids_in, is_small_array, kept, may_change
+from graftax.variables.graph.prints import (
+    Print,
+    Same,
+    changing_in,
+    differences,
+    ids_in,
+    is_small_array,
+    kept,
+    may_change,
+)
 from graftax.variables.graph.structure import structure
 from graftax.variables.state.storage import touch
 
@@ -28,6 +38,7 @@ class Guard:
 
     def __init__(self, nodes: Iterable[Node], seen: Seen | None = None) -> None:
         self._touched: list[tuple[weakref.ref[Node], dict[str, Print]]] = []
+        self._counted = structure.version  # before all prints: what another thread changes meanwhile counts as later
         self._left: list[dict[str, Print]] = []  # how the trace left them, if it changed any
         self._more: dict[int, tuple[str, ...]] = {}  # what to compare beyond fingerprints, by the place of the node
         self._change: str | None = None  # what the trace has changed of what it saw, in words
@@ -60,7 +71,7 @@ class Guard:
             self._clear()
         else:
             self._left = []
-            self._look()
+            self._look(self._counted)
 
     def overlook(self, node: Node, name: str) -> None:
         """Take an attribute as the trace has left it."""
@@ -98,22 +109,26 @@ class Guard:
         self._others: list[tuple[Any, list[int]]] = []
         self._arrays: list[tuple[Any, bytes]] = []
         self._bound: list[tuple[Callable[[], Any], int]] = []
+        self._configs: list[tuple[Callable[[], Any], list[int]]] = []
         self._around: list[tuple[list[Any], list[Any]]] = []  # a list in the surroundings, and what was in it
         self._empty: list[Any] = []
         self._kept: list[Any] = []
         self._constant = False
 
-    def _look(self) -> None:
-        """Note how everything is now, which is as it was at the trace."""
+    def _look(self, version: int) -> None:
+        """Note how everything is, which was as at the trace when `structure` counted ``version``."""
         alive = weakref.ref(self)
 
         def gone(_: object) -> None:
             if (guard := alive()) is not None:
                 guard._version = -1
 
-        self._version = structure.version
+        self._version = version
         self._clear()
         classes: dict[type[Any], None] = {}
+        # an attribute of a class is assigned without a word to its objects
+        shared: dict[tuple[type[Any], str], Any] = {}
+        met: dict[int, object] = {}  # a config object that many layers hold is compared once
         for ref, _ in self._touched:
             node = ref()
             if isinstance(node, Surroundings):
@@ -124,9 +139,13 @@ class Guard:
             if isinstance(node, Module):
                 classes[type(node)] = None
             for name, value in () if node is None else node._gx_traced_attributes().items():
-                for one in changing_in(value) if may_change(value) else ():
+                for one in changing_in(value, look=Look(met)) if may_change(value) else ():
                     if is_small_array(one):
                         self._arrays.append((one, one.tobytes()))
+                    elif is_config(one):
+                        self._kept += kept([*held_by(one)], gone)
+                        self._configs.append((Same(one).find, [*map(id, held_by(one))]))
+                        shared |= {(type(one), name): given for name, given in given_to(one).items()}
                     elif isinstance(node, Surroundings) and isinstance(one, list):
                         self._around.append((one, [*one]))  # twice as quick as ids, at the price of keeping it alive
                     elif len(one) <= _LONG or holds_node(one):
@@ -136,11 +155,11 @@ class Guard:
                             self._lists.append((weakref.ref(node), name, [*map(id, one)]))
                         else:
                             self._others.append((one, [*ids_in(one)]))
-        for kind in classes:  # an attribute of a class is assigned without a word to its objects
-            for name, value in given_by_class(kind).items():
-                self._kept += kept([value], gone)
-                self._bound.append((partial(getattr, kind, name, None), id(value)))
-        looked_at = (self._lists, self._others, self._arrays, self._bound, self._around, self._empty)
+        for kind in classes:
+            shared |= {(kind, name): value for name, value in given_by_class(kind).items()}
+        self._kept += kept(shared.values(), gone)
+        self._bound += [(partial(getattr, kind, name, None), id(value)) for (kind, name), value in shared.items()]
+        looked_at = (self._lists, self._others, self._arrays, self._configs, self._bound, self._around, self._empty)
         self._constant = not any(looked_at)  # as of most small functions
 
     def _same_content(self) -> bool:
@@ -152,6 +171,9 @@ class Guard:
             return False
         for container, ids in self._others:  # loops: a generator costs as much as what it looks at, at every call
             if [*ids_in(container)] != ids:
+                return False
+        for find, ids in self._configs:
+            if (config := find()) is None or [*map(id, held_by(config))] != ids:
                 return False
         for one, held in self._around:
             if len(one) != len(held) or False in map(is_, one, held):
@@ -172,11 +194,13 @@ class Guard:
             self._empty = [container for container in self._empty if not container]
         return False
 
-    def attributes(self) -> Iterator[tuple[Module, str, Any]]:
-        """Return the attributes of the Modules, as they are now."""
+    def attributes(self) -> Iterator[tuple[Node, str, Any]]:
+        """Return the attributes of the Modules, and what is noted around the function, as all is now."""
         for ref, _ in self._touched:
             node = ref()
-            if isinstance(node, Module):
+            if isinstance(node, Surroundings):
+                yield from ((node, name, value) for name, value in node._gx_traced_attributes().items())
+            elif isinstance(node, Module):
                 skip = ignored(type(node))
                 for name, value in list(node.__dict__.items()):
                     if name not in skip:
@@ -190,7 +214,8 @@ class Guard:
 
     def difference(self) -> str | None:
         """Return what has changed since the trace, in words; None if nothing has."""
-        if self._version == structure.version and (self._constant or self._same_content()):
+        version = structure.version  # before the looks: a change that comes after one of them is a later version
+        if self._version == version and (self._constant or self._same_content()):
             return None
         if self._change is not None:
             return self._change
@@ -200,12 +225,15 @@ class Guard:
             node = ref()
             if node is not None and (after := self._now(place, node)) != before:
                 return _describe_difference(node, before, after)
-        self._look()
+        self._look(version)
         return None
 
 
 BY_ITSELF = "in the function itself"
 """How a reason ends where the function has changed what it depends on."""
+
+IN_OBJECT = "in the object"
+"""What stands before the name at the end of a reason, where an attribute of an object in an attribute has changed."""
 
 _LONG = 1000  # entries beyond which a container of plain values is compared only when something else has changed, too
 
@@ -215,9 +243,11 @@ def _where(node: Node) -> str:
 
 
 def _describe_difference(node: Node, before: dict[str, Print], after: dict[str, Print]) -> str:
-    name = next(n for n in {**before, **after} if before.get(n) != after.get(n))
-    old, new = (_show_print(prints.get(name)) for prints in (before, after))
-    return f"{_where(node)}.{name}: {old} -> {new}" if old != new else f"{_where(node)}.{name} changed"
+    way, *both = next(differences(before, after))
+    old, new = map(_show_print, both)
+    where = ".".join((_where(node), *way))
+    what = f"{where}: {old} -> {new}" if old != new else f"{where} changed"
+    return what if len(way) == 1 else f"{what}, {IN_OBJECT} {way[0]}"
 
 
 def _show_print(one: Print | None) -> str:

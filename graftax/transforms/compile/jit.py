@@ -324,21 +324,21 @@ def jit(
 
     Arrays and Python numbers among the arguments are traced (no new trace for a new value); strings, functions,
     modules, Variables and other objects are static, told apart by type and value, and so is what frozen sets and
-    dataclasses hold. It compiles or raises; it never runs
-    uncompiled. An exception in the function leaves every Variable as it was.
+    dataclasses hold. It compiles or raises. An exception in the function leaves every Variable as it was.
 
     Plain attributes of Modules are constants of a trace, and a change of one traces anew: of Modules that it calls or
     whose Variables it reads, and of those, with all below, that are among the arguments, that the function is a method
-    of, closes over, or names as globals, it or a function of the same file. A function that changes an attribute itself
-    is traced until that one stays as it was found. Attributes that a class of yours gives its objects count as theirs.
+    of, closes over, or names as globals, it or a function of the same file. A function that changes one itself is
+    traced until that one stays as it was found. Attributes that a class of yours gives its objects count as theirs.
     Lists, dicts and sets (of numbers up to 1000) and NumPy arrays up to 64 KiB in attributes are compared by what is in
-    them, and so are the settings of constraints, regularizers, initializers and creators there. The same goes for
-    containers of Modules and such objects in its closure and globals, and what these names stand for.
+    them, and so are the settings of constraints, regularizers, initializers and creators there, and up to 1000 values
+    of config objects: namespaces, dataclasses, objects of your classes. The same goes for such objects and containers
+    of Modules in its closure and globals, and what these names stand for.
 
     What is not seen: a Module that is reached in another way, such as a global of another file, and of which nothing
     but plain attributes is read; attributes that a class lists in ``untracked``; a method that is assigned to a class;
-    other plain objects, callbacks among them; plain values, arrays and containers of these in the closure and globals;
-    and a change inside of a larger array or container (assign a new one, or keep it in a Variable).
+    iterators, callbacks, objects of Python's library; numbers beside the Modules of a plain object (a trainer); plain
+    values, arrays and containers of these in closure and globals, and all in those of methods; larger arrays inside.
 
     Args:
         fn: The function; without it, a decorator is returned.

@@ -16,13 +16,14 @@ from typing import Any, NamedTuple
 from graftax.core import libraries
 from graftax.variables.graph.adjustable import Adjustable
 from graftax.variables.graph.class_attributes import given_by_class
+from graftax.variables.graph.config_objects import attributes_in, is_config
 from graftax.variables.graph.module import Module
 from graftax.variables.graph.node import Node, holds_node
 from graftax.variables.graph.prints import changing_in
 
 
 class Surroundings(Node):
-    """What a function gets at that is no Module: containers of Modules, objects with settings, names for these.
+    """What a function gets at that is no Module: containers of Modules, config objects and the like, names for these.
 
     Args:
         name: That of the function.
@@ -51,10 +52,16 @@ class Surroundings(Node):
         if look is not None:
             self.bindings.append(look)
 
+    def settings(self) -> Surroundings:
+        """Return the same without containers: the objects whose attributes a function may read."""
+        found = Surroundings(self._name)
+        found._looks = {name: look for name, look in self._looks.items() if _has_settings(look())}
+        return found
+
     def _gx_traced_attributes(self) -> dict[str, Any]:
         """Return all that is noted, as it is now; a container counts while there are Modules or Variables in it."""
         found = ((name, look()) for name, look in self._looks.items())
-        return {name: value for name, value in found if isinstance(value, Adjustable) or has_nodes(value)}
+        return {name: value for name, value in found if _has_settings(value) or has_nodes(value)}
 
 
 def reached(roots: Iterable[Any], name: str = "") -> tuple[list[Module], Surroundings]:
@@ -113,7 +120,7 @@ def _note(
             around.empty.append(value)
         elif not has_nodes(value):
             return
-    elif not isinstance(value, Adjustable):
+    elif not _has_settings(value):
         return
     noted.update(map(id, changing_in(value)))
     around.add(name, value, look)
@@ -122,6 +129,17 @@ def _note(
 def has_nodes(value: object) -> bool:
     """Return True for a Module or Variable, and for a container that has one somewhere."""
     return any(isinstance(one, Node) for one in value) if isinstance(value, set) else holds_node(value)
+
+
+def _has_settings(value: object) -> bool:
+    """Return True for an object whose attributes the function may read.
+
+    One that holds Modules or Variables itself is a program, not a setting of one: what a trainer counts, or appends to
+    a list, changes at each step, and compiled code rarely reads it.
+    """
+    if isinstance(value, Adjustable):
+        return True
+    return is_config(value) and not any(has_nodes(one) for _, one in attributes_in(value))
 
 
 def _itself(value: object) -> Any:
@@ -138,7 +156,7 @@ def _in(value: object) -> Iterator[_Held]:
     elif isinstance(value, partial):
         yield from (_Held("", one) for one in (value.func, *value.args, *value.keywords.values()))
     elif isinstance(value, weakref.ref):
-        yield _Held("", value())
+        yield _Held("self", value(), value)  # not kept alive by what is noted
     elif isinstance(value, list | tuple | dict | set | frozenset):
         if len(value) <= _LONG:
             yield from (_Held("", one, deeper=1) for one in (value.values() if isinstance(value, dict) else value))

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 
-from graftax.transforms.compile.guard import BY_ITSELF
+from graftax.transforms.compile.guard import BY_ITSELF, IN_OBJECT
 
 _NUMBER = re.compile(r"(?:\S*[./])?(?!trainable:)(\w+): (-?\d[\d.e+-]*) -> -?\d[\d.e+-]*")
 """How a reason looks where an attribute was another number: the name, and the number before."""
+
+
+_INSIDE = re.compile(rf", {IN_OBJECT} (\w+)$")
 
 
 def retrace_reason(reason: str) -> tuple[str, str]:
@@ -16,6 +19,13 @@ def retrace_reason(reason: str) -> tuple[str, str]:
         return (
             "the function changes an attribute that it depends on, so that each call compiles anew",
             "keep what changes in a Variable (self.count.assign_add(1)), and decide by it with graftax.cond",
+        )
+    if (inside := _INSIDE.search(reason)) is not None:
+        name = inside[1]
+        return (
+            f"what the object {name} holds is a part of the program, so that each value compiles anew",
+            "pass it as an argument, or keep it in a Variable; or, where a Module has the object and compiled code "
+            f'reads none of it, untracked = frozenset({{"{name}"}}) in the class of that',
         )
     if (setting := _NUMBER.fullmatch(reason)) is not None:
         name, before = setting.groups()

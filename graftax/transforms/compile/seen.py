@@ -15,8 +15,9 @@ from typing import Any
 
 from graftax.backend import registry
 from graftax.variables.graph.class_attributes import given_by_class
+from graftax.variables.graph.config_objects import attributes_in, is_config
 from graftax.variables.graph.node import Branch, Node
-from graftax.variables.graph.prints import Print, may_change, print_of
+from graftax.variables.graph.prints import Print, differences, may_change, print_of
 from graftax.variables.state.storage import frames
 
 Prints = dict[str, Print]
@@ -58,9 +59,10 @@ class Seen:
     def met(self, node: Node) -> None:
         """Note what is in the lists, dicts and the like that a node holds, which change without a word."""
         if id(node) not in self._containers:
-            self._containers[id(node)] = _containers(node)
-            for name in self._containers[id(node)]:
-                self._note_dead(node, name, vars(node).get(name))
+            self._containers[id(node)] = containers = _containers(node)
+            held = node._gx_traced_attributes() if containers else {}
+            for name in containers:
+                self._note_dead(node, name, held.get(name))
 
     def held_dead(self, node: Node, name: str, places: frozenset[Hashable]) -> bool:
         """Return True if values of an earlier trace lay at these places of an attribute, so that none were read.
@@ -118,6 +120,8 @@ def traced_in(value: Any, level: object) -> frozenset[Hashable]:
         pairs = (((key,), one) for key, one in value.items())
     elif isinstance(value, list | tuple):
         pairs = enumerate(value)
+    elif is_config(value):
+        pairs = (((name,), one) for name, one in attributes_in(value))
     else:
         pairs = ((None, value),)
     return frozenset(place for place, one in islice(pairs, _LOOKED_AT) if leaks(one, level))
@@ -126,16 +130,15 @@ def traced_in(value: Any, level: object) -> frozenset[Hashable]:
 _LOOKED_AT = 1000  # elements of a container, at each trace
 
 
-def changed(nodes: Iterable[Node], seen: Seen) -> list[tuple[Node, str]]:
-    """Return the attributes that are not as they were seen, each with what has it."""
-    found: list[tuple[Node, str]] = []
+def changed(nodes: Iterable[Node], seen: Seen) -> list[tuple[Node, tuple[str, ...]]]:
+    """Return the attributes that are not as they were seen, each with what has it; and those of config objects."""
+    found: list[tuple[Node, tuple[str, ...]]] = []
     for node in nodes:
         seen.grown(node)
         if not seen.is_noted(node):  # as most are, and to look at all attributes takes long
             continue
         after = prints_of(node, seen.names(node))
-        before = seen.prints(node, after)
-        found += [(node, name) for name in {**before, **after} if before.get(name) != after.get(name)]
+        found += [(node, one.way) for one in differences(seen.prints(node, after), after)]
     return found
 
 

@@ -11,6 +11,7 @@ from graftax.core import user_line
 from graftax.transforms.compile.guard import Guard
 from graftax.transforms.compile.seen import traced_in
 from graftax.transforms.lifting.frames import CompileFrame
+from graftax.variables.graph.config_objects import is_config
 from graftax.variables.state.donation import Donation, at_rest, lock
 from graftax.variables.state.home import Home
 from graftax.variables.state.pack import Pack, pack_of
@@ -139,10 +140,12 @@ class Entry(Guard):
                 overlooked = True
                 self.overlook(node, name)
                 continue
+            inner = next(iter(places))
+            where = f"{name}.{inner[0]}" if is_config(value) and isinstance(inner, tuple) else name
             user_line.warn(
-                f"{node._gx_path or type(node).__name__}.{name} keeps a traced value of {function}: it has no "
+                f"{node._gx_path or type(node).__name__}.{where} keeps a traced value of {function}: it has no "
                 "numbers, and using it after the call fails. Return it from the function, or keep it in a "
-                f"Variable: self.{name}.assign(...).",
+                f"Variable: self.{where.rpartition('.')[2]}.assign(...).",
             )
         if overlooked:
             self.settle()

@@ -10,9 +10,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from graftax.backend import registry
-from graftax.transforms.compile.reach import reached
+from graftax.transforms.compile.reach import Surroundings, reached
 from graftax.transforms.compile.seen import Seen, changed
 from graftax.transforms.lifting.frames import Around, PartFrame
+from graftax.variables.graph.config_objects import attributes_in
 from graftax.variables.graph.module import Module, walk
 from graftax.variables.graph.node import Branch, Node
 
@@ -32,10 +33,12 @@ class AttributeFrame(PartFrame):
         self._touched: dict[int, Node] = {}
         self._builds = 0  # how many are under way
         # of these and below alone: what is around the function is looked at by the compiled function around it
-        for module in reached(given)[0]:
+        modules, surroundings = reached(given)
+        for module in modules:
             for node in walk(module):
                 if isinstance(node, Module):
                     self._meet(node)
+        self._meet(surroundings.settings())
 
     def touch(self, node: Node) -> None:
         """Note how the lists and dicts of a Module are, here and around."""
@@ -78,6 +81,15 @@ class AttributeFrame(PartFrame):
 
     def _changes(self) -> Iterator[tuple[str, bool]]:
         leaks = registry.current().tracing.leaks
-        for node, name in changed(list(self._touched.values()), self._seen):
-            path = f"{node._gx_path or type(node).__name__}.{name}"
-            yield path, leaks(getattr(node, name, None), self._around.level)
+        for node, way in changed(list(self._touched.values()), self._seen):
+            owner = () if isinstance(node, Surroundings) else (node._gx_path or type(node).__name__,)
+            yield ".".join((*owner, *way)), leaks(_found(node, way), self._around.level)
+
+
+def _found(node: Node, way: Sequence[str]) -> Any:
+    """Return what an attribute is now, or one of a config object in it; None where there is none."""
+    name, *inside = way
+    value = node._gx_traced_attributes().get(name)
+    for name in inside:
+        value = dict(attributes_in(value)).get(name)
+    return value

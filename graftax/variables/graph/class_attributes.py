@@ -36,6 +36,11 @@ def given_by_class(kind: type[Any]) -> dict[str, Any]:
     return found
 
 
+def is_of_user(kind: type[Any]) -> bool:
+    """Return True for a class that is not of graftax, a library below it, or Python."""
+    return kind in _of_users[kind]
+
+
 class _OfUsers(dict[type[Any], tuple[type[Any], ...]]):
     """For each class those among its bases, and itself, that are not of graftax, a library below it, or Python."""
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
-from types import BuiltinFunctionType, FunctionType, MemberDescriptorType, MethodType, ModuleType
-from typing import Any
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 
 import numpy as np
 
 from graftax.core import user_line
+from graftax.variables.graph.config_objects import attributes_in
 from graftax.variables.graph.node import Branch, Leaf, Node, ignored, inside, outermost
 from graftax.variables.graph.walking import walk
 
@@ -90,21 +89,8 @@ def _in_plain_objects(
         for key, element in list(value.items() if isinstance(value, dict) else enumerate(value)):
             yield from _in_plain_objects(element, f"{path}[{key!r}]", holder, depth + 1)
     elif type(value).__module__.partition(".")[0] != "graftax":  # ours know what they keep
-        for name, content in _attributes(value):
+        for name, content in attributes_in(value):
             yield from _in_plain_objects(content, f"{path}.{name}", value, depth + 1)
-
-
-def _attributes(value: object) -> Iterator[tuple[str, Any]]:
-    """Yield what an object keeps itself: nothing is computed, since properties and ``__getattr__`` are not asked."""
-    with suppress(AttributeError):  # it has slots alone
-        yield from list(object.__getattribute__(value, "__dict__").items())
-    for kind in type(value).__mro__:
-        slots = kind.__dict__.get("__slots__", ())
-        for name in (slots,) if isinstance(slots, str) else slots:
-            member = kind.__dict__.get(name)
-            if isinstance(member, MemberDescriptorType):
-                with suppress(AttributeError):  # nothing is assigned to it
-                    yield name, member.__get__(value)
 
 
 def _is_lost(module: Branch, node: Node) -> bool:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from itertools import chain
-from typing import Any, TypeAlias, TypeGuard
+from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
 import numpy as np
 
 from graftax.variables.graph.adjustable import Adjustable, watch
+from graftax.variables.graph.config_objects import Look, is_config
 
 Print: TypeAlias = "Same | tuple[str, Any]"
 
@@ -20,22 +21,69 @@ class Same:
     A bare ``id`` would not do: once the object is gone, another one may get its number.
     """
 
-    __slots__ = ("_find",)
+    __slots__ = ("find",)
 
     def __init__(self, value: object) -> None:
         try:
-            self._find: Any = weakref.ref(value)
+            self.find: Callable[[], Any] = weakref.ref(value)
+            """Returns the object; None once it is gone."""
         except TypeError:
-            self._find = lambda: value
+            self.find = lambda: value
 
     def is_it(self, value: object) -> bool:
         """Return True if ``value`` is that object."""
-        return self._find() is value
+        return self.find() is value
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Same) and (found := self._find()) is not None and other.is_it(found)
+        return isinstance(other, Same) and (found := self.find()) is not None and other.is_it(found)
 
     __hash__ = None  # type: ignore[assignment]
+
+
+class OfObject:
+    """The attributes of an object, and which one it is.
+
+    Args:
+        value: The object.
+        attributes: What is compared of it.
+    """
+
+    __slots__ = ("_itself", "attributes")
+
+    def __init__(self, value: object, attributes: dict[str, Print]) -> None:
+        self._itself = Same(value)
+        self.attributes = attributes
+
+    def is_same_object(self, other: OfObject) -> bool:
+        """Return True for prints of one object."""
+        return self._itself == other._itself
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, OfObject) and self.is_same_object(other) and self.attributes == other.attributes
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Difference(NamedTuple):
+    """Where something is not as it was: an attribute, one of the object in that, and so on; and both prints."""
+
+    way: tuple[str, ...]
+    before: Print | None
+    after: Print | None
+
+
+def differences(before: dict[str, Print], after: dict[str, Print]) -> Iterator[Difference]:
+    """Yield what is different between two prints of the same attributes; None stands for one that is absent."""
+    for name in {**before, **after}:
+        old, new = before.get(name), after.get(name)
+        if old == new:
+            continue
+        one, other = (found[1] if isinstance(found, tuple) else None for found in (old, new))
+        if isinstance(one, OfObject) and isinstance(other, OfObject) and one.is_same_object(other):
+            for inside in differences(one.attributes, other.attributes):
+                yield inside._replace(way=(name, *inside.way))
+        else:
+            yield Difference((name,), old, new)
 
 
 _SCALARS = (str, bytes, bool, int, float, complex, type(None))
@@ -56,27 +104,46 @@ def told_apart(value: object) -> Hashable:
     return repr(value) if isinstance(value, float | complex) else value
 
 
-def print_of(value: object, depth: int = 0) -> Print:
-    """Return how a value is now: scalars by value and type, what changes in place by content, the rest by identity."""
+def print_of(value: object, depth: int = 0, look: Look | None = None, in_config: bool = False) -> Print:
+    """Return how a value is now: scalars by value and type, what changes in place by content, the rest by identity.
+
+    Args:
+        value: Anything.
+        depth: How deep it lies in what is looked at.
+        look: What that look has met. Defaults to nothing.
+        in_config: Whether it lies in a config object.
+    """
     if is_plain(value):
         return type(value).__name__, told_apart(value)
     # by content what changes without an attribute being assigned; deeper down, and for the rest, the object itself
     if depth < _DEEPEST:
-        if isinstance(value, list | tuple):
-            return type(value).__name__, tuple(print_of(element, depth + 1) for element in value)
-        if isinstance(value, dict):
-            return type(value).__name__, tuple(
-                (_key(key), print_of(element, depth + 1)) for key, element in value.items()
-            )
-        if isinstance(value, set):
-            return type(value).__name__, _members(value)
+        if isinstance(value, list | tuple | dict | set):
+            look = look or Look()
+            if in_config and not look.has_room(len(value)):
+                return Same(value)
+            return type(value).__name__, _entries(value, depth, look, in_config)
         if is_small_array(value):
             return type(value).__name__, (value.dtype.str, value.shape, value.tobytes())
         if isinstance(value, Adjustable):
             watch(value)
-            settings = ((name, print_of(one, depth + _OBJECT)) for name, one in vars(value).items())
-            return type(value).__name__, (Same(value), *settings)
+            return type(value).__name__, OfObject(value, _prints(vars(value), depth, look or Look(), in_config))
+        if is_config(value):
+            look = look or Look()
+            if (found := look.enter(value)) is not None:
+                return type(value).__name__, OfObject(value, _prints(found, depth, look, True))
     return Same(value)
+
+
+def _entries(value: Any, depth: int, look: Look, in_config: bool) -> tuple[Any, ...]:
+    if isinstance(value, set):
+        return _members(value)
+    if isinstance(value, dict):
+        return tuple((_key(key), print_of(one, depth + 1, look, in_config)) for key, one in list(value.items()))
+    return tuple(print_of(one, depth + 1, look, in_config) for one in value)
+
+
+def _prints(held: dict[str, Any], depth: int, look: Look, in_config: bool) -> dict[str, Print]:
+    return {name: print_of(one, depth + _OBJECT, look, in_config) for name, one in list(held.items())}
 
 
 def is_small_array(value: object) -> TypeGuard[np.ndarray[Any, Any]]:
@@ -93,18 +160,33 @@ def _members(value: set[Any]) -> tuple[Any, ...]:
     return plain, *(Same(one) for one in sorted((one for one in value if not is_plain(one)), key=id))
 
 
-def changing_in(value: object, depth: int = 0) -> Iterator[Any]:
-    """Yield what may change in place without a word in a value, itself included: lists, dicts, sets, small arrays."""
-    if isinstance(value, list | dict | set) or (is_small_array(value) and not is_constant(value)):
+def changing_in(value: object, depth: int = 0, look: Look | None = None, in_config: bool = False) -> Iterator[Any]:
+    """Yield what may change in place without a word in a value, itself included.
+
+    These are lists, dicts, sets, small arrays and config objects. The arguments are those of `print_of`.
+    """
+    look = look or Look()
+    inside: Iterable[Any] = ()
+    deeper = 1
+    if isinstance(value, list | tuple | dict | set):
+        if in_config and not look.has_room(len(value)):
+            return
+        if not isinstance(value, set):
+            inside = list(value.values()) if isinstance(value, dict) else value
+        if not isinstance(value, tuple):
+            yield value
+    elif is_small_array(value):
+        if not is_constant(value):
+            yield value
+    elif isinstance(value, Adjustable):
+        inside, deeper = vars(value).values(), _OBJECT
+    elif depth < _DEEPEST and is_config(value) and (found := look.enter(value)) is not None:
         yield value
-    if isinstance(value, Adjustable):
-        for entry in vars(value).values():
-            if depth < _DEEPEST:
-                yield from changing_in(entry, depth + _OBJECT)
-    elif isinstance(value, list | tuple | dict) and depth < _DEEPEST:
-        for entry in value.values() if isinstance(value, dict) else value:
-            if isinstance(entry, _MAY_CHANGE):
-                yield from changing_in(entry, depth + 1)
+        inside, deeper, in_config = found.values(), _OBJECT, True
+    if depth < _DEEPEST:
+        for entry in inside:
+            if may_change(entry):
+                yield from changing_in(entry, depth + deeper, look, in_config)
 
 
 _MAY_CHANGE = (list, tuple, dict, set, np.ndarray, Adjustable)
@@ -112,7 +194,7 @@ _MAY_CHANGE = (list, tuple, dict, set, np.ndarray, Adjustable)
 
 def may_change(value: object) -> bool:
     """Return True for what may change, or hold something that does, without an attribute being assigned."""
-    return isinstance(value, _MAY_CHANGE)
+    return isinstance(value, _MAY_CHANGE) or is_config(value)
 
 
 def is_constant(array: np.ndarray[Any, Any]) -> bool:
@@ -125,7 +207,7 @@ def ids_in(container: Any) -> Iterator[int]:
     return map(id, chain(container, container.values()) if isinstance(container, dict) else container)
 
 
-def kept(container: Any, gone: Callable[[Any], None]) -> list[Any]:
+def kept(container: Iterable[Any], gone: Callable[[Any], None]) -> list[Any]:
     """Return what must be kept so that `ids_in` says something: weak references where possible, which call ``gone``."""
     entries = [*container, *container.values()] if isinstance(container, dict) else container
     return [_weakly(entry, gone) for entry in entries]

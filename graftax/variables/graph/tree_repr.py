@@ -49,6 +49,11 @@ class TreeRepr(str):
         return format(self.short, spec)
 
 
+# pytest-xdist sends what a failed test was given to the process that reports it, and knows texts by this name alone:
+# with another one the whole run ends in an internal error, and nobody sees what failed.
+TreeRepr.__name__ = "str"
+
+
 def tree_repr(root: Branch) -> TreeRepr:
     """Return the tree below a Module, in at most 40 lines of 80 columns."""
     name = f"{root._gx_path or root.name!r}"

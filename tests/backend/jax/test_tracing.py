@@ -19,7 +19,7 @@ def without(*names):
         return SimpleNamespace(**kept)
 
     root = copy(jax, "jax")
-    names_of = ("clusters", "core", "config", "distributed", "xla_bridge")
+    names_of = ("clusters", "core", "config", "distributed", "interpreters", "pjit", "xla_bridge")
     private = {name: copy(getattr(jax._src, name), f"jax._src.{name}") for name in names_of}
     root._src = SimpleNamespace(**private)
     root.extend = SimpleNamespace(core=copy(jax.extend.core, "jax.extend.core"))
@@ -33,12 +33,15 @@ def test_this_jax_has_everything():
 
 
 def test_what_is_missing_is_named():
-    unknown = without("jax._src.core.trace_ctx", "jax.extend.core.set_current_trace")
+    unknown = without(
+        "jax._src.core.trace_ctx", "jax.extend.core.set_current_trace", "jax._src.pjit._infer_params_cached"
+    )
     with pytest.raises(BackendError) as caught:
         tracing.check(unknown)
     text = str(caught.value)
     assert "graftax knows jax 0.10 to 0.12; this is 0.99" in text
     assert "jax._src.core.trace_ctx" in text
+    assert "jax._src.pjit._infer_params_cached" in text
     assert "jax.extend.core.set_current_trace" in text
     assert "pip install" in text
 

@@ -135,7 +135,7 @@ def test_modes_and_subsets(tmp_path):
     with pytest.raises(gx.errors.MatchError):
         load_foreign(path, model)
     report = load_foreign(path, model, skip=["layers/1/**"])
-    assert [one.reason for one in report.left_out] == ["of what is skipped"] * 2
+    assert [one.reason for one in report.left_out] == ["belongs to a part that is skipped"] * 2
     assert [r.path for r in report.restored] == ["layers/0/kernel", "layers/0/bias"]
     assert load_foreign(path, model, mode="overlap").missing == ("layers/1/kernel", "layers/1/bias")
     (one,) = load_foreign(path, model, only="layers/0/bias", mode="cover").restored
@@ -167,7 +167,7 @@ def test_layers_that_cannot_take_weights(tmp_path):
         load_foreign(path, gx.Sequential([layers.Dense(4)]))
     grafted = stack(4)
     gx.graft(grafted, gx.reparam.LoRA(rank=2), where="**/kernel")
-    with pytest.raises(gx.errors.StateError, match="graft then"):
+    with pytest.raises(gx.errors.StateError, match="before you graft"):
         load_foreign(path, grafted)
     with pytest.raises(gx.errors.ArgumentTypeError):
         load_foreign(path, [stack(4)])

@@ -132,7 +132,7 @@ def test_what_is_not_there(tmp_path, model):
             (tmp_path / f"folder{suffix}").mkdir()
             refused(tmp_path / f"folder{suffix}", model, gx.errors.NotACheckpoint)
     (tmp_path / "x.txt").write_text("")
-    refused(tmp_path / "x.txt", model, gx.errors.ArgumentError, "does not say what it is")
+    refused(tmp_path / "x.txt", model, gx.errors.ArgumentError, "chosen by the ending of the name")
 
 
 # --- torch ------------------------------------------------------------------------------------------------------------
@@ -267,7 +267,7 @@ def test_an_index_of_several_files(tmp_path):
     refused(index, model, gx.errors.MissingInCheckpoint)
     for text in ("", "[]", '{"weight_map": {"a": 1}}', "[" * 100_000):
         index.write_text(text)
-        refused(index, model, gx.errors.CorruptMetadata)
+        refused(index, model, gx.errors.CorruptCheckpoint)
     shutil.rmtree(tmp_path)
 
 

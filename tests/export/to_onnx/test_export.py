@@ -133,7 +133,7 @@ def test_what_came_later_to_onnx_says_from_when_on(path: Path):
         ({"opset": 16}, "opset=16"),
         ({"opset": True}, "opset=True"),
         ({"tolerance": 0.1}, "tolerance=0.1 with check=False"),
-        ({"calibration": [np.ones((2, 8))]}, "calibration with products='float32'"),
+        ({"calibration": [np.ones((2, 8))]}, "calibration= with products='float32'"),
     ],
 )
 def test_options_that_are_none_or_idle_raise(path: Path, options: dict[str, Any], message: str):

@@ -140,7 +140,7 @@ def test_calibration_takes_several_inputs_as_tuples(path: Path):
 
 @pytest.mark.parametrize(
     ("batches", "message"),
-    [([], "no batch"), ([np.ones((2, 64), "int32")], "batch 0"), ([np.ones(64, "float32")], "batch 0")],
+    [([], "without a batch"), ([np.ones((2, 64), "int32")], "batch 0"), ([np.ones(64, "float32")], "batch 0")],
 )
 def test_calibration_data_must_be_what_the_function_takes(path: Path, batches: list[Any], message: str):
     with pytest.raises(ArgumentError, match=message):

@@ -5,8 +5,8 @@ import pytest
 
 import graftax as gx
 from graftax import ops
-from graftax.core.errors import ArgumentError, ShapeError
-from graftax.optimizers import SGD, Adam
+from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
+from graftax.optimizers import SGD, Adam, Prodigy
 
 
 class Normalized(gx.Optimizer):
@@ -145,3 +145,21 @@ def test_an_elementwise_rule_that_is_none_is_said_in_a_compiled_step_too():
         with pytest.raises(ShapeError, match=rf"Summed.update returned {what} of shape \(\)") as error:
             gx.jit(lambda o=optimizer, v=(a, b): o.apply([ops.ones(2), ops.ones(3)], list(v)))()
         assert error.value.instead.startswith("Summed.elementwise = False")
+
+
+@pytest.mark.parametrize("optimizer", [SGD(0.1), Prodigy()], ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"w": [1.0]}, "an argument of type dict"),
+        (None, "an argument of type NoneType"),
+        ([[1.0], [2.0]], "a list with an element of type list"),
+        ([None], "a list with an element of type NoneType"),
+    ],
+    ids=["dict", "none", "gradients", "nones"],
+)
+def test_update_all_with_something_else_is_told(optimizer, given, told):
+    with pytest.raises(ArgumentTypeError) as caught:
+        optimizer.update_all(given)
+    assert told in caught.value.received
+    assert "optimizer.apply(gradients, variables)" in caught.value.instead

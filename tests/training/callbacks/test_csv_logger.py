@@ -53,6 +53,46 @@ def test_a_run_that_resumes_writes_again_what_came_after_its_state(tmp_path):
     assert [int(row["epoch"]) for row in table(path)] == [0, 1, 2, 3]
 
 
+def test_a_run_that_resumes_before_a_column_came_keeps_every_line(tmp_path):
+    path, whole, states = tmp_path / "log.csv", tmp_path / "whole.csv", []
+    validated = {"epochs": 6, "validation_data": (X, Y), "validation_freq": 4, "verbose": 0}
+    log = CSVLogger(path)
+    keep = LambdaCallback(on_epoch_end=lambda epoch, logs: states.append(log.get_state()))
+    line(0.1).fit(X, Y, callbacks=[log, keep, CSVLogger(whole)], **validated)
+    for epoch, state in enumerate(states):
+        path.write_bytes(whole.read_bytes())  # as a run left it that went on after the state was saved
+        resumed = CSVLogger(path)
+        resumed.set_state(state)
+        for row in table(whole)[epoch + 1 :]:
+            numbers = {name: value for name, value in row.items() if value and name != "epoch"}
+            resumed.on_epoch_end(int(row["epoch"]), numbers)
+        assert path.read_text() == whole.read_text(), epoch
+
+
+def test_a_run_that_resumes_in_its_first_epoch_keeps_the_file_that_it_appends_to(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text("epoch,loss\n0,0.5\n")
+    log = CSVLogger(path, append=True)
+    log.on_train_begin()
+    state = log.get_state()
+    log.on_epoch_end(0, {"loss": 0.25})
+    resumed = CSVLogger(path, append=True)
+    resumed.on_train_begin()
+    resumed.set_state(state)
+    assert resumed.get_state() == state
+    resumed.on_epoch_end(0, {"loss": 0.125})
+    assert path.read_text() == "epoch,loss\n0,0.5\n0,0.125\n"
+
+
+def test_a_line_without_its_end_is_not_continued(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text("epoch,loss\n0,0.5")
+    log = CSVLogger(path, append=True)
+    log.on_train_begin()
+    log.on_epoch_end(0, {"loss": 0.25})
+    assert [row["loss"] for row in table(path)] == ["0.5", "0.25"]
+
+
 def test_a_full_disk_is_named_and_the_model_is_whole(tmp_path, monkeypatch):
     path = tmp_path / "log.csv"
     whole = Path.open

@@ -65,6 +65,8 @@ def test_ft27_a_name_that_tells_no_direction_is_refused_at_once():
         ("head_mse", "min"),
         ("root_mean_squared_error", "min"),
         ("val_auc", "max"),
+        ("val_brier_score", "min"),
+        ("fid_score", "min"),
         ("sparse_categorical_crossentropy", "min"),
     ],
 )

@@ -48,6 +48,12 @@ def test_plateaus(values, options, expected):
     assert rates(values, **options) == pytest.approx(expected)
 
 
+def test_a_rate_that_is_the_lowest_in_float32_is_left_as_it_is(capsys):
+    options = {"factor": 0.5, "patience": 1, "min_lr": 0.1, "verbose": 1}
+    assert rates([1, 2, 3, 4], 0.1, **options) == pytest.approx([0.1] * 4)  # 0.1 in float32 is above 0.1
+    assert capsys.readouterr().out == ""
+
+
 def test_plateau_refuses_what_cannot_work():
     with pytest.raises(ArgumentError, match="factor"):
         ReduceLROnPlateau(factor=1.0)

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from graftax.callbacks import MLflow, TensorBoard, WandB
+from graftax.callbacks import LambdaCallback, MLflow, TensorBoard, WandB
 from graftax.core.errors import ArgumentError, LogError, MissingLibraryError
 from tests.training.lines import X, Y, line
 
@@ -90,6 +90,48 @@ def test_mlflow(tmp_path, monkeypatch):
     assert mlflow.active_run() is None
 
 
+class FakeMLflow:
+    """MLflow as far as the callback goes, which keeps what each run is given."""
+
+    def __init__(self):
+        self.runs, self.active = {}, None
+
+    def active_run(self):
+        return None if self.active is None else SimpleNamespace(info=SimpleNamespace(run_id=self.active))
+
+    def start_run(self, run_id=None, run_name=None):
+        self.active = run_id or f"run {len(self.runs)}"
+        self.runs.setdefault(self.active, {"name": run_name, "losses": []})
+
+    def log_params(self, parameters):
+        self.runs[self.active] |= parameters
+
+    def log_metrics(self, numbers, step):
+        self.runs[self.active]["losses"].append(step)
+
+    def end_run(self, status):
+        self.active = None
+
+
+def test_mlflow_each_training_has_a_run_with_its_parameters(monkeypatch):
+    library = FakeMLflow()
+    monkeypatch.setattr("graftax.training.callbacks.mlflow.optional_library", lambda *names: library)
+    callback = MLflow("name", {"width": 1})
+    for _ in range(2):
+        line().fit(X, Y, epochs=2, verbose=0, callbacks=[callback])
+    library.start_run(run_name="mine")
+    line().fit(X, Y, verbose=0, callbacks=[callback])
+    library.end_run("FINISHED")
+    resume = LambdaCallback(on_train_begin=lambda logs: callback.set_state({"id": "run 1"}))
+    line().fit(X, Y, initial_epoch=2, epochs=3, verbose=0, callbacks=[callback, resume])
+    own = {"name": "name", "width": 1}
+    assert library.runs == {
+        "run 0": {**own, "losses": [0, 1]},
+        "run 1": {**own, "losses": [0, 1, 2]},
+        "run 2": {"name": "mine", "width": 1, "losses": [0]},
+    }
+
+
 class FakeRun:
     """A run of W&B that keeps what it is sent."""
 
@@ -120,11 +162,13 @@ def test_wandb_makes_a_run_and_goes_on_in_it(monkeypatch):
 
     monkeypatch.setattr("graftax.training.callbacks.wandb.optional_library", lambda *names: SimpleNamespace(init=init))
     callback = WandB(project="p", config={"a": 1})
-    callback.set_state({"id": "abc"})
-    line().fit(X, Y, verbose=0, callbacks=[callback])
+    resume = LambdaCallback(on_train_begin=lambda logs: callback.set_state({"id": "abc"}))
+    line().fit(X, Y, verbose=0, callbacks=[callback, resume])
     (options, run) = made[0]
     assert (options["project"], options["config"], options["id"], options["resume"]) == ("p", {"a": 1}, "abc", "allow")
     assert run.finished == [0]
+    line().fit(X, Y, verbose=0, callbacks=[callback])
+    assert [options["id"] for options, _ in made] == ["abc", None]  # another training has a run of its own
 
 
 def test_wandb_refuses_both():

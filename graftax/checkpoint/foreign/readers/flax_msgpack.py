@@ -16,6 +16,7 @@ from graftax.checkpoint.dtypes import DTYPES
 from graftax.checkpoint.dtypes import nbytes as bytes_of
 from graftax.checkpoint.foreign.foreign_array import ForeignArray, ForeignFile
 from graftax.checkpoint.foreign.readers.regular_file import RegularFile
+from graftax.checkpoint.foreign.readers.wrong_content import AGAIN, unreadable
 from graftax.core.errors import CheckpointError, CorruptMetadata, NotACheckpoint, UnsafeCheckpoint
 from graftax.core.typedefs import Shape
 
@@ -41,13 +42,20 @@ def read_flax(path: str) -> ForeignFile:
         error.add_context(path)
         raise
     except (ValueError, TypeError, RecursionError, msgpack.UnpackException, msgpack.StackError, MemoryError) as error:
-        raise CorruptMetadata(f"{path} is no whole msgpack", f"{type(error).__name__}: {error}") from None
+        reason = f"reading it as msgpack fails with {type(error).__name__}: {error}"
+        raise unreadable(path, "a msgpack file of Flax", reason) from None
     if type(found) is not dict:
-        raise NotACheckpoint(f"{path} holds a {type(found).__name__}", "Flax writes a dict of dicts of arrays")
+        raise NotACheckpoint(
+            f"{path} has one value of type {type(found).__name__}",
+            "Flax writes dicts of dicts of arrays",
+            'open(path, "wb").write(flax.serialization.to_bytes(params))',
+        )
     arrays = dict(flattened(found, path))
     if not arrays:
         raise NotACheckpoint(
-            f"{path} holds no arrays", "there is nothing to load", "flax.serialization.to_bytes(params)"
+            f"{path} has no arrays",
+            "the file is readable, and there is no array in it",
+            'open(path, "wb").write(flax.serialization.to_bytes(params))',
         )
     return ForeignFile(path, arrays, "flax", keeps_order=False)
 
@@ -55,7 +63,11 @@ def read_flax(path: str) -> ForeignFile:
 def flattened(value: Any, path: str, prefix: str = "", depth: int = 0) -> list[tuple[str, ForeignArray]]:
     """Return the arrays in nested dicts, with names joined by slashes. Numbers, text and None are ignored."""
     if depth > _DEPTH:
-        raise UnsafeCheckpoint(f"dicts in dicts, more than {_DEPTH} deep, in {path}", "no model is so deep")
+        raise UnsafeCheckpoint(
+            f"{path} has dicts in dicts, deeper than {_DEPTH} levels",
+            "no model has so many; the file was damaged or forged",
+            "flax.serialization.to_bytes(params) of the parameters alone",
+        )
     if type(value) is dict and value.get(_CHUNKED) is True:
         value = _whole(value, path)
     if isinstance(value, np.ndarray):
@@ -71,7 +83,7 @@ def flattened(value: Any, path: str, prefix: str = "", depth: int = 0) -> list[t
 def _dict(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a name stands there twice")
+        raise ValueError("a name occurs twice")
     return found
 
 
@@ -79,7 +91,11 @@ def _extension(code: int, data: bytes) -> Any:
     if code == 2:
         return msgpack.unpackb(data)
     if code not in (1, 3):
-        raise UnsafeCheckpoint(f"an extension of msgpack with code {code}", "Flax writes those with 1, 2 and 3")
+        raise UnsafeCheckpoint(
+            f"a value of the msgpack extension type {code}",
+            "Flax writes the types 1, 2 and 3: arrays, complex numbers and NumPy scalars",
+            "flax.serialization.to_bytes(params) with parameters that are arrays and numbers",
+        )
     shape, dtype, content = msgpack.unpackb(data)
     return _array(shape, dtype, content)
 
@@ -108,5 +124,9 @@ def _whole(value: dict[Any, Any], path: str) -> HostArray:
         and all(isinstance(part, np.ndarray) for part in parts)
     )
     if not is_right or sum(part.size for part in parts) != prod(sizes):
-        raise CorruptMetadata(f"an array in pieces in {path}", "the pieces do not make up its shape")
+        raise CorruptMetadata(
+            f"an array of {path}, which Flax has split into pieces",
+            "the pieces together do not have the size of its shape: the file is damaged",
+            AGAIN,
+        )
     return np.concatenate([part.reshape(-1) for part in parts]).reshape(sizes)

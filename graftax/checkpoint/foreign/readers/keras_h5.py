@@ -13,6 +13,7 @@ from graftax.checkpoint.arrays import HostArray, dtype_name
 from graftax.checkpoint.foreign.foreign_array import ForeignArray, ForeignFile
 from graftax.checkpoint.foreign.readers.optional_library import optional_library
 from graftax.checkpoint.foreign.readers.regular_file import RegularFile
+from graftax.checkpoint.foreign.readers.wrong_content import AGAIN, unreadable
 from graftax.checkpoint.foreign.readers.zip_archive import ZipArchive
 from graftax.core.errors import CorruptMetadata, NotACheckpoint, UnsafeCheckpoint
 
@@ -38,14 +39,18 @@ def read_keras(path: str) -> ForeignFile:
     try:
         file = h5py.File(inside, "r")
     except (OSError, ValueError, RuntimeError, KeyError) as error:
-        raise CorruptMetadata(f"{path} is no whole HDF5 file", str(error)) from None
+        if isinstance(inside, str):
+            raise unreadable(path, "an HDF5 file", f"h5py: {error}") from None
+        raise CorruptMetadata(f"{_INSIDE} in {path} is damaged", f"h5py: {error}", AGAIN) from None
     arrays: dict[str, ForeignArray] = {}
     labels: dict[str, str] = {}
     try:
         _collect(h5py, path, file, "", arrays, labels, 0)
         if not arrays:
             raise NotACheckpoint(
-                f"{path} holds no arrays", "there is nothing to load", 'model.save_weights("x.weights.h5")'
+                f"{path} has no arrays",
+                "the file is readable, and there is no array in it",
+                'model.save_weights("model.weights.h5") after the Keras model was built',
             )
     except BaseException:
         file.close()
@@ -57,7 +62,11 @@ def _inside(path: str) -> bytes:
     archive = ZipArchive(path)
     try:
         if _INSIDE not in archive.names:
-            raise NotACheckpoint(f"{path} has no {_INSIDE}", "model.save of Keras 3 writes one")
+            raise NotACheckpoint(
+                f"{path} has no {_INSIDE} in it",
+                "a .keras file of Keras 3 is a zip archive with this file",
+                'model.save("model.keras") in Keras 3',
+            )
         return archive.read(_INSIDE, _LIMIT)
     finally:
         archive.close()
@@ -73,12 +82,20 @@ def _collect(
     depth: int,
 ) -> None:
     if depth > _DEPTH:  # a group that contains itself would be followed forever
-        raise UnsafeCheckpoint(f"groups in groups, more than {_DEPTH} deep, in {path}", "no model is so deep")
+        raise UnsafeCheckpoint(
+            f"{path} has groups in groups, deeper than {_DEPTH} levels",
+            "no model has so many; a group may contain itself",
+            'model.save_weights("model.weights.h5") with Keras 3',
+        )
     for key in _guarded(path, partial(sorted, group.keys(), key=_by_number)):
         name = f"{prefix}/{key}" if prefix else key
         link = _guarded(path, partial(group.get, key, getlink=True))
         if not isinstance(link, h5py.HardLink):
-            raise UnsafeCheckpoint(f"{name!r:.100} in {path} is a link to somewhere else", "links are not followed")
+            raise UnsafeCheckpoint(
+                f"{name!r:.100} in {path} is a link to another place",
+                "links are not followed, since they may lead to other files",
+                "h5repack, or model.save_weights again, which writes the values into one file",
+            )
         item = _guarded(path, partial(group.__getitem__, key))
         if isinstance(item, h5py.Group):
             if key == "vars" and isinstance(label := _guarded(path, partial(item.attrs.get, "name")), str):
@@ -91,10 +108,18 @@ def _collect(
 def _array(path: str, name: str, item: Any) -> ForeignArray:
     is_elsewhere = _guarded(path, lambda: item.external or item.is_virtual)
     if is_elsewhere:
-        raise UnsafeCheckpoint(f"{name!r:.100} in {path} has its values in other files", "only this one is read")
+        raise UnsafeCheckpoint(
+            f"{name!r:.100} in {path} has its values in other files",
+            "only the file that was given is read",
+            "model.save_weights again, which writes the values into one file",
+        )
     shape, dtype = _guarded(path, lambda: (item.shape, item.dtype))
     if shape is None or dtype.kind not in "biufcV":
-        raise CorruptMetadata(f"{name!r:.100} in {path} has dtype {dtype}", "weights are arrays of numbers")
+        raise CorruptMetadata(
+            f"{name!r:.100} in {path} has dtype {dtype}",
+            "weights are arrays of numbers",
+            "model.save_weights with Keras 3, without other content in the file",
+        )
 
     def read() -> HostArray:
         found: HostArray = _guarded(path, lambda: np.asarray(item[()]))
@@ -108,7 +133,7 @@ def _guarded(path: str, act: Callable[[], Any]) -> Any:
     try:
         return act()
     except (OSError, ValueError, RuntimeError, KeyError, TypeError, AttributeError) as error:
-        raise CorruptMetadata(f"{path} is damaged", f"h5py: {type(error).__name__}: {error}") from None
+        raise CorruptMetadata(f"{path} is damaged", f"h5py: {type(error).__name__}: {error}", AGAIN) from None
 
 
 def _by_number(key: str) -> tuple[bool, int, str]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from graftax.checkpoint.arrays import HostArray, dtype_name
 from graftax.checkpoint.foreign.foreign_array import ForeignArray, ForeignFile
+from graftax.checkpoint.foreign.readers.wrong_content import AGAIN
 from graftax.checkpoint.foreign.readers.zip_archive import ZipArchive
 from graftax.core.errors import CorruptMetadata, UnsafeCheckpoint
 from graftax.core.typedefs import Shape
@@ -28,7 +29,11 @@ def read_npz(path: str) -> ForeignFile:
     try:
         arrays = {name.removesuffix(".npy"): _array(archive, name) for name in archive.names if name.endswith(".npy")}
         if not arrays:
-            raise CorruptMetadata(f"{path} holds no arrays", "an .npz has entries NAME.npy")
+            raise CorruptMetadata(
+                f"{path} has no arrays",
+                "an .npz file is a zip archive with an entry NAME.npy for each array",
+                "np.savez(path, name=array)",
+            )
     except BaseException:
         archive.close()
         raise
@@ -42,18 +47,22 @@ def _array(archive: ZipArchive, entry: str) -> ForeignArray:
             shape, is_fortran, dtype = _header(file)
             begin = file.tell()
     except (ValueError, SyntaxError, RecursionError, MemoryError, OverflowError, TypeError) as error:
-        raise CorruptMetadata(f"{name!r:.100} in {archive.path}", f"its header is damaged: {error}") from None
+        raise CorruptMetadata(f"the header of {name!r:.100} in {archive.path} is damaged", str(error), AGAIN) from None
     if dtype.hasobject:
         raise UnsafeCheckpoint(
-            f"{name!r:.100} in {archive.path} holds Python objects",
-            "to read them could run code",
-            "np.savez(path, name=array) with arrays of numbers",
+            f"{name!r:.100} in {archive.path} is an array of Python objects",
+            "to read such objects could run code of the file",
+            "np.savez(path, name=np.asarray(values, dtype=np.float32)): an entry for each array of numbers",
         )
     count = 1
     for n in shape:
         count *= n
     if any(n < 0 for n in shape) or begin + count * dtype.itemsize != archive.size(entry):
-        raise CorruptMetadata(f"{name!r:.100} in {archive.path}", f"{dtype} of shape {shape} takes another size")
+        raise CorruptMetadata(
+            f"{name!r:.100} in {archive.path} has {archive.size(entry):,} bytes",
+            f"{dtype} of shape {shape} needs another number of bytes: the file is damaged",
+            AGAIN,
+        )
 
     def read() -> HostArray:
         data = archive.read(entry, archive.size(entry))

@@ -23,5 +23,7 @@ def optional_library(module: str, package: str, path: str) -> Any:
         return import_module(module)
     except ImportError as error:
         raise ArgumentError(
-            f"{path} needs {package}", f"which cannot be imported: {error}", f"pip install {package}"
+            f"{path}, which is read with the library {package}",
+            f"{package} cannot be imported: {error}",
+            f"pip install {package}",
         ) from None

@@ -37,10 +37,18 @@ def read_orbax(path: str) -> ForeignFile:
     try:
         found = orbax.PyTreeCheckpointer().restore(os.path.abspath(where))
     except Exception as error:  # noqa: BLE001 - it raises what the libraries below it raise
-        raise CorruptMetadata(f"{path} as Orbax reads it", f"{type(error).__name__}: {error}") from None
+        raise CorruptMetadata(
+            f"{path} as Orbax reads it fails",
+            f"{type(error).__name__}: {error}",
+            "copy the directory again, with all files in it; or load it with the version of Orbax that wrote it",
+        ) from None
     arrays = dict(flattened(_on_host(found), path))
     if not arrays:
-        raise NotACheckpoint(f"{path} holds no arrays", "there is nothing to load")
+        raise NotACheckpoint(
+            f"{path} has no arrays",
+            "the directory is readable, and there is no array in it",
+            "orbax.checkpoint.PyTreeCheckpointer().save(path, params)",
+        )
     return ForeignFile(path, arrays, "flax", keeps_order=False)
 
 

@@ -12,6 +12,7 @@ import struct
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from graftax.checkpoint.foreign.readers.wrong_content import AGAIN
 from graftax.core.errors import CorruptMetadata, UnsafeCheckpoint
 
 _MOST = 1 << 23  # the most instructions, which also limits the number of objects
@@ -69,8 +70,8 @@ class PickleMachine:
                 step = _STEPS.get(code)
                 if step is None:
                     raise UnsafeCheckpoint(
-                        f"the pickle of {self._path} has the instruction {code!r}",
-                        "files of tensors have none such; to carry it out could run code",
+                        f"{self._path} has Python objects in it, not only tensors (instruction {code!r} of its pickle)",
+                        "to rebuild such objects, such as a whole model, could run code of the file",
                         _INSTEAD,
                     )
                 step(self)
@@ -78,15 +79,17 @@ class PickleMachine:
             if isinstance(error, CorruptMetadata):
                 raise
             raise CorruptMetadata(
-                f"the pickle of {self._path}, at byte {self._at:,}", f"it is damaged: {type(error).__name__}: {error}"
+                f"the pickle in {self._path} is damaged at byte {self._at:,}",
+                f"{type(error).__name__}: {error}",
+                AGAIN,
             ) from None
-        raise CorruptMetadata(f"the pickle of {self._path}", "it has no end")
+        raise CorruptMetadata(f"the pickle in {self._path} is damaged", "it has no end", AGAIN)
 
     # --- the stack ----------------------------------------------------------------------------------------------------
 
     def _take(self, count: int) -> bytes:
         if self._at + count > len(self._data):
-            raise CorruptMetadata(f"the pickle of {self._path}", "it ends too early")
+            raise CorruptMetadata(f"the pickle in {self._path} is damaged", "it ends too early", AGAIN)
         self._at += count
         return self._data[self._at - count : self._at]
 
@@ -108,7 +111,9 @@ class PickleMachine:
                 found = self._stack[i + 1 :]
                 del self._stack[i:]
                 return found
-        raise CorruptMetadata(f"the pickle of {self._path}", "an instruction needs a mark that is not there")
+        raise CorruptMetadata(
+            f"the pickle in {self._path} is damaged", "an instruction needs a mark that is missing", AGAIN
+        )
 
     def _tuple(self, count: int) -> None:
         if len(self._stack) < count:
@@ -126,13 +131,13 @@ class PickleMachine:
     def _append(self, values: list[Any]) -> None:
         target = self._stack[-1]
         if type(target) is not list:
-            raise TypeError("what is appended to is no list")
+            raise TypeError("values are appended to something that is not a list")
         target.extend(values)
 
     def _set(self, values: list[Any]) -> None:
         target = self._stack[-1]
         if type(target) is not dict:
-            raise TypeError("what gets items is no dict")
+            raise TypeError("items are set in something that is not a dict")
         if len(values) % 2:
             raise ValueError("a key without a value")
         target.update(zip(values[::2], values[1::2], strict=True))
@@ -140,7 +145,7 @@ class PickleMachine:
     def _reduce(self) -> None:
         arguments, function = self._stack.pop(), self._stack.pop()
         if type(arguments) is not tuple or not isinstance(function, Global):
-            raise TypeError("a call of what is no name")
+            raise TypeError("a call of something that is not a name")
         self._push(self._call(function, arguments))
 
     def _build(self) -> None:
@@ -148,7 +153,9 @@ class PickleMachine:
         state, target = self._stack.pop(), self._stack[-1]
         if type(target) is not dict or type(state) is not dict:
             raise UnsafeCheckpoint(
-                f"the pickle of {self._path} sets the state of an object", "files of tensors hold no objects", _INSTEAD
+                f"{self._path} has Python objects in it, not only tensors (its pickle sets the state of one)",
+                "to rebuild such objects, such as a whole model, could run code of the file",
+                _INSTEAD,
             )
 
     def _setitem(self) -> None:
@@ -169,7 +176,10 @@ class PickleMachine:
         self._set(values)
 
 
-_INSTEAD = "torch.save(model.state_dict(), path), or safetensors.torch.save_file(model.state_dict(), path)"
+_INSTEAD = (
+    "torch.save(model.state_dict(), path) in place of torch.save(model, path); in the program that has the class of "
+    "the model: torch.save(torch.load(path, weights_only=False).state_dict(), new_path), if you trust the file"
+)
 
 _STEPS: dict[bytes, Callable[[Any], None]] = {
     b"\x80": lambda m: m._take(1),

@@ -13,6 +13,7 @@ from graftax.checkpoint.arrays import HostArray, from_bytes
 from graftax.checkpoint.dtypes import DTYPES
 from graftax.checkpoint.foreign.foreign_array import ForeignArray, ForeignFile
 from graftax.checkpoint.foreign.readers.regular_file import RegularFile
+from graftax.checkpoint.foreign.readers.wrong_content import AGAIN, is_something_else, unreadable
 from graftax.core.errors import CorruptMetadata, LimitExceeded, TruncatedFile
 from graftax.core.typedefs import Shape
 
@@ -34,7 +35,11 @@ def read_safetensors(path: str) -> ForeignFile:
     begin, entries = _header(file)
     metadata = entries.pop("__metadata__", {})
     if type(metadata) is not dict or not all(type(value) is str for value in metadata.values()):
-        raise CorruptMetadata(f"__metadata__ of {path}", "it maps text to text")
+        raise CorruptMetadata(
+            f"__metadata__ in the header of {path}",
+            "it is a dict of text and text",
+            "save_file(tensors, path, metadata={name: str(value)})",
+        )
     arrays: dict[str, ForeignArray] = {}
     ranges = []
     for name, entry in entries.items():
@@ -46,11 +51,12 @@ def read_safetensors(path: str) -> ForeignFile:
         if low != end:
             raise CorruptMetadata(
                 f"{name!r:.100} in {path} begins at byte {low:,} of the data, not at {end:,}",
-                "arrays lie one after the other, without holes and overlaps",
+                "arrays lie one after the other, without holes and overlaps: the file was damaged or forged",
+                AGAIN,
             )
         end = high
     if begin + end != file.size:
-        raise TruncatedFile(f"{path} has {file.size:,} bytes", f"its header says {begin + end:,}")
+        raise _of_other_size(path, file.size, begin + end)
     return ForeignFile(path, arrays, "torch" if metadata.get("format") == "pt" else None, keeps_order=False)
 
 
@@ -63,47 +69,77 @@ def _reader(file: RegularFile, dtype: str, shape: Shape, offset: int, count: int
 
 def _header(file: RegularFile) -> tuple[int, dict[str, Any]]:
     if file.size < 8:
-        raise TruncatedFile(f"{file.path} has {file.size} bytes", "a .safetensors file begins with 8 and a header")
+        if file.size == 0:
+            raise unreadable(file.path, "a .safetensors file", "")
+        raise TruncatedFile(
+            f"{file.path} has {file.size} bytes", "a .safetensors file begins with 8 bytes and a header", AGAIN
+        )
     length = int.from_bytes(file.bytes(0, 8).tobytes(), "little")
     if length > _LIMIT:
+        if is_something_else(file.path):
+            raise unreadable(file.path, "a .safetensors file", "")
         raise LimitExceeded(
-            f"a header of {length:,} bytes in {file.path}",
-            f"at most {_LIMIT:,} are read; or this is no .safetensors file",
+            f"{file.path} says that its header has {length:,} bytes",
+            f"at most {_LIMIT:,} are read; most probably this is not a .safetensors file",
+            AGAIN,
         )
     if 8 + length > file.size:
-        raise TruncatedFile(f"{file.path} has {file.size:,} bytes", f"its header alone has {length:,}")
+        raise _of_other_size(file.path, file.size, 8 + length)
     try:
         found = json.loads(file.bytes(8, length).tobytes().decode(), object_pairs_hook=_without_duplicates)
     except (ValueError, RecursionError) as error:
-        raise CorruptMetadata(f"the header of {file.path}", f"it is no JSON: {error}") from None
+        raise CorruptMetadata(f"the header of {file.path} is damaged", f"it is not JSON: {error}", AGAIN) from None
     if type(found) is not dict:
-        raise CorruptMetadata(f"the header of {file.path}", "it is a JSON object of names and arrays")
+        raise CorruptMetadata(
+            f"the header of {file.path} is a {type(found).__name__}", "it is a JSON object of names and arrays", AGAIN
+        )
     return 8 + length, found
+
+
+def _of_other_size(path: str, size: int, expected: int) -> TruncatedFile:
+    how = "it was cut while it was copied, downloaded or written" if size < expected else "something was added to it"
+    return TruncatedFile(
+        f"{path} has {size:,} bytes, and its header says {'at least ' if size < expected else ''}{expected:,}",
+        how,
+        AGAIN,
+    )
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a name stands there twice")
+        raise ValueError("a name occurs twice")
     return found
 
 
 def _entry(path: str, name: str, entry: object) -> tuple[str, Shape, int, int]:
     if type(entry) is not dict or set(entry) != {"dtype", "shape", "data_offsets"}:
-        raise CorruptMetadata(f"{name!r:.100} in {path}", "an array has dtype, shape and data_offsets")
+        raise CorruptMetadata(
+            f"{name!r:.100} in {path}",
+            "an array has dtype, shape and data_offsets: the file was damaged or forged",
+            AGAIN,
+        )
     shape, offsets = entry["shape"], entry["data_offsets"]
     for numbers, count in ((shape, None), (offsets, 2)):
         is_list = type(numbers) is list and all(type(n) is int and 0 <= n < 1 << 63 for n in numbers)
         if not is_list or (count is not None and len(numbers) != count) or len(numbers) > 32:
-            raise CorruptMetadata(f"{name!r:.100} in {path}: {numbers!r:.100}", "these are lists of a few sizes")
+            raise CorruptMetadata(
+                f"{name!r:.100} in {path}: {numbers!r:.100}",
+                "these are lists of a few sizes: the file was damaged or forged",
+                AGAIN,
+            )
     dtype = _NAMES.get(entry["dtype"]) if type(entry["dtype"]) is str else None
     if dtype is None:
         raise CorruptMetadata(
-            f"{name!r:.100} in {path} has dtype {entry['dtype']!r:.100}", "there is no such dtype here"
+            f"{name!r:.100} in {path} has dtype {entry['dtype']!r:.100}",
+            f"the dtypes that are read are {', '.join(_NAMES)}",
+            "save_file of the tensors in one of these dtypes: tensor.to(torch.float32)",
         )
     low, high = offsets
     if high - low != prod(shape) * DTYPES[dtype].bits // 8:
         raise CorruptMetadata(
-            f"{name!r:.100} in {path}: {high - low:,} bytes", f"{dtype} of shape {tuple(shape)} takes others"
+            f"{name!r:.100} in {path} has {high - low:,} bytes",
+            f"{dtype} of shape {tuple(shape)} needs another number of bytes: the file was damaged or forged",
+            AGAIN,
         )
     return dtype, tuple(shape), low, high

@@ -10,7 +10,8 @@ from graftax.checkpoint.foreign.foreign_array import ForeignArray, ForeignFile
 from graftax.checkpoint.foreign.readers.regular_file import RegularFile
 from graftax.checkpoint.foreign.readers.safetensors_file import read_safetensors
 from graftax.checkpoint.foreign.readers.torch_zip import read_torch
-from graftax.core.errors import CorruptMetadata, LimitExceeded, MissingInCheckpoint, PathViolation
+from graftax.checkpoint.foreign.readers.wrong_content import unreadable
+from graftax.core.errors import CheckpointError, CorruptMetadata, LimitExceeded, MissingInCheckpoint, PathViolation
 
 SUFFIX = ".index.json"
 _LIMIT = 64 << 20
@@ -35,7 +36,11 @@ def read_sharded(path: str) -> ForeignFile:
         if shard not in files:
             files[shard] = _shard(path, folder, shard)
         if name not in files[shard].arrays:
-            raise MissingInCheckpoint(f"{name} of {path}", f"{shard} does not have it")
+            raise MissingInCheckpoint(
+                f"{path} says that {name!r} is in {shard}",
+                f"{shard} does not have it: the files are of different versions, or not all were downloaded",
+                "download the index and all files that it names again, into one folder",
+            )
         arrays[name] = files[shard].arrays[name]
     sources = {file.source for file in files.values()}
     source = sources.pop() if len(sources) == 1 else None
@@ -51,21 +56,33 @@ def _shard(path: str, folder: str, name: str) -> ForeignFile:
     if name != os.path.basename(name) or name in ("", ".", "..") or "\0" in name or "\\" in name:
         raise PathViolation(
             f"{path} names the file {name!r:.100}",
-            "the files of an index lie beside it",
-            "do not use it, or write plain names into it",
+            "an index may only name files in its own folder; another path could read files of yours",
+            "do not use this index, unless you know who wrote it; then write names without folders into it",
         )
     where = os.path.join(folder, name)
-    return read_safetensors(where) if name.endswith(".safetensors") else read_torch(where)
+    try:
+        return read_safetensors(where) if name.endswith(".safetensors") else read_torch(where)
+    except CheckpointError as error:
+        error.add_context(f"one of the files that the index {path} names")
+        raise
 
 
 def _weight_map(file: RegularFile) -> dict[str, str]:
     if file.size > _LIMIT:
-        raise LimitExceeded(f"an index of {file.size:,} bytes: {file.path}", f"at most {_LIMIT:,} are read")
+        raise LimitExceeded(
+            f"{file.path} has {file.size:,} bytes",
+            f"of an index, at most {_LIMIT:,} bytes are read",
+            "give the path of the weights, if this is not an index",
+        )
     try:
         found: Any = json.loads(file.bytes(0, file.size).tobytes().decode())
     except (ValueError, RecursionError) as error:
-        raise CorruptMetadata(file.path, f"it is no JSON: {error}") from None
+        raise unreadable(file.path, "an index in JSON", f"it is not JSON: {error}") from None
     weight_map = found.get("weight_map") if type(found) is dict else None
     if type(weight_map) is not dict or not all(type(shard) is str for shard in weight_map.values()):
-        raise CorruptMetadata(file.path, "an index has a weight_map of names and files")
+        raise CorruptMetadata(
+            f"{file.path} has no weight_map",
+            'an index is {"weight_map": {"name of an array": "file.safetensors", ...}}',
+            "give the path of the index or of the weights; config.json and tokenizer files are neither",
+        )
     return weight_map

@@ -13,6 +13,7 @@ from graftax.checkpoint.arrays import HostArray, from_bytes
 from graftax.checkpoint.foreign.foreign_array import ForeignArray, ForeignFile
 from graftax.checkpoint.foreign.readers.pickle_machine import Global, PickleMachine, Stored
 from graftax.checkpoint.foreign.readers.regular_file import RegularFile
+from graftax.checkpoint.foreign.readers.wrong_content import AGAIN, unreadable
 from graftax.checkpoint.foreign.readers.zip_archive import ZipArchive
 from graftax.core.errors import CorruptMetadata, LimitExceeded, NotACheckpoint, TruncatedFile, UnsafeCheckpoint
 from graftax.core.typedefs import Shape
@@ -60,25 +61,38 @@ def read_torch(path: str) -> ForeignFile:
     """
     begin = RegularFile(path).bytes(0, min(RegularFile(path).size, 2)).tobytes()
     if begin != b"PK":
-        is_pickle = begin[:1] == b"\x80"
-        raise (UnsafeCheckpoint if is_pickle else NotACheckpoint)(
-            f"{path} is {'a bare pickle' if is_pickle else 'no archive'}",
-            "torch has written zip archives since 1.6; to read the older files, or pickled objects, could run code",
-            "torch.save(torch.load(path, weights_only=True), new_path)",
+        if begin[:1] == b"\x80":
+            raise UnsafeCheckpoint(
+                f"{path} is a pickle that is not in a zip archive",
+                "torch wrote such files before version 1.6, and other programs do; to read them could run code",
+                "torch.save(torch.load(path, weights_only=True), new_path)",
+            )
+        raise unreadable(
+            path, "a file of torch.save", "torch.save writes a zip archive, and this is none", NotACheckpoint
         )
     archive = ZipArchive(path)
     try:
         roots = [name[: -len("data.pkl")] for name in archive.names if name.endswith("data.pkl")]
         if len(roots) != 1:
-            raise NotACheckpoint(f"{path} has no data.pkl", "torch.save writes one", "a file of torch.save")
+            raise NotACheckpoint(
+                f"{path} is a zip archive without data.pkl",
+                "torch.save writes an archive with one data.pkl",
+                "torch.save(model.state_dict(), path); for an .npz or .keras file, its own ending",
+            )
         (root,) = roots
         order = archive.read(f"{root}byteorder", 16) if f"{root}byteorder" in archive.names else b"little"
         if order != b"little":
             raise NotACheckpoint(
-                f"{path} was written on a {order!r}-endian machine", "only little-endian ones are read"
+                f"{path} has the byte order {order!r:.20}",
+                "only files with the byte order b'little' are read",
+                "torch.save(torch.load(path, weights_only=True), new_path) on a little-endian machine",
             )
         if archive.size(f"{root}data.pkl") > _LIMIT:
-            raise LimitExceeded(f"a pickle in {path}", f"at most {_LIMIT:,} bytes are read")
+            raise LimitExceeded(
+                f"data.pkl in {path} has {archive.size(f'{root}data.pkl'):,} bytes",
+                f"at most {_LIMIT:,} are read; names and shapes of tensors need far less",
+                "torch.save(model.state_dict(), path), without other objects",
+            )
         found = PickleMachine(archive.read(f"{root}data.pkl", _LIMIT), path, _calls(path)).run()
         chosen, notes = _weights(found, path)
         arrays = {name: _array(archive, root, name, tensor) for name, tensor in _flat(chosen, path).items()}
@@ -88,7 +102,9 @@ def read_torch(path: str) -> ForeignFile:
     if not arrays:
         archive.close()
         raise NotACheckpoint(
-            f"{path} holds no tensors", "there is nothing to load", "torch.save(model.state_dict(), ...)"
+            f"{path} has no tensors",
+            "the file is readable, and there is no tensor in it",
+            "torch.save(model.state_dict(), path)",
         )
     return ForeignFile(path, arrays, "torch", keeps_order=True, notes=notes, close=archive.close)
 
@@ -107,9 +123,9 @@ def _calls(path: str) -> Callable[[Global, tuple[Any, ...]], Any]:
         if name == "torch._utils._rebuild_tensor_v2":
             return _tensor(path, *arguments[:4])
         raise UnsafeCheckpoint(
-            f"{path} asks for {name:.200}",
-            "only tensors, numbers, text, and dicts and lists of them are read; a file's own code is never run",
-            "torch.save(model.state_dict(), path)",
+            f"{path} has an object of {name:.200}",
+            "only tensors, numbers, text, dicts and lists are read; to rebuild other objects could run code",
+            "torch.save(model.state_dict(), path), in place of the model or other objects",
         )
 
     return call
@@ -124,21 +140,39 @@ def _pairs(given: object) -> Any:
 def _tensor(path: str, storage: Any, offset: Any, shape: Any, strides: Any) -> _Tensor:
     reference = storage.reference if isinstance(storage, Stored) else None
     if type(reference) is not tuple or len(reference) != 5 or reference[0] != "storage":
-        raise CorruptMetadata(f"a tensor in {path}", "its storage is named in another way than torch does")
+        raise CorruptMetadata(
+            f"a tensor in {path}",
+            "its storage is described in another way than torch does: the file was damaged or forged",
+            AGAIN,
+        )
     _, kind, key, _, count = reference
     dtype = _STORAGES.get(kind.name) if isinstance(kind, Global) and kind.module == "torch" else None
     if dtype is None:
-        raise CorruptMetadata(f"a storage of {kind} in {path}", f"those known are {', '.join(_STORAGES)}")
+        raise CorruptMetadata(
+            f"a tensor in {path} with a storage of {kind}",
+            f"the storages that are read are {', '.join(_STORAGES)}",
+            "tensor.to(torch.float32) before torch.save",
+        )
     sizes = [offset, count, *shape, *strides]
     if type(key) is not str or any(type(n) is not int or not 0 <= n < 1 << 62 for n in sizes):
-        raise CorruptMetadata(f"a tensor in {path}: {sizes!r:.100}", "sizes and strides are numbers, zero or more")
+        raise CorruptMetadata(
+            f"a tensor in {path} with sizes and strides {sizes!r:.100}",
+            "they are integers of at least 0: the file was damaged or forged",
+            AGAIN,
+        )
     if len(shape) != len(strides) or len(shape) > 32:
-        raise CorruptMetadata(f"a tensor in {path}", f"shape {shape!r:.100} and strides {strides!r:.100}")
+        raise CorruptMetadata(
+            f"a tensor in {path} of shape {shape!r:.100} with strides {strides!r:.100}",
+            "each axis has one size and one stride, and there are at most 32 axes: the file was damaged or forged",
+            AGAIN,
+        )
     size = prod(shape)
     last = offset + sum((n - 1) * step for n, step in zip(shape, strides, strict=True)) if size else -1
     if last >= count or size > count:
         raise CorruptMetadata(
-            f"a tensor of shape {tuple(shape)} in {path}", f"its storage of {count:,} elements does not hold it"
+            f"a tensor of shape {tuple(shape)} in {path}",
+            f"its storage has only {count:,} elements: the file was damaged or forged",
+            AGAIN,
         )
     return _Tensor(key, dtype, count, offset, tuple(shape), tuple(strides))
 
@@ -146,7 +180,11 @@ def _tensor(path: str, storage: Any, offset: Any, shape: Any, strides: Any) -> _
 def _weights(found: object, path: str) -> tuple[Any, tuple[str, ...]]:
     """Return the state dict: the whole, or the entry that holds it in a checkpoint of a training loop."""
     if type(found) is not dict:
-        raise NotACheckpoint(f"{path} holds a {type(found).__name__}", "a state dict is a dict of names and tensors")
+        raise NotACheckpoint(
+            f"{path} has one value of type {type(found).__name__}",
+            "a state dict is a dict of names and tensors",
+            "torch.save(model.state_dict(), path)",
+        )
     inner = [name for name in _WRAPPERS if type(found.get(name)) is dict and _flat(found[name], path)]
     if any(isinstance(value, _Tensor) for value in found.values()) or len(inner) != 1:
         return found, ()
@@ -158,7 +196,11 @@ def _flat(value: Any, path: str, prefix: str = "", depth: int = 0) -> dict[str, 
     if isinstance(value, _Tensor):
         return {prefix: value}
     if depth > _DEPTH:
-        raise UnsafeCheckpoint(f"dicts in dicts, more than {_DEPTH} deep, in {path}", "no state dict is so deep")
+        raise UnsafeCheckpoint(
+            f"{path} has dicts in dicts, deeper than {_DEPTH} levels",
+            "no state dict has so many; the file was damaged or forged",
+            "torch.save(model.state_dict(), path)",
+        )
     found: dict[str, _Tensor] = {}
     items = value.items() if type(value) is dict else enumerate(value) if type(value) in (list, tuple) else ()
     for key, item in items:
@@ -171,7 +213,10 @@ def _array(archive: ZipArchive, root: str, name: str, tensor: _Tensor) -> Foreig
     entry = f"{root}data/{tensor.key}"
     size = tensor.elements * host_dtype(tensor.dtype).itemsize
     if entry not in archive.names or archive.size(entry) != size:
-        raise TruncatedFile(f"the storage of {name!r:.100} in {archive.path}", f"{size:,} bytes should be there")
+        there = f"has {archive.size(entry):,} bytes" if entry in archive.names else "is missing"
+        raise TruncatedFile(
+            f"the storage of {name!r:.100} in {archive.path} {there}", f"the tensor needs {size:,} bytes", AGAIN
+        )
 
     def read() -> HostArray:
         whole = from_bytes(np.frombuffer(archive.read(entry, size), np.uint8), tensor.dtype, (tensor.elements,))

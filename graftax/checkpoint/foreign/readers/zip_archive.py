@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from typing import IO
 
 from graftax.checkpoint.foreign.readers.regular_file import RegularFile
-from graftax.core.errors import CorruptMetadata, LimitExceeded, TruncatedFile
+from graftax.checkpoint.foreign.readers.wrong_content import AGAIN, unreadable
+from graftax.core.errors import CheckpointError, CorruptMetadata, LimitExceeded, TruncatedFile
 
 
 class ZipArchive:
@@ -28,12 +29,16 @@ class ZipArchive:
         try:
             self._zip = zipfile.ZipFile(path)
         except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError, RuntimeError) as error:
-            raise CorruptMetadata(f"{path} is no whole zip archive", str(error)) from None
+            raise _unreadable(path, error) from None
         listed = self._zip.namelist()
         self.names = dict.fromkeys(listed)
         if len(self.names) < len(listed):
             self.close()
-            raise CorruptMetadata(f"{path} has two entries of one name", "one of them could not be told")
+            raise CorruptMetadata(
+                f"{path}, a zip archive, has two entries with the same name",
+                "nothing says which of them is meant",
+                "save the file again with the library that wrote it",
+            )
 
     def size(self, name: str) -> int:
         """Return the number of bytes that an entry declares."""
@@ -48,12 +53,18 @@ class ZipArchive:
         """
         if self.size(name) > limit:
             raise LimitExceeded(
-                f"{name!r:.100} in {self.path} of {self.size(name):,} bytes", f"at most {limit:,} are read"
+                f"the entry {name!r:.100} of {self.path} has {self.size(name):,} bytes",
+                f"at most {limit:,} bytes are read, so that a forged file cannot fill the memory",
+                "save the weights in several files, or as .safetensors",
             )
         with self.open(name) as entry:
             data = entry.read(limit + 1)
         if len(data) != self.size(name):
-            raise TruncatedFile(f"{name!r:.100} in {self.path}", "its size is not the one that the archive says")
+            raise TruncatedFile(
+                f"the entry {name!r:.100} of {self.path} has another size than the archive says",
+                "the file is damaged",
+                AGAIN,
+            )
         return data
 
     @contextmanager
@@ -63,8 +74,20 @@ class ZipArchive:
             with self._zip.open(name) as entry:
                 yield entry
         except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, UnicodeError) as error:
-            raise TruncatedFile(f"{name!r:.100} in {self.path}", f"it is damaged: {error}") from None
+            raise TruncatedFile(f"the entry {name!r:.100} of {self.path} is damaged", str(error), AGAIN) from None
 
     def close(self) -> None:
         """Close the file."""
         self._zip.close()
+
+
+def _unreadable(path: str, error: Exception) -> CheckpointError:
+    with open(path, "rb") as file:
+        is_archive = file.read(4) == b"PK\x03\x04"
+    if is_archive:
+        return CorruptMetadata(
+            f"{path} is a zip archive whose end is missing or damaged",
+            f"the list of its entries, which is at its end, cannot be read ({error}): it was cut, most probably",
+            AGAIN,
+        )
+    return unreadable(path, "a zip archive", str(error))

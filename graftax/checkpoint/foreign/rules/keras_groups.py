@@ -5,8 +5,8 @@ from __future__ import annotations
 from graftax.checkpoint.foreign.foreign_array import ForeignFile
 from graftax.checkpoint.foreign.unit import Group
 
-_SEEDS = "a random stream, which begins anew"
-_OPTIMIZER = "the state of the optimizer; train on with a new one"
+_SEEDS = "the state of a random stream, which is not loaded: the stream starts from its seed"
+_OPTIMIZER = "the state of the optimizer, which is not loaded: training goes on with a new one"
 
 
 def keras_groups(file: ForeignFile) -> tuple[list[Group], dict[str, str]]:

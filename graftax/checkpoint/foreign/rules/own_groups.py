@@ -5,7 +5,7 @@ from __future__ import annotations
 from graftax.checkpoint.foreign.foreign_array import ForeignFile
 from graftax.checkpoint.foreign.unit import Group
 
-_SLOTS = "a slot of an optimizer; restore the checkpoint to train on"
+_SLOTS = "a slot of an optimizer, which is not loaded: Checkpoint(model=..., optimizer=...).restore loads it"
 
 
 def own_groups(file: ForeignFile) -> tuple[list[Group], dict[str, str]]:

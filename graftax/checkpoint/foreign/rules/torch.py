@@ -80,8 +80,8 @@ def _simple(layer: object) -> Choices:
 def _gru(layer: Any) -> Choices:
     if not layer.reset_after:
         raise ArgumentError(
-            f"{layer.path!r} has reset_after=False",
-            "the reset gate of torch scales what comes out of the product with the state",
+            f"the layer {layer.path!r} has reset_after=False",
+            "torch applies the reset gate after the product of the state with the weights",
             f"gx.layers.{type(layer).__name__}({layer.units}), whose reset_after is True",
         )
 

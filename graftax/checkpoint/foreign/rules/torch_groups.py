@@ -19,7 +19,7 @@ _OLDER = {"gamma": "weight", "beta": "bias"}  # layer normalizations that were c
 _RECURRENT = re.compile(r"(weight_ih|weight_hh|bias_ih|bias_hh)_l(\d+)(_reverse)?")
 _PACKED = ("in_proj", "qkv", "c_attn", "Wqkv", "qkv_proj")
 _BUFFERS = {
-    "num_batches_tracked": "counts batches, which nothing here needs",
+    "num_batches_tracked": "a count of batches, which no layer of graftax needs",
     "masked_bias": "a constant of the causal mask",
     "position_ids": "the numbers 0, 1, 2, ...",
     "inv_freq": "the frequencies of rotary positions, which are computed",
@@ -92,9 +92,9 @@ def _apart(group: Group) -> list[Group]:
     prefix, _, last = group.name.rpartition(".")
     if last == "query_key_value":
         raise ArgumentError(
-            f"{group.name} packs query, key and value head by head",
-            "how many heads there are the file does not say",
-            "take it apart in torch, and save q_proj, k_proj and v_proj",
+            f"{group.name} has query, key and value of one head after the other in one array",
+            "the file does not say how many heads there are, so it cannot be split",
+            "split it in torch into q_proj, k_proj and v_proj, and save these",
         )
     if last not in _PACKED or any(array.shape[0] % 3 for array in group.arrays.values()):
         return [group]

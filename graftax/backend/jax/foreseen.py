@@ -1,0 +1,66 @@
+"""Values of tracers that are known while a program is traced, since they follow from constants alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.core
+
+from graftax.backend.jax import tracing
+
+
+def foreseen(value: object) -> Any:
+    """Return the value of a tracer that follows from constants alone, as positions in a shape do; else None.
+
+    Inside of a branch or loop it is None, too, since nobody knows whether that will run.
+    """
+    level = tracing.current_level()
+    for one in tracing.levels_above(level):
+        written = getattr(
+            getattr(getattr(one, "frame", None), "debug_info", None), "traced_for", "jit"
+        )  # of grad: none
+        if written not in _RUN_ONCE:
+            return None
+    try:
+        with tracing.eagerly():
+            return _worked_out(value, [_MOST_STEPS], {})
+    except _NotForeseenError:
+        return None
+
+
+class _NotForeseenError(Exception):
+    """A value depends on what the program gets."""
+
+
+_RUN_ONCE = frozenset(
+    {*("jit", "pjit", "make_jaxpr", "remat", "linearize", "vmap", "scan"), "custom_jvp fun", "custom_vjp fun"}
+)
+_MOST_STEPS = 100
+
+
+def _worked_out(value: object, left: list[int], known: dict[int, list[Any]]) -> Any:
+    if not isinstance(value, jax.core.Tracer):
+        return value
+    primal = getattr(value, "primal", None)
+    if primal is not None:  # differentiated
+        return _worked_out(primal, left, known)
+    constant = value.full_lower()
+    if not isinstance(constant, jax.core.Tracer):
+        return constant
+    atom: Any = getattr(value, "val", None)
+    equation: Any = getattr(value, "parent", None)
+    if isinstance(atom, tracing.Literal):
+        return atom.val
+    left[0] -= 1  # a long chain would be computed on the host at each look: what takes that many steps is not known
+    if equation is None or left[0] < 0 or equation.effects or _is_late(equation.primitive):
+        raise _NotForeseenError
+    if id(equation) not in known:
+        given = [_worked_out(one, left, known) for one in equation.in_tracers]
+        known[id(equation)] = tracing.bind(equation, given)
+    return known[id(equation)][next(i for i, out in enumerate(equation.outvars) if out is atom)]
+
+
+def _is_late(primitive: Any) -> bool:
+    """Tell whether it gives what is known when the program runs alone."""
+    return primitive is tracing.late_input or primitive.name == "dim_as_value"

@@ -1,0 +1,34 @@
+"""What to write where a restore does not match, if that can be seen from both sides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from graftax.checkpoint.matching import Match
+from graftax.checkpoint.subset import saved_spot
+
+
+def adapter_advice(match: Match) -> str:
+    """Return the line for saved adapters that have no place in the program; empty if there are none."""
+    adapters = {saved_spot(match.index, node, "").item for node in match.unused.values()}
+    names = sorted({saved.adapter for saved in adapters if saved is not None and saved.adapter})
+    if not names:
+        return ""
+    return f"declare the adapters first: gx.graft(model, gx.reparam.LoRA(rank=..., name={names[0]!r}), where=...)"
+
+
+def root_advice(match: Match, idle: Sequence[str]) -> str:
+    """Return the line for roots of the program that have other names in the checkpoint; empty if there are none.
+
+    Args:
+        match: The match.
+        idle: The roots of the program of which nothing matched.
+    """
+    free = [name for name in match.index.roots if name not in match.graph.roots]
+    if not idle or not free:
+        return ""
+    saved = ", ".join(f"{name}=..." for name in match.index.roots)
+    return (
+        f"map={{{idle[0]!r}: {free[0]!r}}}, if these two are the same; or the names that were saved, "
+        f"Checkpoint({saved}), with only= for some of them"
+    )

@@ -1,0 +1,47 @@
+"""Methods that every update passes: a `door` of its own, which a value enters only once on its way to the buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+from graftax.core.errors import ArgumentTypeError
+from graftax.core.misbound import misbound
+from graftax.core.short_traceback import shorten
+from graftax.core.wrapping import wraps
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def checked_call(method: Callable[P, R]) -> Callable[P, R]:
+    """Return the method; a call that does not fit its signature raises what `graftax.core.misbound` says of it.
+
+    Like `graftax.core.short_traceback.door`, but for methods without flags, and with less work for each call.
+
+    Example:
+        >>> @checked_call
+        ... def scale(x, factor=2.0):
+        ...     return factor * x
+        >>> scale(3.0)
+        6.0
+        >>> scale(3.0, factr=1.0)
+        Traceback (most recent call last):
+        graftax.errors.ArgumentTypeError: scale() got factr=1.0
+    """
+
+    @wraps(method)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return method(*args, **kwargs)
+        except Exception as error:
+            if type(error) is TypeError and (wrong := misbound(method, args, kwargs)) is not None:
+                try:
+                    raise wrong from None
+                except ArgumentTypeError:
+                    wrong.__traceback__ = None  # a bare raise does not add this frame again
+                    raise
+            shorten(error)
+            raise
+
+    return run

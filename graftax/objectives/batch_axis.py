@@ -1,0 +1,148 @@
+"""Functions of users for losses and metrics: what they return, and whether its first axis is that of samples.
+
+Weights and masks are laid along this axis. A function that reduces it, and leaves another axis of the same size, would
+get weights of samples for time steps or features, and nothing but its shape at another batch size tells that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from graftax import ops
+from graftax.backend import registry
+from graftax.core import tree
+from graftax.core.errors import ArgumentTypeError, ShapeError
+from graftax.core.typedefs import Array, Shape
+from graftax.transforms.lifting.frames import Abstract
+from graftax.variables.state import storage
+
+
+def is_of_user(function: Callable[..., Any]) -> bool:
+    """Return True unless a function is one of graftax, whose shapes are known.
+
+    Example:
+        >>> is_of_user(ops.mean), is_of_user(lambda y_true, y_pred: y_true - y_pred)
+        (False, True)
+    """
+    return not str(getattr(function, "__module__", "")).startswith("graftax.")
+
+
+def check_returned(role: str, function: Callable[..., Any], found: object) -> None:
+    """Raise unless a function has returned one array or number; a list of numbers is one, too.
+
+    Args:
+        role: What the function is for: ``"loss"`` or ``"metric"``.
+        function: The function, for the message.
+        found: What it returned.
+
+    Raises:
+        ArgumentTypeError: it returned None, or several things.
+    """
+    is_several = isinstance(found, tuple | dict) or (isinstance(found, list) and any(map(_is_no_number, found)))
+    if found is not None and not is_several:
+        return
+    got = f"a {type(found).__name__} of {len(found)}" if isinstance(found, tuple | dict | list) else "None"
+    raise ArgumentTypeError(
+        f"the {role} {_named(function)} returned {got}",
+        f"a {role} is one array, with one value for each sample, or one number",
+        "return ops.mean((y_true - y_pred) ** 2, axis=-1)" + ("" if found is None else ", and nothing beside it"),
+    )
+
+
+def check_batch_axis(
+    role: str,
+    function: Callable[..., Any],
+    call: Callable[[Any, Any], Any],
+    y_true: object,
+    y_pred: object,
+    values: Array,
+    given: Sequence[tuple[str, Any]],
+) -> None:
+    """Raise if weights or masks have an axis of samples, and the values of a function do not.
+
+    Args:
+        role: What the function is for: ``"loss"`` or ``"metric"``.
+        function: The function that somebody wrote, for the message.
+        call: Computes the values of targets and predictions.
+        y_true: Targets, or a structure of them.
+        y_pred: Predictions, or a structure of them.
+        values: What ``call`` gave for these.
+        given: Weights and masks, each with its name.
+
+    Raises:
+        ShapeError: the first axis of the values is not that of samples, or weights have axes that the values lack.
+    """
+    shapes = [tuple(leaf.shape) for leaf in tree.flatten((y_true, y_pred)) if hasattr(leaf, "shape")]
+    firsts = {tuple(leaf.shape)[:1] for leaf in tree.flatten(y_pred) if hasattr(leaf, "shape")}
+    if len(firsts) != 1 or () in firsts:
+        return
+    [(batch,)] = firsts
+    given_shapes = [(name, tuple(ops.shape(one))) for name, one in given]
+    along = [(name, shape) for name, shape in given_shapes if shape[:1] == (batch,)]
+    if not along:
+        return
+    got = f"the {role} {_named(function)} returned shape {list(values.shape)} for a batch of {batch}"
+    beside = ", with " + " and ".join(f"{name} {list(shape)}" for name, shape in along)
+    keep = f"a {role} that keeps the first axis, such as ops.mean(..., axis=-1); graftax takes the mean over samples"
+    if values.shape[:1] != (batch,):
+        raise ShapeError(got + beside, "each sample has a weight or a mask, and so needs a value of its own", keep)
+    if any(size == batch for shape in shapes for size in shape[1:]):
+        larger = _shape_of_larger(call, y_true, y_pred, batch)
+        if larger is not None and larger[:1] != (batch + 1,):
+            raise ShapeError(
+                got + beside,
+                f"its first axis is not that of samples, but another one of the same size: for a batch of {batch + 1} "
+                f"it returns shape {list(larger)}",
+                keep,
+            )
+    for name, shape in along:
+        if not _fits(shape, tuple(values.shape)):
+            raise ShapeError(
+                f"{got}, with {name} {list(shape)}",
+                f"the {name} has numbers for parts of a sample, such as time steps, and these values have not",
+                f"a {role} with a value for each element of the {name}, such as ops.mean(..., axis=-1)",
+            )
+
+
+def _fits(given: Shape, values: Shape) -> bool:
+    """Return True if weights can be spread over values: an axis is missing at the end, has size 1, or that of values.
+
+    Example:
+        >>> _fits((4,), (4, 3)), _fits((4, 3, 1), (4, 3)), _fits((4, 3), (4,)), _fits((4, 3), (4, 1))
+        (True, True, False, False)
+    """
+    if given == (*values, 1):
+        return True
+    return len(given) <= len(values) and all(a in (1, b) for a, b in zip(given, values, strict=False))
+
+
+def _shape_of_larger(call: Callable[[Any, Any], Any], y_true: object, y_pred: object, batch: int) -> Shape | None:
+    """Return the shape of the values for one sample more, computing nothing where the backend can do without."""
+
+    def grown(leaf: Any) -> Any:
+        return ops.concatenate([leaf, leaf[:1]], axis=0) if tuple(ops.shape(leaf))[:1] == (batch,) else leaf
+
+    def run() -> Any:
+        return ops.asarray(call(*tree.map_structure(grown, (y_true, y_pred))))
+
+    backend = registry.current()
+    try:
+        if not backend.has("tracing"):
+            return tuple(run().shape)
+
+        def framed() -> Any:
+            with storage.frames.entered(Abstract(storage.frames.top, backend.tracing.level())):
+                return run()
+
+        return tuple(backend.tracing.eval_shape(framed).shape)
+    except Exception:  # noqa: BLE001 - a function may be written for one batch size alone
+        return None
+
+
+def _is_no_number(value: object) -> bool:
+    return not isinstance(value, bool | int | float)
+
+
+def _named(function: Callable[..., Any]) -> str:
+    return str(getattr(function, "__qualname__", type(function).__name__)).rpartition("<locals>.")[2]
