@@ -264,7 +264,8 @@ def attributes_of_object(thing: object) -> dict[str, Any] | None:
     """Return the attributes of an object that a checkpoint saves besides its contents; None for none."""
     found: dict[str, Any] = {"frozen": True} if isinstance(thing, Module) and thing._gx_frozen else {}
     found |= {"active": list(thing.active)} if isinstance(thing, Adapted) else {}
-    return found or None
+    facts = thing._gx_facts() if isinstance(thing, Module) else {}
+    return found | ({"facts": facts} if facts else {}) or None
 
 
 def _kind(thing: Any) -> Kind:

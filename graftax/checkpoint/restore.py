@@ -12,6 +12,7 @@ from graftax.checkpoint.adapters_in_use import Use, restores_use, uses
 from graftax.checkpoint.advice import adapter_advice, root_advice
 from graftax.checkpoint.deferred import deferred
 from graftax.checkpoint.expressions import is_near, off_by
+from graftax.checkpoint.facts import facts_to_take
 from graftax.checkpoint.freezing import Flag, flags
 from graftax.checkpoint.graph import Graph, Place, Root, all_of, leaves_of
 from graftax.checkpoint.index import Kind
@@ -302,6 +303,8 @@ def _apply_values(
     for flag in known:
         if flag.is_applied:
             changes.set_trainable(flag.thing, flag.saved)
+    for module, facts in facts_to_take(match):
+        changes.take_facts(module, facts)
     for use in used:
         if use.is_applied:
             changes.set_use(use.weight, use.saved)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
@@ -88,6 +88,11 @@ class Transaction:
             frozen = thing._gx_frozen
             self._undo.append(lambda: set_frozen(thing, frozen))
             set_frozen(thing, not trainable)
+
+    def take_facts(self, module: Module, facts: Mapping[str, Any]) -> None:
+        """Let a Module take what the checkpoint keeps of it besides its contents."""
+        self._undo.append(module._gx_point_of_return())
+        module._gx_take_facts(facts)
 
     def set_use(self, weight: Adapted, names: tuple[str, ...]) -> None:
         """Use these adapters of a weight, in this order."""

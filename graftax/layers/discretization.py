@@ -16,8 +16,8 @@ from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, unwrap
 from graftax.layers.arguments import array_shape, positive, wide
 from graftax.layers.category_encoding import checked_modes, encoded
+from graftax.layers.data_to_adapt import DataToAdapt
 from graftax.layers.layer import Layer
-from graftax.layers.normalization import batches_of
 from graftax.layers.policy import DTypePolicy
 from graftax.ops.checks import subscript
 
@@ -99,22 +99,18 @@ class Discretization(Layer):
 
         Raises:
             StateError: the boundaries were given to the constructor.
-            ArgumentError: there are no values, or a nan among them.
+            ArgumentError: there are no values, or one is nan or infinite; the message names its row and column.
             ArgumentTypeError: a batch is no array of numbers.
         """
         if self.num_bins is None:
             raise StateError(f"adapt of {self._gx_title()}", "its boundaries were given", "Discretization(num_bins=10)")
         parts, whole = [np.zeros(0)], True
-        for batch in batches_of(data):
+        for batch in DataToAdapt(data):
             parts.append(batch.astype("float64").ravel())  # a copy: a loader may write the next one into the same array
             whole &= batch.dtype.kind in "iu"
         values = np.concatenate(parts)
-        if not values.size or not np.isfinite(values).all():
-            raise ArgumentError(
-                "adapt got " + ("no values" if not values.size else "nan or infinity"),
-                "bins share out numbers",
-                "layer.adapt(x[np.isfinite(x)])",
-            )
+        if not values.size:
+            raise ArgumentError("adapt got no values", "bins share out numbers", "layer.adapt(x_train)")
         shares = np.arange(1, self.num_bins) / self.num_bins
         boundaries = np.quantile(values, shares)
         if not whole:  # which are compared in float32

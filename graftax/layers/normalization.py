@@ -9,19 +9,20 @@ import numpy as np
 
 from graftax import ops
 from graftax.backend import registry, traced_checks
-from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError, StateError
+from graftax.core.errors import ArgumentError, ShapeError, StateError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, Shape, unwrap
 from graftax.layers import building
 from graftax.layers.arguments import array_shape, axes_from_front, axis_numbers, flag, single_shape, wide
-from graftax.layers.description import all_numbers
+from graftax.layers.data_to_adapt import DataToAdapt
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
+from graftax.layers.table_columns import Columns, KnowsColumns
 from graftax.transforms.lifting.frames import Abstract
 from graftax.variables.state import storage
 
 
-class Normalization(Layer):
+class Normalization(Layer, KnowsColumns):
     r"""Shifts and scales features to mean 0 and variance 1, by the statistics of a data set that `adapt` takes.
 
     .. math:: y = \frac{x - \mu}{\max(\sigma, 10^{-7})}
@@ -115,11 +116,13 @@ class Normalization(Layer):
         """Take the mean and the variance of a data set; what was taken before is forgotten.
 
         Args:
-            data: An array, or an iterable of batches, such as a generator, which is read once.
+            data: An array, a table, or an iterable of these, such as a generator, which is read once. A model that
+                begins with this layer puts later tables into the column order of the first one, by name.
 
         Raises:
             StateError: mean and variance were given to the constructor.
-            ArgumentError: there are no values, a nan or an infinity among them, or values too large for a variance.
+            ArgumentError: there are no values, one is nan or infinite (the message names its row and column), or they
+                are too large for a variance.
             ArgumentTypeError: a batch is no array of numbers.
         """
         if self.given is not None:
@@ -129,7 +132,8 @@ class Normalization(Layer):
                 f"{type(self).__name__}() without mean and variance",
             )
         total, mean, square = 0, np.float64(0), np.float64(0)  # the sum of squares around the mean
-        for batch in batches_of(data):
+        batches = DataToAdapt(data, self._gx_columns.x)
+        for batch in batches:
             if not building.is_built(self):
                 self.build(batch.shape)
             kept = axes_from_front("Normalization", self.axis, batch.ndim)
@@ -144,7 +148,7 @@ class Normalization(Layer):
             if not count:
                 continue
             values = batch.astype("float64")
-            with np.errstate(over="ignore", invalid="ignore"):  # what comes of infinities is refused below
+            with np.errstate(over="ignore", invalid="ignore"):  # what is too large is refused below
                 own = values.mean(over)
                 away = own - mean
                 square = square + values.var(over) * count + away**2 * (total * count / (total + count))
@@ -157,11 +161,16 @@ class Normalization(Layer):
             raise ArgumentError(
                 f"adapt got data of mean {np.asarray(mean).tolist()!r:.60}, variance {(square / total).tolist()!r:.60}",
                 f"that is no number of {self.variance.dtype}, and so would be what the layer gives",
-                "layer.adapt(x[np.isfinite(x).all(axis=-1)]) for nan and infinity; layer.adapt(x / scale) for large x",
+                "layer.adapt(x / scale), so that squares of deviations fit",
             )
         self.mean.assign(found[0])
         self.variance.assign(found[1])
         self.count.assign(min(total, 2**31 - 1))
+        self._gx_columns = Columns(batches.columns if self._gx_tells_columns_apart else None)
+
+    @property
+    def _gx_tells_columns_apart(self) -> bool:
+        return bool(self.axis)  # else there is one mean of all values
 
     def _given(self, shape: Shape) -> tuple[Any, ...]:
         mean, variance = self.given or (np.zeros(()), np.ones(()))
@@ -192,31 +201,6 @@ class Normalization(Layer):
             "adapt() was not called",
             "layer.adapt(x_train), before the model runs",
         )
-
-
-def batches_of(data: Any) -> Iterable[np.ndarray[Any, Any]]:
-    """Return the batches of numbers of a data set: an array is one, and an iterable has several.
-
-    Raises:
-        ArgumentTypeError: a batch is no array of numbers.
-    """
-    several = not hasattr(data, "shape") and isinstance(data, Iterable) and not isinstance(data, str | bytes | dict)
-    if isinstance(data, list | tuple) and all_numbers(data):
-        several = False
-    for batch in data if several else (data,):
-        array = None
-        if not isinstance(batch, list | tuple) or all_numbers(batch):
-            try:
-                array = np.asarray(unwrap(batch))
-            except (TypeError, ValueError):
-                array = None
-        if array is None or array.dtype.kind not in "biuf" + "V" * (array.dtype.name == "bfloat16"):
-            raise ArgumentTypeError(
-                f"adapt got a {type(batch).__name__}" + (f" of dtype {array.dtype}" if array is not None else ""),
-                "it takes an array of numbers, or an iterable of such, without targets",
-                "layer.adapt(x for x, y in batches)",
-            )
-        yield array if array.ndim else array[None]
 
 
 def _numbers(name: str, value: object) -> np.ndarray[Any, Any]:

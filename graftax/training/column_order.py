@@ -1,96 +1,147 @@
-"""The columns that a model was trained on: later tables are put into their order, by name."""
+"""Later tables are put into the column order of the training, by name: inputs, targets, and data of validations."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, TypeAlias
+import os
+from functools import partial
+from typing import Any, NamedTuple
 
-from graftax.core.errors import DataError
-from graftax.layers.inputs import is_table
+from graftax.checkpoint.facts import facts_of_root
+from graftax.checkpoint.manager import CheckpointManager
+from graftax.checkpoint.reader import Reader
+from graftax.core.errors import GraftaxError
+from graftax.layers.table_columns import (
+    Columns,
+    KnowsColumns,
+    columns_in,
+    has_the_columns,
+    in_known_order,
+    known_columns,
+)
+from graftax.training.batch import Parts
+from graftax.training.row_labels import require_rows_in_one_order
+from graftax.training.sources.indexed_source import IndexedSource
+from graftax.training.sources.iterable_source import IterableSource
 from graftax.training.sources.named_columns import with_all_columns
-
-Names: TypeAlias = tuple[Any, ...] | None
-"""The names of the columns of a table, in order; None for what has none, or others than texts."""
-Known: TypeAlias = Names | dict[Any, Names] | list[Names]
+from graftax.training.sources.source import Source
 
 
-def known_columns(x: object) -> Known:
-    """Return the names of the columns of a table, or of each table in a dict or a list; None where there are none.
+class Ordered(NamedTuple):
+    """Data with their columns in order, and the names that are known from now on."""
 
-    Example:
-        >>> known_columns([[1.0, 2.0]]) is None
-        True
-    """
-    if isinstance(x, Mapping):
-        each = {name: _names(part) for name, part in x.items()}
-        return each if any(each.values()) else None
-    if isinstance(x, list | tuple) and x and len(x) <= 64 and any(map(is_table, x)):
-        return [_names(part) for part in x]
-    return _names(x)
+    x: Any
+    y: Any
+    sample_weight: Any
+    validation_data: Any
+    columns: Columns
 
 
-def in_known_order(x: object, known: Known, what: str) -> Any:
-    """Return data with the columns of each table in the order of those that the model was trained on.
+def columns_of(model: KnowsColumns) -> Columns:
+    """Return the columns that a model was trained on, or else those known to what its inputs go into first."""
+    known = model._gx_columns
+    if known.x is not None:
+        return known
+    for part in model._gx_takers():
+        if (inside := columns_of(part)).x is not None:
+            return Columns(inside.x, known.y)
+    return known
 
-    Args:
-        x: The data.
-        known: What `known_columns` gave for the data of the training.
-        what: How the data are called in messages.
+
+def remember(model: KnowsColumns, columns: Columns) -> None:
+    """Let a model know the columns that it is trained on, and what its inputs go into first, if that knows none."""
+    if model._gx_columns != columns:
+        model._gx_columns = columns
+    for part in model._gx_takers():
+        if part._gx_columns.x is None and part._gx_tells_columns_apart:
+            remember(part, Columns(columns.x, part._gx_columns.y))
+
+
+def ordered_inputs(model: KnowsColumns, x: object) -> Any:
+    """Return inputs with the columns of tables in the order of the training.
 
     Raises:
         DataError: a table has other columns.
     """
-    if isinstance(known, dict):
-        if not isinstance(x, Mapping) or set(x) != set(known):
-            return x
-        return {name: _ordered(part, known[name], f"{what}[{name!r}]") for name, part in x.items()}
-    if isinstance(known, list):
-        if not isinstance(x, list | tuple) or len(x) != len(known):
-            return x
-        parts = [_ordered(part, one, f"{what}[{i}]") for i, (part, one) in enumerate(zip(x, known, strict=True))]
-        return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
-    return _ordered(x, known, what)
+    return in_known_order(x, columns_of(model).x, "x")
 
 
-def ordered_columns(
-    known: Known, x: object, y: object = None, validation_data: object = None
-) -> tuple[Any, Any, Any, Known]:
-    """Return inputs, targets and validation data with columns in order, and the names that are known from now on.
+def _columns_of_run(where: object, known: Columns) -> Columns:
+    """Return the columns of the run that ``resume=`` continues, if it knows any.
+
+    What is wrong with the argument, or with the checkpoint, is told when the run is restored.
+    """
+    if not isinstance(where, CheckpointManager | str | os.PathLike):
+        return known
+    try:
+        manager = where if isinstance(where, CheckpointManager) else CheckpointManager(where)
+        latest = manager.latest()
+        if latest is None:
+            return known
+        with Reader(latest.path) as reader:
+            return columns_in(facts_of_root(reader.index, "model")) or known
+    except GraftaxError:
+        return known
+
+
+def in_each_batch(model: KnowsColumns, source: Source | None, learns: bool = False) -> None:
+    """Put tables in batches into the order of the training, batch by batch.
 
     Args:
-        known: What is known so far.
-        x: The inputs.
-        y: The targets, or the name of their column. Defaults to None.
-        validation_data: A tuple, a table with that column, or batches. Defaults to None.
+        model: The model that knows the order.
+        source: The source of the batches; others have their columns in order.
+        learns: Whether the model is trained on them, so that the first table says what is not known yet.
     """
-    given, y, against = with_all_columns(x, y, validation_data)
-    given = in_known_order(given, known, "x")
-    found = known_columns(given) if known is None else known
+    if isinstance(source, IterableSource | IndexedSource):
+        source.put_in_order(partial(_batch_in_order, model, learns))
+
+
+def _batch_in_order(model: KnowsColumns, learns: bool, parts: Parts) -> Parts:
+    found = ordered(model, *parts)
+    if learns and found.columns != model._gx_columns:
+        remember(model, found.columns)
+    return found.x, found.y, found.sample_weight
+
+
+def ordered(
+    model: KnowsColumns,
+    x: object,
+    y: object = None,
+    sample_weight: object = None,
+    validation_data: object = None,
+    resume: object = None,
+) -> Ordered:
+    """Return inputs, targets, weights and validation data with columns in order, and what is known from now on.
+
+    Args:
+        model: The model, which knows the columns that it was trained on.
+        x: The inputs.
+        y: The targets, or the name of their column, or of several. Defaults to None.
+        sample_weight: The weights. Defaults to None.
+        validation_data: A tuple, a table with those columns, or batches. Defaults to None.
+        resume: What ``fit(resume=)`` got: the columns of that run go before. Defaults to None.
+
+    Raises:
+        DataError: a table has other columns, or two tables have the same rows in different orders.
+    """
+    known = columns_of(model) if resume is None else _columns_of_run(resume, columns_of(model))
+    given, targets, against = with_all_columns(x, y, validation_data)
+    given, targets = in_known_order(given, known.x, "x"), in_known_order(targets, known.y, "y")
+    found = Columns(
+        known_columns(given) if known.x is None else known.x, known_columns(targets) if known.y is None else known.y
+    )
+    weights = _weights(sample_weight, found, "sample_weight")
+    require_rows_in_one_order(x=given, y=targets, sample_weight=weights)
     if isinstance(against, tuple) and against:
-        return given, y, (in_known_order(against[0], found, "validation_data[0]"), *against[1:]), found
-    return given, y, in_known_order(against, found, "validation_data"), found
+        parts = [
+            in_known_order(against[0], found.x, "validation_data[0]"),
+            *(in_known_order(part, found.y, "validation_data[1]") for part in against[1:2]),
+            *(_weights(part, found, "validation_data[2]") for part in against[2:3]),
+        ]
+        require_rows_in_one_order(**{f"validation_data[{i}]": part for i, part in enumerate(parts)})
+        return Ordered(given, targets, weights, (*parts, *against[3:]), found)
+    return Ordered(given, targets, weights, in_known_order(against, found.x, "validation_data"), found)
 
 
-def _ordered(x: object, known: Names, what: str) -> Any:
-    names = _names(x)
-    if known is None or names is None or names == known:
-        return x
-    missing = [name for name in known if name not in names]
-    added = [name for name in names if name not in known]
-    if missing or added or len(set(names)) < len(names):
-        told = [f"without {', '.join(map(repr, missing))}"] if missing else []
-        told += [f"with {', '.join(map(repr, added))}"] if added else []
-        raise DataError(
-            f"{what} is a {type(x).__name__} {' and '.join(told) or 'with columns of equal names'}",
-            f"the model was trained on the columns {', '.join(map(repr, known))}",
-            f"{what}[{list(known)!r}]" if not missing else f"{what}.to_numpy(), if its columns are these in this order",
-        )
-    table: Any = x
-    return table[list(known)]
-
-
-def _names(x: object) -> Names:
-    if not is_table(x):
-        return None
-    names: tuple[Any, ...] = tuple(getattr(x, "columns"))  # noqa: B009 - of an object
-    return names if all(isinstance(name, str) for name in names) else None
+def _weights(weights: object, known: Columns, what: str) -> Any:
+    """Return weights in the order of the targets if they have their columns: one weight for each."""
+    return in_known_order(weights, known.y, what) if has_the_columns(weights, known.y) else weights

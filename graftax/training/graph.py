@@ -128,6 +128,11 @@ class Graph:
                 values.pop(result, None)
         return mapped(declared, self.outputs)
 
+    def takers(self) -> list[int]:
+        """Return the numbers of the layers that are called on the inputs just as the graph gets them."""
+        given = (self.inputs,)
+        return [s.callee for s in self.steps if isinstance(s.callee, int) and s.args == given and not s.kwargs]
+
     def record(self, layers: Sequence[Any], operands: Sequence[Any]) -> dict[Result, Symbolic]:
         """Return new symbolic values for all results, for a copy of the model, which has layers of its own."""
         values: dict[Result, Symbolic] = {}

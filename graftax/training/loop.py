@@ -19,6 +19,7 @@ from graftax.training.callbacks.learning_rate import rates_of, steps_taken
 from graftax.training.callbacks.model_checkpoint import ModelCheckpoint
 from graftax.training.callbacks.progress import Progress
 from graftax.training.carried_states import refuse_shuffled, states_kept
+from graftax.training.column_order import in_each_batch
 from graftax.training.evaluated_together import evaluated_together
 from graftax.training.executions import TEST_STEPS
 from graftax.training.first_step import FirstStep
@@ -68,6 +69,8 @@ def fit(
     resume: object = None,
 ) -> History:
     """Run `train_step` on the batches of some epochs."""
+    in_each_batch(model, source, learns=True)
+    in_each_batch(model, validation)
     refuse_shuffled(model, source)
     data.require_enough(validation, sum(map(is_due, epochs)))
     history, progress = History(), Progress(shown_by_main(verbose))
@@ -317,6 +320,7 @@ def evaluate(
     model: TrainableModel, source: Source, verbose: int | str, callbacks: Sequence[Callback]
 ) -> dict[str, float]:
     """Run `test_step` on all batches."""
+    in_each_batch(model, source)
     progress = Progress(shown_by_main(verbose))
     with isolated_metrics(model, "evaluate"):
         params = {"verbose": verbose, "epochs": 1, "steps": source.steps, "step": steps_taken(model)}
@@ -360,6 +364,7 @@ def _evaluate(model: TrainableModel, source: Source, hooks: CallbackList, unread
 
 def predict(model: TrainableModel, source: Source, verbose: int | str, callbacks: Sequence[Callback]) -> Any:
     """Run `predict_step` on all batches, and concatenate the rows."""
+    in_each_batch(model, source)
     progress = Progress(0 if verbose == 2 else shown_by_main(verbose))
     params = {"verbose": verbose, "epochs": 1, "steps": source.steps}
     hooks = model._gx_hooks([*listed(callbacks), *shown(progress)], params)

@@ -21,7 +21,7 @@ from graftax.training.active_loops import refuse_compile_between_steps
 from graftax.training.arguments import keywords
 from graftax.training.batch import Batch, unpack
 from graftax.training.class_weights import ClassWeights
-from graftax.training.column_order import in_known_order, ordered_columns
+from graftax.training.column_order import ordered, ordered_inputs, remember
 from graftax.training.dependence import level_around, require_dependent
 from graftax.training.first_step import build_all, require_restored
 from graftax.training.held_metrics import all_metrics, results
@@ -271,7 +271,7 @@ class Model(SummaryMixin):
         Args:
             x: Arrays (nested as the model takes them), tables, sparse matrices; an iterable of batches ``x, y`` or
                 ``x, y, sample_weight``, such as torch's ``DataLoader`` yields; or a data set of samples by index.
-            y: Targets, for arrays; or the name of their column. Defaults to None.
+            y: Targets, for arrays; or the name of their column, or a list of such names. Defaults to None.
             batch_size: The number of rows in a batch, for arrays and samples. Defaults to None: 32.
             epochs: The epoch to stop before: with ``initial_epoch=3``, ``epochs=5`` runs two. Defaults to 1.
             verbose: 0 or False (quiet), 1 or True (a bar), 2 (a line for each epoch). Defaults to ``"auto"``.
@@ -308,7 +308,7 @@ class Model(SummaryMixin):
         is_due = arguments.check_validation(
             numbers, validation_split, validation_data, validation_steps, validation_batch_size, validation_freq
         )
-        x, y, validation_data, columns = ordered_columns(self._gx_columns, x, y, validation_data)
+        x, y, sample_weight, validation_data, columns = ordered(self, x, y, sample_weight, validation_data, resume)
         if validation_split:
             (x, y, sample_weight), validation_data = data.split_validation(x, y, sample_weight, validation_split)
         by_class = None if class_weight is None else ClassWeights(class_weight)
@@ -316,7 +316,7 @@ class Model(SummaryMixin):
         against = data.validation_source(validation_data, validation_batch_size, batch_size, validation_steps)
         (required_objectives if self._gx_has_own("train_step") else required_optimizer)(self)  # raises before the loop
         arguments.refuse_two_starts(resume, initial_epoch)
-        self._gx_columns = columns
+        remember(self, columns)
         return loop.fit(self, source, against, numbers, verbose, listed(callbacks), is_due, check_nans, resume)
 
     @door
@@ -334,7 +334,7 @@ class Model(SummaryMixin):
         """Return the loss and the metrics over a data set, by name; arguments as for `fit`."""
         size = arguments.counted_or_none("batch_size", batch_size)
         steps = arguments.counted_or_none("steps", steps)
-        source = data.once(*ordered_columns(self._gx_columns, x, y)[:2], sample_weight, size, steps)
+        source = data.once(*ordered(self, x, y, sample_weight)[:3], size, steps)
         _ = required_objectives(self)  # raises before anything is changed
         return loop.evaluate(self, source, arguments.verbosity(verbose), listed(callbacks))
 
@@ -357,7 +357,7 @@ class Model(SummaryMixin):
         """
         size = arguments.counted_or_none("batch_size", batch_size)
         steps = arguments.counted_or_none("steps", steps)
-        x = in_known_order(x, self._gx_columns, "x")
+        x = ordered_inputs(self, x)
         return loop.predict(self, data.in_order(x, size, steps), arguments.verbosity(verbose), listed(callbacks))
 
     @door

@@ -10,7 +10,7 @@ from graftax.training import arguments
 from graftax.training.active_loops import active_loop, isolated_metrics
 from graftax.training.batch import Batch, Parts, weighing_arguments
 from graftax.training.class_weights import ClassWeights
-from graftax.training.column_order import in_known_order, ordered_columns
+from graftax.training.column_order import ordered, ordered_inputs, remember
 from graftax.training.first_step import FirstStep
 from graftax.training.hooks.callback import Logs
 from graftax.training.objectives import required_objectives
@@ -33,11 +33,11 @@ def on_batch(
         class_weight: As for ``fit``; a batch need not have all the classes. Defaults to None, none.
     """
     starts_over = arguments.truth("reset_metrics", reset_metrics)
-    x, _, _, columns = ordered_columns(model._gx_columns, parts[0])
-    batch = host_batch(x, *parts[1:], None if class_weight is None else ClassWeights(class_weight))
+    x, y, sample_weight, _, columns = ordered(model, *parts)
+    batch = host_batch(x, y, sample_weight, None if class_weight is None else ClassWeights(class_weight))
     method = "train_on_batch" if step == "train_step" else "test_on_batch"
     if step == "train_step":
-        model._gx_columns = columns
+        remember(model, columns)
     with isolated_metrics(model, method) if starts_over else active_loop(model, method):
         if starts_over:
             model.reset_metrics()
@@ -62,5 +62,5 @@ def _on_batch(model: TrainableModel, step: str, batch: Batch, weighted_by: tuple
 
 def predict_on_batch(model: TrainableModel, x: object) -> object:
     """Run `predict_step` on one batch."""
-    batch = host_batch(in_known_order(x, model._gx_columns, "x"))
+    batch = host_batch(ordered_inputs(model, x))
     return tree.map_structure(whole, model._gx_compiled_step("predict_step")(Spread(model)(batch[0])))

@@ -15,6 +15,7 @@ from graftax.layers.inputs import inputs_in
 from graftax.layers.layer import Layer
 from graftax.layers.lookup import Lookup
 from graftax.layers.policy import DTypePolicy
+from graftax.layers.table_columns import KnowsColumns
 from graftax.ops.symbolic import Symbolic
 from graftax.training.model import Model
 from graftax.training.wired import no_graph
@@ -198,6 +199,10 @@ class Sequential(Model):
         self._gx_extend()
         assert self._gx_chain is not None  # it was created just now
         return self._gx_chain[0 if name.startswith("input") else -1]
+
+    def _gx_takers(self) -> list[KnowsColumns]:
+        first = self.layers[:1] if type(self).call is Sequential.call else ()
+        return [layer for layer in first if isinstance(layer, KnowsColumns)]
 
     def call(self, x: Any) -> Any:
         """Pass ``x`` through all layers."""

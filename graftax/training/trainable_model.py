@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from graftax.core.undefined import undefined
+from graftax.layers.table_columns import KnowsColumns
 from graftax.metrics.metric import Metric
-from graftax.training.column_order import Known
 from graftax.training.executions import CompiledSteps
 from graftax.training.hooks.callback import Callback
 from graftax.training.hooks.callback_list import CallbackList
@@ -17,17 +17,19 @@ from graftax.training.whole.saving_mixin import SavingMixin
 from graftax.variables.graph.module import Module
 
 
-class TrainableModel(SavingMixin):
+class TrainableModel(SavingMixin, KnowsColumns):
     """A layer with the steps and metrics that the loops of fit, evaluate and predict need, such as `Model`."""
 
-    untracked: ClassVar[frozenset[str]] = frozenset({"_gx_columns"})
     stop_training = False
     """Whether training ends after the present step."""
     _gx_history: History | None = None
-    _gx_columns: Known = None  # of the table that it was trained on
     _gx_objectives: Objectives | None = None
     _gx_functions: CompiledSteps | None = None
     _gx_run_eagerly = False
+
+    def _gx_takers(self) -> list[KnowsColumns]:
+        found = [] if self._gx_graph is None else [self.layers[number] for number in self._gx_graph.takers()]
+        return [part for part in found if isinstance(part, KnowsColumns)]
 
     @property
     def steps_per_execution(self) -> int:

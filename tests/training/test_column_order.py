@@ -9,47 +9,7 @@ import pytest
 import graftax as gx
 from graftax import layers
 from graftax.errors import ArgumentTypeError, DataError
-
-X = np.random.default_rng(0).normal(size=(12, 3)).astype("float32")
-Y = X @ np.float32([[1.0], [2.0], [3.0]])
-
-
-class Table:
-    """What graftax asks of a table of pandas or polars."""
-
-    def __init__(self, columns):
-        self._columns = columns
-        self.columns = list(columns)
-        self.dtypes = [np.dtype("float32")] * len(columns)
-        self.shape = (len(next(iter(columns.values()))), len(columns))
-
-    def __len__(self):
-        return self.shape[0]
-
-    def __getitem__(self, names):
-        if isinstance(names, str):
-            return self._columns[names]
-        return Table({name: self._columns[name] for name in names})
-
-    def drop(self, columns):
-        return Table({name: one for name, one in self._columns.items() if name not in columns})
-
-    def __array__(self, dtype=None, copy=None):
-        return self.to_numpy()
-
-    def to_numpy(self):
-        return np.stack(list(self._columns.values()), axis=1)
-
-
-def table(names="abc", **more):
-    return Table({name: X[:, "abc".index(name)] for name in names} | more)
-
-
-def model():
-    gx.set_random_seed(0)
-    found = gx.Sequential([layers.Dense(1)])
-    found.compile(gx.optimizers.SGD(0.05), "mse")
-    return found
+from tests.training.tables import Table, X, Y, model, table
 
 
 def trained(way="fit"):

@@ -12,7 +12,7 @@ from graftax.core.short_traceback import door
 from graftax.training.batch import unpack
 from graftax.training.sources.host_batches import host_batch
 from graftax.training.sources.on_device import OnDevice
-from graftax.training.sources.wrapper import Wrapper
+from graftax.training.sources.wrapper import InOrder, Wrapper
 
 
 @door
@@ -55,7 +55,7 @@ class Prefetched(Wrapper):
         self._size = size
 
     def __iter__(self) -> Iterator[OnDevice]:
-        return _read_ahead(iter(self._batches), self._size)
+        return _read_ahead(iter(self._batches), self._size, lambda parts: self.in_order(parts))
 
     def __getattr__(self, name: str) -> Any:
         if name in ("get_state", "set_state", "row_order"):  # which saves and restores the order of passes
@@ -82,7 +82,7 @@ class PrefetchedOnce(Prefetched, Iterator[OnDevice]):
         if self._stream is None:
             tell = getattr(self._batches, "get_state", None)
             self._place = None if tell is None else tell()
-            self._stream = _read_ahead(iter(self._batches), self._size, tell)
+            self._stream = _read_ahead(iter(self._batches), self._size, lambda parts: self.in_order(parts), tell)
         batch = next(self._stream)
         self._place = batch.place
         return batch
@@ -105,7 +105,7 @@ _END = object()
 
 
 def _read_ahead(
-    stream: Iterator[Any], size: int, tell: Callable[[], Any] | None = None
+    stream: Iterator[Any], size: int, order: InOrder, tell: Callable[[], Any] | None = None
 ) -> Generator[OnDevice, None, None]:
     ready: queue.Queue[Any] = queue.Queue(size)
     stop = threading.Event()
@@ -122,7 +122,7 @@ def _read_ahead(
     def read() -> None:
         try:
             for batch in stream:
-                found = OnDevice.of(host_batch(*unpack(batch)))
+                found = OnDevice.of(host_batch(*order(unpack(batch))))
                 found.place = None if tell is None else tell()
                 if stop.is_set() or not put(found):
                     return

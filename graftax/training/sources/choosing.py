@@ -17,7 +17,7 @@ from graftax.training.class_weights import ClassWeights
 from graftax.training.sources.array_source import ArraySource
 from graftax.training.sources.indexed_source import IndexedSource, gives_batches, has_index
 from graftax.training.sources.iterable_source import IterableSource
-from graftax.training.sources.named_columns import with_columns
+from graftax.training.sources.named_columns import names_columns, with_columns
 from graftax.training.sources.source import Source
 from graftax.training.sources.wrapper import warn_of_random_order
 
@@ -38,7 +38,7 @@ def make_source(
     """
     rows: Any = x if isinstance(x, Rows) else None
     x = x if rows is None else rows.batches
-    if isinstance(y, str):
+    if names_columns(x, y):
         x, y = with_columns(x, y)
     if x is None:
         raise DataError("x is None", "there is nothing to iterate over", "model.fit(x, y), or model.fit(batches)")

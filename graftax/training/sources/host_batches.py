@@ -10,12 +10,14 @@ from graftax.objectives.sample_weights import check_weights
 from graftax.training.arrays import as_arrays, take_rows, written
 from graftax.training.batch import NAMES, Batch, pack
 from graftax.training.class_weights import ClassWeights
+from graftax.training.row_labels import require_rows_in_one_order
 
 
 def host_batch(
     x: object, y: object = None, sample_weight: object = None, class_weights: ClassWeights | None = None
 ) -> Batch:
     """Return the parts of a batch as arrays on the host, with class weights if there are any."""
+    require_rows_in_one_order(x=x, y=y, sample_weight=sample_weight)
     x, y = (_viewed(as_arrays(part, name), name) for part, name in ((x, "x"), (y, "y")))
     sample_weight = finite_weights(sample_weight)
     if class_weights is not None:

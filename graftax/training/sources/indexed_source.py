@@ -19,6 +19,7 @@ from graftax.training.class_weights import ClassWeights
 from graftax.training.sources import fingerprint
 from graftax.training.sources.host_batches import Alike, host_batch
 from graftax.training.sources.named_columns import IndexedColumns, is_table_of_rows
+from graftax.training.sources.wrapper import InOrder, as_they_are
 from graftax.variables.keys import get_random_seed
 
 _OF_KERAS = ("PyDataset", "Sequence")
@@ -102,6 +103,7 @@ class IndexedSource:
                 "workers=4 without it; or torch.utils.data.DataLoader(..., num_workers=4), which has processes",
             )
         self._data, self._batch_size, self.shuffle = data, batch_size, shuffle
+        self.in_order: InOrder = as_they_are
         self._class_weights = class_weights
         self.weighted_by = weighing_arguments(None, class_weights)
         self._seed = get_random_seed()
@@ -124,6 +126,10 @@ class IndexedSource:
     def _batches_of(self, size: int) -> int:
         return size if self._batch_size is None else math.ceil(size / self._batch_size)
 
+    def put_in_order(self, by: InOrder) -> None:
+        """Let a function put the columns of tables in order, before they become arrays."""
+        self.in_order = by
+
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
         """Yield the batches of an epoch, from batch ``start`` on."""
         self._pass = self._told()
@@ -134,7 +140,7 @@ class IndexedSource:
         positions = range(number * steps + start, (number + 1) * steps)
         for i, batch in enumerate(_ahead(positions, self._read, self._data), start):
             try:
-                found = host_batch(*unpack(batch), self._class_weights)
+                found = host_batch(*self.in_order(unpack(batch)), self._class_weights)
                 self._alike.require(found, i)
             except GraftaxError as error:
                 error.add_context(f"batch {i} of epoch {number + 1} of the {type(self._data).__name__}")
@@ -183,7 +189,7 @@ class IndexedSource:
 
     def example(self) -> Batch:
         """Return the first batch, which begins no epoch."""
-        return host_batch(*unpack(self._read(0)), self._class_weights)
+        return host_batch(*self.in_order(unpack(self._read(0))), self._class_weights)
 
     def _told(self) -> Any:
         """Return the state of the data, if they say what it is."""
@@ -196,7 +202,7 @@ class IndexedSource:
             mark, last = 0, len(self._data) - 1
             for i in (0, last // 2, last):
                 entry = self._data[i] if self._batch_size is None else _together(self._data, [i])
-                mark = fingerprint.extended_by(mark, host_batch(*unpack(entry)))
+                mark = fingerprint.extended_by(mark, host_batch(*self.in_order(unpack(entry))))
             self._seen.add(mark)
 
     def get_state(self, index: int = 0) -> dict[str, Any]:

@@ -16,7 +16,14 @@ from graftax.training.sources.host_batches import Alike, host_batch
 from graftax.training.sources.lockstep import in_lockstep
 from graftax.training.sources.on_device import OnDevice, host_of
 from graftax.training.sources.source import Source
-from graftax.training.sources.wrapper import innermost, require_end, require_same_order
+from graftax.training.sources.wrapper import (
+    InOrder,
+    as_they_are,
+    innermost,
+    put_in_order,
+    require_end,
+    require_same_order,
+)
 
 
 class IterableSource:
@@ -45,6 +52,7 @@ class IterableSource:
         self.are_local = are_local
         self.goes_on = isinstance(batches, Iterator)
         self.remembers = False  # whether the state of the loader after each batch is kept, for a checkpoint
+        self.in_order: InOrder = as_they_are
         self._class_weights = class_weights
         self.weighted_by = weighing_arguments(None, class_weights)
         self._steps = steps or (_length(batches) if self.goes_on else None)
@@ -56,6 +64,11 @@ class IterableSource:
         self._marks: deque[tuple[int, int]] = deque(maxlen=_REMEMBERED)  # fingerprints of all batches, likewise
         self._waiting: dict[str, Any] | None = None  # the state to resume from
         self._begun: set[int] = set()  # fingerprints of the first batches of passes
+
+    def put_in_order(self, by: InOrder) -> None:
+        """Let a function put the columns of tables in order, before they become arrays."""
+        self.in_order = by
+        put_in_order(self._batches, by)
 
     @property
     def steps(self) -> int | None:
@@ -111,7 +124,7 @@ class IterableSource:
         return any(hasattr(one, name) for one in (self._batches, self._stream) for name in ("get_state", "state_dict"))
 
     def _host_batch(self, batch: Any) -> Batch:
-        return batch if isinstance(batch, OnDevice) else host_batch(*unpack(batch), self._class_weights)
+        return batch if isinstance(batch, OnDevice) else host_batch(*self.in_order(unpack(batch)), self._class_weights)
 
     def _passed_over(self, stream: Iterator[Any], count: int, waiting: dict[str, Any] | None) -> int:
         """Skip batches that were trained on before; return the fingerprint of all up to here."""

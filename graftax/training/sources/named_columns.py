@@ -12,20 +12,20 @@ from graftax.training.sources.wrapper import Wrapper
 Names = str | Sequence[str]
 
 
-def with_columns(x: Any, y: str) -> tuple[Any, Any]:
-    """Return inputs and targets for ``fit(x, y="label")``: the column of that name, and all others.
+def with_columns(x: Any, y: Names) -> tuple[Any, Any]:
+    """Return inputs and targets for ``fit(x, y="label")``: the column of that name, or those, and all others.
 
     Raises:
-        DataError: there are no column names, or not this one.
+        DataError: there are no column names, or not these; or they are all that there are.
     """
     if hasattr(x, "columns") and hasattr(x, "drop"):  # a table of pandas, polars or a similar library
-        require_name(y, list(x.columns), f"the {type(x).__name__}")
-        return x[[name for name in x.columns if name != y]], x[y]
+        others = _others(y, list(x.columns), f"the {type(x).__name__}")
+        return x[others], x[y if isinstance(y, str) else list(y)]
     if isinstance(x, Mapping):
-        require_name(y, list(x), "x")
-        return _only_or_all({name: part for name, part in x.items() if name != y}), x[y]
+        others = _others(y, list(x), "x")
+        return _only_or_all({name: x[name] for name in others}), _picked(x, y)
     if is_table_of_rows(x):
-        require_name(y, list(x.column_names), f"the {type(x).__name__}")
+        _others(y, list(x.column_names), f"the {type(x).__name__}")
         return IndexedColumns(x, None, y, None), None
     if isinstance(x, Iterable) and not hasattr(x, "shape"):
         return columns_of(x, None, y, None), None
@@ -40,14 +40,55 @@ def is_table_of_rows(x: object) -> bool:
 
 
 def with_all_columns(x: Any, y: Any, validation_data: Any) -> tuple[Any, Any, Any]:
-    """Return inputs, targets and validation data; a column name as ``y`` is used for both data sets."""
-    if not isinstance(y, str):
+    """Return inputs, targets and validation data; column names as ``y`` are used for both data sets."""
+    if not names_columns(x, y):
         return x, y, validation_data
     x, targets = with_columns(x, y)
     if validation_data is None or isinstance(validation_data, tuple):
         return x, targets, validation_data
     against = with_columns(validation_data, y)
     return x, targets, against[0] if against[1] is None else against
+
+
+def names_columns(x: object, y: object) -> bool:
+    """Return whether targets are the name of a column, or names of columns of data that have some.
+
+    Example:
+        >>> names_columns({"a": [1.0], "b": [2.0]}, ["b"]), names_columns([[1.0]], ["cat"])
+        (True, False)
+    """
+    if isinstance(y, str):
+        return True
+    if not isinstance(y, list | tuple) or not y or not all(isinstance(name, str) for name in y):
+        return False
+    names = x if isinstance(x, Mapping) else getattr(x, "columns", None)
+    if names is None:
+        return is_table_of_rows(x) or (isinstance(x, Iterable) and not hasattr(x, "shape") and not _is_listed_data(x))
+    return len(y) <= len(list(names))  # else it is text in place of targets, a label for each row
+
+
+def _is_listed_data(x: object) -> bool:
+    """Return whether it is a list of arrays or numbers, rather than of batches that are dicts."""
+    return isinstance(x, list | tuple) and not all(isinstance(one, Mapping) for one in x)
+
+
+def _others(chosen: Names, names: list[Any], where: str) -> list[Any]:
+    """Return the names that are not chosen.
+
+    Raises:
+        DataError: a chosen one does not exist, comes twice, or none is left.
+    """
+    wanted = listed(chosen)
+    for name in wanted:
+        require_name(name, names, where)
+    others = [name for name in names if name not in wanted]
+    if not others or len(set(wanted)) < len(wanted):
+        raise DataError(
+            f"y={chosen!r:.80}, of {where} with the columns {', '.join(map(repr, names)):.100}",
+            "a target comes twice" if others else "no column is left for the inputs",
+            'y="price", or y=["price", "area"]: columns beside those of the inputs',
+        )
+    return others
 
 
 def require_name(name: str, names: Sequence[str], where: str) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
 
 from graftax.core import user_line
 from graftax.core.errors import DataError
+from graftax.training.batch import Parts
 
 _INFINITE = -1
 """The ``cardinality()`` of an infinite data set of tf.data; -2 means an unknown length."""
@@ -16,14 +17,31 @@ _TOO_MANY = 2**48
 """A length from which on a loader counts as infinite: grain returns ``sys.maxsize`` divided by the batch size."""
 
 
+InOrder: TypeAlias = Callable[[Parts], Parts]
+"""A function of the parts of a batch that gives them with the columns of tables in the order of the training."""
+
+
+def as_they_are(parts: Parts) -> Parts:
+    """Return the parts of a batch as they are."""
+    return parts
+
+
 class Wrapper:
     """The base of loaders that convert the batches of another loader, in its order."""
 
     def __init__(self, batches: Any) -> None:
         self._batches = batches
+        self.in_order: InOrder = as_they_are
+        """What puts the columns of tables in order; a wrapper that makes arrays of them calls it before."""
 
     def __len__(self) -> int:
         return len(self._batches)
+
+
+def put_in_order(batches: Any, by: InOrder) -> None:
+    """Let wrappers around a loader put the columns of tables in order, where they make arrays of them."""
+    while isinstance(batches, Wrapper):
+        batches.in_order, batches = by, batches._batches
 
 
 def innermost(batches: Any) -> Any:

@@ -9,6 +9,7 @@ from graftax.core.errors import CorruptCheckpoint, GraftaxError
 from graftax.layers import building
 from graftax.layers.building import is_built, unbuilt_below
 from graftax.layers.layer import Layer
+from graftax.layers.table_columns import Columns
 from graftax.reparam.base import Reparam
 from graftax.reparam.graft import made_again
 from graftax.training.whole.adapted_layers import AdaptedLayers, adapted_states
@@ -54,7 +55,7 @@ def described(model: Any) -> dict[str, Any]:
     found |= _compiled(model, describing)
     found["policies"] = policies_of(describing.objects)
     found["adapted"] = adapted_states(describing)
-    found["columns"] = describing.value(model._gx_columns, "the columns of the table that it was trained on")
+    found["columns"] = describing.value(model._gx_columns.x, "the columns of the table that it was trained on")
     back = RandomState({}).point_of_return()
     try:
         with creation.scopes.replaced(()):
@@ -179,7 +180,7 @@ def _made(description: Any, find: Callable[[str], Any]) -> tuple[Any, Rebuilding
         if description["compile"] is not None:
             model.compile(**{name: making.value(one) for name, one in description["compile"].items()})
         if description.get("columns") is not None:
-            model._gx_columns = making.value(description["columns"])
+            model._gx_columns = Columns(making.value(description["columns"]))
     return model, making
 
 

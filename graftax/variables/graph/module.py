@@ -8,7 +8,7 @@ once.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import getattr_static
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, cast
@@ -310,6 +310,17 @@ class Module(Adopting, Holder, Constructed):
     def _gx_beside(self) -> Mapping[str, Module]:
         """Return what it is trained with and does not hold, by the names of attributes."""
         return {}
+
+    def _gx_facts(self) -> dict[str, Any]:
+        """Return what a checkpoint keeps of it besides its contents, as plain values; it may lack them."""
+        return {}
+
+    def _gx_take_facts(self, facts: Mapping[str, Any]) -> None:
+        """Take back what `_gx_facts` gave; there may be anything in it, since it comes from a file."""
+
+    def _gx_point_of_return(self) -> Callable[[], None]:
+        """Return a function that takes back what `_gx_take_facts` changes."""
+        return lambda: None
 
     def get_state(self) -> Any:
         """Return plain Python state for the checkpoint (numbers, strings, lists, dicts), or None."""

@@ -1,0 +1,181 @@
+"""The columns of tables by name: those that a model was trained on, or a layer adapted to, in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple, TypeAlias
+
+from graftax.core.errors import DataError
+from graftax.layers.inputs import is_table
+from graftax.variables.graph.module import Module
+
+Names: TypeAlias = tuple[str, ...] | None
+"""The names of the columns of a table, in order; None for what has none, or others than texts."""
+Known: TypeAlias = Names | dict[Any, Names] | list[Names]
+
+
+class Columns(NamedTuple):
+    """The names of the columns of inputs and of targets; None for what came without names."""
+
+    x: Known = None
+    y: Known = None
+
+
+class KnowsColumns(Module):
+    """What remembers the columns of the tables that it was trained on, or adapted to, and keeps them in checkpoints."""
+
+    untracked: ClassVar[frozenset[str]] = frozenset({"_gx_columns"})
+    _gx_columns: Columns = Columns()
+
+    def _gx_takers(self) -> Sequence[KnowsColumns]:
+        """Return what its inputs go into just as they come, such as a first layer, if that knows columns."""
+        return ()
+
+    @property
+    def _gx_tells_columns_apart(self) -> bool:
+        """Return whether the order of columns makes a difference."""
+        return True
+
+    def _gx_facts(self) -> dict[str, Any]:
+        """Return the columns in the form of files, if there are any."""
+        known = {part: _form(names) for part, names in self._gx_columns._asdict().items() if names is not None}
+        return {"columns": known} if known else {}
+
+    def _gx_take_facts(self, facts: Mapping[str, Any]) -> None:
+        """Take the columns that a file has; one without any changes nothing."""
+        found = columns_in(facts)
+        if found is not None:
+            self._gx_columns = found
+
+    def _gx_point_of_return(self) -> Any:
+        """Return a function that takes back what `_gx_take_facts` changes."""
+        before = self._gx_columns
+
+        def take_back() -> None:
+            self._gx_columns = before
+
+        return take_back
+
+
+def known_columns(x: object) -> Known:
+    """Return the names of the columns of a table, or of each table in a dict or a list; None where there are none.
+
+    Example:
+        >>> known_columns([[1.0, 2.0]]) is None
+        True
+    """
+    if isinstance(x, Mapping):
+        each = {name: _names(part) for name, part in x.items()}
+        return each if any(each.values()) else None
+    if isinstance(x, list | tuple) and x and len(x) <= 64 and any(map(is_table, x)):
+        return [_names(part) for part in x]
+    return _names(x)
+
+
+def in_known_order(x: object, known: Known, what: str, whose: str = "the model was trained on") -> Any:
+    """Return data with the columns of each table in the order of those that are known.
+
+    Args:
+        x: The data.
+        known: What `known_columns` gave for the data of the training.
+        what: How the data are called in messages.
+        whose: What had the known columns, for messages. Defaults to the data of a training.
+
+    Raises:
+        DataError: a table has other columns.
+    """
+    if isinstance(known, dict):
+        if not isinstance(x, Mapping) or set(x) != set(known):
+            return x
+        return {name: _ordered(part, known[name], f"{what}[{name!r}]", whose) for name, part in x.items()}
+    if isinstance(known, list):
+        if not isinstance(x, list | tuple) or len(x) != len(known):
+            return x
+        parts = [_ordered(part, one, f"{what}[{i}]", whose) for i, (part, one) in enumerate(zip(x, known, strict=True))]
+        return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
+    return _ordered(x, known, what, whose)
+
+
+def has_the_columns(x: object, known: Known) -> bool:
+    """Return whether it is a table with the known columns, in any order, and no others."""
+    names = _names(x)
+    return names is not None and isinstance(known, tuple) and sorted(names) == sorted(known)
+
+
+def _ordered(x: object, known: Names, what: str, whose: str) -> Any:
+    names = _names(x)
+    if known is None or names is None or names == known:
+        return x
+    missing = [name for name in known if name not in names]
+    added = [name for name in names if name not in known]
+    if missing or added or len(set(names)) < len(names):
+        told = [f"without {', '.join(map(repr, missing))}"] if missing else []
+        told += [f"with {', '.join(map(repr, added))}"] if added else []
+        raise DataError(
+            f"{what} is a {type(x).__name__} {' and '.join(told) or 'with columns of equal names'}",
+            f"{whose} the columns {', '.join(map(repr, known))}",
+            f"{what}[{list(known)!r}]" if not missing else f"{what}.to_numpy(), if its columns are these in this order",
+        )
+    table: Any = x
+    return table[list(known)]
+
+
+def _names(x: object) -> Names:
+    if not is_table(x):
+        return None
+    names: tuple[Any, ...] = tuple(getattr(x, "columns"))  # noqa: B009 - of an object
+    return names if all(isinstance(name, str) for name in names) else None
+
+
+# --- in files ---------------------------------------------------------------------------------------------------------
+
+
+def columns_in(facts: Mapping[str, Any]) -> Columns | None:
+    """Return the columns that a file tells of; None where it tells of none.
+
+    Args:
+        facts: What `KnowsColumns._gx_facts` gave, from a file, so that anything may be in it.
+
+    Example:
+        >>> columns_in({"columns": {"x": ["table", ["a", "b"]]}}).x
+        ('a', 'b')
+    """
+    told = facts.get("columns")
+    if not isinstance(told, dict):
+        return None
+    x, y = (_of_form(told.get(part)) for part in Columns._fields)
+    return None if x is None and y is None else Columns(x, y)
+
+
+def _form(known: Known) -> list[Any]:
+    if isinstance(known, dict):
+        return ["dict", [[name, _listed(names)] for name, names in known.items()]]
+    if isinstance(known, list):
+        return ["list", [_listed(names) for names in known]]
+    return ["table", _listed(known)]
+
+
+def _listed(names: Names) -> list[str] | None:
+    return None if names is None else list(names)
+
+
+def _of_form(form: object) -> Known:
+    if not isinstance(form, list | tuple) or len(form) != 2:
+        return None
+    kind, held = form
+    if kind == "table":
+        return _read(held)
+    if not isinstance(held, list | tuple):
+        return None
+    if kind == "list":
+        return [_read(one) for one in held]
+    if kind == "dict" and all(isinstance(one, list | tuple) and len(one) == 2 for one in held):
+        return {name: _read(names) for name, names in held if isinstance(name, str | int)}
+    return None
+
+
+def _read(names: object) -> Names:
+    if not isinstance(names, list | tuple):
+        return None
+    texts = tuple(name for name in names if isinstance(name, str))
+    return texts if len(texts) == len(names) else None
