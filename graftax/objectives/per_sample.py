@@ -173,15 +173,17 @@ def sparse_categorical_crossentropy(
     picked = ops.expand_dims(ops.clip(labels, 0, classes - 1), axis)
     if from_logits:
         chosen = ops.squeeze(ops.take_along_axis(y_pred, picked, axis), axis)
-        values = (total := ops.logsumexp(y_pred, axis=axis)) - chosen
+        total: Array | None = ops.logsumexp(y_pred, axis=axis)
+        values = total - chosen
     else:
+        total = None
         values = -ops.squeeze(ops.take_along_axis(_logs(y_pred, axis), picked, axis), axis)
     if class_weight is not None:
         weights.check_count("class_weight", class_weight, classes)
         each = ops.asarray(class_weight, values.dtype.name)
         values = values * ops.squeeze(ops.take(each, picked, axis=0), axis)
     if label_smoothing:
-        costs = ops.expand_dims(total, axis) - y_pred if from_logits else -_logs(y_pred, axis)
+        costs = -_logs(y_pred, axis) if total is None else ops.expand_dims(total, axis) - y_pred
         all_alike = ops.mean(weights.along("class_weight", class_weight, costs, axis), axis=axis)
         values = (1 - label_smoothing) * values + label_smoothing * all_alike
     values = ops.where(ops.logical_or(labels < 0, labels >= classes), math.nan, values)
