@@ -25,9 +25,11 @@ def checked_call(method: Callable[P, R]) -> Callable[P, R]:
         ...     return factor * x
         >>> scale(3.0)
         6.0
-        >>> scale(3.0, factr=1.0)
-        Traceback (most recent call last):
-        graftax.errors.ArgumentTypeError: scale() got factr=1.0
+        >>> try:
+        ...     scale(3.0, factr=1.0)
+        ... except ArgumentTypeError as error:
+        ...     print(error.received)
+        scale() got factr=1.0
     """
 
     @wraps(method)

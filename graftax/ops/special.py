@@ -73,7 +73,7 @@ def angle(a: Arrays, x: Array) -> Any:
 
 @row
 def logaddexp(a: Arrays, x: Array, y: Array) -> Any:
-    nothing = a.numpy.logical_and(a.numpy.isneginf(x), a.numpy.isneginf(y))  # the gradient takes their difference
+    nothing = a.numpy.logical_and(isneginf(a, x), isneginf(a, y))  # the gradient takes their difference
     finite = (a.numpy.where(nothing, 0, one) for one in (x, y))
     return _apart(a, nothing, a.numpy.logaddexp(x, y), a.numpy.logaddexp(*finite))
 

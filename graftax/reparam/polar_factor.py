@@ -58,7 +58,7 @@ def _factor_jvp(a: Arrays, path: str, given: tuple[Array, ...], tangents: tuple[
     if x.shape[0] > x.shape[1]:
         beyond = dx - factor @ turned
         tangent = tangent + _adjoint(a, a.numpy.linalg.solve(length, _adjoint(a, beyond)))
-    return factor, tangent * _one_or_nan(a, path, x, a.numpy.linalg.eigvalsh(a.stop_gradient(length)))
+    return factor, tangent * _one_or_nan(a, path, x, a.numpy.linalg.eigh(a.stop_gradient(length))[0])
 
 
 def _one_or_nan(a: Arrays, path: str, x: Array, rising: Array) -> Any:

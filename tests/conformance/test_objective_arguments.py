@@ -14,6 +14,7 @@ NO_NUMBER = [NAN, "1", None, True, [0.5]]
 NO_AXIS = [1.5, None, True, "last", NAN]
 BAD = {
     "from_logits": [None, 1, "yes", NAN],
+    "zero_infinity": [None, 1, "yes", NAN],
     "label_smoothing": [5, 1.0, -0.1, INF, -INF, *NO_NUMBER],
     "axis": NO_AXIS,
     "ignore_class": [1.5, "-1", True, 2**40, NAN],

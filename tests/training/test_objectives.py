@@ -43,7 +43,7 @@ def test_losses_of_several_outputs_are_added_with_their_factors():
 def test_a_list_goes_by_position_and_none_is_no_loss():
     both = objectives(["mse", None])
     assert float(both.loss([Y], [P, P], None, None)) == pytest.approx(2.5)
-    with pytest.raises(DataError, match="'output_0' with a loss"):
+    with pytest.raises(DataError, match="the output 'output_0' has a loss"):
         both.loss({"output_1": Y}, [P, P], None, None)
 
 

