@@ -219,7 +219,7 @@ def _meant(title: str, name: str, known: list[str], only: str | None) -> str:
 _EXAMPLES: dict[str, str] = {
     # Values that make sense, by the name of the argument; for the others the annotation's kind is enough.
     "activation": '"relu"',
-    "generator.cache": "model.make_cache(batch_size=1, length=64)",
+    "generator.cache": "layer.make_cache(batch_size=1, length=64)",
     "name": '"main"',
     "path": '"checkpoint"',
     "directory": '"checkpoints"',

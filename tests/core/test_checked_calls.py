@@ -65,4 +65,4 @@ def test_lines_for_habits_from_elsewhere():
     with pytest.raises(ArgumentTypeError) as caught:
         gx.generation.Generator(lambda tokens, cache: (tokens, cache), 4)([[1]])
     assert caught.value.received == "generator() got no cache"
-    assert "cache=model.make_cache(" in caught.value.instead
+    assert "cache=layer.make_cache(" in caught.value.instead
