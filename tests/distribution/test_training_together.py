@@ -246,7 +246,7 @@ def test_what_differs_in_the_middle_of_a_run_stops_all_and_is_named():
         "empty": "process 1 has 'part 0 of batch 0 of epoch 1', process 0 has not",
         "rows": "part 0 of batch 4 of epoch 1 is float32[16, 32] in process 0, and float32[8, 32] in process 1",
         "loader": "process 1 could not take part: OSError: the disk is gone",
-        "validation": "part 0 of batch 1 of epoch 1 is float32[16, 32] in process 0, and missing",
+        "validation": "fit: validation is batches: 2 in process 0, and batches: 1 in process 1",
         "predict": "part 0 of batch 3 of epoch 1",
         "global": "the values of batch 1 of epoch 1 is",
         "length": "the number of batches is 3 in process 0, and 2 in process 1",
