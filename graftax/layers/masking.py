@@ -14,6 +14,7 @@ from graftax.core.dtypes import is_floating
 from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, GraftaxError, ShapeError
 from graftax.core.typedefs import Array, unwrap
 from graftax.layers.signature import Signature
+from graftax.ops.masked_results import copied
 from graftax.variables import masks
 
 # --- masks that are given --------------------------------------------------------------------------------------------
@@ -206,6 +207,8 @@ def with_mask(layer: Any, out: Any, inputs: Any, signature: Signature, found: di
         found: The masks of the call, by name.
         met: Whether layers inside were given masks, so that one that is gone was not dropped. Defaults to False.
     """
+    if layer._gx_hands_on_masks and not layer._gx_makes_mask:
+        return out  # the layers inside have said it
     mask = found.get(signature.masks.get(signature.first or "", "mask"))
     if layer._gx_makes_mask or (mask is not None and (layer.supports_masking or not met)):
         ours = type(layer).__module__.startswith("graftax.")
@@ -243,7 +246,7 @@ def marked(inputs: Any, mask: Any) -> Any:
     if tree.is_leaf(inputs):
         if mask is None:
             return inputs
-        fresh = calm(inputs, mask) if is_floating(inputs.dtype) else _copy(inputs)
+        fresh = calm(inputs, mask) if is_floating(inputs.dtype) else copied(inputs)
         masks.set_mask(fresh, mask, calm=True)
         return fresh
     pairs = zip(tree.flatten(inputs), tree.flatten(mask), strict=True)
@@ -258,31 +261,31 @@ def calmed(inputs: object) -> Any:
 
 
 def handed_on(out: object, inputs: object, mask: object, keep: bool, calm: bool) -> Any:
-    """Return what a layer returns, carrying its mask; an array that came in is copied, since it may carry another one.
+    """Return what a layer returns, carrying its mask, or none; an array that came in keeps its own, and is copied.
 
     Args:
         out: The output.
         inputs: The first argument of the call.
         mask: The mask of the output, or a structure of masks; None for none.
-        keep: Whether a mask that the output has already stays.
+        keep: Whether a mask that layers inside gave the output stays.
         calm: Whether what is hidden is finite.
     """
-    if mask is None:
+    if mask is None and not masks.any_set():
         return out
-    came = [id(leaf) for leaf in tree.flatten(inputs)]
     leaves = tree.flatten(out)
-    for i, (leaf, part) in enumerate(zip(leaves, tree.flatten(mask), strict=False)):
+    parts = [None] * len(leaves) if mask is None else tree.flatten(mask)
+    if not keep:
+        parts += [None] * (len(leaves) - len(parts))
+    came = tree.flatten(inputs)
+    theirs = {id(masks.mask_of(leaf)) for leaf in came}  # such a mask no layer inside has made
+    for i, (leaf, part) in enumerate(zip(leaves, parts, strict=False)):
         has = masks.mask_of(leaf)
-        if part is None or has is part or not hasattr(leaf, "shape"):
+        if has is part or not hasattr(leaf, "shape"):
             continue
-        if id(leaf) in came:
-            leaves[i] = leaf = _copy(leaf)
-        elif keep and has is not None:
+        passed_on = any(leaf is one for one in came)
+        if keep and has is not None and not passed_on and (part is not None or id(has) not in theirs):
             continue
+        if part is None or passed_on:
+            leaves[i] = leaf = copied(leaf)
         masks.set_mask(leaf, part, calm)
     return leaves[0] if tree.is_leaf(out) else tree.rebuild(out, iter(leaves))
-
-
-def _copy(x: object) -> Any:
-    arrays = registry.current().arrays
-    return np.array(x) if isinstance(x, np.ndarray) else arrays.numpy.array(x)

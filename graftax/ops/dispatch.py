@@ -17,6 +17,7 @@ from graftax.backend.registry import current
 from graftax.core.dtypes import is_inexact
 from graftax.core.errors import ArgumentTypeError, DTypeError, GraftaxError
 from graftax.core.free_sizes import is_free
+from graftax.core.masked_arrays import entries
 from graftax.core.misbound import as_written, never_ran, too_many
 from graftax.core.typedefs import VariableLike
 from graftax.core.wrapping import wraps
@@ -25,6 +26,7 @@ from graftax.ops.arguments import maker
 from graftax.ops.checks import CHECKS, axis_in_range
 from graftax.ops.explain import explain
 from graftax.ops.functions import FUNCTIONS
+from graftax.ops.masked_results import with_mask, without_mask
 from graftax.ops.names import KEYWORDS, absent, misspelt
 from graftax.ops.numbers import INT32, NUMBERS, check_number, check_weak, fits
 from graftax.ops.refused_kinds import refuse_kind
@@ -56,6 +58,9 @@ def build(op: Op) -> Callable[..., Any]:
         "absent": _ABSENT,
         "axis_in_range": axis_in_range,
         "refuse_kind": refuse_kind,
+        "masked": entries,
+        "with_mask": with_mask,
+        "without_mask": without_mask,
         "again": _again,
         "explain": explain,
         "op": op,

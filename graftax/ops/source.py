@@ -18,7 +18,7 @@ The function has the parameters of the row, so that Python itself binds the argu
                 ),
             )  # unwraps Variables, converts, compares dtypes
         try:
-            return target(x, y)
+            return target(x, y) if not masked else without_mask(target(x, y))  # if some array has a mask
         except Exception as error:
             return explain(op, error, {"x": x, "y": y})  # raises, naming the op and the shapes
 """
@@ -30,6 +30,7 @@ from collections.abc import Callable
 from typing import Any
 
 from graftax.ops.arguments import quick_test
+from graftax.ops.masked_results import KEEPING
 from graftax.ops.signatures import Op, Parameter, array_parameters, needed, parameters, settings
 
 
@@ -78,7 +79,7 @@ def write(op: Op, checked: bool) -> str:
         lines.append(f"    check({', '.join(one.name for one in given)})")
     lines += [
         "    try:",
-        f"        return target({_passed(given)})",
+        f"        return target({_passed(given)}) if not masked else {_of_masked(op)}",
         "    except Exception as error:",
         f"        return explain(op, error, {{{', '.join(f'{one.name!r}: {one.name}' for one in given)}}})",
     ]
@@ -171,3 +172,10 @@ def _passed(given: tuple[Parameter, ...]) -> str:
         f"{'*' if one.starred else ''}{one.name}" if i <= last else f"{one.name}={one.name}"
         for i, one in enumerate(given)
     )
+
+
+def _of_masked(op: Op) -> str:
+    """Write the call where some array has a mask: its result has none, unless the op keeps masks."""
+    given = parameters(op)
+    call = f"target({_passed(given)})"
+    return f"with_mask({given[0].name}, {call})" if op.name in KEEPING else f"without_mask({call})"

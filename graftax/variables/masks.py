@@ -6,30 +6,18 @@ NumPy, by what they compute. It is found wherever the array is, inside and outsi
 
 from __future__ import annotations
 
-import weakref
-from typing import Any, NamedTuple
+from typing import Any
 
-from graftax.core import tree
+from graftax.core import masked_arrays, tree
 
-
-class _Entry(NamedTuple):
-    owner: weakref.ref[Any]
-    mask: Any
-    calm: bool
-
-
-entries: dict[int, _Entry] = {}
-"""By the identity of the array, gone with it. While there are none, no array has a mask: nobody need look closer."""
+entries = masked_arrays.entries
+carry_over = masked_arrays.carry_over
+_entry = masked_arrays.entry_of
 
 
 def any_set() -> bool:
     """Return True if some array has a mask: a quick look, for those who would look at each array otherwise."""
     return bool(entries)
-
-
-def _entry(value: object) -> _Entry | None:
-    found = entries.get(id(value))
-    return found if found is not None and found.owner() is value else None
 
 
 def mask_of(value: object) -> Any:
@@ -68,19 +56,4 @@ def set_mask(value: Any, mask: object, calm: bool = False) -> None:
         for leaf, part in zip(tree.flatten(value), tree.flatten(mask), strict=False):
             set_mask(leaf, part, calm)
         return
-    if not hasattr(value, "shape") or not value.shape:
-        return  # one number has no positions
-    key = id(value)
-
-    def forget(owner: weakref.ref[Any]) -> None:
-        found = entries.get(key)
-        if found is not None and found.owner is owner:
-            del entries[key]
-
-    entries[key] = _Entry(weakref.ref(value, forget), mask, calm)
-
-
-def carry_over(old: object, new: object) -> None:
-    """Give the mask of an array to another one, which stands for the same values."""
-    if (found := _entry(old)) is not None:
-        set_mask(new, found.mask, found.calm)
+    masked_arrays.note(value, mask, calm)
