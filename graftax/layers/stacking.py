@@ -13,6 +13,7 @@ from graftax.layers import building
 from graftax.layers.arguments import array_shape, flag, positive
 from graftax.layers.fresh_copy import fresh_copy
 from graftax.layers.layer import Layer
+from graftax.layers.likeness import first_difference
 from graftax.layers.policy import DTypePolicy
 from graftax.transforms.flow.remat import remat as recomputed
 from graftax.transforms.flow.scan import scan
@@ -25,7 +26,9 @@ class Stack(Layer):
     """Layers that are alike, one after the other: compiled code has one of them, in a loop, however many there are.
 
     Each has weights of its own, under ``layers/0``, ``layers/1`` and so on, so selectors, grafts and checkpoints see
-    them as they see those of a `Sequential`. What is compiled does not grow with their number. A compiled training step
+    them as they see those of a `Sequential`. What is compiled does not grow with their number while
+    they are alike. Where a setting, a graft or the class of one differs (a dropout rate for each block, say), they run
+    one after the other, as in a `Sequential`. A compiled training step
     keeps the like weights of all in one buffer, over which the loop runs; to read one of them between steps takes that
     buffer apart, so in code that only reads weights, and where layers are frozen or placed each for itself, they are
     stacked at each call instead.
@@ -45,7 +48,7 @@ class Stack(Layer):
 
     Raises:
         ArgumentTypeError: it is no layer.
-        ArgumentError: it is built, or ``n`` is not above 0; in compiled code: the layers are no longer alike.
+        ArgumentError: it is built, or ``n`` is not above 0.
         ShapeError: the layer gives another shape than it takes.
 
     Example:
@@ -85,34 +88,27 @@ class Stack(Layer):
         for layer in self.layers:
             if not building.is_built(layer):
                 layer.build_for(x)
-        if len(self.layers) == 1 or frames.top is None or not registry.current().has("control_flow"):
-            for layer in self.layers:
-                x = self._same(x, layer(x))
-            return x
-        return self._looped(x)
+        looped = len(self.layers) > 1 and frames.top is not None and registry.current().has("control_flow")
+        if looped and all(first_difference(self.layers[0], layer) is None for layer in self.layers[1:]):
+            return self._looped(x)
+        for layer in self.layers:
+            x = self._same(x, layer(x))
+        return x
 
     def _looped(self, x: Array) -> Array:
         """Return one of the layers, run in a loop over the Variables of all."""
         first, parts = self.layers[0], [layer.named_variables() for layer in self.layers]
-        kinds = [{path: (v.shape, v.dtype, v.role) for path, v in part.items()} for part in parts]
-        for i, kind in enumerate(kinds):
-            if kind != kinds[0]:
-                other = min(set(kind.items()) ^ set(kinds[0].items()))[0]
-                raise ArgumentError(
-                    f"layers/0 and layers/{i} of {self._gx_title()}, which differ in {other!r}",
-                    "compiled code has one of them, for all",
-                    "the same graft on each; or Sequential, for layers that differ",
-                )
         with autocast.entered(None):  # as they are stored
             rows = {path: _stacked([part[path] for part in parts]) for path in parts[0]}
-        changing = [path for path, v in parts[0].items() if v.role != "weight"]
+        changing = {path for path, v in parts[0].items() if v.role != "weight"}
 
         def step(x: Array, row: dict[str, Array]) -> tuple[Array, dict[str, Array]]:
             out, after = functional_call(first, row, x)
-            return self._same(x, out), {path: after[path] for path in changing}
+            changing.update(path for path in after if after[path] is not row[path])  # weights that the call assigns
+            return self._same(x, out), {path: after[path] for path in after if path in changing}
 
         out, after = scan(recomputed(step) if self.remat else step, x, rows)
-        for path in changing:
+        for path in after:
             row = registry.current().arrays.split(ops.reshape(after[path], (-1,)), [part[path].shape for part in parts])
             for part, value in zip(parts, row, strict=True):
                 part[path].assign(value)

@@ -3,6 +3,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers, ops
+from graftax.layers.likeness import first_difference
 
 X = np.random.default_rng(0).normal(size=(3, 4)).astype("float32")
 STEPS = np.random.default_rng(1).normal(size=(2, 5, 4)).astype("float32")
@@ -121,13 +122,6 @@ def test_bad_input_is_refused():
         gx.stack(layers.Dense(4), 0)
     with pytest.raises(gx.errors.ShapeError, match="the input of the next one"):
         gx.stack(layers.Dense(3), 2)(X)
-    blocks = gx.stack(layers.Dense(4), 2)
-    blocks(X)
-    gx.graft(blocks, gx.reparam.LoRA(rank=1), where="layers/1/kernel")
-    with gx.run_eagerly():
-        assert blocks(X).shape == (3, 4)
-    with pytest.raises(gx.errors.ArgumentError, match=r"layers/0 and layers/1(.|\n)*which differ"):
-        gx.jit(lambda x: blocks(x))(X)
 
 
 class Scaled(gx.Layer):
@@ -193,3 +187,107 @@ def test_layers_of_which_some_are_frozen_train_as_layers_one_by_one():
     step_of(blocks, gx.optimizers.SGD(0.1))(X)
     moved = [not np.array_equal(layer.kernel, old) for layer, old in zip(blocks.layers, before, strict=True)]
     assert moved == [True, False, True]
+
+
+class WithScale(gx.Layer):
+    """Multiplies by a number that is a plain attribute, and counts its calls in a weight that is not trained."""
+
+    def __init__(self, scale=1.0):
+        super().__init__()
+        self.scale = scale
+
+    def build(self, input_shape):
+        self.w = self.add_weight((input_shape[-1],), "ones", name="w")
+        self.calls = self.add_weight((), "zeros", name="calls", trainable=False)
+
+    def call(self, x):
+        self.calls.assign_add(1.0)
+        return x * self.w * self.scale
+
+
+class Negated(WithScale):
+    def call(self, x):
+        return -super().call(x)
+
+
+@pytest.mark.parametrize("remat", [False, True])
+def test_compiled_stacks_keep_what_a_call_assigns_to_a_weight(remat):
+    blocks = gx.stack(WithScale(), 3, remat=remat)
+    run = gx.jit(lambda: blocks(X))
+    run(), run()
+    assert [float(layer.calls) for layer in blocks.layers] == [2, 2, 2]
+    gx.grad(lambda x: ops.sum(blocks(x)))(X)
+    assert [float(layer.calls) for layer in blocks.layers] == [3, 3, 3]
+
+
+def other_scale(blocks):
+    blocks.layers[1].scale = 5.0
+
+
+def other_class(blocks):
+    blocks.layers[1] = Negated(5.0)
+    blocks.layers[1].build_for(X)
+
+
+def config_in_a_list(blocks):
+    for layer in blocks.layers:
+        layer.scale = 1.0
+        layer.more = [{"k": 2.0}]
+    blocks.layers[1].more[0]["k"] = 3.0
+    blocks.layers[1].scale = 5.0
+
+
+@pytest.mark.parametrize("change", [other_scale, other_class, config_in_a_list])
+@pytest.mark.parametrize("when", ["before the first call", "after it"])
+def test_layers_of_a_stack_have_their_own_settings(change, when):
+    blocks = gx.stack(WithScale(), 3)
+    run = gx.jit(lambda: blocks(X))
+    if when == "after it":
+        np.testing.assert_allclose(run(), X, rtol=1e-6)
+    else:
+        blocks.build_for(X)
+    change(blocks)
+    sign = -1 if change is other_class else 1
+    np.testing.assert_allclose(run(), sign * 5 * X, rtol=1e-6)
+    np.testing.assert_allclose(blocks(X), sign * 5 * X, rtol=1e-6)
+
+
+def test_settings_of_built_in_layers_in_a_stack_are_their_own():
+    drops = gx.stack(layers.Dropout(0.0), 2)
+    drops.layers[1].rate = 0.9
+    assert np.mean(np.asarray(gx.jit(lambda: drops(np.ones((40, 40), "float32"), training=True))()) == 0) > 0.5
+    dense = gx.stack(layers.Dense(4), 2)
+    dense(X)
+    dense.layers[1].activation = gx.activations.relu
+    first = X @ dense.layers[0].kernel.numpy()
+    np.testing.assert_allclose(dense(X), np.maximum(first @ dense.layers[1].kernel.numpy(), 0), rtol=1e-5, atol=1e-6)
+
+
+def test_adapters_in_use_in_one_layer_of_a_stack_count_there():
+    dense = gx.stack(layers.Dense(4), 2)
+    dense(X)
+    gx.graft(dense, gx.reparam.LoRA(rank=2, name="a"), where="**/kernel")
+    for v in dense.variables:
+        v.assign(np.random.default_rng(len(v.path)).normal(size=v.shape).astype("float32"))
+    gx.adapters.use(dense.layers[1])
+    expected = X
+    for layer in dense.layers:
+        expected = expected @ layer.kernel.numpy() + layer.bias.numpy()
+    np.testing.assert_allclose(gx.jit(lambda: dense(X))(), expected, rtol=1e-4)
+
+
+def test_one_layer_of_a_stack_may_be_grafted():
+    blocks = gx.stack(layers.Dense(4), 2)
+    blocks(X)
+    gx.graft(blocks, gx.reparam.LoRA(rank=1), where="layers/1/kernel")
+    assert "number of parts" in first_difference(*blocks.layers)
+    with gx.run_eagerly():
+        expected = np.asarray(blocks(X))
+    np.testing.assert_allclose(gx.jit(lambda x: blocks(x))(X), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_like_layers_of_a_stack_are_traced_as_one():
+    for make in (lambda: layers.TransformerEncoder(8, 2), lambda: layers.Dense(4, "relu", kernel_regularizer="l2")):
+        blocks = gx.stack(make(), 3)
+        blocks(STEPS if isinstance(blocks.layers[0], layers.TransformerEncoder) else X)
+        assert [first_difference(blocks.layers[0], layer) for layer in blocks.layers] == [None] * 3
