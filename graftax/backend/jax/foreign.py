@@ -249,7 +249,7 @@ _BY_TEXT: list[tuple[re.Pattern[str], Callable[..., GraftaxError | None]]] = [
     (re.compile("^Singular value decomposition JVP not implemented for full matrices"), _no_full_gradient),
     (re.compile("^Derivatives of non-symmetric eigenvectors"), _no_eigenvector_gradient),
     (re.compile("^Reverse-mode differentiation does not work for lax.while_loop"), _backwards),
-    (re.compile("^Slice entries must be static integers"), _slice),
+    (re.compile("^(?:Slice entries must be static integers|Array slice indices must have static)"), _slice),
     (re.compile("^unsupported format string passed to \\w*Tracer"), _format),
     (re.compile("^expected a sequence of integers or a single integer, got '\\w*Tracer"), lambda: _integer("")),
     (re.compile(r"^unsupported operand type\(s\) for \*: '(?:list|tuple|str)' and '\w*Tracer'"), lambda: _integer("")),
