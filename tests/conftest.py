@@ -48,6 +48,7 @@ import pytest
 from hypothesis import settings
 
 from graftax.backend import registry
+from graftax.core import masked_arrays
 from graftax.variables import random
 
 # Examples are the same in every run, and a slow machine is no failure. `make test-all` asks for the thorough profile.
@@ -294,6 +295,15 @@ def fresh_state() -> Iterator[None]:
         if signal.getsignal(signal.SIGTERM) == processes._signal._note:
             signal.signal(signal.SIGTERM, processes._signal._before)
         processes._signal = processes._Signal()
+
+
+@pytest.fixture
+def without_masks() -> Iterator[None]:
+    """No array has a mask, as in most programs, whatever other tests keep: compiled calls then take a shorter way."""
+    kept = dict(masked_arrays.entries)
+    masked_arrays.entries.clear()
+    yield
+    masked_arrays.entries.update({key: entry for key, entry in kept.items() if entry.owner() is not None})
 
 
 @pytest.fixture
