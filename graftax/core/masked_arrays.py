@@ -34,12 +34,12 @@ def note(value: Any, mask: object, calm: bool) -> None:
     """
     if not hasattr(value, "shape") or not value.shape:
         return  # one number has no positions
-    key = id(value)
+    key, known = id(value), entries  # at the end of Python, names of modules are gone before the last arrays are
 
     def forget(owner: weakref.ref[Any]) -> None:
-        found = entries.get(key)
+        found = known.get(key)
         if found is not None and found.owner is owner:
-            del entries[key]
+            del known[key]
 
     entries[key] = Entry(weakref.ref(value, forget), mask, calm)
 
