@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import ClassVar, Literal, get_args
 
 from graftax import ops
+from graftax.core.dtypes import is_half
 from graftax.core.typedefs import Array, VariableLike
 from graftax.reparam.base import Reparam
 from graftax.reparam.creator import Check, CheckedCreator, one_of
@@ -103,7 +104,7 @@ class OrthogonalWeight(Reparam):
     def _tall(self, value: Array | VariableLike) -> Array:
         """Return a matrix with no fewer rows than columns, in a dtype that linear algebra has."""
         matrix = ops.reshape(value, (-1, self.shape[-1]))
-        matrix = ops.cast(matrix, "float32") if str(matrix.dtype) in ("float16", "bfloat16") else matrix
+        matrix = ops.cast(matrix, "float32") if is_half(matrix.dtype) else matrix
         return ops.transpose(matrix) if matrix.shape[0] < matrix.shape[1] else matrix
 
     def _like_weight(self, matrix: Array, dtype: str) -> Array:
