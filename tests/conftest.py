@@ -284,6 +284,16 @@ def small_heap() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
+def without_masks() -> Iterator[None]:
+    """No array has a mask, whatever tests before it left to the collection of garbage: calls take another way then."""
+    kept = dict(masked_arrays.entries)
+    masked_arrays.entries.clear()
+    yield
+    kept = {key: entry for key, entry in kept.items() if entry.owner() is not None}
+    masked_arrays.entries.update({**kept, **masked_arrays.entries})
+
+
+@pytest.fixture(autouse=True)
 def fresh_state() -> Iterator[None]:
     """The same random numbers for every test, whatever ran before it, and the backend put back."""
     chosen = list(registry._default)
@@ -295,15 +305,6 @@ def fresh_state() -> Iterator[None]:
         if signal.getsignal(signal.SIGTERM) == processes._signal._note:
             signal.signal(signal.SIGTERM, processes._signal._before)
         processes._signal = processes._Signal()
-
-
-@pytest.fixture
-def without_masks() -> Iterator[None]:
-    """No array has a mask, as in most programs, whatever other tests keep: compiled calls then take a shorter way."""
-    kept = dict(masked_arrays.entries)
-    masked_arrays.entries.clear()
-    yield
-    masked_arrays.entries.update({key: entry for key, entry in kept.items() if entry.owner() is not None})
 
 
 @pytest.fixture

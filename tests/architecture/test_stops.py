@@ -10,8 +10,6 @@ from graftax.transforms.compile.layer_call import _Plan
 from graftax.variables.state.storage import Storage
 from tests.architecture.stops import way
 
-pytestmark = pytest.mark.usefixtures("without_masks")
-
 
 def call_of(function):
     """Says of a frame whether it is a call of a function."""

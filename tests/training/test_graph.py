@@ -204,7 +204,6 @@ def test_a_layer_that_is_replaced_is_the_one_that_is_called():
     np.testing.assert_allclose(model(X), wanted, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.usefixtures("without_masks")
 def test_an_eager_call_of_a_graph_of_ours_is_one_program():
     model = two_ways()
     model(X)

@@ -13,8 +13,6 @@ import graftax as gx
 from graftax import ops
 from graftax.transforms.compile import repeated
 
-pytestmark = pytest.mark.usefixtures("without_masks")
-
 
 @pytest.fixture
 def taken(monkeypatch):
