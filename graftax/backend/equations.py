@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Equations(Protocol):
     """Questions about equations."""
 
-    def evaluate(self, equations: Sequence[Any], given: dict[Any, Any], wanted: Sequence[Any]) -> list[Any]:
+    def evaluate(self, equations: Sequence[Any], values: dict[Any, Any], outputs: Sequence[Any]) -> list[Any]:
         """Return what variables are after these equations, for values of others, as arrays of NumPy."""
         ...
 
@@ -34,6 +34,6 @@ class Equations(Protocol):
         """Return how many constants and how much carry a loop over rows has."""
         ...
 
-    def located(self, around: Sequence[Any]) -> Culprit:
+    def locate(self, around: Sequence[Any]) -> Culprit:
         """Return what the last of equations, each inside of the one before, is, and where it comes from."""
         ...

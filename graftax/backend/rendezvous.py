@@ -103,17 +103,17 @@ class Rendezvous:
             except TimeoutError:
                 raise self._missed(topic, [0]) from None
 
-    def agree(self, things: Sequence[tuple[str, str]], instead: str) -> None:
+    def agree(self, facts: Sequence[tuple[str, str]], instead: str) -> None:
         """Compare with the others what each is about to do, thing by thing.
 
         Args:
-            things: Names of things, and each as text; the same names in the same order if all is well.
+            facts: Names of things, and each as text; the same names in the same order if all is well.
             instead: What to write where they differ.
 
         Raises:
             ProcessError: they differ; names process and thing, and is raised by all.
         """
-        marks = [(label, text if len(text) <= _SHOWN else f"({_digest(text)})") for label, text in things]
+        marks = [(label, text if len(text) <= _SHOWN else f"({_digest(text)})") for label, text in facts]
         mine = json.dumps(marks).encode()
         told = self.exchange("compared", _digest(mine.decode()).encode())
         for process, mark in enumerate(told):

@@ -222,5 +222,5 @@ def find_nan(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Culprit | 
         entry, leaves, names = compiled.staged(*args, **kwargs)
     except TypeError as error:
         raise not_taken(error, fn, args, kwargs) or error from None
-    donated, kept = ([storage.buffer for storage in storages] for storages in (entry.donated, entry.kept))
-    return entry.program.culprit(donated, kept, leaves, names)
+    donated, read_only = ([storage.buffer for storage in storages] for storages in (entry.donated, entry.read_only))
+    return entry.program.culprit(donated, read_only, leaves, names)

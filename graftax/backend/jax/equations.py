@@ -22,7 +22,7 @@ _PROGRAMS = ("jaxpr", "call_jaxpr", "fun_jaxpr")
 class JaxEquations:
     """Questions about equations of JAX."""
 
-    def evaluate(self, equations: Sequence[Any], given: dict[Any, Any], wanted: Sequence[Any]) -> list[Any]:
+    def evaluate(self, equations: Sequence[Any], given: dict[Any, Any], outputs: Sequence[Any]) -> list[Any]:
         """Return what variables are after these equations, compiled as one."""
         names = list(given)
 
@@ -33,8 +33,8 @@ class JaxEquations:
                 return atom.val if isinstance(atom, tracing.Literal) else known[atom]
 
             for equation in equations:
-                known.update(zip(equation.outvars, _made(equation, list(map(read, equation.invars))), strict=True))
-            return [known[one] for one in wanted]
+                known.update(zip(equation.outvars, _evaluate(equation, list(map(read, equation.invars))), strict=True))
+            return [known[one] for one in outputs]
 
         with tracing.eagerly():
             results = jax.jit(run)(list(given.values()))
@@ -55,12 +55,12 @@ class JaxEquations:
         """Return how many constants and how much carry a loop over rows has."""
         return tracing.scan_counts(parameters)
 
-    def located(self, around: Sequence[Any]) -> Culprit:
+    def locate(self, around: Sequence[Any]) -> Culprit:
         """Return what the last of these equations is, and where in the layers and the user's lines."""
-        return replaying.located(around)
+        return replaying.locate(around)
 
 
-def _made(equation: Any, values: list[Any]) -> list[Any]:
+def _evaluate(equation: Any, values: list[Any]) -> list[Any]:
     program = JaxEquations().inlined(equation)
     if program is None:
         return tracing.bind(equation, values)

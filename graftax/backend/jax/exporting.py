@@ -66,19 +66,19 @@ class JaxExporting(JaxTransforms):
         assert isinstance(program, JaxProgram)
 
         # gathered where several devices share them: the program is for one
-        constants = [jnp.asarray(np.asarray(cell.buffer)) for cell in program.kept] if inside else []
+        constants = [jnp.asarray(np.asarray(cell.buffer)) for cell in program.read_only] if inside else []
 
-        def pure(donated: list[Any], kept: list[Any], leaves: list[Any]) -> tuple[list[Any], list[Any]]:
-            out = program.whole(donated, [*constants, *kept], leaves)
+        def pure(donated: list[Any], read_only: list[Any], leaves: list[Any]) -> tuple[list[Any], list[Any]]:
+            out = program.whole(donated, [*constants, *read_only], leaves)
             return out[:results], out[results:]
 
         donated = [_outline(cell.buffer) for cell in program.donated]
-        kept = [] if inside else [_outline(cell.buffer) for cell in program.kept]
+        read_only = [] if inside else [_outline(cell.buffer) for cell in program.read_only]
         with _without_source_lines():
             try:
                 # what is not used stays an argument, so that values are found by their numbers
                 exported = jax_export.export(jax.jit(pure, keep_unused=True), platforms=tuple(platforms))(
-                    donated, kept, list(leaves)
+                    donated, read_only, list(leaves)
                 )
                 written = exported.serialize(vjp_order=vjp_order)
             except ImportError as error:

@@ -150,12 +150,12 @@ def _vjp_and_jvp(kit: Kit) -> None:
 def _own_rule(kit: Kit) -> None:
     gradients, numpy = kit.backend.gradients, kit.backend.arrays.numpy
 
-    def forward(given: list[Any]) -> tuple[list[Any], list[Any], Any]:
-        return [given[0] * given[1]], [given[1]], "kept"
+    def forward(leaves: list[Any]) -> tuple[list[Any], list[Any], Any]:
+        return [leaves[0] * leaves[1]], [leaves[1]], "kept"
 
-    def backward(kept: list[Any], thing: object, cotangents: list[Any]) -> list[Any]:
+    def backward(residuals: list[Any], thing: object, cotangents: list[Any]) -> list[Any]:
         assert thing == "kept"
-        return [cotangents[0] * kept[0] * 100, None]
+        return [cotangents[0] * residuals[0] * 100, None]
 
     def function(x: object) -> Any:
         (out,) = gradients.custom_vjp(lambda given: [given[0] * given[1]], forward, backward, [x, y], [None, None])

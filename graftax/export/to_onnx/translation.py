@@ -119,7 +119,7 @@ class Translation:
             program = self._equations.inlined(equation)
             if program is not None:
                 return self.write(graph, program, operands)
-            graph.within = self._equations.located(self._around).layer
+            graph.within = self._equations.locate(self._around).layer
             write = RULES.get(equation.primitive.name)
             if write is None:
                 raise Unwritable(
@@ -135,7 +135,7 @@ class Translation:
             self._around.pop()
 
     def _refused(self, error: Unwritable, equation: Any) -> ExportError:
-        at = self._equations.located(self._around)
+        at = self._equations.locate(self._around)
         kinds = ", ".join(f"{one.aval.dtype}[{', '.join(map(str, one.aval.shape))}]" for one in equation.invars)
         name = at.op if at.op == at.primitive else f"{at.op} ({at.primitive})"
         told = ExportError(f"{name} of {kinds} cannot be written as ONNX", error.why, error.instead)

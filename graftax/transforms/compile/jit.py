@@ -282,7 +282,7 @@ class CompiledFunction(Generic[P, R]):
         return entry
 
     def _check_owned(self, program: Program) -> None:
-        for storage in cast("list[Storage]", [*program.kept, *program.written]):
+        for storage in cast("list[Storage]", [*program.read_only, *program.written]):
             if storage.user is None and not storage.passing:
                 raise StateError(
                     f"{function_name(self._fn)} makes a Variable of shape {tuple(storage.buffer.shape)} "

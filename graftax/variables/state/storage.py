@@ -21,7 +21,7 @@ from graftax.core.typedefs import Array
 from graftax.core.undefined import undefined
 from graftax.variables.graph.node import Branch, Node
 from graftax.variables.state.assigned import Assigned
-from graftax.variables.state.donation import Donation, Placed, arrived, at_rest, donation_at, lock
+from graftax.variables.state.donation import Donation, Placed, at_rest, donation_at, lock, wait_for_buffer
 from graftax.variables.state.home import Home, HomesMoved
 from graftax.variables.state.memo import Memo, computations
 
@@ -143,7 +143,7 @@ class Storage:
         buffers, index = self.place
         buffer = buffers[index]
         if buffer is None or type(buffer) is Donation:  # it has just moved, or a step in another thread has it
-            buffer = arrived(self)
+            buffer = wait_for_buffer(self)
         return buffer  # type: ignore[no-any-return]
 
     @buffer.setter
