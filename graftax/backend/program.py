@@ -67,7 +67,7 @@ class Program(Protocol):
 
     @property
     def run(self) -> Callable[[list[Any], list[Any], list[Any]], list[Any]]:
-        """Return ``run(donated, read_only, leaves) -> [*results, *new values]``, compiled; works under other transforms."""
+        """Return ``run(donated, read_only, leaves) -> [*results, *new values]``, compiled; transforms may call it."""
         ...
 
     @property

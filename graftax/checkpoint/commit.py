@@ -116,7 +116,7 @@ def _write(
     writing: Writing,
     draft: Draft,
     items: Sequence[Item],
-    kept: dict[int, Chunk],
+    reused: dict[int, Chunk],
     references: References,
     inline: int,
 ) -> tuple[Index, bytes]:
@@ -125,7 +125,7 @@ def _write(
     files = list(references.files)
     position = {id(item): i for i, item in enumerate(draft.items)}
     found = put_items(writing, items, save_id, files)
-    chunks = {**kept, **{position[id(item)]: chunk for item, chunk in zip(items, found, strict=True)}}
+    chunks = {**reused, **{position[id(item)]: chunk for item, chunk in zip(items, found, strict=True)}}
     with uncollected():
         return indexed(writing, draft, save_id, files, chunks, inline)
 

@@ -276,14 +276,14 @@ class Seen:
             return False
         return all(_slots(module) == slots for module, slots in self._slots)
 
-    def _note(self, thing: Any, known: set[int]) -> None:
+    def _note(self, value: Any, ids: set[int]) -> None:
         """Record the items of a container, and of the containers in it."""
-        if not isinstance(thing, list | dict | tuple) or id(thing) in known:
+        if not isinstance(value, list | dict | tuple) or id(value) in ids:
             return
-        known.add(id(thing))
-        self._holders.append(_Holder(thing))
+        ids.add(id(value))
+        self._holders.append(_Holder(value))
         for inner in self._holders[-1].held:
-            self._note(inner, known)
+            self._note(inner, ids)
 
 
 class _Holder:

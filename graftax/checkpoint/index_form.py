@@ -167,5 +167,5 @@ def _runs(nodes: Sequence[NodeRecord], states: Sequence[int]) -> list[bytes]:
     return [b"".join([values.pack(wire(node)) for node in nodes[first:last]]) for first, last in bounds]
 
 
-def _entries(held: Mapping[str, Any]) -> bytes:
-    return b"".join([values.pack(key) + values.pack(value) for key, value in held.items()])
+def _entries(entries: Mapping[str, Any]) -> bytes:
+    return b"".join([values.pack(key) + values.pack(value) for key, value in entries.items()])

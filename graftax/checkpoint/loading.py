@@ -135,10 +135,10 @@ def values_of(reader: Reader, nodes: Iterable[int]) -> dict[int, Any]:
     return values
 
 
-def _check_apart(reader: Reader, wanted: list[tuple[Chunk, int]]) -> None:
+def _check_apart(reader: Reader, chunks: list[tuple[Chunk, int]]) -> None:
     """Raise if two chunks share bytes: this check needs all records, so decoding lazily has left it out."""
     here = end = -1
-    for (file, offset, size, *_), number in wanted:
+    for (file, offset, size, *_), number in chunks:
         if file != here:
             here, end = file, 0
         if size and offset < end:
@@ -147,9 +147,9 @@ def _check_apart(reader: Reader, wanted: list[tuple[Chunk, int]]) -> None:
         end = max(end, offset + size)
 
 
-def _runs(wanted: list[tuple[Chunk, int]]) -> list[list[tuple[Chunk, int]]]:
+def _runs(chunks: list[tuple[Chunk, int]]) -> list[list[tuple[Chunk, int]]]:
     runs: list[list[tuple[Chunk, int]]] = []
-    for chunk, number in wanted:
+    for chunk, number in chunks:
         if runs:
             first, last = runs[-1][0][0], runs[-1][-1][0]
             near = chunk.offset - last.offset - last.nbytes <= _GAP

@@ -162,9 +162,9 @@ class Narrow:
         self.kept: set[int] = set()
         self.with_leaves: frozenset[str] = frozenset()
 
-    def may_hold(self, thing: object, edge: Edge) -> bool:
+    def may_hold(self, value: object, edge: Edge) -> bool:
         """Return False if nothing below that edge can be selected."""
-        return id(thing) in self.inside or escaped(edge) in self.ways.get(id(thing), ())
+        return id(value) in self.inside or escaped(edge) in self.ways.get(id(value), ())
 
 
 def _lacks_state(module: Module) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from graftax.backend.rendezvous import several
-from graftax.checkpoint.children import settle
+from graftax.checkpoint.children import adopt_pending
 from graftax.checkpoint.graph import Graph, Root
 from graftax.checkpoint.index import Index
 from graftax.checkpoint.lazy_records import LazyRecords
@@ -34,7 +34,7 @@ def narrowed(roots: Mapping[str, Root], subset: Subset, renames: Mapping[str, st
     outline = Outline(roots)
     if not outline.is_settled:
         for thing in roots.values():
-            settle(thing, set())
+            adopt_pending(thing, set())
         outline = Outline(roots)
     return outline.narrowed(heads)
 

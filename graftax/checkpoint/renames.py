@@ -40,7 +40,7 @@ class Renames:
             equally many stars on both sides, each of which stands for the same text.
     """
 
-    def __init__(self, index: Index, graph: Graph, paths: Mapping[int, str], given: Mapping[str, str]) -> None:
+    def __init__(self, index: Index, graph: Graph, paths: Mapping[int, str], renames: Mapping[str, str]) -> None:
         self._index = index
         self._graph = graph
         self._paths = paths
@@ -53,7 +53,7 @@ class Renames:
         self.conflicts: list[Conflict] = []
         self._sources: dict[Place | SlotKey | str, str] = {}
         globs: list[tuple[str, str]] = []
-        for path, source in given.items():
+        for path, source in renames.items():
             _check_entry(path, source)
             if "*" in path or "*" in source:
                 globs.append((path, source))

@@ -174,9 +174,9 @@ def _trained_as_saved(trainable: str | None, mode: str, subset: Subset) -> bool:
     return trainable == "saved"
 
 
-def _warn_of_thawing(known: list[Flag]) -> None:
+def _warn_of_thawing(flags: list[Flag]) -> None:
     """Warn that frozen Variables of the program will be trained: other libraries keep such flags at a load."""
-    thawed = [flag.path for flag in known if flag.is_applied and flag.saved]
+    thawed = [flag.path for flag in flags if flag.is_applied and flag.saved]
     if thawed:
         some = ", ".join(thawed[:3]) + (", …" if len(thawed) > 3 else "")
         user_line.warn(
@@ -294,13 +294,13 @@ def _apply_values(
     match: Match,
     changes: Transaction,
     ready: list[tuple[Any, Any]],
-    known: list[Flag],
+    flags: list[Flag],
     used: list[Use],
     session: Session | None,
 ) -> None:
     for there, value in ready:
         changes.write(there, value)
-    for flag in known:
+    for flag in flags:
         if flag.is_applied:
             changes.set_trainable(flag.thing, flag.saved)
     for module, facts in facts_to_take(match):
@@ -380,5 +380,5 @@ def _restored(match: Match, notes: dict[Place, str]) -> Callable[[], tuple[Resto
     return partial(_with_sources, found, match.paths)
 
 
-def _with_sources(found: list[tuple[int, Restored]], paths: Mapping[int, str]) -> tuple[Restored, ...]:
-    return tuple([restored._replace(source=paths[node]) for node, restored in found])
+def _with_sources(entries: list[tuple[int, Restored]], paths: Mapping[int, str]) -> tuple[Restored, ...]:
+    return tuple([restored._replace(source=paths[node]) for node, restored in entries])

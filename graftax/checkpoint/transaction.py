@@ -78,16 +78,16 @@ class Transaction:
         self._written.append((place, place.buffer))
         place.write(value)
 
-    def set_trainable(self, thing: Variable | Module, trainable: bool) -> None:
+    def set_trainable(self, target: Variable | Module, trainable: bool) -> None:
         """Freeze or unfreeze a Variable, or the Variables that are created below a Module later."""
-        if isinstance(thing, Variable):
-            before = thing.trainability
-            self._undo.append(lambda: set_trainability(thing, before))
-            set_trainability(thing, as_saved(before, trainable))
+        if isinstance(target, Variable):
+            before = target.trainability
+            self._undo.append(lambda: set_trainability(target, before))
+            set_trainability(target, as_saved(before, trainable))
         else:
-            frozen = thing._gx_frozen
-            self._undo.append(lambda: set_frozen(thing, frozen))
-            set_frozen(thing, not trainable)
+            frozen = target._gx_frozen
+            self._undo.append(lambda: set_frozen(target, frozen))
+            set_frozen(target, not trainable)
 
     def take_facts(self, module: Module, facts: Mapping[str, Any]) -> None:
         """Let a Module take what the checkpoint keeps of it besides its contents."""

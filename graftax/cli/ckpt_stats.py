@@ -41,13 +41,13 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def _numbers(held: Held) -> dict[str, Any]:
-    array = held.read()
-    is_real = not is_complex(held.dtype)
+def _numbers(entry: Held) -> dict[str, Any]:
+    array = entry.read()
+    is_real = not is_complex(entry.dtype)
     values = array.astype("float64") if is_real else np.abs(array)
     finite = values[np.isfinite(values)]
     numbers: dict[str, float | None] = dict.fromkeys(_COLUMNS)
     if finite.size:
         found = finite.mean(), finite.std(), finite.min(), finite.max()
         numbers = {name: float(value) for name, value in zip(_COLUMNS, found, strict=True)}
-    return {"dtype": held.dtype, "shape": list(held.shape), **numbers, "not_finite": int(values.size - finite.size)}
+    return {"dtype": entry.dtype, "shape": list(entry.shape), **numbers, "not_finite": int(values.size - finite.size)}

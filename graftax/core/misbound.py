@@ -157,7 +157,7 @@ def _told(
         free = [one for one in by_name if one not in kwargs and one not in [p.name for p in placed[: len(args)]]]
         must = [one.name for one in parameters if one.name in free and one.default is one.empty]
         only = must[0] if len(unknown) == len(must) == 1 else None
-        meant = "; ".join(_meant(title, name, by_name, only) for name in unknown)
+        meant = "; ".join(_suggestion(title, name, by_name, only) for name in unknown)
         got = ", ".join(f"{name}={_shown(kwargs[name], '...')}" for name in unknown)
         return ArgumentTypeError(f"{title}() got {got}", taken, meant)
     if len(args) > len(placed) and not any(one.kind is one.VAR_POSITIONAL for one in parameters):
@@ -185,9 +185,9 @@ _LINES = {
 _GATHERING = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
-def too_many(title: str, count: int, taken: str, instead: str) -> ArgumentTypeError:
+def too_many(title: str, count: int, reason: str, instead: str) -> ArgumentTypeError:
     """Return the error for more positional arguments than there are places."""
-    return ArgumentTypeError(f"{title}() got {count} positional argument{'s' if count > 1 else ''}", taken, instead)
+    return ArgumentTypeError(f"{title}() got {count} positional argument{'s' if count > 1 else ''}", reason, instead)
 
 
 def as_written(title: str, parameters: Iterable[inspect.Parameter], everything: bool = True) -> str:
@@ -205,12 +205,12 @@ def as_written(title: str, parameters: Iterable[inspect.Parameter], everything: 
     return f"{title}({', '.join(parts)})"
 
 
-def _meant(title: str, name: str, known: list[str], only: str | None) -> str:
+def _suggestion(title: str, name: str, names: list[str], only: str | None) -> str:
     """Return what was meant by a name; ``only`` is what must be given yet and is not, if that is one thing."""
     there = _FUNCTIONS.get(title.rpartition(".")[2], {}).get(name)
     if there is None:
         near = (
-            next((one for one in ELSEWHERE.get(name.lower(), ()) if one in known), None) or closest(name, known) or only
+            next((one for one in ELSEWHERE.get(name.lower(), ()) if one in names), None) or closest(name, names) or only
         )
         there = f"{near}=" if near else f"leave {name}= out"
     return f"{there} in place of {name}=" if there.endswith("=") else there

@@ -92,8 +92,8 @@ def names_in(module: dict[str, Any], *modules: str) -> list[str]:
     )
 
 
-def _is_own(thing: object, home: str) -> bool:
-    return (inspect.isclass(thing) or inspect.isfunction(thing)) and thing.__module__.startswith(home)
+def _is_own(value: object, home: str) -> bool:
+    return (inspect.isclass(value) or inspect.isfunction(value)) and value.__module__.startswith(home)
 
 
 def _elsewhere(space: str, name: str) -> str:

@@ -141,21 +141,21 @@ class Attention(Layer):
         given = mask[0] if isinstance(mask, list | tuple) else mask
         return None if given is None else as_bool(given)
 
-    def _check(self, given: object) -> None:
-        if shapes.is_shape(given):
+    def _check(self, inputs: object) -> None:
+        if shapes.is_shape(inputs):
             raise ArgumentTypeError(
-                f"one array of shape {given}",
+                f"one array of shape {inputs}",
                 "attention takes a query and values, and keys where these are others, in one list",
                 f"{self.name}([x, x]) for attention of x to itself, {self.name}([query, value]) else; "
                 "MultiHeadAttention(...)(query, value) for one with projections",
             )
-        if not isinstance(given, list | tuple) or len(given) not in (2, 3):
+        if not isinstance(inputs, list | tuple) or len(inputs) not in (2, 3):
             raise ArgumentTypeError(
-                "no list of arrays" if not isinstance(given, list | tuple) else f"a list of {len(given)} arrays",
+                "no list of arrays" if not isinstance(inputs, list | tuple) else f"a list of {len(inputs)} arrays",
                 "attention takes a query and values, and keys where these are others, in one list",
                 f"{self.name}([query, value]); MultiHeadAttention for one with projections",
             )
-        query, value, key = (tuple(shape) for shape in (given if len(given) == 3 else (*given, given[1])))
+        query, value, key = (tuple(shape) for shape in (inputs if len(inputs) == 3 else (*inputs, inputs[1])))
         if not len(query) == len(value) == len(key) == 3 or query[2] != key[2] or value[1] != key[1]:
             raise ShapeError(
                 f"a query of shape {query}, values {value}, keys {key}",

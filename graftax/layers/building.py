@@ -136,8 +136,8 @@ def whole(build: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(build)
     @door
-    def run_several(self: Buildable, *given: Any, **named: Any) -> None:
-        found = several_shapes.bound(build, self._gx_title(), given, named)
+    def run_several(self: Buildable, *args: Any, **named: Any) -> None:
+        found = several_shapes.bound(build, self._gx_title(), args, named)
         make(self, found, lambda shapes: build(self, **shapes))
 
     @wraps(build)

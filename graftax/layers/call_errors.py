@@ -58,12 +58,12 @@ def _complex_among(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     return ""
 
 
-def _real_weights(layer: Any, title: str, given: str) -> GraftaxError | None:
+def _real_weights(layer: Any, title: str, received: str) -> GraftaxError | None:
     """Return the error for complex numbers that meet the weights of a layer of ours."""
     if not type(layer).__module__.startswith("graftax.layers.") or is_complex(layer._gx_dtypes.compute_dtype):
         return None
     return DTypeError(
-        f"{title} got complex numbers, {given}",
+        f"{title} got complex numbers, {received}",
         f"it computes with {layer._gx_dtypes.compute_dtype}, and nothing is cast silently",
         "ops.concatenate([ops.real(x), ops.imag(x)], axis=-1) for both parts, ops.abs(x) for the size",
     )

@@ -212,16 +212,16 @@ class ConvLSTM2D(Stateful, KernelLayer):
         spans = [(k - 1) * d + 1 for k, d in zip(self.kernel_size, self.dilation_rate, strict=True)]
         return tuple((n - span) // s + 1 for n, span, s in zip(space, spans, self.strides, strict=True))
 
-    def _first_state(self, given: Any, shape: Shape, x: Array) -> tuple[Array, ...]:
-        if given is None and self.stateful:
+    def _first_state(self, state: Any, shape: Shape, x: Array) -> tuple[Array, ...]:
+        if state is None and self.stateful:
             return tuple(ops.cast(part, x.dtype) for part in self.carried_state(shape[0]))
-        if given is None:
+        if state is None:
             return ops.zeros(shape, x.dtype), ops.zeros(shape, x.dtype)
-        shapes = [tuple(getattr(part, "shape", ())) for part in given] if isinstance(given, list | tuple) else given
+        shapes = [tuple(getattr(part, "shape", ())) for part in state] if isinstance(state, list | tuple) else state
         if shapes != [shape] * 2:
             raise ShapeError(
                 f"initial_state of shapes {shapes!r:.80}",
                 f"{type(self).__name__} carries 2 of shape {shape}",
                 "what the same layer gave with return_state=True: out, *state = layer(x)",
             )
-        return tuple(ops.cast(part, x.dtype) for part in given)
+        return tuple(ops.cast(part, x.dtype) for part in state)

@@ -246,15 +246,15 @@ class OnesInForgetGate(BaseInitializer):
         ArgumentError: it is an array, of which a part would be lost.
     """
 
-    def __init__(self, given: Initializer, units: int) -> None:
-        if isinstance(given, Constant) and np.shape(unwrap(given.value)):
+    def __init__(self, initializer: Initializer, units: int) -> None:
+        if isinstance(initializer, Constant) and np.shape(unwrap(initializer.value)):
             raise ArgumentError(
-                f"bias_initializer={given!r}",
+                f"bias_initializer={initializer!r}",
                 "a part of the array would be replaced: what is in charge of keeping starts as 1",
                 "unit_forget_bias=False, and the array as it is to be",
             )
-        self.given, self.units = given, units
-        self.seed: int | None = getattr(given, "seed", None)
+        self.given, self.units = initializer, units
+        self.seed: int | None = getattr(initializer, "seed", None)
 
     def __call__(self, key: Array, shape: Shape, dtype: str) -> Array:
         start, units = self.given(key, shape, dtype), self.units

@@ -100,11 +100,11 @@ def for_each(mask: Any, inputs: Any, name: str = "mask") -> Any:
     return tree.rebuild(inputs, iter([for_each(part, x, name) for part, x in pairs]))
 
 
-def both(one: Array | None, other: Array | None) -> Array | None:
+def both(first: Array | None, second: Array | None) -> Array | None:
     """Return True where both masks are; None stands for a mask that hides nothing."""
-    if one is None or other is None:
-        return other if one is None else one
-    return ops.logical_and(one, other)
+    if first is None or second is None:
+        return second if first is None else first
+    return ops.logical_and(first, second)
 
 
 # --- what they hide --------------------------------------------------------------------------------------------------
@@ -147,14 +147,14 @@ def named(signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 
 
 def by_name(
-    layer: Any, signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any], found: dict[str, Any]
+    layer: Any, signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any], masks_by_name: dict[str, Any]
 ) -> dict[str, Any] | None:
     """Return the arguments by name of a call that is given all its masks by name; None where it cannot be."""
     if not signature.masks and not (layer.supports_masking or layer._gx_makes_mask):
         return None if "mask" in kwargs else kwargs
-    if any(0 <= signature.positions.get(name, -1) < len(args) for name in found):
+    if any(0 <= signature.positions.get(name, -1) < len(args) for name in masks_by_name):
         return None
-    return {**layer._gx_named_masks(args, kwargs), **found}
+    return {**layer._gx_named_masks(args, kwargs), **masks_by_name}
 
 
 def received(
@@ -196,7 +196,9 @@ def refused(title: str) -> ArgumentTypeError:
     )
 
 
-def with_mask(layer: Any, out: Any, inputs: Any, signature: Signature, found: dict[str, Any], met: bool = False) -> Any:
+def with_mask(
+    layer: Any, out: Any, inputs: Any, signature: Signature, masks_by_name: dict[str, Any], met: bool = False
+) -> Any:
     """Return what a layer returns, carrying the mask that belongs to it, where there is one.
 
     Args:
@@ -204,12 +206,12 @@ def with_mask(layer: Any, out: Any, inputs: Any, signature: Signature, found: di
         out: What its `call` gave.
         inputs: The first argument of the call.
         signature: That of the `call`.
-        found: The masks of the call, by name.
+        masks_by_name: The masks of the call, by name.
         met: Whether layers inside were given masks, so that one that is gone was not dropped. Defaults to False.
     """
     if layer._gx_hands_on_masks and not layer._gx_makes_mask:
         return out  # the layers inside have said it
-    mask = found.get(signature.masks.get(signature.first or "", "mask"))
+    mask = masks_by_name.get(signature.masks.get(signature.first or "", "mask"))
     if layer._gx_makes_mask or (mask is not None and (layer.supports_masking or not met)):
         ours = type(layer).__module__.startswith("graftax.")
         made = layer.compute_mask(inputs, mask)
@@ -219,9 +221,9 @@ def with_mask(layer: Any, out: Any, inputs: Any, signature: Signature, found: di
     return out
 
 
-def _fitting(title: str, made: object, out: object) -> Any:
+def _fitting(title: str, result: object, out: object) -> Any:
     """Return what a ``compute_mask`` gave, if these are masks for the outputs; a single one is that of the first."""
-    leaves, parts = tree.flatten(out), tree.flatten(made)
+    leaves, parts = tree.flatten(out), tree.flatten(result)
     if len(parts) > len(leaves):
         raise ArgumentError(
             f"compute_mask of {title} gave {len(parts)} masks for {len(leaves)} outputs",
@@ -238,7 +240,7 @@ def _fitting(title: str, made: object, out: object) -> Any:
             )
         name = f"compute_mask of {title}: the mask"
         fitting.append(part if part is None else checked(part, np.shape(leaf), name=name))
-    return tree.rebuild(made, iter(fitting))
+    return tree.rebuild(result, iter(fitting))
 
 
 def marked(inputs: Any, mask: Any) -> Any:

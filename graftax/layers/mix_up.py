@@ -102,9 +102,9 @@ def _apart(received: str) -> ArgumentTypeError:
     )
 
 
-def _shown(given: object) -> str:
-    shape = getattr(given, "shape", None)
-    return f"a {type(given).__name__}" if shape is None else f"an array of shape {tuple(shape)}"
+def _shown(value: object) -> str:
+    shape = getattr(value, "shape", None)
+    return f"a {type(value).__name__}" if shape is None else f"an array of shape {tuple(shape)}"
 
 
 class MixUp(Mixing):

@@ -180,9 +180,9 @@ class MixtureOfExperts(Layer):
 class OfEach(BaseInitializer):
     """Another initializer, asked for each expert alone: its fans and its orthogonal rows are those of one expert."""
 
-    def __init__(self, given: Initializer) -> None:
-        self.given = given
-        self.seed: int | None = getattr(given, "seed", None)
+    def __init__(self, initializer: Initializer) -> None:
+        self.given = initializer
+        self.seed: int | None = getattr(initializer, "seed", None)
 
     def __call__(self, key: Array, shape: Shape, dtype: str) -> Array:
         keys = registry.current().random.split(key, shape[0])

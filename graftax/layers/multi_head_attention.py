@@ -273,14 +273,14 @@ class MultiHeadAttention(Layer):
     def _mask(self, mask: Array | None, x: Array, name: str) -> Array | None:
         return None if mask is None else checked(mask, tuple(x.shape), axes=2, name=name)
 
-    def _pairs(self, given: Array, batch: int, queries: int, keys: int) -> Array:
+    def _pairs(self, mask: Array, batch: int, queries: int, keys: int) -> Array:
         """Return where queries may look as ``(batch, heads, queries, keys)``, or what broadcasts to it."""
-        pairs = given[:, None] if given.ndim == 3 else given
+        pairs = mask[:, None] if mask.ndim == 3 else mask
         whole = (batch, self.num_heads, queries, keys)
         sizes = tuple(pairs.shape)
         if len(sizes) not in (2, 4) or any(n not in (1, m) for n, m in zip(sizes[::-1], whole[::-1], strict=False)):
             raise ShapeError(
-                f"attention_mask of shape {tuple(given.shape)}",
+                f"attention_mask of shape {tuple(mask.shape)}",
                 f"it must broadcast to (batch, queries, keys) = {(batch, queries, keys)}, or with heads to {whole}",
                 "value_mask= for one of (batch, keys), which says what counts",
             )

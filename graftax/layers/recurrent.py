@@ -116,16 +116,16 @@ class Recurrent(Stateful, RecurrentWeights):
             own = ops.flip(as_bool(own), 1)
         return (own, *[None] * self.states) if self.return_state and own is not None else own
 
-    def _first_state(self, given: Any, x: Array) -> tuple[Array, ...]:
+    def _first_state(self, initial_state: Any, x: Array) -> tuple[Array, ...]:
         shape = (x.shape[0], self.units)
-        if given is None and self.stateful:
+        if initial_state is None and self.stateful:
             return tuple(ops.cast(part, x.dtype) for part in self.carried_state(x.shape[0]))
-        if given is None:
+        if initial_state is None:
             return tuple(ops.zeros(shape, x.dtype) for _ in range(self.states))
-        state = tuple(given) if isinstance(given, list | tuple) else (given,)
+        state = tuple(initial_state) if isinstance(initial_state, list | tuple) else (initial_state,)
         if not all(hasattr(part, "shape") for part in state):
             raise ArgumentTypeError(
-                f"initial_state={given!r:.60}",
+                f"initial_state={initial_state!r:.60}",
                 f"{type(self).__name__} carries {self.states} of shape {shape}, as arrays",
                 "what the same layer gave with return_state=True: out, *state = layer(x)",
             )

@@ -47,11 +47,11 @@ class RecurrentCell(RecurrentWeights):
         new = self.step(drive, state, seen, ops.asarray(self.recurrent_kernel), bias)
         return new[0], list(new)
 
-    def _state_of(self, given: Any, x: Array) -> tuple[Array, ...]:
+    def _state_of(self, initial_state: Any, x: Array) -> tuple[Array, ...]:
         shape = (x.shape[0], self.units)
-        if given is None:
+        if initial_state is None:
             return tuple(ops.zeros(shape, x.dtype) for _ in range(self.states))
-        state = tuple(given) if isinstance(given, list | tuple) else (given,)
+        state = tuple(initial_state) if isinstance(initial_state, list | tuple) else (initial_state,)
         shapes = [tuple(getattr(part, "shape", ())) for part in state]
         if shapes != [shape] * self.states:
             raise ShapeError(

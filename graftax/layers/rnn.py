@@ -148,14 +148,14 @@ class RNN(Stateful):
         out, _ = self.cell.build_for(x, states)
         return ops.zeros(tuple(out.shape), str(out.dtype))
 
-    def _first_states(self, given: object, x: Array) -> Any:
+    def _first_states(self, states: object, x: Array) -> Any:
         dtype = str(x.dtype) if is_floating(x.dtype) else self._gx_dtypes.compute_dtype
         zeros = first_states(self.cell, x.shape[0], dtype)
-        if given is None:
+        if states is None:
             carried = self.carried_state(x.shape[0]) if self.stateful else tree.flatten(zeros)
             return tree.rebuild(zeros, iter([ops.cast(part, dtype) for part in carried]))
         wanted = [tuple(part.shape) for part in tree.flatten(zeros)]
-        parts = tree.flatten(list(given) if isinstance(given, list | tuple) else [given])
+        parts = tree.flatten(list(states) if isinstance(states, list | tuple) else [states])
         have = [tuple(getattr(part, "shape", ())) for part in parts]
         if have != wanted:
             raise ShapeError(

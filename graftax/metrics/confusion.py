@@ -218,13 +218,15 @@ class FalseNegatives(Count):
     cell = FN
 
 
-def checked_thresholds(given: float | list[float] | tuple[float, ...], name: str = "thresholds") -> tuple[float, ...]:
+def checked_thresholds(
+    thresholds: float | list[float] | tuple[float, ...], name: str = "thresholds"
+) -> tuple[float, ...]:
     """Return thresholds, one or several, as a tuple of finite numbers.
 
     Raises:
         ArgumentError: one is none, or there are none at all.
     """
-    found = tuple(given) if isinstance(given, list | tuple) else (given,)
+    found = tuple(thresholds) if isinstance(thresholds, list | tuple) else (thresholds,)
     if not found:
-        raise ArgumentError(f"{name}={given!r}", "there is none to count at", f"{name}=0.5")
+        raise ArgumentError(f"{name}={thresholds!r}", "there is none to count at", f"{name}=0.5")
     return tuple(map(arguments.threshold, found))

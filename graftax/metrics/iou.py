@@ -175,15 +175,17 @@ def _require_whole(name: str, labels: np.ndarray[Any, Any]) -> None:
         )
 
 
-def _classes(given: Sequence[int] | None, count: int) -> tuple[int, ...] | None:
-    if given is None:
+def _classes(classes: Sequence[int] | None, count: int) -> tuple[int, ...] | None:
+    if classes is None:
         return None
-    if not isinstance(given, (list, tuple)) or not given:
-        raise ArgumentError(f"target_class_ids={given!r}", "it is a list of classes", "target_class_ids=[0, 1]")
-    found = tuple(arguments.whole("target_class_ids", one, "classes are integers", 0) for one in given)
+    if not isinstance(classes, (list, tuple)) or not classes:
+        raise ArgumentError(f"target_class_ids={classes!r}", "it is a list of classes", "target_class_ids=[0, 1]")
+    found = tuple(arguments.whole("target_class_ids", one, "classes are integers", 0) for one in classes)
     if any(not 0 <= one < count for one in found) or len(set(found)) < len(found):
         raise ArgumentError(
-            f"target_class_ids={given!r}", f"each of them is in [0, {count}), and there once", "target_class_ids=[0, 1]"
+            f"target_class_ids={classes!r}",
+            f"each of them is in [0, {count}), and there once",
+            "target_class_ids=[0, 1]",
         )
     return found
 

@@ -142,8 +142,8 @@ class Optimizer(Planning, PureUpdates):
         return kept if isinstance(kept, VariableLike) else rate.current(kept, self.iterations.value)
 
     @learning_rate.setter
-    def learning_rate(self, kept: LearningRate) -> None:
-        self.__dict__["learning_rate"] = kept
+    def learning_rate(self, rate: LearningRate) -> None:
+        self.__dict__["learning_rate"] = rate
 
     def _gx_given(self, name: str, value: Any) -> Any:
         if name == "learning_rate":

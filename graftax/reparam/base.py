@@ -155,10 +155,10 @@ class Reparam(Module, Arithmetic):
         memo = storage.memo()
         return self._compute() if memo is None else memo.value((self, None, structure.version), self._compute)
 
-    def _cast(self, wanted: str) -> Array:
+    def _cast(self, dtype: str) -> Array:
         """Return the value in the dtype of a layer that computes in another one than it stores."""
         value = self._gx_stored
-        return value.astype(wanted) if is_floating(value.dtype) else value
+        return value.astype(dtype) if is_floating(value.dtype) else value
 
     def _compute(self) -> Array:
         if storage.autocast.top is None:

@@ -215,14 +215,14 @@ def _make(
     carried = is_frozen(node)
     name = getattr(creator, "base_name", "base")
 
-    def next_creator(asked: VariableSpec) -> VariableLike:
+    def next_creator(requested: VariableSpec) -> VariableLike:
         nonlocal carried
-        base = asked.name == name and asked.path in (spec.path, f"{spec.path}/{name}")  # none of a part of it
-        if asked is spec or (base and (asked.shape, asked.dtype) == (spec.shape, spec.dtype)):
-            penalties[id(node)] = asked.regularizer  # that of the whole is the expression's
-            rests = asked.resting > 0 or not asked.trainable
+        base = requested.name == name and requested.path in (spec.path, f"{spec.path}/{name}")  # none of a part of it
+        if requested is spec or (base and (requested.shape, requested.dtype) == (spec.shape, spec.dtype)):
+            penalties[id(node)] = requested.regularizer  # that of the whole is the expression's
+            rests = requested.resting > 0 or not requested.trainable
             carried = carried and not rests  # the base stays frozen, what is new is what is to be trained
-            differs = rests if spec.trainable else asked.trainable
+            differs = rests if spec.trainable else requested.trainable
             if differs and not isinstance(node, Adapted):  # whose base rests already
                 for leaf in own_leaves(node):
                     changed.append((leaf, leaf.trainability))
@@ -232,7 +232,7 @@ def _make(
                         leaf.trainable = True
                 structure.bump()
             return cast(VariableLike, node)
-        parts.append(make(asked))
+        parts.append(make(requested))
         return cast(VariableLike, parts[-1])
 
     new = creator(next_creator, spec)
@@ -313,9 +313,9 @@ def _settle(weight: Weight, new: Any, tolerance: float) -> float:
     return error
 
 
-def _check_distances(made: list[tuple[Weight, Graft]], tolerance: float, creator: Creator) -> None:
+def _check_distances(grafts: list[tuple[Weight, Graft]], tolerance: float, creator: Creator) -> None:
     """Raise if a value moved too far, with the tolerance that would do for all of them."""
-    far = [done for _, done in made if done.error > tolerance]
+    far = [done for _, done in grafts if done.error > tolerance]
     if not far:
         return
     furthest = max(far, key=lambda done: done.error)

@@ -149,8 +149,8 @@ def _check_module(name: str, module: object) -> None:
     )
 
 
-def _refuse_made(module: Module, known: Mapping[str, Variable]) -> None:
-    made = [path for path in module.named_variables() if path not in known]
+def _refuse_made(module: Module, variables: Mapping[str, Variable]) -> None:
+    made = [path for path in module.named_variables() if path not in variables]
     if made:
         raise NotBuiltError(
             f"functional_call of {type(module).__name__} made {made}",

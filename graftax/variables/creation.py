@@ -199,7 +199,7 @@ def _step(scope: CreatorScope, inner: NextCreator, whole: VariableSpec) -> NextC
     return step
 
 
-def note_creator(made: object, base: object, creator: Creator) -> None:
+def note_creator(expression: object, base: object, creator: Creator) -> None:
     """Keep with an expression which creators have made it: those of its base, and this one."""
-    if isinstance(made, Branch) and "_gx_creators" not in vars(made):
-        object.__setattr__(made, "_gx_creators", (*getattr(base, "_gx_creators", ()), creator))
+    if isinstance(expression, Branch) and "_gx_creators" not in vars(expression):
+        object.__setattr__(expression, "_gx_creators", (*getattr(base, "_gx_creators", ()), creator))

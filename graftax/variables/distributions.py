@@ -235,10 +235,10 @@ def _integer(name: str, value: object) -> int:
     return int(plain)
 
 
-def _broadcasts(given: Shape, shape: Shape) -> bool:
-    if len(given) > len(shape):
+def _broadcasts(parameters: Shape, shape: Shape) -> bool:
+    if len(parameters) > len(shape):
         return False
-    return all(a in (1, b) for a, b in zip(given[::-1], shape[::-1], strict=False))
+    return all(a in (1, b) for a, b in zip(parameters[::-1], shape[::-1], strict=False))
 
 
 def _misfit(name: str, kind: Kind, host: object) -> ArgumentError | None:

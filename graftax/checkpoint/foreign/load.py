@@ -276,8 +276,8 @@ class _Loading:
             setting for path, node in self._modules for setting in differing(node, path or "the module", report.source)
         )
 
-    def _is_made(self, made: Made) -> bool:
-        return self._is_wanted(made.part.path, made.part.variable)
+    def _is_made(self, assignment: Made) -> bool:
+        return self._is_wanted(assignment.part.path, assignment.part.variable)
 
     def _unused(self, skipped: list[Unit]) -> list[Group]:
         """Return the groups that no unit uses, except tied ones and those of skipped units."""
@@ -344,10 +344,10 @@ def _once(read: dict[int, HostArray], array: ForeignArray) -> HostArray:
     return read[id(array)]
 
 
-def _restored(made: Made) -> Restored:
-    names = " + ".join(array.name for array in made.arrays)
-    array = made.arrays[0]
-    return Restored(made.part.path, names, array.dtype, array.shape, made.choice.note)
+def _restored(assignment: Made) -> Restored:
+    names = " + ".join(array.name for array in assignment.arrays)
+    array = assignment.arrays[0]
+    return Restored(assignment.part.path, names, array.dtype, array.shape, assignment.choice.note)
 
 
 def _scoped(scopes: list[Scope], units: list[Unit], groups: list[Group]) -> list[_Scoped]:

@@ -160,9 +160,9 @@ class PureUpdates(SlotKeeper):
         return variable, array
 
 
-def _check_mappings(kind: str, given: Mapping[str, object]) -> None:
+def _check_mappings(kind: str, arguments: Mapping[str, object]) -> None:
     """Raise unless all three arguments are dicts by path."""
-    for name, value in given.items():
+    for name, value in arguments.items():
         if not isinstance(value, Mapping):
             raise ArgumentTypeError(
                 f"{kind}.pure_update got {name} of type {type(value).__name__}",

@@ -127,8 +127,8 @@ def _run(
 class _Loops:
     """Compiled loops, those used last."""
 
-    def __init__(self, kept: int) -> None:
-        self._kept = kept
+    def __init__(self, most: int) -> None:
+        self._kept = most
         self.compiled: OrderedDict[Hashable, Callable[..., Any]] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -143,7 +143,7 @@ class _Loops:
             return self.compiled[key]
 
 
-_loops = _Loops(kept=128)
+_loops = _Loops(most=128)
 
 
 @door

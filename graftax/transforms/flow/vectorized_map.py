@@ -27,8 +27,8 @@ from graftax.variables.state.storage import Storage
 class RowFrame(AttributeFrame):
     """State as one row sees it: random streams branch off, one branch for each row; nothing else may be assigned."""
 
-    def __init__(self, around: Around, given: Sequence[Any], row: Array) -> None:
-        super().__init__(around, given)
+    def __init__(self, around: Around, storages: Sequence[Any], row: Array) -> None:
+        super().__init__(around, storages)
         self._row = row
         context = contexts.top
         self._called_around = context is not None and context.root is not None
@@ -133,8 +133,8 @@ def vectorized_map(
     check_takes("vectorized_map", "fn", fn, ["row"] * len(elems), "graftax.vectorized_map(lambda x, y: x * y, xs, ys)")
     around, lifted = Around(), Lifted()
 
-    def one_row(given: tuple[Array, list[Array], list[Array]]) -> tuple[list[Any], list[Array | None]]:
-        number, own, masks = given
+    def one_row(row: tuple[Array, list[Array], list[Array]]) -> tuple[list[Any], list[Array | None]]:
+        number, own, masks = row
         frame = RowFrame(around, (fn, *elems), number)
         outcome = lifted(frame, lambda: fn(*rows.arguments(own, masks)))
         if found := frame.changed():

@@ -151,9 +151,9 @@ class _Written:
             leaves = self._with_rule(inputs)  # so that second derivatives meet the rule again
         return leaves, kept, None
 
-    def _backward(self, kept: list[Any], _: None, dys: list[Any]) -> list[Any]:
+    def _backward(self, residuals: list[Any], _: None, dys: list[Any]) -> list[Any]:
         given = [dy for dy in dys if dy is not None]
-        gradients = iter(self._back.run(kept, [], given))
+        gradients = iter(self._back.run(residuals, [], given))
         constants, found = self._counts
         by_rule = [next(gradients) if one else None for one in self._has_gradient]
         read, values = by_rule[: len(self._read)], by_rule[len(self._read) :]

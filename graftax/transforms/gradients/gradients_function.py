@@ -64,8 +64,8 @@ def value_and_gradients_function(fn: Callable[..., Any], params: Params = None) 
         values = [_floating(fn, place, leaf) for place, one in pairs for leaf in tree.flatten(one)]
         came = tree.flatten(chosen)
 
-        def call(given: list[Any]) -> Any:
-            new = dict(zip(places, tree.rebuild(chosen, iter(given)), strict=True))
+        def call(values: list[Any]) -> Any:
+            new = dict(zip(places, tree.rebuild(chosen, iter(values)), strict=True))
             positional = [new.get(i, arg) for i, arg in enumerate(args)]
             return fn(*positional, **{name: new.get(name, arg) for name, arg in kwargs.items()})
 
@@ -118,18 +118,18 @@ def _places(fn: Callable[..., Any], params: Params, args: tuple[Any, ...], kwarg
     return found
 
 
-def _place(fn: Callable[..., Any], one: int | str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int | str:
-    if isinstance(one, int) and not isinstance(one, bool):
-        if 0 <= one < len(args):
-            return one
-    elif one in kwargs:
-        return one
+def _place(fn: Callable[..., Any], argnum: int | str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int | str:
+    if isinstance(argnum, int) and not isinstance(argnum, bool):
+        if 0 <= argnum < len(args):
+            return argnum
+    elif argnum in kwargs:
+        return argnum
     else:
         names = _parameters(fn)
-        if one in names and names.index(one) < len(args):
-            return names.index(one)
+        if argnum in names and names.index(argnum) < len(args):
+            return names.index(argnum)
     raise ArgumentError(
-        f"the gradients of {function_name(fn)} with respect to the argument {one!r}",
+        f"the gradients of {function_name(fn)} with respect to the argument {argnum!r}",
         f"it was called with {len(args)} positional arguments and the keywords {list(kwargs)}",
         "params=[0], or the name of an argument that the call has",
     )

@@ -31,9 +31,9 @@ def masks_of(leaves: Iterable[Any]) -> list[Array | None]:
     return [None if mask is None else arrays.asarray(unwrap(mask)).astype("bool") for mask in found]
 
 
-def set_masks(leaves: Iterable[Any], found: Iterable[Any]) -> None:
+def set_masks(arrays: Iterable[Any], new_masks: Iterable[Any]) -> None:
     """Give each array its mask, or none."""
-    for leaf, mask in zip(leaves, found, strict=True):
+    for leaf, mask in zip(arrays, new_masks, strict=True):
         masks.set_mask(leaf, mask)
 
 
@@ -62,15 +62,15 @@ def with_masks(transforms: Tracing, args: tuple[Any, ...], kwargs: dict[str, Any
 
 
 def given_masks(
-    transforms: Tracing, args: tuple[Any, ...], kwargs: dict[str, Any], found: Sequence[Array | None] | None = None
+    transforms: Tracing, args: tuple[Any, ...], kwargs: dict[str, Any], masks: Sequence[Array | None] | None = None
 ) -> tuple[Any, Any]:
     """Return the arguments, carrying the masks that came after them."""
-    return (args, kwargs) if found is None else carrying(transforms, (args, kwargs), found)
+    return (args, kwargs) if masks is None else carrying(transforms, (args, kwargs), masks)
 
 
-def carrying(transforms: Tracing, value: object, found: Sequence[Any]) -> Any:
+def carrying(transforms: Tracing, value: object, masks: Sequence[Any]) -> Any:
     """Return a structure, each array of which carries its mask."""
-    set_masks(transforms.flatten(value)[0], found)
+    set_masks(transforms.flatten(value)[0], masks)
     return value
 
 
@@ -142,9 +142,9 @@ class RowMasks:
             masks.set_mask(row[i], mask)
 
 
-def set_masks_of_rows(results: Sequence[Any], found: Sequence[Any], axes: Sequence[int | None]) -> None:
+def set_masks_of_rows(results: Sequence[Any], row_masks: Sequence[Any], axes: Sequence[int | None]) -> None:
     """Give stacked results, whose rows lie along these axes, the masks that the rows had."""
-    for result, mask, axis in zip(results, found, axes, strict=True):
+    for result, mask, axis in zip(results, row_masks, axes, strict=True):
         if mask is None or axis is None:
             continue
         if axis % result.ndim < mask.ndim:

@@ -160,11 +160,11 @@ def _kind(storage: Storage) -> Hashable | None:
 class Substitution(Frame):
     """Given values in place of some Variables; assignments stay inside until whoever made it takes them out."""
 
-    def __init__(self, parent: Frame | None, given: Iterable[tuple[Storage, Any]], level: object) -> None:
+    def __init__(self, parent: Frame | None, values: Iterable[tuple[Storage, Any]], level: object) -> None:
         super().__init__()
         self.parent = parent
         self.level = level
-        self._now: dict[Storage, Array] = dict(given)
+        self._now: dict[Storage, Array] = dict(values)
         self._given = frozenset(self._now)
         self.written: dict[Storage, Array] = {}
 
@@ -207,8 +207,8 @@ class Abstract(Substitution):
 class PartFrame(Substitution):
     """State inside a part of a program; what it does not have itself is read where the part is called from."""
 
-    def __init__(self, around: Around, given: Iterable[tuple[Storage, Any]] = ()) -> None:
-        super().__init__(around.frame, given, registry.current().tracing.level())
+    def __init__(self, around: Around, values: Iterable[tuple[Storage, Any]] = ()) -> None:
+        super().__init__(around.frame, values, registry.current().tracing.level())
         self._around = around
 
     def read(self, storage: Storage) -> Array:

@@ -77,7 +77,7 @@ class Module(Adopting, Holder, Constructed):
     """What attributes were called in older checkpoints, and the class itself: names of before, and names of now."""
 
     _gx_name: str | None = None
-    _gx_made_with: MadeWith = MadeWith(known=False)
+    _gx_made_with: MadeWith = MadeWith(is_known=False)
     """What the constructor was given, for whoever makes another one."""
     _gx_creators: tuple[Any, ...] = ()
     """The creators that put this in the place of a plain Variable, one over the other."""
