@@ -22,11 +22,11 @@ class Equations(Protocol):
         """Return what variables are after these equations, for values of others, as arrays of NumPy."""
         ...
 
-    def inlined(self, equation: Any) -> Any | None:
+    def inline(self, equation: Any) -> Any | None:
         """Return the program that an equation stands for, such as a compiled function; None for an operation."""
         ...
 
-    def opened(self, program: Any) -> tuple[Any, list[np.ndarray[Any, Any]]]:
+    def open_program(self, program: Any) -> tuple[Any, list[np.ndarray[Any, Any]]]:
         """Return a program and its constants."""
         ...
 

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from graftax.checkpoint.children import adopt_pending, children_of, keeps_state
 from graftax.checkpoint.index import Edge, Kind
 from graftax.checkpoint.outline import Narrow
-from graftax.checkpoint.paths import STATE, escaped, joined, slot_path
+from graftax.checkpoint.paths import STATE, escape, join, slot_path
 from graftax.checkpoint.subset import RANDOM, Spot
 from graftax.core.errors import ArgumentError, ArgumentTypeError, UnsupportedValue
 from graftax.core.typedefs import VariableLike
@@ -108,7 +108,7 @@ class Graph:
                 continue
             if settles and narrow is None:
                 adopt_pending(thing, set())
-            self.roots[name] = self._place(thing, escaped(name), level)
+            self.roots[name] = self._place(thing, escape(name), level)
         while level:
             deeper: list[Place] = []
             for place in level:
@@ -127,9 +127,9 @@ class Graph:
                             "use keys of one type",
                         )
                     seen.add(str(edge))
-                    place.edges[edge] = self._place(child, joined(place.path, edge), deeper, wholes, place.module)
+                    place.edges[edge] = self._place(child, join(place.path, edge), deeper, wholes, place.module)
                 if isinstance(place.thing, Module) and place.kind is Kind.OBJECT and keeps_state(place.thing):
-                    state = Place(place.thing, Kind.VALUE, joined(place.path, STATE))
+                    state = Place(place.thing, Kind.VALUE, join(place.path, STATE))
                     place.edges[STATE] = state
                     self.places.append(state)
             level = deeper
@@ -189,13 +189,13 @@ class Graph:
     def find(self, path: str) -> Place | None:
         """Return the object at any of its paths, or None. The given names of Modules may replace the edges to them."""
         first, *rest = path.split("/")
-        place = next((p for name, p in self.roots.items() if escaped(name) == first), None)
+        place = next((p for name, p in self.roots.items() if escape(name) == first), None)
         for component in rest:
             if place is None:
                 return None
             found = place.edges.get(component)
             if found is None:
-                found = next((child for edge, child in place.edges.items() if escaped(edge) == component), None)
+                found = next((child for edge, child in place.edges.items() if escape(edge) == component), None)
             place = _called(place, component) if found is None else found
         return place
 

@@ -13,7 +13,7 @@ from graftax.checkpoint import values
 from graftax.checkpoint.checksums import BLOCK
 from graftax.checkpoint.dtypes import DTYPES
 from graftax.checkpoint.index import Chunk, Index, NodeRecord, SlotRecord, TensorRecord, after, before, wire
-from graftax.checkpoint.layout import Item, arranged, header
+from graftax.checkpoint.layout import Item, divide_into_files, header
 from graftax.checkpoint.names import data_name
 from graftax.core.typedefs import Shape
 
@@ -64,7 +64,7 @@ class IndexForm:
         self.added = added(items, fixed)
         self.files: list[FileForm] = []
         chunks: dict[int, Chunk] = {}
-        for number, members in enumerate(arranged(items), first_file):
+        for number, members in enumerate(divide_into_files(items), first_file):
             group = [items[i] for i in members]
             head = header(group, _BLANK)
             offset = len(head)

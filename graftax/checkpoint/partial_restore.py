@@ -26,7 +26,7 @@ class NeedsFullRestore(Exception):
     """Raised if the restore has to be done as a whole."""
 
 
-def narrowed(roots: Mapping[str, Root], subset: Subset, renames: Mapping[str, str]) -> Narrow | None:
+def affected_part(roots: Mapping[str, Root], subset: Subset, renames: Mapping[str, str]) -> Narrow | None:
     """Return the part of a program that a restore affects; None for all, or if values may come from anywhere."""
     heads = subset.heads
     if heads is None or renames or several() is not None:
@@ -36,7 +36,7 @@ def narrowed(roots: Mapping[str, Root], subset: Subset, renames: Mapping[str, st
         for thing in roots.values():
             adopt_pending(thing, set())
         outline = Outline(roots)
-    return outline.narrowed(heads)
+    return outline.narrow(heads)
 
 
 def is_small_part(graph: Graph, index: Index, renames: Mapping[str, str]) -> bool:

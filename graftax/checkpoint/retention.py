@@ -66,7 +66,7 @@ class Retention(NamedTuple):
         rated = [r for r in records if not math.isnan(r.metrics.get(self.monitor, math.nan))]
         return sorted(rated, key=lambda r: (sign * r.metrics[self.monitor or ""], -r.step))
 
-    def doomed(self, records: Sequence[Record], targets: Mapping[str, Sequence[str]]) -> list[Record]:
+    def to_delete(self, records: Sequence[Record], targets: Mapping[str, Sequence[str]]) -> list[Record]:
         """Return the checkpoints to delete, in an order in which none is deleted before those that refer to it.
 
         Args:

@@ -14,8 +14,8 @@ from graftax.checkpoint.adapters_in_use import set_use
 from graftax.checkpoint.children import keeps_slots
 from graftax.checkpoint.expressions import take, undo
 from graftax.checkpoint.graph import Graph
-from graftax.checkpoint.state import resembling
-from graftax.checkpoint.trained_as_saved import as_saved, set_frozen, set_trainability
+from graftax.checkpoint.state import with_live_classes
+from graftax.checkpoint.trained_as_saved import set_frozen, set_trainability, trainability_as_saved
 from graftax.reparam.adapted import Adapted
 from graftax.variables.graph.module import Module
 from graftax.variables.random_state import RandomState
@@ -66,7 +66,7 @@ class Transaction:
             return
         before = copy.deepcopy(before)  # a copy, since the Module may go on to change the dict that it returned
         self._undo.append(lambda: module.set_state(before))
-        module.set_state(resembling(state, before))
+        module.set_state(with_live_classes(state, before))
 
     def set_random(self, random: RandomState, state: object) -> None:
         """Restore the state of the global seed and its stream."""
@@ -83,7 +83,7 @@ class Transaction:
         if isinstance(target, Variable):
             before = target.trainability
             self._undo.append(lambda: set_trainability(target, before))
-            set_trainability(target, as_saved(before, trainable))
+            set_trainability(target, trainability_as_saved(before, trainable))
         else:
             frozen = target._gx_frozen
             self._undo.append(lambda: set_frozen(target, frozen))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from graftax.checkpoint.derived.difference import Held, held_by_checkpoint, held_by_file
-from graftax.checkpoint.foreign.opening import opened
+from graftax.checkpoint.foreign.opening import open_weights
 from graftax.checkpoint.reader import Reader
 from graftax.checkpoint.subset import Spot, Subset
 from graftax.cli.output import print_json, printable, table
@@ -21,7 +21,7 @@ def run(options: Namespace) -> int:
     """Print mean, deviation, bounds, and how many values are no numbers."""
     with ExitStack() as stack:
         if os.path.isfile(options.checkpoint):
-            held = held_by_file(stack.enter_context(opened(options.checkpoint)))
+            held = held_by_file(stack.enter_context(open_weights(options.checkpoint)))
         else:
             held = held_by_checkpoint(stack.enter_context(Reader(options.checkpoint)))
         subset = Subset(options.only)

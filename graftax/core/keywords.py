@@ -52,7 +52,7 @@ def _checked(init: Callable[..., None], owner: str, ours: bool) -> Callable[...,
     @wraps(init)
     def checked(self: object, *args: Any, **kwargs: Any) -> None:
         if not takes_any and (unknown := [name for name in kwargs if name not in known]):
-            raise _all_of({name: unknown_keyword(type(self), name, kwargs[name], known) for name in unknown})
+            raise _combine({name: unknown_keyword(type(self), name, kwargs[name], known) for name in unknown})
         try:
             init(self, *args, **kwargs)
         except GraftaxError:  # which knows better
@@ -119,7 +119,7 @@ def _factors(regularizer: object) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in found.items() if isinstance(value, float) and value)
 
 
-def _all_of(errors: Mapping[str, ArgumentTypeError]) -> ArgumentTypeError:
+def _combine(errors: Mapping[str, ArgumentTypeError]) -> ArgumentTypeError:
     """Return one error for all keywords that a constructor does not take."""
     found = [*errors.values()]
     if len(found) == 1:

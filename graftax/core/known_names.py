@@ -9,7 +9,7 @@ from typing import TypeAlias
 from graftax.core.errors import ArgumentError
 
 Elsewhere: TypeAlias = Mapping[str, tuple[str, str]]
-"""Names that other libraries have, as `squashed` gives them: why there is none here, and what to write instead."""
+"""Names that other libraries have, as `squash` gives them: why there is none here, and what to write instead."""
 
 _SHORT = 5
 """Up to so many letters, another letter makes another name: slips leave letters out, double or swap them."""
@@ -28,8 +28,8 @@ def closest(written: str, names: Iterable[str]) -> str | None:
         >>> print(closest("auc", ["acc", "mae"]), closest("Conv4D", ["Conv2D"]))
         None None
     """
-    wanted = squashed(written)
-    known = {squashed(name): name for name in reversed(list(names))}
+    wanted = squash(written)
+    known = {squash(name): name for name in reversed(list(names))}
     if not wanted or wanted in known:
         return known.get(wanted)
     numbers = re.findall(r"\d+", wanted)
@@ -74,7 +74,7 @@ def unknown(
         loss='mse'; there are mse
     """
     names = list(choices)
-    answer = (elsewhere or {}).get(squashed(str(value)))
+    answer = (elsewhere or {}).get(squash(str(value)))
     near = closest(value, names) if isinstance(value, str) and answer is None else None
     meant = answer[1] if answer else f"{argument}={near!r}" if near else ""
     there = f"there are {', '.join(names)}"
@@ -85,7 +85,7 @@ def unknown(
     )
 
 
-def squashed(name: str) -> str:
+def squash(name: str) -> str:
     """Return a name without what spellings differ in: ``Log_Cosh`` and ``logcosh`` are one.
 
     Example:

@@ -130,7 +130,7 @@ def misbound(
         if args and parameters and parameters[0].name in ("self", "cls"):
             name, parameters, args = _title(args[0], name), parameters[1:], args[1:]
         title = title or name
-        return _told(title, parameters, args, kwargs)
+        return _explain(title, parameters, args, kwargs)
     return None
 
 
@@ -143,7 +143,7 @@ def _title(self: object, name: str) -> str:
     return kind if name in ("__init__", "__new__") else f"{kind}.{name}"
 
 
-def _told(
+def _explain(
     title: str, parameters: list[inspect.Parameter], args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> ArgumentTypeError:
     bare = [one.replace(annotation=one.empty) for one in parameters]
@@ -161,11 +161,11 @@ def _told(
         got = ", ".join(f"{name}={_shown(kwargs[name], '...')}" for name in unknown)
         return ArgumentTypeError(f"{title}() got {got}", taken, meant)
     if len(args) > len(placed) and not any(one.kind is one.VAR_POSITIONAL for one in parameters):
-        line = _LINES.get(title.rpartition(".")[2]) or as_written(title, parameters)
+        line = _LINES.get(title.rpartition(".")[2]) or call_text(title, parameters)
         return too_many(title, len(args), taken, line)
     if twice := [one.name for one in placed[: len(args)] if one.name in kwargs and one.kind is not one.POSITIONAL_ONLY]:
         return ArgumentTypeError(
-            f"{title}() got {twice[0]} twice", f"by its place and by its name; {taken}", as_written(title, parameters)
+            f"{title}() got {twice[0]} twice", f"by its place and by its name; {taken}", call_text(title, parameters)
         )
     given = {one.name for one in placed[: len(args)]} | set(kwargs)
     needed = [one for one in parameters if one.default is one.empty and one.kind not in _GATHERING]
@@ -190,7 +190,7 @@ def too_many(title: str, count: int, reason: str, instead: str) -> ArgumentTypeE
     return ArgumentTypeError(f"{title}() got {count} positional argument{'s' if count > 1 else ''}", reason, instead)
 
 
-def as_written(title: str, parameters: Iterable[inspect.Parameter], everything: bool = True) -> str:
+def call_text(title: str, parameters: Iterable[inspect.Parameter], everything: bool = True) -> str:
     """Return a call with what must be given, and with ``everything`` also the rest; by name what has to be named."""
     parts = []
     for one in parameters:

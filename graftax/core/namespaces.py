@@ -10,7 +10,7 @@ from importlib.machinery import PathFinder
 from typing import Any
 
 from graftax.core.errors import MissingAttributeError
-from graftax.core.known_names import Elsewhere, closest, squashed
+from graftax.core.known_names import Elsewhere, closest, squash
 from graftax.core.names_elsewhere import NAMES
 
 SPACES = (
@@ -48,7 +48,7 @@ def _is_submodule(space: str, name: str) -> bool:
 
 def missing(space: str, name: str, elsewhere: Elsewhere | None = None) -> MissingAttributeError:
     """Return the error for a name that a namespace has not."""
-    answer = (elsewhere or {}).get(squashed(name)) if f"{space}.{name}" not in NAMES else None
+    answer = (elsewhere or {}).get(squash(name)) if f"{space}.{name}" not in NAMES else None
     return MissingAttributeError(f"{_title(space)} has no {name!r}", *(answer or _answer(space, name)))
 
 

@@ -37,5 +37,5 @@ def is_traced(value: object) -> bool:
     try:
         bool(value)
     except (TypeError, ValueError) as error:
-        return isinstance(foreign_errors.translated(error), CompileError)
+        return isinstance(foreign_errors.translate(error), CompileError)
     return False

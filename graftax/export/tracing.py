@@ -169,7 +169,7 @@ def _build(exporting: Exporting, signature: Signature, fn: Callable[..., Any]) -
         return
     values = dict.fromkeys(signature.free, _BUILT_FOR)
     shapes = [tuple(size_of(size, values) for size in spec.shape) for spec in signature.specs]
-    leaves = [exporting.outlined(shape, _dtype(s.dtype)) for shape, s in zip(shapes, signature.specs, strict=True)]
+    leaves = [exporting.outline(shape, _dtype(s.dtype)) for shape, s in zip(shapes, signature.specs, strict=True)]
 
     def run(*given: Any) -> Any:
         with (

@@ -14,7 +14,7 @@ from graftax.reparam.base import Reparam
 from graftax.reparam.places import is_trainable
 from graftax.variables.added_loss import AddedLoss
 from graftax.variables.calls import contexts, next_number
-from graftax.variables.given_back import named, penalty
+from graftax.variables.given_back import label_of, penalty
 from graftax.variables.graph.module import Module, structure, walk
 from graftax.variables.graph.node import own_nodes
 from graftax.variables.graph.prints import Print, print_of
@@ -188,5 +188,5 @@ def _penalty(weight: Any, regularizer: Regularizer | None) -> Array | None:
     """Return the penalty of a weight; None if it has none or is not trained."""
     if regularizer is None or not is_trainable(weight):
         return None
-    what = f"the regularizer {named(regularizer)} of {getattr(weight, '_gx_path', '')!r} gave"
+    what = f"the regularizer {label_of(regularizer)} of {getattr(weight, '_gx_path', '')!r} gave"
     return penalty(regularizer(weight.value), what)

@@ -116,7 +116,7 @@ def one_of(name: str, value: str, choices: Sequence[str]) -> str:
     return value
 
 
-def within(name: str, value: float, low: float, high: float) -> float:
+def check_range(name: str, value: float, low: float, high: float) -> float:
     """Return the value, if it is a finite number in ``[low, high]``."""
     number = float(value) if isinstance(value, int | float | np.number) and not isinstance(value, bool) else math.nan
     if not low <= number <= high or math.isinf(number):

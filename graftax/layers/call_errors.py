@@ -35,7 +35,7 @@ def explained_call(
     elif isinstance(error, DTypeError) and not error.context and (given := _complex_among(args, kwargs)):
         better = _real_weights(layer, title, given)
     if better is None:
-        return foreign_errors.explained(error, where)
+        return foreign_errors.explain(error, where)
     better.place = user_line.of_traceback(error.__traceback__) or better.place
     better.add_context(where)
     return better

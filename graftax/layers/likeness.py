@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from graftax.variables.graph.module import Module, walk
-from graftax.variables.graph.node import Node, ignored
+from graftax.variables.graph.node import Node, ignored_attributes
 from graftax.variables.graph.prints import is_plain, told_apart
 from graftax.variables.state.storage import touch
 from graftax.variables.variable import Variable
@@ -51,7 +51,7 @@ def first_difference(first: Module, second: Module) -> str | None:
 
 
 def _settings(module: Module) -> Iterator[tuple[str, Any]]:
-    skip = ignored(type(module))
+    skip = ignored_attributes(type(module))
     for name, value in list(vars(module).items()):
         if name not in skip and not name.startswith("_gx_") and not name.endswith(_OF_MAKING):
             yield name, value

@@ -18,7 +18,7 @@ from graftax.layers.recurrent_weights import RecurrentWeights
 from graftax.layers.weight_settings import WeightSettings
 from graftax.variables.base_initializer import BaseInitializer
 from graftax.variables.constraints import ConstraintLike
-from graftax.variables.given_back import activated
+from graftax.variables.given_back import apply_activation
 from graftax.variables.initializers import Constant, InitializerLike
 from graftax.variables.regularizers import RegularizerLike
 
@@ -47,8 +47,8 @@ class LSTMStep(RecurrentWeights):
         self, drive: Array, state: Sequence[Array], seen: Array, kernel: Array, bias: Array | None
     ) -> tuple[Array, ...]:
         write, keep, new, give = ops.split(drive + ops.matmul(seen, kernel), 4, axis=-1)
-        cell = self.gate(keep) * state[1] + self.gate(write) * activated(self.activation, new, new.shape)
-        return self.gate(give) * activated(self.activation, cell, cell.shape), cell
+        cell = self.gate(keep) * state[1] + self.gate(write) * apply_activation(self.activation, new, new.shape)
+        return self.gate(give) * apply_activation(self.activation, cell, cell.shape), cell
 
 
 class LSTM(LSTMStep, Recurrent):

@@ -11,7 +11,7 @@ from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
 from graftax.core.typedefs import Array, Shape
 from graftax.layers.activations import ActivationLike
 from graftax.layers.arguments import check_last_axis, flag, single_shape
-from graftax.layers.masking import as_bool, checked, hide
+from graftax.layers.masking import as_bool, check_mask, hide
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.recurrent_weights import RecurrentWeights
 from graftax.layers.stateful import Stateful
@@ -84,13 +84,13 @@ class Recurrent(Stateful, RecurrentWeights):
                 f"an input of shape {tuple(x.shape)}", "it is (batch, steps, size)", "x[:, None] for a single step"
             )
         if mask is not None:
-            mask = checked(mask, tuple(x.shape), axes=2)
+            mask = check_mask(mask, tuple(x.shape), axes=2)
             x = hide(x, mask)
         state = self._first_state(initial_state, x)
         if self.go_backwards:
             x, mask = ops.flip(x, 1), None if mask is None else ops.flip(mask, 1)
         heard, kept = self.draw_dropout(x.shape[0], training)
-        drive, bias = self.driven(x if heard is None else x * heard[:, None])
+        drive, bias = self.project_inputs(x if heard is None else x * heard[:, None])
         drive = ops.swapaxes(drive, 0, 1)
         kernel = ops.asarray(self.recurrent_kernel)  # read once, not at each step
 

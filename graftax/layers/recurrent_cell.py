@@ -42,7 +42,7 @@ class RecurrentCell(RecurrentWeights):
         single_shape(x.shape, 2, 2)
         state = self._state_of(states, x)
         heard, kept = self.draw_dropout(x.shape[0], training) if dropout_factors is None else dropout_factors
-        drive, bias = self.driven(x if heard is None else x * heard)
+        drive, bias = self.project_inputs(x if heard is None else x * heard)
         seen = state[0] if kept is None else state[0] * kept
         new = self.step(drive, state, seen, ops.asarray(self.recurrent_kernel), bias)
         return new[0], list(new)
@@ -166,7 +166,7 @@ def first_states(cell: Any, batch: int, dtype: str) -> Any:
     return states if isinstance(states, list) else [states]
 
 
-def agreeing(new: object, old: object, title: str) -> Any:
+def check_next_states(new: object, old: object, title: str) -> Any:
     """Return the next states, if they have the structure and the shapes of those before.
 
     Raises:

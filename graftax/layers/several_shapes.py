@@ -41,7 +41,9 @@ def check_takes_one(build: Callable[..., Any], kind: type[Any]) -> None:
         )
 
 
-def bound(build: Callable[..., Any], title: str, args: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
+def bind_shapes(
+    build: Callable[..., Any], title: str, args: tuple[Any, ...], named: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return the arguments of ``layer.build(...)`` by parameter.
 
     Raises:

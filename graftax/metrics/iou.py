@@ -17,7 +17,7 @@ from graftax.metrics.metric import Metric
 from graftax.objectives.hiding import Form, Formula, as_mask
 from graftax.objectives.labels import check_labels
 from graftax.objectives.pairs import same_shape
-from graftax.objectives.sample_weights import check_weights, spread
+from graftax.objectives.sample_weights import broadcast_weight, check_weights
 from graftax.variables import masks
 from graftax.variables.state import storage
 
@@ -107,9 +107,9 @@ class IoU(Metric):
             amount: Array = ops.ones(predicted.shape, "int32")
             if sample_weight is not None:
                 check_weights(sample_weight)
-                amount = ops.cast(spread(sample_weight, predicted), "float32")
+                amount = ops.cast(broadcast_weight(sample_weight, predicted), "float32")
             if mask is not None:
-                amount = ops.where(spread(mask, predicted, "mask"), amount, 0)
+                amount = ops.where(broadcast_weight(mask, predicted, "mask"), amount, 0)
             if self.ignore_class is not None:
                 there = ops.not_equal(labels, self.ignore_class)
                 amount, labels = ops.where(there, amount, 0), ops.where(there, labels, 0)

@@ -24,7 +24,7 @@ def check_weights(sample_weight: ArrayLike, name: str = "sample_weight") -> None
     if weights.dtype.kind in "biuc":  # complex ones are refused for what they are
         return
     if not isinstance(weights, np.ndarray) and not arrays.is_concrete(weights):
-        if traced_checks.wanted():
+        if traced_checks.is_checking():
             traced_checks.emit(partial(_weight_error, name), ops.any(ops.logical_not(ops.isfinite(weights))), weights)
         return
     host = weights if isinstance(weights, np.ndarray) else arrays.to_numpy(weights)
@@ -44,7 +44,7 @@ def _weight_error(name: str, weights: np.ndarray[Any, Any]) -> ArgumentError | N
     )
 
 
-def spread(weight: ArrayLike, values: Array, name: str = "sample_weight") -> Array:
+def broadcast_weight(weight: ArrayLike, values: Array, name: str = "sample_weight") -> Array:
     """Repeat weights to the shape of per-sample values: one number, one for each sample, or one for each value.
 
     Raises:

@@ -71,7 +71,7 @@ def loss_of(result: Any, has_aux: bool) -> Array:
     return result[0]  # type: ignore[no-any-return]
 
 
-def returned(minimizer: object, result: object) -> tuple[Array, tuple[Any, Any, Any]]:
+def check_returned(minimizer: object, result: object) -> tuple[Array, tuple[Any, Any, Any]]:
     """Return what ``minimize`` of any class returned for the loss function of a model, if it can be that.
 
     Raises:

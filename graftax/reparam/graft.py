@@ -16,7 +16,7 @@ from graftax.reparam.distance import checked_tolerance, distance, tolerance_for
 from graftax.reparam.places import (
     Weight,
     chosen_weights,
-    folded,
+    fold,
     freeze,
     is_frozen,
     own_leaves,
@@ -169,7 +169,7 @@ def ungraft(module: Module, where: SelectorLike = "**", untie: bool = False) -> 
         ties = [weight for weight in chosen if isinstance(weight.node, SharedWeight)]
     own = [weight for weight in chosen if weight not in ties]
     with concretely():
-        plain = [folded(weight.node) for weight in own]
+        plain = [fold(weight.node) for weight in own]
     for weight, variable in zip(own, plain, strict=True):
         replace(module, weight, variable)
     join(module, ties)
@@ -227,7 +227,7 @@ def _make(
                 for leaf in own_leaves(node):
                     changed.append((leaf, leaf.trainability))
                     if rests:
-                        leaf.trainability = leaf.trainability.rested()
+                        leaf.trainability = leaf.trainability.with_resting()
                     else:
                         leaf.trainable = True
                 structure.bump()

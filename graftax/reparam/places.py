@@ -135,12 +135,12 @@ def _part(node: Reparam, name: str) -> Any:
     return part if fits else None
 
 
-def folded(node: Reparam) -> VariableLike:
+def fold(node: Reparam) -> VariableLike:
     """Return a Variable of the value now: the one that the expression started from, where there is one."""
     value, trainable = node.value, _was_trainable(node)
     base = origin_of(node)
     if isinstance(base, Reparam):
-        base = folded(base)
+        base = fold(base)
     if isinstance(base, Variable):
         base.assign(value)
         give_penalty(node, base)
@@ -173,7 +173,7 @@ def thaw(base: object, trainable: bool) -> None:
         return
     for leaf in own_leaves(base):
         if leaf.trainability.resting:
-            leaf.trainability = leaf.trainability.rested(-1)
+            leaf.trainability = leaf.trainability.with_resting(-1)
         elif leaf is base:  # made not to be trained, since it was to be a base
             leaf.trainability = Trainability(True, leaf.trainability.frozen)
     structure.bump()

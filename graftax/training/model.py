@@ -15,7 +15,7 @@ from graftax.core.typedefs import Array
 from graftax.layers.call_context import call_context
 from graftax.metrics.metric import Metric
 from graftax.optimizers import registry as optimizers
-from graftax.optimizers.minimizer import Minimizer, returned
+from graftax.optimizers.minimizer import Minimizer, check_returned
 from graftax.training import arguments, elsewhere, executions, loop, on_batch
 from graftax.training.active_loops import refuse_compile_between_steps
 from graftax.training.arguments import keywords
@@ -186,7 +186,7 @@ class Model(SummaryMixin):
 
         if variables:
             found = self.optimizer.minimize(forward, variables, has_aux=True)
-            _, (loss, y_pred, masks) = returned(self.optimizer, found)
+            _, (loss, y_pred, masks) = check_returned(self.optimizer, found)
         else:
             _, (loss, y_pred, masks) = forward()  # everything is frozen, but the loss is still reported
         return self._gx_measure(loss, y, y_pred, sample_weight, masks)

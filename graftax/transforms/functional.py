@@ -86,7 +86,10 @@ def functional_call(
     level = backend.tracing.level() if backend.has("tracing") else None
     around = frames.top
     given = [
-        (one._storage, around.branched(values[path]) if around is not None and one.role == "seed" else values[path])
+        (
+            one._storage,
+            around.branch_stream(values[path]) if around is not None and one.role == "seed" else values[path],
+        )
         for path, one in variables.items()
     ]
     frame = Substitution(around, given, level)

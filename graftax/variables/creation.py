@@ -127,7 +127,7 @@ def check_creator(creator: Creator) -> None:
 
 
 @contextmanager
-def remembered(captured: tuple[CreatorScope, ...]) -> Iterator[None]:
+def reenter_scopes(captured: tuple[CreatorScope, ...]) -> Iterator[None]:
     """Put the scopes under which a layer was constructed outside those active now; none applies twice."""
     active = scopes.items
     missing = tuple(scope for scope in captured if scope not in active)

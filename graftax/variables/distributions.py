@@ -96,7 +96,7 @@ def parameter(name: str, value: ArrayLike, kind: Kind, shape: Shape, dtype: str)
     if arrays.is_concrete(given):
         if (error := explain(arrays.to_numpy(given))) is not None:
             raise error
-    elif traced_checks.wanted():
+    elif traced_checks.is_checking():
         traced_checks.emit(explain, ~arrays.numpy.all(kind.fits(given)), given)
     return given
 
@@ -128,7 +128,7 @@ def check_room(name: str, value: Any, dtype: str) -> None:
         )
 
 
-def ordered(low: Any, high: Any) -> tuple[Any, Any]:
+def check_bounds(low: Any, high: Any) -> tuple[Any, Any]:
     """Return both bounds, if the lower one is not above the upper one.
 
     Raises:
@@ -142,7 +142,7 @@ def ordered(low: Any, high: Any) -> tuple[Any, Any]:
         host = [bound if is_number(bound) else arrays.to_numpy(bound) for bound in (low, high)]
         if (error := _reversed_somewhere(*host)) is not None:
             raise error
-    elif traced_checks.wanted():
+    elif traced_checks.is_checking():
         bounds = [arrays.asarray(bound) for bound in (low, high)]
         traced_checks.emit(_reversed_somewhere, arrays.numpy.any(bounds[0] > bounds[1]), *bounds)
     return low, high

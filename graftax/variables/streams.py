@@ -93,7 +93,7 @@ class SeedGenerator(Module):
             )
             with _making:
                 if "state" not in self.__dict__:  # else another thread has just made it
-                    with creation.remembered(self._gx_captured):
+                    with creation.reenter_scopes(self._gx_captured):
                         made = make(spec)
                     with storage.concretely():  # made by the library: no change that a compiled function makes itself
                         self.state = made

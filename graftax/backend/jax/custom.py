@@ -13,7 +13,7 @@ from graftax.core.errors import GradientError
 from graftax.core.typedefs import Array
 
 
-def tapped(value: object, token: object, hear: Callable[[Any], None], level: object) -> Any:
+def tap(value: object, token: object, hear: Callable[[Any], None], level: object) -> Any:
     """Return the value at a level, where ``token`` is differentiated; ``hear`` gets the cotangent of the value."""
 
     @jax.custom_vjp

@@ -40,15 +40,15 @@ class JaxEquations:
             results = jax.jit(run)(list(given.values()))
         return [np.asarray(one) for one in results]
 
-    def inlined(self, equation: Any) -> Any | None:
+    def inline(self, equation: Any) -> Any | None:
         """Return the program that an equation stands for; None for an operation."""
         if equation.primitive.name not in _WHOLE:
             return None
         return next(equation.params[name] for name in _PROGRAMS if name in equation.params)
 
-    def opened(self, program: Any) -> tuple[Any, list[np.ndarray[Any, Any]]]:
+    def open_program(self, program: Any) -> tuple[Any, list[np.ndarray[Any, Any]]]:
         """Return a program and its constants."""
-        jaxpr, constants = checks.opened(program)
+        jaxpr, constants = checks.open_program(program)
         return jaxpr, [np.asarray(one) for one in constants]
 
     def scan_counts(self, parameters: dict[str, Any]) -> tuple[int, int]:
@@ -61,8 +61,8 @@ class JaxEquations:
 
 
 def _evaluate(equation: Any, values: list[Any]) -> list[Any]:
-    program = JaxEquations().inlined(equation)
+    program = JaxEquations().inline(equation)
     if program is None:
         return tracing.bind(equation, values)
-    jaxpr, constants = checks.opened(program)
+    jaxpr, constants = checks.open_program(program)
     return list(jax.core.eval_jaxpr(jaxpr, constants, *values))

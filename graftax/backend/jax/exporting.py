@@ -36,7 +36,7 @@ class JaxExporting(JaxTransforms):
     def free_inputs(self, inputs: Sequence[tuple[Sequence[Size], str]], constraints: Sequence[str]) -> list[Any]:
         """Return stand-ins for arrays of these shapes and dtypes; names are sizes of one scope."""
         try:
-            scope = free_equality.watched(jax_export.SymbolicScope(list(constraints)))
+            scope = free_equality.watch_comparisons(jax_export.SymbolicScope(list(constraints)))
             return [jax.ShapeDtypeStruct(_shape(shape, scope), dtype) for shape, dtype in inputs]
         except ValueError as error:
             raise ExportError(
@@ -45,7 +45,7 @@ class JaxExporting(JaxTransforms):
                 "constraints that sizes of at least 1 can fulfil",
             ) from error
 
-    def outlined(self, shape: Shape, dtype: str) -> Any:
+    def outline(self, shape: Shape, dtype: str) -> Any:
         """Return a stand-in for an array."""
         return jax.ShapeDtypeStruct(shape, dtype)
 
@@ -88,7 +88,7 @@ class JaxExporting(JaxTransforms):
                     "pip install flatbuffers, or graftax[export]",
                 ) from error
             except NotImplementedError as error:
-                raise foreign_errors.translated(error) or error from error
+                raise foreign_errors.translate(error) or error from error
         outputs = exported.out_avals[:results]
         arrays = tuple(ExportedArray(self.sizes_of(one), str(one.dtype)) for one in outputs)
         portable = exported.mlir_module_serialized

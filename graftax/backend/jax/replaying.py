@@ -82,9 +82,9 @@ class Replay:
                 whole = self._evaluate(equation, inputs, around, looks=False)
                 if not any(one.nan or one.infinity for one in whole):
                     return whole
-            return self._run(*checks.opened(checks.inner(params)), inputs, around)
+            return self._run(*checks.open_program(checks.inner(params)), inputs, around)
         if name == "cond":
-            return self._run(*checks.opened(params["branches"][int(inputs[0].array)]), inputs[1:], around)
+            return self._run(*checks.open_program(params["branches"][int(inputs[0].array)]), inputs[1:], around)
         if name == "scan":
             return self._scan(params, inputs, around)
         if name == "while":
@@ -92,7 +92,7 @@ class Replay:
         return self._evaluate(equation, inputs, around)
 
     def _scan(self, params: dict[str, Any], inputs: list[_Value], around: Any) -> list[_Value]:
-        jaxpr, constants = checks.opened(params["jaxpr"])
+        jaxpr, constants = checks.open_program(params["jaxpr"])
         fixed, carried = tracing.scan_counts(params)
         length, outside = params["length"], self._inside
         carry, rows = inputs[fixed : fixed + carried], inputs[fixed + carried :]
@@ -121,7 +121,7 @@ class Replay:
     def _while(self, params: dict[str, Any], inputs: list[_Value], around: Any) -> list[_Value]:
         first, second = params["cond_nconsts"], params["body_nconsts"]
         fixed, kept, carry = inputs[:first], inputs[first : first + second], inputs[first + second :]
-        condition, body = checks.opened(params["cond_jaxpr"]), checks.opened(params["body_jaxpr"])
+        condition, body = checks.open_program(params["cond_jaxpr"]), checks.open_program(params["body_jaxpr"])
         outside, number, start = self._inside, 0, carry
         flag = started = self._run(*condition, [*fixed, *carry], around)[0].array
         while bool(np.any(flag)):

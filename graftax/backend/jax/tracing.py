@@ -164,7 +164,7 @@ def preemption_manager() -> Any:
     return distributed.global_state.preemption_sync_manager
 
 
-def started() -> bool:
+def is_initialized() -> bool:
     """Tell whether JAX has looked for its devices, from which on XLA takes no more options."""
     return bool(bridge.backends_are_initialized())
 

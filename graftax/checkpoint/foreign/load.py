@@ -11,7 +11,7 @@ from graftax.checkpoint.arrays import HostArray, castable
 from graftax.checkpoint.foreign.foreign_array import ForeignArray, ForeignFile
 from graftax.checkpoint.foreign.name_map import Scope, is_within, rest_of, scopes_of, split_groups, split_units
 from graftax.checkpoint.foreign.naming import components_of_names, components_of_path
-from graftax.checkpoint.foreign.opening import opened
+from graftax.checkpoint.foreign.opening import open_weights
 from graftax.checkpoint.foreign.pairing import Pairing, Pairs
 from graftax.checkpoint.foreign.report import ForeignReport, LeftOut
 from graftax.checkpoint.foreign.settings import differing
@@ -101,7 +101,7 @@ def load_foreign(
         ('torch', ['fc.weight', 'fc.bias'])
     """
     _check(module, mode, cast)
-    with opened(path) as file:
+    with open_weights(path) as file:
         report = ForeignReport(file.path, source_of(file, source), mode)
         loading = _Loading(file, module, report, Subset(only, skip))
         loading.pair(names or {})
@@ -175,7 +175,7 @@ class _Loading:
             scopes = [*scopes, Scope("", self._common_root(units, groups))]
         claimed: set[int] = set()
         first, twins = without_twins(groups)
-        for scoped in _scoped(scopes, units, first):
+        for scoped in _divide_by_scope(scopes, units, first):
             paths = [components_of_path(rest_of(unit.path, scoped.scope.path)) for unit in scoped.units]
             there = components_of_names([rest_of(group.name, scoped.scope.name) for group in scoped.groups])
             named = list(zip(there, scoped.groups, strict=True))
@@ -350,7 +350,7 @@ def _restored(assignment: Made) -> Restored:
     return Restored(assignment.part.path, names, array.dtype, array.shape, assignment.choice.note)
 
 
-def _scoped(scopes: list[Scope], units: list[Unit], groups: list[Group]) -> list[_Scoped]:
+def _divide_by_scope(scopes: list[Scope], units: list[Unit], groups: list[Group]) -> list[_Scoped]:
     """Return the scopes with their units and groups: each of these is in the narrowest scope that contains it."""
     found = []
     taken: set[int] = set()

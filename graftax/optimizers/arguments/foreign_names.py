@@ -12,7 +12,7 @@ from graftax.core import attributes
 from graftax.core.attributes import OF_OPTIMIZERS, Answer
 from graftax.core.errors import MissingAttributeError
 from graftax.core.keywords_elsewhere import ELSEWHERE
-from graftax.core.known_names import Elsewhere, squashed
+from graftax.core.known_names import Elsewhere, squash
 
 _SAVED = 'graftax.Checkpoint(model=model, optimizer=optimizer).save("here")'
 _RESTORED = 'graftax.Checkpoint(model=model, optimizer=optimizer).restore("here")'
@@ -96,7 +96,7 @@ _LINES = {
     "LearningRateScheduler": f"{_CLASSES}SGD(lambda step: 0.1 / (1 + step))",
     "ReduceLROnPlateau": "optimizer.learning_rate = float(optimizer.learning_rate) / 2",
 }
-CLASSES: Elsewhere = {squashed(name): ("it is done in another way here", line) for name, line in _LINES.items()}
+CLASSES: Elsewhere = {squash(name): ("it is done in another way here", line) for name, line in _LINES.items()}
 """What elsewhere is a class or a function, and what does it here: a line that runs."""
 
 _RATE = f"{_CLASSES}SGD({_SCHEDULES}InverseTimeDecay(0.1, 1000, 0.5))"

@@ -17,7 +17,7 @@ from graftax.optimizers.engine.slot import SlotValues
 from graftax.optimizers.engine.sparse_rows import TouchedRows
 from graftax.optimizers.engine.step import Step, StepFor
 from graftax.optimizers.engine.update import Update
-from graftax.variables.given_back import constrained
+from graftax.variables.given_back import apply_constraint
 from graftax.variables.state.storage import frames
 from graftax.variables.streams import Drawn, without_draws
 from graftax.variables.variable import Variable
@@ -108,7 +108,7 @@ def _update_joined(rule: Rule, group: list[Update], step_for: StepFor) -> bool:
         for update, part in zip(group, split(cast_to(change, first.slots[name].dtype), group), strict=True):
             update.slots[name].assign(part)
     for update, part in zip(group, split(cast_to(new, first.variable.dtype), group), strict=True):
-        update.variable.assign(constrained(update.variable, part))
+        update.variable.assign(apply_constraint(update.variable, part))
     return True
 
 
@@ -169,12 +169,12 @@ def _fitted(update: Update, new: Array) -> Array:
     variable, new = update.variable, cast_to(new, update.variable.dtype)
     rows = update.rows
     if rows is None:
-        return constrained(variable, new)
+        return apply_constraint(variable, new)
     whole: Array = rows.put(variable._gx_stored, new)
     if variable.constraint is None:
         return whole
     # the others stay, within the bounds or not
-    kept: Array = rows.put(variable._gx_stored, rows.of(constrained(variable, whole)))
+    kept: Array = rows.put(variable._gx_stored, rows.of(apply_constraint(variable, whole)))
     return kept
 
 

@@ -9,7 +9,7 @@ from graftax import ops
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError, GraftaxError
 from graftax.core.typedefs import Array, ArrayLike, unwrap
-from graftax.core.undefined import undefined
+from graftax.core.undefined import undefined_error
 from graftax.optimizers.arguments.describe import call_of
 from graftax.optimizers.arguments.kinds import NOT_NEGATIVE, Checked, Kind, Kinds
 from graftax.variables.state import storage
@@ -41,7 +41,7 @@ class Schedule(Checked):
 
     def rate(self, step: Array) -> Array:
         """Compute the learning rate; for subclasses to define."""
-        raise undefined(self, "rate(step)")
+        raise undefined_error(self, "rate(step)")
 
     def __repr__(self) -> str:
         return call_of(self)

@@ -15,7 +15,7 @@ from graftax.variables.graph.config_objects import is_config
 from graftax.variables.state.donation import Donation, at_rest, lock
 from graftax.variables.state.home import Home
 from graftax.variables.state.pack import Pack, pack_of
-from graftax.variables.state.storage import Moves, Storage, together
+from graftax.variables.state.storage import Moves, Storage, gather_buffers
 
 
 class Entry(Guard):
@@ -160,7 +160,7 @@ def _fixed(cell: Storage) -> Home | None:
 def _one_list(cells: list[Storage | Pack]) -> list[Any]:
     """Return a list of the buffers of just these; a cell that has a list to itself keeps it, for other steps to use."""
     there = cells[0].place[0]
-    return there if len(cells) == 1 and type(there) is list and len(there) == 1 else together(cells)
+    return there if len(cells) == 1 and type(there) is list and len(there) == 1 else gather_buffers(cells)
 
 
 _OFTEN = 3  # times that the buffers of a trace are put into one list, before each stays where it is

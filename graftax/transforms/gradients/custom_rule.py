@@ -227,7 +227,7 @@ def differentiated_around(inputs: list[Any]) -> bool:
     return not transforms.eager() or any(map(transforms.is_tracer, inputs))
 
 
-def assigned(rule: CustomRule, storage: Storage) -> StateError:
+def assignment_error(rule: CustomRule, storage: Storage) -> StateError:
     """Return what it means that a rule assigns."""
     return StateError(
         f"the grad_fn of {rule.name} assigned {storage.path!r}",

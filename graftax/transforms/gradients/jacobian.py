@@ -17,7 +17,7 @@ from graftax.transforms.chunk_size import check_chunk_size
 from graftax.transforms.function_argument import check_functions
 from graftax.transforms.gradients.derivatives import rows_differ
 from graftax.transforms.gradients.sources import check_sources, expand, first_argument, moved_value
-from graftax.transforms.gradients.vjp import Pulled, floating_results, pulled, substituting
+from graftax.transforms.gradients.vjp import Pulled, floating_results, pull_back, substituting
 from graftax.transforms.lifting.carried import hand_on
 from graftax.variables.state.storage import frames
 
@@ -84,7 +84,7 @@ def jacobian(fn: Callable[..., Any], *args: Any, wrt: object = None, chunk_size:
     _check_called_at_once("jacobian", fn, args, wrt)
     check_takes("jacobian", "fn", fn, ["argument"] * len(args), "graftax.jacobian(fn, x, y): fn gets what follows")
     sources = _Sources(fn, args, wrt)
-    found = pulled(fn, sources.call, sources.values, sources.frame, sources.came)
+    found = pull_back(fn, sources.call, sources.values, sources.frame, sources.came)
     blocks = [sources.rebuild(_block(found, i, sources.values, chunk_size)) for i in range(len(found.leaves))]
     return registry.current().gradients.unflatten(found.structure, blocks)
 
@@ -122,7 +122,7 @@ def hessian(fn: Callable[..., Any], *args: Any, wrt: object = None, chunk_size: 
     sources = _Sources(fn, args, wrt)
 
     def gradient(values: list[Any]) -> list[Any]:
-        found = pulled(fn, sources.call, values, substituting(sources.storages), sources.came)
+        found = pull_back(fn, sources.call, values, substituting(sources.storages), sources.came)
         if [tuple(leaf.shape) for leaf in found.leaves] != [()]:
             raise GradientError(
                 f"{found.name} returned {len(found.leaves)} arrays of shapes {[tuple(x.shape) for x in found.leaves]}",
@@ -131,7 +131,7 @@ def hessian(fn: Callable[..., Any], *args: Any, wrt: object = None, chunk_size: 
             )
         return found.pull(found.weights())
 
-    found = pulled(fn, gradient, sources.values, sources.frame, sources.came)
+    found = pull_back(fn, gradient, sources.values, sources.frame, sources.came)
     blocks = [sources.rebuild(_block(found, i, sources.values, chunk_size)) for i in range(len(found.leaves))]
     return sources.rebuild(blocks)
 
@@ -165,7 +165,7 @@ def batch_jacobian(fn: Callable[[Any], Any], x: object, chunk_size: int | None =
     check_takes("batch_jacobian", "fn", fn, ["x"], "graftax.batch_jacobian(lambda x: fn(x, other), x)")
     check_chunk_size("batch_jacobian", chunk_size)
     sources = _Sources(fn, (x,), None)
-    found = pulled(fn, sources.call, sources.values, sources.frame, sources.came)
+    found = pull_back(fn, sources.call, sources.values, sources.frame, sources.came)
     shapes = [tuple(leaf.shape) for leaf in (*found.leaves, *sources.values)]
     if len(shapes) != 2 or min(map(len, shapes)) < 2 or shapes[0][0] != shapes[1][0]:
         raise ShapeError(

@@ -63,7 +63,7 @@ class Pulled(NamedTuple):
         return [arrays.numpy.broadcast_to(w, leaf.shape) for w, leaf in zip(weights, self.leaves, strict=True)]
 
 
-def pulled(
+def pull_back(
     fn: Callable[..., Any],
     call: Callable[[list[Any]], Any],
     values: list[Any],

@@ -57,10 +57,10 @@ class AttributeFrame(PartFrame):
             self.touch(node)
             self._seen.note_attribute(node, name)
 
-    def made(self, module: Branch) -> None:
+    def note_created(self, module: Branch) -> None:
         """Note that the part makes it, here and around."""
-        super().made(module)
-        self._seen.made(module)
+        super().note_created(module)
+        self._seen.note_created(module)
 
     def build(self, module: Branch, done: bool) -> None:
         """Keep what a build does to lists and dicts apart from what the part does, here and around."""

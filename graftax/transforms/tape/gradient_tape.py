@@ -42,7 +42,7 @@ from graftax.transforms.chunk_size import check_chunk_size
 from graftax.transforms.gradients.derivatives import batch_jacobian, jacobian, pull, rows_differ
 from graftax.transforms.gradients.directions import direction
 from graftax.transforms.gradients.sources import at_home
-from graftax.transforms.tape.block import RecordedBlock, Source, Unconnected, unconnected
+from graftax.transforms.tape.block import RecordedBlock, Source, Unconnected, unconnected_value
 from graftax.transforms.tape.replay import Transform, run
 from graftax.variables.variable import Variable
 
@@ -254,7 +254,7 @@ class GradientTape(RecordedBlock):
 
     def _begin(self, verb: str, target: object, kind: Unconnected) -> tuple[list[Any], list[int | None]]:
         self._check_entered(verb)
-        unconnected(kind, (), "float32")
+        unconnected_value(kind, (), "float32")
         if self._spent and not self._persistent:
             raise TapeError(
                 f"a second {verb}() of a tape that is not persistent",
@@ -333,7 +333,9 @@ def _sums(leaves: list[Source], gradients: dict[int, Any], shape: Shape, skip: i
     results = []
     for leaf, slots in leaves:
         parts = [gradients[slot] for slot in slots if slot in gradients]
-        total: Any = sum(parts[1:], parts[0]) if parts else unconnected(kind, (*shape, *leaf.shape[skip:]), leaf.dtype)
+        total: Any = (
+            sum(parts[1:], parts[0]) if parts else unconnected_value(kind, (*shape, *leaf.shape[skip:]), leaf.dtype)
+        )
         if isinstance(leaf, Variable) and skip == 0 and total is not None and tuple(total.shape) == leaf.shape:
             [total] = at_home([leaf._storage], [total])
         results.append(total)

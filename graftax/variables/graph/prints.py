@@ -207,7 +207,7 @@ def ids_in(container: Any) -> Iterator[int]:
     return map(id, chain(container, container.values()) if isinstance(container, dict) else container)
 
 
-def kept(container: Iterable[Any], on_end: Callable[[Any], None]) -> list[Any]:
+def weak_references(container: Iterable[Any], on_end: Callable[[Any], None]) -> list[Any]:
     """Return references that keep the ids of `ids_in` valid: weak ones if possible, which call ``on_end``."""
     entries = [*container, *container.values()] if isinstance(container, dict) else container
     return [_weakly(entry, on_end) for entry in entries]

@@ -10,7 +10,7 @@ import jax.core
 from graftax.backend.jax import tracing
 
 
-def foreseen(value: object) -> Any:
+def constant_value(value: object) -> Any:
     """Return the value of a tracer that follows from constants alone, as positions in a shape do; else None.
 
     Inside of a branch or loop it is None, too, since nobody knows whether that will run.
