@@ -82,7 +82,11 @@ WORKS = [
         [(2, 3, 4, 2)],
     ),
     forward(
-        "up-sampling 2×2, (32, 32, 32, 16)", up_sampling, lambda x: repeat_values(x, (2, 2)), (32, 32, 32, 16), (2, 3, 4, 2)
+        "up-sampling 2×2, (32, 32, 32, 16)",
+        up_sampling,
+        lambda x: repeat_values(x, (2, 2)),
+        (32, 32, 32, 16),
+        (2, 3, 4, 2),
     ),
     work(
         "gradient of a depthwise convolution 3×3, (16, 32, 32, 32)",

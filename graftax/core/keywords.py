@@ -13,7 +13,7 @@ from typing import Any
 
 from graftax.core.argument_kinds import misfit, plain_kinds
 from graftax.core.errors import ArgumentTypeError, GraftaxError
-from graftax.core.keywords_elsewhere import ELSEWHERE, WORDS
+from graftax.core.foreign_keywords import KEYWORDS, WORDS
 from graftax.core.known_names import closest
 from graftax.core.misbound import misbound, never_ran
 from graftax.core.wrapping import wraps
@@ -95,7 +95,7 @@ def unknown_keyword(kind: type[Any], name: str, value: object, inherited: list[s
     own = inspect.signature(kind.__init__).parameters.values()
     names = list(dict.fromkeys([*(p.name for p in own if p.kind not in _COLLECTING and p.name != "self"), *inherited]))
     shown = f"{value!r:.40}"
-    meant = next((near for near in ELSEWHERE.get(name.lower(), ()) if near in names), None) or closest(name, names)
+    meant = next((near for near in KEYWORDS.get(name.lower(), ()) if near in names), None) or closest(name, names)
     if name == "filepath" and meant == "directory" and isinstance(value, str):
         value = _folder(value)
     needs, text = WORDS.get(name.lower(), ("", ""))

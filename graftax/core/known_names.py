@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from graftax.core.errors import ArgumentError
 
-Elsewhere: TypeAlias = Mapping[str, tuple[str, str]]
+ForeignNames: TypeAlias = Mapping[str, tuple[str, str]]
 """Names that other libraries have, as `squash` gives them: why there is none here, and what to write instead."""
 
 _SHORT = 5
@@ -56,7 +56,7 @@ def not_made(argument: str, kind: type) -> ArgumentError:
 
 
 def unknown(
-    argument: str, value: object, choices: Iterable[str], otherwise: str = "", elsewhere: Elsewhere | None = None
+    argument: str, value: object, choices: Iterable[str], otherwise: str = "", foreign: ForeignNames | None = None
 ) -> ArgumentError:
     """Return the error for ``argument=value`` where the value is none of the names that exist.
 
@@ -65,16 +65,16 @@ def unknown(
         value: Its value.
         choices: The names that exist.
         otherwise: What may be passed besides names. Defaults to ``""``.
-        elsewhere: Names that other libraries have; they are no misspellings. Defaults to None, no names.
+        foreign: Names that other libraries have; they are no misspellings. Defaults to None, no names.
 
     Example:
         >>> print(unknown("loss", "msee", ["mse", "mae"]).instead)
         loss='mse'; there are mse, mae
-        >>> print(unknown("loss", "l2", ["mse"], elsewhere={"l2": ("it has another name", "loss='mse'")}).instead)
+        >>> print(unknown("loss", "l2", ["mse"], foreign={"l2": ("it has another name", "loss='mse'")}).instead)
         loss='mse'; there are mse
     """
     names = list(choices)
-    answer = (elsewhere or {}).get(squash(str(value)))
+    answer = (foreign or {}).get(squash(str(value)))
     near = closest(value, names) if isinstance(value, str) and answer is None else None
     meant = answer[1] if answer else f"{argument}={near!r}" if near else ""
     there = f"there are {', '.join(names)}"

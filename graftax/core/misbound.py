@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from graftax.core.errors import ArgumentTypeError
-from graftax.core.keywords_elsewhere import ELSEWHERE
+from graftax.core.foreign_keywords import KEYWORDS
 from graftax.core.known_names import closest
 
 _STATIC = "leave it out: strings, functions and other objects are static; functools.partial(fn, value) fixes any value"
@@ -210,7 +210,7 @@ def _suggestion(title: str, name: str, names: list[str], only: str | None) -> st
     there = _FUNCTIONS.get(title.rpartition(".")[2], {}).get(name)
     if there is None:
         near = (
-            next((one for one in ELSEWHERE.get(name.lower(), ()) if one in names), None) or closest(name, names) or only
+            next((one for one in KEYWORDS.get(name.lower(), ()) if one in names), None) or closest(name, names) or only
         )
         there = f"{near}=" if near else f"leave {name}= out"
     return f"{there} in place of {name}=" if there.endswith("=") else there

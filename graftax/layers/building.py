@@ -24,7 +24,7 @@ from graftax.layers import several_shapes, shapes
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.signature import Signature
 from graftax.layers.undoing import undone_if_raised
-from graftax.layers.weight_settings import refuse_elsewhere, refuse_late
+from graftax.layers.weight_settings import refuse_foreign, refuse_late
 from graftax.variables import creation, masks
 from graftax.variables.calls import CallContext, contexts
 from graftax.variables.graph.module import Module, walk
@@ -65,7 +65,7 @@ class Buildable(Module):
     """Arguments that only the making of weights reads: another value later would be used for nothing."""
 
     def _gx_given(self, name: str, value: object) -> Any:
-        refuse_elsewhere(self, name, value)
+        refuse_foreign(self, name, value)
         if name in self.__dict__ and self.__dict__.get("built"):
             refuse_late(self, name, value)
         return value

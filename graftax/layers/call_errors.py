@@ -10,7 +10,7 @@ from typing import Any
 from graftax.core import foreign_errors, tree, user_line
 from graftax.core.dtypes import is_complex
 from graftax.core.errors import ArgumentTypeError, DTypeError, GraftaxError, MissingAttributeError, StateError
-from graftax.core.keywords_elsewhere import CALLS
+from graftax.core.foreign_keywords import CALLS
 from graftax.core.known_names import closest
 from graftax.layers.description import describe_call
 from graftax.variables.graph.module import Module

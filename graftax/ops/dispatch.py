@@ -25,9 +25,9 @@ from graftax.ops import source
 from graftax.ops.arguments import maker
 from graftax.ops.checks import CHECKS, axis_in_range
 from graftax.ops.explain import explain
+from graftax.ops.foreign_names import KEYWORDS, absent, misspelt
 from graftax.ops.functions import FUNCTIONS
 from graftax.ops.masked_results import with_mask, without_mask
-from graftax.ops.names import KEYWORDS, absent, misspelt
 from graftax.ops.numbers import INT32, NUMBERS, check_number, check_weak, fits
 from graftax.ops.refused_kinds import refuse_kind
 from graftax.ops.signatures import Op, Parameter, array_parameters, parameters, settings, shown, signature
