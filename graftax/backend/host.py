@@ -155,7 +155,7 @@ def no_plain_numbers(x: object, name: str = "") -> ArgumentTypeError | None:
         return ArgumentTypeError(
             f"{f'{name} is ' if name else ''}a masked array of shape {x.shape} with {hidden} of {x.size} "
             "elements masked",
-            "an array of a backend has no such mask, and what it hides would count",
+            "arrays of a backend have no such mask: the hidden elements would count",
             "x.filled(0) for the numbers; ~np.ma.getmaskarray(x) says which count, and goes to a layer as mask=, to a "
             "loss, a metric or fit as sample_weight= (one number for each sample)",
         )

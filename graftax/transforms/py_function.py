@@ -230,6 +230,7 @@ def _conform(fn: Callable[..., Any], result: object, output: object) -> tuple[An
         raise ArgumentError(
             f"py_function({function_name(fn)}) returned the leaves {ours}, output= has {theirs}",
             "the structures must be the same, down to lists, tuples and dicts",
+            "output= with one ArraySpec in place of each array that the function returns",
         )
     paths = Outline(expected, wanted).paths("output")
     return [_as_announced(fn, p, x, y) for p, x, y in zip(paths, leaves, wanted, strict=True)], expected

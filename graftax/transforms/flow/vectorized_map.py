@@ -70,7 +70,7 @@ class RowFrame(AttributeFrame):
 def _adds_losses(path: str) -> StateError:
     return StateError(
         f"vectorized_map: the function calls a layer that adds a term of the loss, {path!r}",
-        "every row has another one, and whether they are to be added or averaged is not known",
+        "each row adds a term of its own, and it is not known whether to add or to average them",
         "return the term with the row, and outside of the map self.add_loss(ops.mean(terms)); graftax.map_fn, which "
         "adds them up",
     )

@@ -103,7 +103,7 @@ def _compiled_while(
         raise StateError(
             f"the condition of a while_loop assigns {looking.written[0].path!r}",
             "how often a condition is computed is not defined (it may be a random stream that it draws from)",
-            "assign and draw in body_fn, and hand the condition what it needs in the carry",
+            "assign and draw in body_fn, and pass what the condition needs in the carry",
         )
     threaded = Threaded(part)
     check, step = threaded.bind(looking), threaded.bind(part)
@@ -132,7 +132,7 @@ def _compiled_while(
 def _backwards() -> GradientError:
     return GradientError(
         "a gradient of a compiled while_loop without a bound",
-        "going back needs what each step was computed from, and room for it is laid out before the program runs",
+        "the gradient needs the inputs of every step, and memory for them is reserved before the program runs",
         "while_loop(cond_fn, body_fn, init, maximum_iterations=100); graftax.scan for a number of steps that is known, "
         "graftax.jvp for a derivative forwards",
     )

@@ -157,7 +157,11 @@ class _Checking:
         halves = [(one,) if is_floating(one.dtype) else (numpy.real(one), numpy.imag(one)) for one in found]
         found = [half for pair in halves for half in pair]
         if not found:
-            raise ArgumentError("the function of a gradcheck returns nothing floating", "that has no gradient")
+            raise ArgumentError(
+                "the function of a gradcheck returns no floating value",
+                "only floating values have gradients",
+                'return ops.cast(y, "float32"), if y is computed from floating values',
+            )
         return found
 
     def _loss(self, values: list[Any]) -> Any:
@@ -219,7 +223,7 @@ class _Checking:
             raise GradientError(
                 f"{place}: its gradient is {worst.gradient:.6g}, differences of values say {worst.difference:.6g}",
                 f"they are {worst.error:.3g} times as far apart as rtol={rtol:g} and atol={atol:g} allow",
-                "mend the gradient (of a custom_gradient?), mind kinks and steps of the function there, or give step=",
+                "correct the gradient (of a custom_gradient?), look for kinks and steps there, or give step=",
             )
         return worst._replace(evaluations=self.evaluations)
 

@@ -113,7 +113,9 @@ def _places(fn: Callable[..., Any], params: Params, args: tuple[Any, ...], kwarg
         )
     if len(set(found)) < len(found):
         raise ArgumentError(
-            f"the gradients of {function_name(fn)} with respect to the arguments {found}", "one of them is named twice"
+            f"the gradients of {function_name(fn)} with respect to the arguments {found}",
+            "one of them is named twice",
+            f"{sorted(set(found))}",
         )
     return found
 

@@ -73,6 +73,7 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any])
                 f"jvp of {function_name(fn)} got a tangent of shape {tuple(along.shape)} for a primal of shape "
                 f"{tuple(value.shape)}",
                 "each primal has one tangent of its shape",
+                f"ops.broadcast_to(tangent, {tuple(value.shape)}), if it fits",
             )
         directions.append(along)
 
