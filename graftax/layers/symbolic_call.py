@@ -12,7 +12,7 @@ from graftax.core.errors import ArgumentError, GraftaxError, MissingAttributeErr
 from graftax.core.short_traceback import shorten
 from graftax.layers import building
 from graftax.layers.undoing import undone_if_raised
-from graftax.ops.built import built
+from graftax.ops.dispatch import built
 from graftax.ops.symbolic import Origin, Symbolic, filled, leaves, mapped, record, refuse_symbolic
 from graftax.ops.symbolic_array import SymbolicArray, subscript
 from graftax.transforms.lifting.frames import Abstract

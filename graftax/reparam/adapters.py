@@ -13,8 +13,9 @@ from graftax.core.namespaces import answering as _answering
 from graftax.core.selectors import Selector
 from graftax.core.short_traceback import door
 from graftax.reparam.adapted import Adapted, adapter_of
+from graftax.reparam.base import leaves_of
 from graftax.reparam.distance import checked_tolerance, distance, tolerance_for
-from graftax.reparam.places import expressions, give_penalty, leaves_of, replace, thaw
+from graftax.reparam.places import expressions, give_penalty, replace, thaw
 from graftax.variables.graph.module import Module, structure, walk_with_edges
 from graftax.variables.state.storage import concretely
 

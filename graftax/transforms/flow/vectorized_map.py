@@ -9,10 +9,9 @@ from graftax.backend import registry
 from graftax.core.errors import StateError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
-from graftax.core.user_functions import check_takes
+from graftax.core.user_functions import check_functions, check_takes
 from graftax.transforms.chunk_size import check_chunk_size
 from graftax.transforms.flow.axes import Axes, argument_names, axes_of_leaves, by_argument, move_rows, rows_first
-from graftax.transforms.function_argument import check_functions
 from graftax.transforms.lifting.attribute_frame import AttributeFrame
 from graftax.transforms.lifting.carried import RowMasks, set_masks_of_rows
 from graftax.transforms.lifting.frames import Around

@@ -10,11 +10,10 @@ from graftax.backend import registry
 from graftax.core.errors import ArgumentError, GradientError, StateError
 from graftax.core.short_traceback import door
 from graftax.core.static_numbers import check_known
-from graftax.core.user_functions import check_takes
+from graftax.core.user_functions import check_functions, check_takes
 from graftax.transforms.flow.attribute_changes import require_same_program, traced_until_stable
 from graftax.transforms.flow.body import trace_until_stable
 from graftax.transforms.flow.branches import predicate
-from graftax.transforms.function_argument import check_functions
 from graftax.transforms.lifting.agreement import as_dtypes
 from graftax.transforms.lifting.carried import Carry
 from graftax.transforms.lifting.outline import Outline

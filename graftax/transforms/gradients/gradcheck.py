@@ -13,8 +13,7 @@ from graftax.core.dtypes import is_floating, is_inexact
 from graftax.core.errors import ArgumentError, ArgumentTypeError, GradientError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import unwrap
-from graftax.core.user_functions import check_takes
-from graftax.transforms.function_argument import check_functions
+from graftax.core.user_functions import check_functions, check_takes
 from graftax.transforms.gradients.grad import value_and_grad
 from graftax.transforms.gradients.sources import expand, moved_value
 from graftax.transforms.lifting.carried import hand_on
