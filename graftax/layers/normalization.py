@@ -190,7 +190,7 @@ class Normalization(Layer, KnowsColumns):
         if arrays.is_concrete(count):
             if (error := self._never(arrays.to_numpy(count))) is not None:
                 raise error
-        elif traced_checks.wanted():
+        elif traced_checks.is_checking():
             traced_checks.emit(self._never, arrays.numpy.equal(count, 0), count)
 
     def _never(self, count: Any) -> StateError | None:

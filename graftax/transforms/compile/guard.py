@@ -13,7 +13,7 @@ from graftax.transforms.compile.seen import Seen, prints_of
 from graftax.variables.graph.class_attributes import given_by_class
 from graftax.variables.graph.config_objects import Look, given_to, held_by, is_config
 from graftax.variables.graph.module import Module, Node
-from graftax.variables.graph.node import holds_node, ignored
+from graftax.variables.graph.node import holds_node, ignored_attributes
 from graftax.variables.graph.prints import (
     Print,
     Same,
@@ -21,8 +21,8 @@ from graftax.variables.graph.prints import (
     differences,
     ids_in,
     is_small_array,
-    kept,
     may_change,
+    weak_references,
 )
 from graftax.variables.graph.structure import structure
 from graftax.variables.state.storage import touch
@@ -133,7 +133,7 @@ class Guard:
             node = ref()
             if isinstance(node, Surroundings):
                 now = [look() for look in node.bindings]
-                self._kept += kept(now, gone)
+                self._kept += weak_references(now, gone)
                 self._bound += [(look, id(value)) for look, value in zip(node.bindings, now, strict=True)]
                 self._empty += [container for container in node.empty if not container]
             if isinstance(node, Module):
@@ -143,13 +143,13 @@ class Guard:
                     if is_small_array(one):
                         self._arrays.append((one, one.tobytes()))
                     elif is_config(one):
-                        self._kept += kept([*held_by(one)], gone)
+                        self._kept += weak_references([*held_by(one)], gone)
                         self._configs.append((Same(one).find, [*map(id, held_by(one))]))
                         shared |= {(type(one), name): given for name, given in given_to(one).items()}
                     elif isinstance(node, Surroundings) and isinstance(one, list):
                         self._around.append((one, [*one]))  # twice as quick as ids, at the price of keeping it alive
                     elif len(one) <= _LONG or holds_node(one):
-                        self._kept += kept(one, gone)
+                        self._kept += weak_references(one, gone)
                         if one is value and isinstance(one, list) and isinstance(node, Module) and name in vars(node):
                             # found through its module: not kept alive
                             self._lists.append((weakref.ref(node), name, [*map(id, one)]))
@@ -157,7 +157,7 @@ class Guard:
                             self._others.append((one, [*ids_in(one)]))
         for kind in classes:
             shared |= {(kind, name): value for name, value in given_by_class(kind).items()}
-        self._kept += kept(shared.values(), gone)
+        self._kept += weak_references(shared.values(), gone)
         self._bound += [(partial(getattr, kind, name, None), id(value)) for (kind, name), value in shared.items()]
         looked_at = (self._lists, self._others, self._arrays, self._configs, self._bound, self._around, self._empty)
         self._constant = not any(looked_at)  # as of most small functions
@@ -201,7 +201,7 @@ class Guard:
             if isinstance(node, Surroundings):
                 yield from ((node, name, value) for name, value in node._gx_traced_attributes().items())
             elif isinstance(node, Module):
-                skip = ignored(type(node))
+                skip = ignored_attributes(type(node))
                 for name, value in list(node.__dict__.items()):
                     if name not in skip:
                         yield node, name, value

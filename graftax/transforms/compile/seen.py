@@ -33,7 +33,7 @@ class Seen:
         self._made: dict[int, weakref.ref[Branch]] = {}
         self._dead: dict[tuple[int, str], frozenset[Hashable]] = {}  # where values of earlier traces were found
 
-    def made(self, module: Branch) -> None:
+    def note_created(self, module: Branch) -> None:
         """Note that it is made during the trace: whatever becomes of it, no later call finds it as it was before."""
         self._made[id(module)] = weakref.ref(module)
 

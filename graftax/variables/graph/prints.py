@@ -142,8 +142,8 @@ def _entries(value: Any, depth: int, look: Look, in_config: bool) -> tuple[Any, 
     return tuple(print_of(one, depth + 1, look, in_config) for one in value)
 
 
-def _prints(held: dict[str, Any], depth: int, look: Look, in_config: bool) -> dict[str, Print]:
-    return {name: print_of(one, depth + _OBJECT, look, in_config) for name, one in list(held.items())}
+def _prints(attributes: dict[str, Any], depth: int, look: Look, in_config: bool) -> dict[str, Print]:
+    return {name: print_of(one, depth + _OBJECT, look, in_config) for name, one in list(attributes.items())}
 
 
 def is_small_array(value: object) -> TypeGuard[np.ndarray[Any, Any]]:
@@ -207,14 +207,14 @@ def ids_in(container: Any) -> Iterator[int]:
     return map(id, chain(container, container.values()) if isinstance(container, dict) else container)
 
 
-def kept(container: Iterable[Any], gone: Callable[[Any], None]) -> list[Any]:
-    """Return what must be kept so that `ids_in` says something: weak references where possible, which call ``gone``."""
+def weak_references(container: Iterable[Any], on_end: Callable[[Any], None]) -> list[Any]:
+    """Return references that keep the ids of `ids_in` valid: weak ones if possible, which call ``on_end``."""
     entries = [*container, *container.values()] if isinstance(container, dict) else container
-    return [_weakly(entry, gone) for entry in entries]
+    return [_weakly(entry, on_end) for entry in entries]
 
 
-def _weakly(value: object, gone: Callable[[Any], None]) -> Any:
+def _weakly(value: object, on_end: Callable[[Any], None]) -> Any:
     try:
-        return weakref.ref(value, gone)
+        return weakref.ref(value, on_end)
     except TypeError:
         return value
