@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dis
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
 from types import CodeType, FunctionType, GetSetDescriptorType, MethodType, ModuleType
@@ -17,8 +18,9 @@ from graftax.core import libraries
 from graftax.variables.graph.adjustable import Adjustable
 from graftax.variables.graph.class_attributes import given_by_class
 from graftax.variables.graph.config_objects import attributes_in, is_array, is_config
+from graftax.variables.graph.containers import LONG, elements_of, is_container, size_of
 from graftax.variables.graph.module import Module
-from graftax.variables.graph.node import Node, holds_node
+from graftax.variables.graph.node import Node
 from graftax.variables.graph.prints import changing_in
 
 
@@ -107,7 +109,6 @@ def reached(roots: Iterable[Any], name: str = "") -> tuple[list[Module], Surroun
 
 _DEEPEST = 6  # containers and objects inside of each other; functions do not count
 _MOST = 20_000  # values that are looked into, those nearest to the function
-_LONG = 1000  # elements, beyond which a container is of numbers
 
 
 class _Held(NamedTuple):
@@ -127,10 +128,10 @@ def _note(around: Surroundings, one: _Held, depth: int, noted: set[int]) -> None
         if look is not None:
             around.add(name, value, look)
         return
-    if isinstance(value, list | tuple | dict | set):
-        if len(value) > _LONG:
+    if is_container(value):
+        if size_of(value) > LONG:
             return
-        if not value and not isinstance(value, tuple) and depth <= 1:
+        if isinstance(value, _GROWING) and not value and depth <= 1:
             around.empty.append(value)
         elif not has_nodes(value):
             return
@@ -140,9 +141,20 @@ def _note(around: Surroundings, one: _Held, depth: int, noted: set[int]) -> None
     around.add(name, value, look)
 
 
-def has_nodes(value: object) -> bool:
+def has_nodes(value: object, seen: set[int] | None = None) -> bool:
     """Return True for a Module or Variable, and for a container that has one somewhere."""
-    return any(isinstance(one, Node) for one in value) if isinstance(value, set) else holds_node(value)
+    if isinstance(value, Node):
+        return True
+    if not is_container(value):
+        return False
+    seen = set() if seen is None else seen
+    if id(value) in seen:
+        return False
+    seen.add(id(value))
+    return any(has_nodes(one, seen) for one in elements_of(value))
+
+
+_GROWING = (list, dict, set, deque)
 
 
 def _has_settings(value: object) -> bool:
@@ -168,13 +180,12 @@ def _in(value: object) -> Iterator[_Held]:
         yield _Held("self", value.__self__)
         yield _Held("", value.__func__)
     elif isinstance(value, partial):
-        yield from (_Held("", one) for one in (value.func, *value.args, *value.keywords.values()))
+        yield from (_Held("", one) for one in (value.func, value.args, value.keywords))
     elif isinstance(value, weakref.ref):
         yield _Held("self", value(), value)  # not kept alive by what is noted
-    elif isinstance(value, list | tuple | dict | set | frozenset):
-        if len(value) <= _LONG:
-            elements = list(value.values() if isinstance(value, dict) else value)
-            yield from (_Held("", one, deeper=True) for one in elements)
+    elif is_container(value) or isinstance(value, frozenset):
+        if size_of(value) <= LONG:
+            yield from (_Held("", one, deeper=True) for one in elements_of(value))
     elif isinstance(value, type):
         yield from _of_class(value)
     elif not isinstance(value, ModuleType) and not is_array(type(value)):
@@ -191,7 +202,7 @@ def _of_object(value: object) -> Iterator[_Held]:
         yield _Held("", wrapped)
         if type(value).__module__.partition(".")[0] in libraries.names():
             return  # a compiled function, which keeps notes of its own besides
-    if len(held) <= _LONG:
+    if len(held) <= LONG:
         find = _finder(value)
         yield from (_Held(str(name), one, partial(find, name), True) for name, one in held.items())
     yield from _of_class(type(value))

@@ -20,6 +20,8 @@ CONFIG_VALUES = 1000
 _OTHERS = (list, tuple, dict, set, frozenset, str, bytes, int, float, complex, Enum, type, BaseException, weakref.ref)
 # an iterator changes by being read, which is not what a setting does; an array is compared by itself
 _TELLING = ("__next__", "__array__")
+# these keep all in attributes; named, since few programs need their modules
+_OF_PYTHON = {("argparse", "Namespace"), *(("collections", name) for name in ("ChainMap", "UserDict", "UserList"))}
 _OF_ARRAYS = ("dtype", "shape")
 
 
@@ -42,9 +44,7 @@ def _is_config(kind: type[Any]) -> bool:
     if any(base.__module__.partition(".")[0] in libraries.names() for base in kind.__mro__):
         return False  # those of graftax are followed by what they are
     # "types" is where Python puts namespaces, and classes that are made by a function
-    return (
-        is_of_user(kind) or kind.__module__ == "types" or (kind.__module__, kind.__name__) == ("argparse", "Namespace")
-    )
+    return is_of_user(kind) or kind.__module__ == "types" or (kind.__module__, kind.__name__) in _OF_PYTHON
 
 
 def is_array(kind: type[Any]) -> bool:
