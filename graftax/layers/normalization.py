@@ -18,13 +18,13 @@ from graftax.layers.arguments import array_shape, axes_from_front, axis_numbers,
 from graftax.layers.data_to_adapt import DataToAdapt
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
-from graftax.layers.table_columns import Columns, KnowsColumns
+from graftax.layers.table_columns import Columns
 from graftax.transforms.lifting.frames import Abstract
 from graftax.variables.state import storage
 from graftax.variables.variable import Variable
 
 
-class Normalization(Layer, KnowsColumns):
+class Normalization(Layer):
     r"""Shifts and scales features to mean 0 and variance 1, by the statistics of a data set that `adapt` takes.
 
     .. math:: y = \frac{x - \mu}{\max(\sigma, 10^{-7})}
@@ -58,6 +58,7 @@ class Normalization(Layer, KnowsColumns):
     """
 
     _gx_takes_wide = True
+    _gx_requires_columns = True
     supports_masking = True
 
     def __init__(
