@@ -100,7 +100,7 @@ def trace(signature: Signature, moving: frozenset[Storage] = frozenset(), intege
     Raises:
         ExportError: the function branches on a free size, calls Python, or assigns Variables without
             ``assigns=True``.
-        StateError: it creates a Variable that no object holds.
+        StateError: it creates a Variable that no object holds, or calls a layer that was never adapted.
         BackendCapabilityError: the backend cannot export.
     """
     backend = registry.current()
@@ -120,12 +120,14 @@ def trace(signature: Signature, moving: frozenset[Storage] = frozenset(), intege
     folding = Folding(signature.fold, moving, integers)
     found: dict[str, Any] = {}
     left_out: list[str] = []
+    before: list[Callable[[], None]] = []  # what a run of the program in Python would begin with, and may raise
 
     def run(lift: Lift, given: list[Any]) -> tuple[list[Any], list[tuple[Any, Any]]]:
         frame = CompileFrame(lift)
         with (
             frames.replaced((frame,)),
             traced_checks.traces.entered(traced_checks.EXPORTED),
+            traced_checks.before_runs.entered(before),
             traced_checks.leaving_out.entered(left_out.append),
             stand_ins.replaced(() if signature.assigns else (folding,)),
         ):
@@ -138,6 +140,8 @@ def trace(signature: Signature, moving: frozenset[Storage] = frozenset(), intege
         return results, cast("list[tuple[Any, Any]]", written)
 
     program = backend.compiling.trace(run, leaves)
+    for look in before:
+        look()
     output: Form = found["output"]
     makes: bool = found["frame"].seen.makes
     found.clear()  # the frame may hold the last references to layers and Variables, which are freed with it

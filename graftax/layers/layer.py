@@ -20,6 +20,7 @@ from graftax.layers.call_errors import explained_call, gives_nothing, no_call
 from graftax.layers.inputs import inputs_in
 from graftax.layers.policy import DTypePolicy, as_policy
 from graftax.layers.signature import signature_of
+from graftax.layers.table_columns import KnowsColumns
 from graftax.ops.symbolic import MetSymbolic
 from graftax.transforms.compile import layer_call as eager_call
 from graftax.transforms.flow.remat import remat
@@ -40,7 +41,7 @@ from graftax.variables.variable import Variable, make
 R = TypeVar("R")
 
 
-class Layer(AddsLosses):
+class Layer(AddsLosses, KnowsColumns):
     """The base of all layers: subclass it, store settings in `__init__`, make weights in `build`, compute in `call`.
 
     The first call builds, with the shape of the first argument. Floating inputs are cast to the compute dtype of the
@@ -67,9 +68,8 @@ class Layer(AddsLosses):
     untracked: ClassVar[frozenset[str]] = frozenset({"_gx_plans", "_gx_warned", "_gx_casts"})
     _gx_words: ClassVar[Words] = OF_LAYERS
     supports_masking: ClassVar[bool] = False
-    """Whether a mask passes through unchanged, since each position is computed on its own; otherwise it stops here,
-    with a warning, unless layers inside took it. Where `call` takes no mask, nan and infinities at positions that the
-    mask hides reach it as zeros."""
+    """Whether a mask passes through unchanged, since each position is computed on its own; else it stops here, with a
+    warning, unless layers inside took it. Where `call` takes no mask, hidden nan and infinities reach it as zeros."""
     _gx_hands_on_masks: ClassVar[bool] = False
     """Whether the layers inside give the output its mask."""
     _gx_mixes_samples: ClassVar[bool] = False

@@ -1,4 +1,4 @@
-"""The columns of tables by name: those that a model was trained on, or a layer adapted to, in their order."""
+"""The columns of tables by name: those that a model or a layer was trained on, or adapted to, in their order."""
 
 from __future__ import annotations
 
@@ -26,6 +26,9 @@ class KnowsColumns(Module):
 
     untracked: ClassVar[frozenset[str]] = frozenset({"_gx_columns"})
     _gx_columns: Columns = Columns()
+    _gx_requires_columns: ClassVar[bool] = False
+    """Whether tables with other columns are refused, as by a model; a single layer only puts those that it knows, all
+    of them, in order, and may be trained on others next."""
 
     def _gx_takers(self) -> Sequence[KnowsColumns]:
         """Return what its inputs go into just as they come, such as a first layer, if that knows columns."""
@@ -38,8 +41,10 @@ class KnowsColumns(Module):
 
     def _gx_facts(self) -> dict[str, Any]:
         """Return the columns in the form of files, if there are any."""
+        if self._gx_columns == Columns():
+            return {}
         known = {part: _form(names) for part, names in self._gx_columns._asdict().items() if names is not None}
-        return {"columns": known} if known else {}
+        return {"columns": known}
 
     def _gx_take_facts(self, facts: Mapping[str, Any]) -> None:
         """Take the columns that a file has; one without any changes nothing."""

@@ -52,7 +52,7 @@ def broadcast_weight(weight: ArrayLike, values: Array, name: str = "sample_weigh
         DTypeError: they are complex.
 
     Example:
-        >>> spread([1.0, 2.0], ops.zeros((2, 3))).tolist()
+        >>> broadcast_weight([1.0, 2.0], ops.zeros((2, 3))).tolist()
         [[1.0, 1.0, 1.0], [2.0, 2.0, 2.0]]
     """
     given = weight = ops.asarray(weight)

@@ -17,7 +17,7 @@ from graftax.training.whole.saving_mixin import SavingMixin
 from graftax.variables.graph.module import Module
 
 
-class TrainableModel(SavingMixin, KnowsColumns):
+class TrainableModel(SavingMixin):
     """A layer with the steps and metrics that the loops of fit, evaluate and predict need, such as `Model`."""
 
     stop_training = False
@@ -26,6 +26,7 @@ class TrainableModel(SavingMixin, KnowsColumns):
     _gx_objectives: Objectives | None = None
     _gx_functions: CompiledSteps | None = None
     _gx_run_eagerly = False
+    _gx_requires_columns = True
 
     def _gx_takers(self) -> list[KnowsColumns]:
         found = [] if self._gx_graph is None else [self.layers[number] for number in self._gx_graph.takers()]
