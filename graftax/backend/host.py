@@ -88,7 +88,7 @@ def elsewhere(shape: tuple[int, ...]) -> StateError:
 
 
 def host_array(x: object, dtype: str | None, narrow: bool) -> np.ndarray[Any, Any]:
-    """Return a NumPy array of the values, whose memory is nobody else's.
+    """Return a NumPy array of the values, which shares its memory with no other array.
 
     Args:
         x: Python numbers, nested lists of them, or anything with ``__array__``.
@@ -201,7 +201,7 @@ def _converted(values: np.ndarray[Any, Any], target: str) -> np.ndarray[Any, Any
 
 
 def check_fits(values: np.ndarray[Any, Any], target: str) -> None:
-    """Raise if numbers would come out as other ones: integers wrapped around, imaginary parts cut off.
+    """Raise if numbers would change in the dtype: integers that wrap around, imaginary parts that are cut off.
 
     A fraction may be cut off, and a float may lose digits.
 
