@@ -21,6 +21,7 @@ from graftax.variables.graph.module import Module, structure
 from graftax.variables.regularizers import RegularizerLike
 from graftax.variables.spec import Regularizer, VariableSpec
 from graftax.variables.state import storage
+from graftax.variables.variable import Variable
 
 
 class Reparam(Module, Arithmetic):
@@ -240,3 +241,13 @@ class Reparam(Module, Arithmetic):
 
 def _described(value: Any) -> str:
     return f"shape {tuple(value.shape)}" if hasattr(value, "shape") else f"a {type(value).__name__}"
+
+
+def leaves_of(node: Any) -> list[Variable]:
+    """Return the Variables of a weight."""
+    return node.variables if isinstance(node, Module) else [node]
+
+
+def is_trainable(node: object) -> bool:
+    """Tell whether any part of a weight is trained."""
+    return any(leaf.trainable for leaf in leaves_of(node))

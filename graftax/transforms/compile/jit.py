@@ -287,7 +287,7 @@ class CompiledFunction(Generic[P, R]):
                 raise StateError(
                     f"{function_name(self._fn)} makes a Variable of shape {tuple(storage.buffer.shape)} "
                     "that nobody keeps",
-                    "called plainly it would be new at every call; compiled, one would be made now and keep its value",
+                    "uncompiled, each call would make a new one; compiled, all calls would share one",
                     "make it, or the layer that has it, outside and keep it, in an attribute for example: "
                     "self.dense = Dense(4) in __init__; what lives for one call is an array",
                 )
