@@ -15,6 +15,7 @@ from graftax.core.dtypes import is_inexact
 from graftax.core.typedefs import Array
 from graftax.ops.numbers import NUMBERS
 from graftax.ops.structure import row
+from graftax.ops.wide_sums import spread_alike
 
 Slopes = Callable[[Arrays, Any, Any, Any], tuple[Callable[[Any], Any], Callable[[Any], Any]]]
 """``(arrays, x, y, result)`` to two functions: of a change of x, and of one of y, to that of the result."""
@@ -53,7 +54,7 @@ def _of_quotient(a: Arrays, x: Any, y: Any, found: Any) -> tuple[Callable[[Any],
 
 @row
 def divide(a: Arrays, x: Any, y: Any) -> Any:
-    return quotient(a, x, y)
+    return quotient(a, *spread_alike(a, x, y))
 
 
 @row
