@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import Enum
 from functools import partial
 from typing import Any, cast
 
@@ -136,6 +137,8 @@ def _index(arrays: Arrays, part: Any) -> Any:
     if isinstance(part, list):
         part = np.asarray(part) if part else np.zeros(0, "int32")
     kind = getattr(getattr(part, "dtype", None), "kind", None)
+    if isinstance(part, Enum) and not isinstance(part, int):
+        raise DTypeError(f"{part!r} as an index", "indices are integers, slices and arrays", "x[member.value]")
     if isinstance(part, float) or (kind is not None and kind not in "iub"):
         raise DTypeError(
             f"an index of dtype {getattr(part, 'dtype', 'float')}", "indices are integers or booleans", "x[int(i)]"
