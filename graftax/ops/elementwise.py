@@ -11,30 +11,30 @@ from graftax.ops.wide_sums import spread_alike
 
 
 @row
-def add(a: Arrays, x: Any, y: Any) -> Any:
+def add(a: Arrays, x: Array, y: Array) -> Any:
     return a.numpy.add(*spread_alike(a, x, y))
 
 
 @row
-def subtract(a: Arrays, x: Any, y: Any) -> Any:
+def subtract(a: Arrays, x: Array, y: Array) -> Any:
     return a.numpy.subtract(*spread_alike(a, x, y))
 
 
 @row
-def multiply(a: Arrays, x: Any, y: Any) -> Any:
+def multiply(a: Arrays, x: Array, y: Array) -> Any:
     return a.numpy.multiply(*spread_alike(a, x, y))
 
 
 @row
-def maximum(a: Arrays, x: Any, y: Any) -> Any:
+def maximum(a: Arrays, x: Array, y: Array) -> Any:
     return a.numpy.maximum(*spread_alike(a, x, y))
 
 
 @row
-def minimum(a: Arrays, x: Any, y: Any) -> Any:
+def minimum(a: Arrays, x: Array, y: Array) -> Any:
     return a.numpy.minimum(*spread_alike(a, x, y))
 
 
 @row
-def where(a: Arrays, condition: Array, x: Any, y: Any) -> Any:
+def where(a: Arrays, condition: Array, x: Array, y: Array) -> Any:
     return a.numpy.where(*spread_alike(a, condition, x, y))

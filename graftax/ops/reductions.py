@@ -45,25 +45,25 @@ def var(a: Arrays, x: Array, axis: int | tuple[int, ...] | None, ddof: int, keep
 def std(a: Arrays, x: Array, axis: int | tuple[int, ...] | None, ddof: int, keepdims: bool) -> Any:
     x, free = inexact(a, x), _count(x, axis) - ddof
 
-    def value(x: Any) -> Any:
+    def value(x: Array) -> Any:
         scale = even_scale(a, x, axis)
         spread = a.numpy.var(x * scale, axis=axis, ddof=ddof if free > 0 else 0, keepdims=True)
         return root(a, spread) / scale * (1 if free > 0 else math.nan)
 
-    def rule(given: Any, ways: Any) -> tuple[Any, Any]:
+    def rule(given: tuple[Array, ...], ways: tuple[Array, ...]) -> tuple[Any, Any]:
         (x,), (way,), found = given, ways, deviation(given[0])
         distances = x - a.numpy.mean(x, axis=axis, keepdims=True)
         return found, _along(a, distances, found, way, axis) / (free if free > 0 else math.nan)
 
-    def deviation(x: Any) -> Any:
+    def deviation(x: Array) -> Any:
         return a.with_jvp(value, rule, x)
 
     return deviation(x) if keepdims else a.numpy.squeeze(deviation(x), axis)
 
 
-def _along(a: Arrays, x: Any, length: Any, way: Any, axis: int | tuple[int, ...] | None) -> Any:
+def _along(a: Arrays, x: Array, length: Array, way: Array, axis: int | tuple[int, ...] | None) -> Any:
     """Return how much numbers that move in a way move in the direction of x, whose length is 0 where x is."""
-    unit = x * quotient(a, 1, a.numpy.where(length == 0, 1, length))
+    unit = x * quotient(a, 1, a.numpy.where(a.numpy.equal(length, 0), 1, length))
     if unit.dtype.kind == "c":
         unit, way = a.numpy.conj(unit), a.asarray(way, unit.dtype)
     return a.numpy.sum(a.numpy.real(unit * way), axis=axis, keepdims=True)
@@ -81,7 +81,7 @@ def even_scale(a: Arrays, x: Array, axis: int | tuple[int, ...] | None) -> Any:
     A power of two changes no digit. Axes are kept.
     """
     sizes = a.numpy.abs(x) if x.dtype.kind == "c" else x
-    squares = a.stop_gradient(a.numpy.sum(a.numpy.square(sizes), axis=axis, keepdims=True))
+    squares: Any = a.stop_gradient(a.numpy.sum(a.numpy.square(sizes), axis=axis, keepdims=True))
     bits = math.log2(limits(squares.dtype.name)[1])
     factor, least = 2.0 ** round(0.62 * bits), 2.0 ** round(-0.5 * bits)
     one = a.numpy.ones_like(squares)
@@ -181,14 +181,14 @@ def norm(a: Arrays, x: Any, ord: float, axis: int | tuple[int, ...] | None, keep
     return found if keepdims else a.numpy.squeeze(found, axis)
 
 
-def _length(a: Arrays, x: Any, axis: int | tuple[int, ...] | None) -> Any:
+def _length(a: Arrays, x: Array, axis: int | tuple[int, ...] | None) -> Any:
     """Return the root of the sum of the squares of real numbers; its slope at 0 is 0."""
 
-    def value(x: Any) -> Any:
+    def value(x: Array) -> Any:
         scale = even_scale(a, x, axis)
         return root(a, a.numpy.sum(a.numpy.square(x * scale), axis=axis, keepdims=True)) / scale
 
-    def rule(given: Any, ways: Any) -> tuple[Any, Any]:
+    def rule(given: tuple[Array, ...], ways: tuple[Array, ...]) -> tuple[Any, Any]:
         found = _length(a, given[0], axis)
         return found, _along(a, given[0], found, ways[0], axis)
 

@@ -21,91 +21,91 @@ Slopes = Callable[[Arrays, Any, Any, Any], tuple[Callable[[Any], Any], Callable[
 """``(arrays, x, y, result)`` to two functions: of a change of x, and of one of y, to that of the result."""
 
 
-def _sloping(a: Arrays, function: Callable[[Any, Any], Any], slopes: Slopes, x: Any, y: Any) -> Any:
+def _sloping(a: Arrays, function: Callable[[Any, Any], Any], slopes: Slopes, x: Array, y: Array) -> Any:
     """Return ``function(x, y)`` with slopes of its own; Python numbers stay numbers, which adapt to arrays."""
     places = [i for i, one in enumerate((x, y)) if not isinstance(one, NUMBERS)]
     if not all(is_inexact((x, y)[i].dtype) for i in places):
         return function(x, y)
 
-    def placed(given: tuple[Any, ...]) -> list[Any]:
-        both = [None if i in places else number for i, number in enumerate((x, y))]
-        for i, one in zip(places, given, strict=True):
-            both[i] = one
-        return both
+    numbers = [None if i in places else one for i, one in enumerate((x, y))]
 
-    def rule(given: tuple[Any, ...], ways: tuple[Any, ...]) -> tuple[Any, Any]:
-        both = placed(given)
-        found = _sloping(a, function, slopes, *both)  # with these slopes again, for higher derivatives
-        of_each = slopes(a, *both, found)
+    def placed(given: tuple[Array, ...]) -> tuple[Any, ...]:
+        rest = iter(given)
+        return tuple(next(rest) if number is None else number for number in numbers)
+
+    def rule(given: tuple[Array, ...], ways: tuple[Array, ...]) -> tuple[Any, Any]:
+        x, y = placed(given)
+        found = _sloping(a, function, slopes, x, y)  # with these slopes again, for higher derivatives
+        of_each = slopes(a, x, y, found)
         moved = [of_each[i](a.asarray(way, found.dtype)) for i, way in zip(places, ways, strict=True)]
         return found, sum(moved[1:], moved[0])
 
     return a.with_jvp(lambda *given: function(*placed(given)), rule, *((x, y)[i] for i in places))
 
 
-def quotient(a: Arrays, x: Any, y: Any) -> Any:
+def quotient(a: Arrays, x: Any, y: Array | float) -> Any:
     """Return ``x / y``."""
     return a.numpy.divide(x, y) if isinstance(y, NUMBERS) else _sloping(a, a.numpy.divide, _of_quotient, x, y)
 
 
-def _of_quotient(a: Arrays, x: Any, y: Any, found: Any) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+def _of_quotient(a: Arrays, x: Array, y: Array, found: Array) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
     return lambda way: quotient(a, way, y), lambda way: quotient(a, -found * way, y)
 
 
 @row
-def divide(a: Arrays, x: Any, y: Any) -> Any:
+def divide(a: Arrays, x: Array, y: Array) -> Any:
     return quotient(a, *spread_alike(a, x, y))
 
 
 @row
-def divide_no_nan(a: Arrays, x: Array, y: Any) -> Any:
-    zero = y == 0
+def divide_no_nan(a: Arrays, x: Array, y: Array) -> Any:
+    zero = a.numpy.equal(y, 0)
     return a.numpy.where(zero, 0, quotient(a, x, a.numpy.where(zero, 1, y)))
 
 
 @row
-def hypot(a: Arrays, x: Any, y: Any) -> Any:
+def hypot(a: Arrays, x: Array, y: Array) -> Any:
     return _sloping(a, a.numpy.hypot, _of_hypot, x, y)
 
 
-def _of_hypot(a: Arrays, x: Any, y: Any, found: Any) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+def _of_hypot(a: Arrays, x: Array, y: Array, found: Array) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
     origin = a.numpy.equal(found, 0)
     length = a.numpy.where(origin, 1, found)
 
-    def along(one: Any, way: Any) -> Any:
+    def along(one: Array, way: Array) -> Any:
         return way * a.numpy.where(origin, 0.5, quotient(a, one, length))
 
     return partial(along, x), partial(along, y)
 
 
 @row
-def arctan2(a: Arrays, x: Any, y: Any) -> Any:
+def arctan2(a: Arrays, x: Array, y: Array) -> Any:
     return _sloping(a, a.numpy.arctan2, _of_arctan2, x, y)
 
 
-def _of_arctan2(a: Arrays, x: Any, y: Any, found: Any) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+def _of_arctan2(a: Arrays, x: Array, y: Array, found: Array) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
     length = hypot(a, x, y)
     origin = a.numpy.equal(length, 0)
     length = a.numpy.where(origin, 1, length)
 
-    def across(one: Any, way: Any) -> Any:
+    def across(one: Array, way: Array) -> Any:
         return quotient(a, way * a.numpy.where(origin, 0, quotient(a, one, length)), length)
 
     return partial(across, y), partial(across, -x)
 
 
 @row
-def logaddexp(a: Arrays, x: Any, y: Any) -> Any:
+def logaddexp(a: Arrays, x: Array, y: Array) -> Any:
     return _sloping(a, a.numpy.logaddexp, _of_logaddexp, x, y)
 
 
-def _of_logaddexp(a: Arrays, x: Any, y: Any, found: Any) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+def _of_logaddexp(a: Arrays, x: Array, y: Array, found: Array) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
     """Return the shares of the two, from their difference: from the result, both would be 1 where it is large."""
     nothing = a.numpy.equal(found, -a.numpy.inf)
     alike = a.numpy.logical_and(a.numpy.equal(x, y), a.numpy.isinf(x))  # inf - inf is nan
     apart = a.numpy.subtract(a.numpy.where(alike, 0, x), a.numpy.where(alike, 0, y))
 
-    def share(apart: Any, way: Any) -> Any:
+    def share(apart: Array, way: Array) -> Any:
         return way * a.numpy.where(nothing, 0, a.sigmoid(apart))
 
     return partial(share, apart), partial(share, -apart)

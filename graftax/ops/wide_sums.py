@@ -18,7 +18,7 @@ from graftax.core.free_sizes import any_free
 from graftax.core.typedefs import Array, Shape
 
 
-def summed_wide(a: Arrays, function: Callable[..., Any], x: Any, *indices: Array) -> Any:
+def summed_wide(a: Arrays, function: Callable[..., Any], x: Array, *indices: Array) -> Any:
     """Return ``function(x, *indices)``, which moves and repeats elements of x, with a gradient added up in float32.
 
     Args:
@@ -30,7 +30,7 @@ def summed_wide(a: Arrays, function: Callable[..., Any], x: Any, *indices: Array
     if not is_half(x.dtype):
         return function(x, *indices)
 
-    def rule(given: tuple[Any, ...], ways: tuple[Any, ...]) -> tuple[Any, Any]:
+    def rule(given: tuple[Array, ...], ways: tuple[Array, ...]) -> tuple[Any, Any]:
         x, *others = given
         moved = function(a.asarray(ways[0], "float32"), *others)
         return summed_wide(a, function, x, *others), a.asarray(moved, x.dtype)
@@ -38,16 +38,16 @@ def summed_wide(a: Arrays, function: Callable[..., Any], x: Any, *indices: Array
     return a.with_jvp(function, rule, x, *indices)
 
 
-def spread(a: Arrays, x: Any, shape: Shape) -> Any:
+def spread(a: Arrays, x: Array, shape: Shape) -> Any:
     """Return an array repeated along axes up to a shape."""
     return x if x.shape == shape else summed_wide(a, partial(_broadcast, a, shape), x)
 
 
-def _broadcast(a: Arrays, shape: Shape, x: Any) -> Any:
+def _broadcast(a: Arrays, shape: Shape, x: Array) -> Any:
     return a.numpy.broadcast_to(x, shape)
 
 
-def spread_alike(a: Arrays, *operands: Any) -> tuple[Any, ...]:
+def spread_alike(a: Arrays, *operands: Array) -> tuple[Any, ...]:
     """Return arrays of half precision that an elementwise function would spread, spread; others as they are.
 
     Numbers, and arrays whose shapes do not fit, stay as they are, too.

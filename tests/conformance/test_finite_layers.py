@@ -1,7 +1,7 @@
 """Every layer at points where formulas lose what mathematics has: results, gradients and states stay finite.
 
-Large numbers are for float32 and bfloat16 here; `test_layer_extremes` has those of float16. A layer that makes a nan and
-is not in `EXCEPTIONS` fails, as does an exception that no point needs any more.
+Large numbers are for float32 and bfloat16 here; `test_layer_extremes` has those of float16. A layer that makes a nan
+and is not in `EXCEPTIONS` fails, as does an exception that no point needs any more.
 """
 
 import re

@@ -116,8 +116,8 @@ def mistakes(name: str, dtype: str, orders: int = 1) -> list[str]:
             given = [
                 at(point, one, dtype) if which in ("all", i) else one.astype(dtype) for i, one in enumerate(samples)
             ]
-            for i in lost(short(*given), exact, given, dtype):
-                found.append(f"{which} {point}: {('value', 'gradient', 'second gradient')[i]}")
+            kinds = ("value", "gradient", "second gradient")
+            found += [f"{which} {point}: {kinds[i]}" for i in lost(short(*given), exact, given, dtype)]
     return found
 
 
