@@ -15,6 +15,7 @@ import numpy as np
 from graftax.backend.protocol import Arrays, Backend
 from graftax.backend.registry import current
 from graftax.core.dtypes import is_inexact
+from graftax.core.enum_members import plain
 from graftax.core.errors import ArgumentTypeError, DTypeError, GraftaxError
 from graftax.core.free_sizes import is_free
 from graftax.core.masked_arrays import entries
@@ -240,6 +241,7 @@ def _meet(arrays: Arrays, op: str, given: list[tuple[str, Any]], keeps: bool) ->
 
 def _as_number(value: Any) -> bool | int | float | complex | None:
     """Return a Python number, or a NumPy scalar of the types that Python numbers become, as a number; else None."""
+    value = plain(value)
     if type(value) in NUMBERS:
         return value  # type: ignore[no-any-return]
     if getattr(value, "shape", None) == () and type(value).__name__ in ("float64", "int64", "bool", "complex128"):
