@@ -80,7 +80,7 @@ def onnx(
         opset: The version of the ONNX operator set, at least 17. Defaults to 17.
         check: Whether to compare the results, which needs onnxruntime. Defaults to True.
         tolerance: The largest error of a result, relative to its largest magnitude or to 1. Defaults to 1e-5, to 1e-2
-            in half precision, and to 0.1 with integer products.
+            if anything is computed in half precision, and to 0.1 with integer products.
         overwrite: Whether a file at ``path`` is replaced. Defaults to False.
 
     Returns:
@@ -118,7 +118,9 @@ def onnx(
         size = _put(written, folder, target, plan)
         report = _report(target, size, written, traced, integers)
         if check:
-            allowed = comparison.INTEGER_PRODUCTS if tolerance is None and products == "int8" else tolerance
+            allowed = tolerance
+            if tolerance is None and (products == "int8" or written.file.halves):
+                allowed = comparison.INTEGER_PRODUCTS if products == "int8" else comparison.HALF_PRECISION
             session, like = Session(folder / target.name), None if batches is None else batches[0]
             found = comparison.compare(session, signature, list(written.kinds), allowed, like)
             report = _report(target, size, written, traced, integers, found)
