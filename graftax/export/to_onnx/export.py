@@ -118,13 +118,20 @@ def onnx(
         size = _put(written, folder, target, plan)
         report = _report(target, size, written, traced, integers)
         if check:
-            allowed = tolerance
-            if tolerance is None and (products == "int8" or written.file.halves):
-                allowed = comparison.INTEGER_PRODUCTS if products == "int8" else comparison.HALF_PRECISION
+            allowed = _allowed(tolerance, products, written)
             session, like = Session(folder / target.name), None if batches is None else batches[0]
             found = comparison.compare(session, signature, list(written.kinds), allowed, like)
             report = _report(target, size, written, traced, integers, found)
     return report
+
+
+def _allowed(tolerance: float | None, products: str, written: Written) -> float | None:
+    """Return how far results may be off; None for what their dtypes allow."""
+    if tolerance is not None:
+        return tolerance
+    if products == "int8":
+        return comparison.INTEGER_PRODUCTS
+    return comparison.HALF_PRECISION if written.file.halves else None
 
 
 def _target(path: object) -> Path:
