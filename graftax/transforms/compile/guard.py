@@ -8,8 +8,9 @@ from functools import partial
 from operator import is_
 from typing import Any
 
-from graftax.transforms.compile.reach import Surroundings, has_nodes
+from graftax.transforms.compile.reads import PlainObject
 from graftax.transforms.compile.seen import Seen, prints_of
+from graftax.transforms.compile.surroundings import Around, Surroundings, has_parts
 from graftax.variables.graph.class_attributes import given_by_class
 from graftax.variables.graph.config_objects import Look, given_to, held_by, is_config
 from graftax.variables.graph.containers import LONG, is_small_array, size_of
@@ -132,15 +133,20 @@ class Guard:
         met: dict[int, object] = {}  # a config object that many layers hold is compared once
         for ref, _ in self._touched:
             node = ref()
-            if isinstance(node, Surroundings):
-                now = [look() for look in node.bindings]
+            if isinstance(node, Around):
+                looks = node.bindings
+                now = [look() for look in looks]
                 self._kept += kept(now, gone)
-                self._bound += [(look, id(value)) for look, value in zip(node.bindings, now, strict=True)]
+                self._bound += [(look, id(value)) for look, value in zip(looks, now, strict=True)]
+            if isinstance(node, Surroundings):
                 self._empty += [container for container in node.empty if not container]
+            if isinstance(node, PlainObject) and node.is_whole and (whole := node.find()) is not None:
+                self._kept += kept([*held_by(whole)], gone)
+                self._configs.append((node.find, [*map(id, held_by(whole))]))
             if isinstance(node, Module):
                 classes[type(node)] = None
             for name, value in () if node is None else node._gx_traced_attributes().items():
-                for one in changing_in(value, look=Look(met)) if may_change(value) else ():
+                for one in changing_in(value, look=node._gx_look() or Look(met)) if may_change(value) else ():
                     if is_small_array(one):
                         content = bytes_of(one)
                         self._arrays.append((content, content()))
@@ -148,7 +154,7 @@ class Guard:
                         self._kept += kept([*held_by(one)], gone)
                         self._configs.append((Same(one).find, [*map(id, held_by(one))]))
                         shared |= {(type(one), name): given for name, given in given_to(one).items()}
-                    elif isinstance(node, Surroundings) and isinstance(one, list):
+                    elif isinstance(node, Around) and isinstance(one, list):
                         self._around.append((one, [*one]))  # twice as quick as ids, at the price of keeping it alive
                     elif size_of(one) <= LONG or holds_node(one):
                         self._kept += kept(one, gone)
@@ -188,9 +194,9 @@ class Guard:
         return not self._arrays or all(look() == content for look, content in self._arrays)
 
     def _is_filled(self) -> bool:
-        """Return True if there are Modules or Variables where there was nothing."""
+        """Return True if there are Modules, Variables or objects where there was nothing."""
         filled = [container for container in self._empty if container]
-        if any(has_nodes(container) for container in filled):
+        if any(has_parts(container) for container in filled):
             return True
         if filled:  # with numbers, or the like: not what the function is made of
             self._empty = [container for container in self._empty if not container]
@@ -200,7 +206,7 @@ class Guard:
         """Return the attributes of the Modules, and what is noted around the function, as all is now."""
         for ref, _ in self._touched:
             node = ref()
-            if isinstance(node, Surroundings):
+            if isinstance(node, Around):
                 yield from ((node, name, value) for name, value in node._gx_traced_attributes().items())
             elif isinstance(node, Module):
                 skip = ignored(type(node))

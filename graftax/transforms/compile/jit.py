@@ -28,6 +28,7 @@ from graftax.transforms.compile import run_eagerly as eagerly
 from graftax.transforms.compile.key import SCALARS, argument_names, describe, is_static, key_of, result_names
 from graftax.transforms.compile.lowered import Lowered
 from graftax.transforms.compile.reach import reached
+from graftax.transforms.compile.reads import noted
 from graftax.transforms.compile.repeated import MISSED, Repeated
 from graftax.transforms.compile.retrace_reason import retrace_reason
 from graftax.transforms.compile.run import run_donating, run_nested
@@ -247,7 +248,7 @@ class CompiledFunction(Generic[P, R]):
             values = iter(dynamic)
             filled = [leaf if is_static(leaf) else next(values) for leaf in leaves]
             args, kwargs = given_masks(transforms, *transforms.unflatten(tree, filled))
-            with frames.replaced((frame,)), traced_checks.tracing(self._looks) as before:
+            with frames.replaced((frame,)), traced_checks.tracing(self._looks) as before, noted(around.objects, frame):
                 frame.looked((around,))  # before the function runs, which may change what is around it
                 for module in modules:
                     frame.watch(module)
