@@ -68,6 +68,7 @@ class PlainObject(Around):
 
 
 _ABSENT = object()
+_WHOLE = frozenset({"__dict__", "__getstate__", "__reduce__", "__reduce_ex__"})  # the others are asked for by copies
 
 
 class Reads:
@@ -87,7 +88,7 @@ class Reads:
         one = self._objects.get(id(value))
         if one is None or name in one.names or one.find() is not value:
             return
-        if name == "__dict__":
+        if name in _WHOLE:
             if not one.is_whole:
                 one.is_whole = True
                 self._frame.looked((one,))
