@@ -42,7 +42,6 @@ def _named(code: CodeType, operations: frozenset[str]) -> Iterator[str]:
             yield from _named(inner, operations)
 
 
-@lru_cache(maxsize=1024)
 def methods_of(kind: type[Any]) -> list[tuple[str, FunctionType]]:
     """Return the functions of a class, by name, and of its bases: methods, and what is behind properties.
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import weakref
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import chain
 from operator import is_
 from typing import Any
 
@@ -108,6 +110,9 @@ class Guard:
     def _clear(self) -> None:
         # attributes that are lists, and other containers, each with the ids of what is in it
         self._lists: list[tuple[weakref.ref[Module], str, list[int]]] = []
+        self._flat: list[Any] = []  # and of the most common kinds these, with the values of dicts as entries
+        self._flat_sizes: list[int] = []
+        self._flat_ids: list[int] = []
         self._others: list[tuple[Any, list[int]]] = []
         self._arrays: list[tuple[Callable[[], bytes], bytes]] = []
         self._bound: list[tuple[Callable[[], Any], int]] = []
@@ -145,7 +150,9 @@ class Guard:
                 self._configs.append((node.find, [*map(id, held_by(whole))]))
             if isinstance(node, Module):
                 classes[type(node)] = None
-            for name, value in () if node is None else node._gx_traced_attributes().items():
+            if node is None:
+                continue
+            for name, value in node._gx_traced_attributes().items():
                 for one in changing_in(value, look=node._gx_look() or Look(met)) if may_change(value) else ():
                     if is_small_array(one):
                         content = bytes_of(one)
@@ -161,14 +168,17 @@ class Guard:
                         if one is value and isinstance(one, list) and isinstance(node, Module) and name in vars(node):
                             # found through its module: not kept alive
                             self._lists.append((weakref.ref(node), name, [*map(id, one)]))
+                        elif type(one) in _FLAT:
+                            self._flat += [one, one.values()] if isinstance(one, dict) else [one]
                         else:
                             self._others.append((one, [*ids_in(one)]))
+        self._flat_sizes, self._flat_ids = [*map(len, self._flat)], [*map(id, chain.from_iterable(self._flat))]
         for kind in classes:
             shared |= {(kind, name): value for name, value in given_by_class(kind).items()}
         self._kept += kept(shared.values(), gone)
         self._bound += [(partial(getattr, kind, name, None), id(value)) for (kind, name), value in shared.items()]
-        looked_at = (self._lists, self._others, self._arrays, self._configs, self._bound, self._around, self._empty)
-        self._constant = not any(looked_at)  # as of most small functions
+        looked_at = self._lists, self._flat, self._others, self._arrays, self._configs, self._bound, self._around
+        self._constant = not any(looked_at) and not self._empty  # as of most small functions
 
     def _same_content(self) -> bool:
         try:
@@ -176,6 +186,10 @@ class Guard:
                 if [*map(id, ref().__dict__[name])] != ids:
                     return False
         except (AttributeError, KeyError, TypeError):  # the module is gone, or the attribute
+            return False
+        if self._flat and (  # all at once, in C; the sizes tell where one ends
+            [*map(len, self._flat)] != self._flat_sizes or [*map(id, chain.from_iterable(self._flat))] != self._flat_ids
+        ):
             return False
         for container, ids in self._others:  # loops: a generator costs as much as what it looks at, at every call
             if [*ids_in(container)] != ids:
@@ -239,6 +253,8 @@ class Guard:
 
 BY_ITSELF = "in the function itself"
 """How a reason ends where the function has changed what it depends on."""
+
+_FLAT = frozenset({list, dict, set, deque, OrderedDict, defaultdict})
 
 IN_OBJECT = "in the object"
 """What stands before the name at the end of a reason, where an attribute of an object in an attribute has changed."""

@@ -71,6 +71,7 @@ class _Search:
         self._places: set[tuple[int, str]] = set()
         self._names: set[str] = set()  # of attributes, in the code that was met
         self._methods: dict[str, list[FunctionType]] = {}  # of plain objects, which no code has named yet
+        self._kinds: set[type[Any]] = set()
         self._namespaces: list[Any] = []
         self._waiting: list[_Held] = []
 
@@ -185,6 +186,9 @@ class _Search:
             find = attribute_finder(value)
             yield from (_Held(str(name), one, partial(find, name), True) for name, one in held.items())
         yield from _of_class(kind)
+        if kind in self._kinds:
+            return
+        self._kinds.add(kind)
         for name, method in methods_of(kind):
             if name in self._names or name.startswith("__"):
                 yield _Held("", method)

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from types import MemberDescriptorType
-from typing import Any
+from typing import Any, cast
 
 from graftax.core.scopes import ScopeStack
-from graftax.transforms.compile.surroundings import Around, itself
+from graftax.transforms.compile.surroundings import Around, Surroundings, itself
 from graftax.transforms.lifting.frames import CompileFrame
 from graftax.variables.graph.class_attributes import given_by_class, is_of_user
 from graftax.variables.graph.config_objects import attributes_in, given_to, slots_of
@@ -113,9 +113,9 @@ _reads: ScopeStack[Reads] = ScopeStack("plain objects")
 
 
 @contextmanager
-def noted(objects: Iterable[PlainObject], frame: CompileFrame) -> Iterator[None]:
-    """Note which attributes of these objects are read."""
-    objects = list(objects)
+def noted(around: Surroundings, frame: CompileFrame) -> Iterator[None]:
+    """Note which attributes of the plain objects around a function are read."""
+    objects = [one for one in around.objects if isinstance(one, PlainObject)]
     reads = Reads(objects, frame)
     reads.start()
     kinds = {one.kind: None for one in objects if is_of_user(one.kind)}
@@ -152,7 +152,7 @@ def _listen(kind: type[Any]) -> None:
     if kind not in _asking:
         _own[kind] = vars(kind).get(_GET, _ABSENT)
         # past the metaclass, which may do more than assign
-        type.__setattr__(kind, _GET, _telling(kind.__getattribute__))
+        type.__setattr__(kind, _GET, _telling(cast("Callable[[Any, str], Any]", kind.__getattribute__)))
     _asking[kind] = _asking.get(kind, 0) + 1
 
 
