@@ -17,7 +17,7 @@ from graftax.variables.graph.class_attributes import given_by_class
 from graftax.variables.graph.config_objects import Look, given_to, held_by, is_config
 from graftax.variables.graph.containers import LONG, is_small_array, size_of
 from graftax.variables.graph.module import Module, Node
-from graftax.variables.graph.node import holds_node, ignored
+from graftax.variables.graph.node import holds_node, ignored_attributes
 from graftax.variables.graph.prints import (
     Print,
     Same,
@@ -25,8 +25,8 @@ from graftax.variables.graph.prints import (
     changing_in,
     differences,
     ids_in,
-    kept,
     may_change,
+    weak_references,
 )
 from graftax.variables.graph.structure import structure
 from graftax.variables.state.storage import touch
@@ -141,12 +141,12 @@ class Guard:
             if isinstance(node, Around):
                 looks = node.bindings
                 now = [look() for look in looks]
-                self._kept += kept(now, gone)
+                self._kept += weak_references(now, gone)
                 self._bound += [(look, id(value)) for look, value in zip(looks, now, strict=True)]
             if isinstance(node, Surroundings):
                 self._empty += [container for container in node.empty if not container]
             if isinstance(node, PlainObject) and node.is_whole and (whole := node.find()) is not None:
-                self._kept += kept([*held_by(whole)], gone)
+                self._kept += weak_references([*held_by(whole)], gone)
                 self._configs.append((node.find, [*map(id, held_by(whole))]))
             if isinstance(node, Module):
                 classes[type(node)] = None
@@ -158,13 +158,13 @@ class Guard:
                         content = bytes_of(one)
                         self._arrays.append((content, content()))
                     elif is_config(one):
-                        self._kept += kept([*held_by(one)], gone)
+                        self._kept += weak_references([*held_by(one)], gone)
                         self._configs.append((Same(one).find, [*map(id, held_by(one))]))
                         shared |= {(type(one), name): given for name, given in given_to(one).items()}
                     elif isinstance(node, Around) and isinstance(one, list):
                         self._around.append((one, [*one]))  # twice as quick as ids, at the price of keeping it alive
                     elif size_of(one) <= LONG or holds_node(one):
-                        self._kept += kept(one, gone)
+                        self._kept += weak_references(one, gone)
                         if one is value and isinstance(one, list) and isinstance(node, Module) and name in vars(node):
                             # found through its module: not kept alive
                             self._lists.append((weakref.ref(node), name, [*map(id, one)]))
@@ -175,7 +175,7 @@ class Guard:
         self._flat_sizes, self._flat_ids = [*map(len, self._flat)], [*map(id, chain.from_iterable(self._flat))]
         for kind in classes:
             shared |= {(kind, name): value for name, value in given_by_class(kind).items()}
-        self._kept += kept(shared.values(), gone)
+        self._kept += weak_references(shared.values(), gone)
         self._bound += [(partial(getattr, kind, name, None), id(value)) for (kind, name), value in shared.items()]
         looked_at = self._lists, self._flat, self._others, self._arrays, self._configs, self._bound, self._around
         self._constant = not any(looked_at) and not self._empty  # as of most small functions
@@ -223,7 +223,7 @@ class Guard:
             if isinstance(node, Around):
                 yield from ((node, name, value) for name, value in node._gx_traced_attributes().items())
             elif isinstance(node, Module):
-                skip = ignored(type(node))
+                skip = ignored_attributes(type(node))
                 for name, value in list(node.__dict__.items()):
                     if name not in skip:
                         yield node, name, value

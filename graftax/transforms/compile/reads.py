@@ -19,6 +19,7 @@ from graftax.transforms.compile.surroundings import Around, Surroundings, itself
 from graftax.transforms.lifting.frames import CompileFrame
 from graftax.variables.graph.class_attributes import given_by_class, is_of_user
 from graftax.variables.graph.config_objects import attributes_in, given_to, slots_of
+from graftax.variables.graph.module import Module
 from graftax.variables.graph.prints import Print, print_of
 
 
@@ -91,7 +92,7 @@ class Reads:
         if name in _WHOLE:
             if not one.is_whole:
                 one.is_whole = True
-                self._frame.looked((one,))
+                self._frame.note_structure((one,))
         elif not name.startswith("__"):
             one.names[name] = None
             self._frame.changing(one, name)
@@ -106,15 +107,18 @@ class Reads:
         """Let what was made where there was nothing count as seen: a later call finds it there, and does the same."""
         for one in self._objects.values():
             for name, value in one._gx_traced_attributes().items():
-                self._frame.seen.take_made(one, name, value)
+                self._frame.seen.take_created(one, name, value)
 
 
 _reads: ScopeStack[Reads] = ScopeStack("plain objects")
 
 
 @contextmanager
-def noted(around: Surroundings, frame: CompileFrame) -> Iterator[None]:
-    """Note which attributes of the plain objects around a function are read."""
+def watching(modules: Iterable[Module], around: Surroundings, frame: CompileFrame) -> Iterator[None]:
+    """Note what is around a function before it runs, which may change that, and what it reads of plain objects."""
+    frame.note_structure((around,))
+    for module in modules:
+        frame.watch(module)
     objects = [one for one in around.objects if isinstance(one, PlainObject)]
     reads = Reads(objects, frame)
     reads.start()

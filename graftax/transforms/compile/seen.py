@@ -34,7 +34,7 @@ class Seen:
         self._made: dict[int, weakref.ref[Branch]] = {}
         self._dead: dict[tuple[int, str], frozenset[Hashable]] = {}  # where values of earlier traces were found
 
-    def made(self, module: Branch) -> None:
+    def note_created(self, module: Branch) -> None:
         """Note that it is made during the trace: whatever becomes of it, no later call finds it as it was before."""
         self._made[id(module)] = weakref.ref(module)
 
@@ -66,7 +66,7 @@ class Seen:
             for name in containers:
                 self._note_dead(node, name, held.get(name))
 
-    def take_made(self, node: Node, name: str, value: object) -> None:
+    def take_created(self, node: Node, name: str, value: object) -> None:
         """Let a Module or Variable that stands where nothing was count as seen: later calls find it there."""
         known = self._parts.get(id(node), {})
         if isinstance(value, Node) and name in known and known[name] in (None, print_of(None)):

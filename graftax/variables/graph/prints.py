@@ -150,8 +150,8 @@ def _entries(value: Any, depth: int, look: Look, in_config: bool) -> tuple[Any, 
     return (*frame_of(value), *(print_of(one, depth + 1, look, in_config) for one in elements_of(value)))
 
 
-def _prints(held: dict[str, Any], depth: int, look: Look, in_config: bool) -> dict[str, Print]:
-    return {name: print_of(one, depth + _OBJECT, look, in_config) for name, one in list(held.items())}
+def _prints(attributes: dict[str, Any], depth: int, look: Look, in_config: bool) -> dict[str, Print]:
+    return {name: print_of(one, depth + _OBJECT, look, in_config) for name, one in list(attributes.items())}
 
 
 def bytes_of(array: Any) -> Callable[[], bytes]:
@@ -218,17 +218,17 @@ def ids_in(container: Any) -> Iterator[int]:
     return map(id, container.flat if isinstance(container, np.ndarray) else container)
 
 
-def kept(container: Any, gone: Callable[[Any], None]) -> list[Any]:
-    """Return what must be kept so that `ids_in` says something: weak references where possible, which call ``gone``."""
+def weak_references(container: Any, on_end: Callable[[Any], None]) -> list[Any]:
+    """Return references that keep the ids of `ids_in` valid: weak ones if possible, which call ``on_end``."""
     if is_mapping(container):
         entries: Iterable[Any] = [*container, *container.values()]
     else:
         entries = container.flat if isinstance(container, np.ndarray) else container
-    return [_weakly(entry, gone) for entry in entries]
+    return [_weakly(entry, on_end) for entry in entries]
 
 
-def _weakly(value: object, gone: Callable[[Any], None]) -> Any:
+def _weakly(value: object, on_end: Callable[[Any], None]) -> Any:
     try:
-        return weakref.ref(value, gone)
+        return weakref.ref(value, on_end)
     except TypeError:
         return value
