@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 
 from graftax.core import libraries
 from graftax.transforms.compile.code_names import attribute_names, global_names, methods_of
-from graftax.transforms.compile.reads import PlainObject, attribute_finder, finder
+from graftax.transforms.compile.reads import PlainClass, PlainObject, attribute_finder, finder
 from graftax.transforms.compile.surroundings import Surroundings, has_parts, has_settings, is_program
-from graftax.variables.graph.class_attributes import given_by_class, is_of_user
+from graftax.variables.graph.class_attributes import bases_of_user, given_by_class, is_of_user
 from graftax.variables.graph.config_objects import attributes_in, is_array
 from graftax.variables.graph.containers import LONG, elements_of, is_container, size_of
 from graftax.variables.graph.module import Module
-from graftax.variables.graph.node import Node
+from graftax.variables.graph.node import Node, own_nodes
 from graftax.variables.graph.prints import changing_in
 
 
@@ -30,7 +30,7 @@ def reached(roots: Iterable[Any], name: str = "") -> tuple[list[Module], Surroun
 
     Of a function these are what it is bound to, its closure, its defaults, what it wraps, and the globals that its code
     names, with the functions of the same file among them. Of a plain object these are its attributes, those that its
-    class gives it among them, and what those of its methods get at that the code names.
+    class gives it among them. Of objects and Modules, methods count that the code names, or that graftax calls.
 
     Args:
         roots: The values.
@@ -70,8 +70,10 @@ class _Search:
         self._read: set[int] = set()  # met, so far, only where it is noted what is read
         self._places: set[tuple[int, str]] = set()
         self._names: set[str] = set()  # of attributes, in the code that was met
-        self._methods: dict[str, list[FunctionType]] = {}  # of plain objects, which no code has named yet
+        self._methods: dict[str, list[FunctionType]] = {}  # which no code has named yet
         self._kinds: set[type[Any]] = set()
+        self._classes: list[type[Any]] = []  # that are named themselves
+        self._below: dict[int, Node] = {}
         self._namespaces: list[Any] = []
         self._waiting: list[_Held] = []
 
@@ -90,13 +92,19 @@ class _Search:
         for value in self._namespaces:  # of a class that cannot tell what is read: what the code names
             named = [name for name, _ in attributes_in(value) if name in self._names]
             self.around.objects.append(PlainObject(value, self._apart, named))
+        for kind in dict.fromkeys(self._classes):
+            if issubclass(kind, Module) and kind in self._kinds:
+                continue  # what it gives its objects is compared with these
+            if named := [name for name in given_by_class(kind) if name in self._names]:
+                self.around.objects.append(PlainClass(kind, self._apart, named))
 
     def _meet(self, one: _Held, depth: int) -> list[_Held]:
         """Note a value, and return what it holds at the next level."""
         value = one.value
         if isinstance(value, Node):
-            if isinstance(value, Module):
+            if isinstance(value, Module) and id(value) not in self.modules:
                 self.modules[id(value)] = value
+                self._waiting += self._of_module(value)
             if one.look is not None and not one.is_read:
                 self.around.add(one.name, value, one.look)
             return []
@@ -147,6 +155,7 @@ class _Search:
         """Note a plain object that holds Modules; return True if its class can tell what is read of it."""
         self._apart[id(value)] = finder(value)
         if is_of_user(type(value)):
+            self._classes.append(type(value))
             self.around.objects.append(PlainObject(value, self._apart))
             return True
         self._namespaces.append(value)
@@ -167,6 +176,7 @@ class _Search:
             if size_of(value) <= LONG:
                 yield from (_Held("", one, deeper=True) for one in elements_of(value))
         elif isinstance(value, type):
+            self._classes.append(value)
             yield from _of_class(value)
         elif not isinstance(value, ModuleType) and not is_array(type(value)):
             yield from self._of_object(value)
@@ -186,11 +196,27 @@ class _Search:
             find = attribute_finder(value)
             yield from (_Held(str(name), one, partial(find, name), True) for name, one in held.items())
         yield from _of_class(kind)
+        yield from self._methods_of(kind)
+
+    def _of_module(self, module: Module) -> Iterator[_Held]:
+        """Return the methods of the classes of a Module, and of all Modules below it; nothing is made."""
+        waiting: list[Node] = [module]
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, Module) and id(node) not in self._below:
+                self._below[id(node)] = node
+                yield from self._methods_of(type(node))
+                waiting += [below for _, below in own_nodes(node)]
+
+    def _methods_of(self, kind: type[Any]) -> Iterator[_Held]:
+        """Return what may be called of a class: what the code names, what Python calls, and what graftax does."""
         if kind in self._kinds:
             return
         self._kinds.add(kind)
+        users = bases_of_user(kind)
+        others = [vars(base) for base in kind.__mro__ if base not in users]
         for name, method in methods_of(kind):
-            if name in self._names or name.startswith("__"):
+            if name in self._names or name.startswith("__") or any(name in known for known in others):
                 yield _Held("", method)
             else:
                 self._methods.setdefault(name, []).append(method)

@@ -68,6 +68,36 @@ class PlainObject(Around):
         return print_of(held[name], look=self._gx_look()) if name in held else None
 
 
+class PlainClass(Around):
+    """A class that a function names, such as one that only groups settings, with those attributes that it names too.
+
+    Args:
+        kind: The class.
+        apart: The plain objects around the function.
+        names: Those of the attributes.
+    """
+
+    def __init__(self, kind: type[Any], apart: dict[int, Callable[[], object]], names: Iterable[str]) -> None:
+        super().__init__(apart)
+        self._kind = kind
+        self.names = dict.fromkeys(names)
+        """Those of the attributes."""
+
+    @property
+    def _gx_path(self) -> str:
+        """Return the name of the class."""
+        return self._kind.__name__
+
+    @property
+    def bindings(self) -> list[Callable[[], Any]]:
+        """Return how to look for the attributes."""
+        return [partial(getattr, self._kind, name, None) for name in self.names]
+
+    def _gx_traced_attributes(self) -> dict[str, Any]:
+        given = given_by_class(self._kind)
+        return {name: given[name] for name in self.names if name in given}
+
+
 _ABSENT = object()
 _WHOLE = frozenset({"__dict__", "__getstate__", "__reduce__", "__reduce_ex__"})  # the others are asked for by copies
 
@@ -120,6 +150,11 @@ def watching(modules: Iterable[Module], around: Surroundings, frame: CompileFram
     for module in modules:
         frame.watch(module)
     objects = [one for one in around.objects if isinstance(one, PlainObject)]
+    for one in around.objects:
+        if isinstance(one, PlainClass):
+            frame.touch(one)
+            for name in one.names:
+                frame.changing(one, name)
     reads = Reads(objects, frame)
     reads.start()
     kinds = {one.kind: None for one in objects if is_of_user(one.kind)}
