@@ -127,16 +127,16 @@ def _equations(jaxpr: Any) -> Iterator[Any]:
 class _Same:
     """An object told apart by identity, and kept alive, so that its identity stays its own."""
 
-    __slots__ = ("_it",)
+    __slots__ = ("it",)
 
-    def __init__(self, it: object) -> None:
-        self._it = it
+    def __init__(self, it: Any) -> None:
+        self.it = it
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self._it is other._it
+        return isinstance(other, _Same) and self.it is other.it
 
     def __hash__(self) -> int:
-        return id(self._it)
+        return id(self.it)
 
 
 def _form(jaxpr: Any) -> Hashable:
@@ -189,20 +189,28 @@ def _may_equal(one: Any, other: Any, depth: int = 0) -> bool:
         same_length = len(one) == len(other)
         return same_length and all(_may_equal(*pair, depth + 1) for pair in zip(one, other, strict=True))
     if isinstance(one, FunctionType):
-        cells = [_held_by(function) for function in (one, other)]
-        return one.__code__ is other.__code__ and _may_equal(*cells, depth + 1)
+        return one.__code__ is other.__code__ and _may_equal(_held_by(one), _held_by(other), depth + 1)
     if isinstance(one, MethodType):
         one, other = ([m.__func__, *_functions_of(m.__self__)] for m in (one, other))
         return _may_equal(one, other, depth + 1)
     if isinstance(one, partial):
-        return _may_equal(*[(p.func, p.args, *sorted(p.keywords.items())) for p in (one, other)], depth + 1)
+        one, other = ((p.func, p.args, *sorted(p.keywords.items())) for p in (one, other))
+        return _may_equal(one, other, depth + 1)
     if isinstance(one, np.ndarray | np.generic):
         return _value(one) == _value(other)
     if isinstance(one, _COMPARED):
         return repr(one) == repr(other)
     # what jax wraps around a rule is made anew each time
-    inner = [getattr(wrapper, "f", None) for wrapper in (one, other)]
-    return not all(isinstance(f, FunctionType) for f in inner) or _may_equal(*inner, depth + 1)
+    inner, its_inner = getattr(one, "f", None), getattr(other, "f", None)
+    if isinstance(inner, FunctionType) and isinstance(its_inner, FunctionType):
+        return _may_equal(inner, its_inner, depth + 1)
+    if isinstance(one, _Same):
+        return one == other or (
+            not isinstance(one.it, jax.core.Tracer) and _value(np.asarray(one.it)) == _value(np.asarray(other.it))
+        )
+    if isinstance(name := getattr(one, "name", None), str):  # an operation, for example
+        return bool(name == other.name)
+    return type(one).__eq__ is object.__eq__ or bool(one == other)
 
 
 def _functions_of(holder: object, depth: int = 0) -> list[FunctionType]:
