@@ -155,6 +155,10 @@ class Reparam(Module, Arithmetic):
         memo = storage.memo()
         return self._compute() if memo is None else memo.value((self, None, structure.version), self._compute)
 
+    @property
+    def _gx_unrounded(self) -> Array:
+        return self._gx_stored
+
     def _cast(self, wanted: str) -> Array:
         """Return the value in the dtype of a layer that computes in another one than it stores."""
         value = self._gx_stored
