@@ -188,9 +188,9 @@ def _no_array(given: object = None) -> ArgumentTypeError:
             "layers.Concatenate()(inputs) or ops.stack(inputs), which make one array of several; or a Model with an "
             "Input for each of them",
         )
-    several = f"a {type(given).__name__} of {len(given)}" if isinstance(given, list | tuple | dict) else ""
-    return ArgumentTypeError(
-        f"{several or 'something else'} in place of an array",
-        "this layer takes one array of numbers",
-        "layer(x); what gives None is often a function or a call without a return",
-    )
+    what, instead = "something else", "layer(x); what gives None is often a function or a call without a return"
+    if isinstance(given, list | tuple | dict):
+        what = f"a {type(given).__name__} of {len(given)}"
+        if given:
+            instead = f"x[{next(iter(given)) if isinstance(given, dict) else 0!r}] in place of x, the array in it"
+    return ArgumentTypeError(f"{what} in place of an array", "this layer takes one array of numbers", instead)
