@@ -53,7 +53,7 @@ def tracing(looks: str) -> Iterator[list[Callable[[], None]]]:
         yield before
 
 
-def wanted(of_ranges: bool = False) -> bool:
+def is_checking(of_ranges: bool = False) -> bool:
     """Tell whether a check of a traced value is looked at: in checked functions, and where operations run at once.
 
     Args:

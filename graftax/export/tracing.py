@@ -78,9 +78,9 @@ class Traced:
         return cast("list[Storage]", list(self.program.donated))
 
     @property
-    def kept(self) -> list[Storage]:
+    def read_only(self) -> list[Storage]:
         """Return the Variables that are only read."""
-        return cast("list[Storage]", list(self.program.kept))
+        return cast("list[Storage]", list(self.program.read_only))
 
     @property
     def written(self) -> list[Storage]:
@@ -151,7 +151,9 @@ def trace(signature: Signature, moving: frozenset[Storage] = frozenset(), intege
     _check_owned(program)
     if program.written and not signature.assigns:
         raise _assigns(signature, cast("list[Storage]", list(program.written)))
-    folded = {one: folding.folded[one] for one in cast("list[Storage]", list(program.kept)) if one in folding.folded}
+    folded = {
+        one: folding.folded[one] for one in cast("list[Storage]", list(program.read_only)) if one in folding.folded
+    }
     checks = list(dict.fromkeys(left_out))
     return Traced(signature, inputs, leaves, program, output, folded, checks)
 
@@ -171,7 +173,7 @@ def _build(exporting: Exporting, signature: Signature, fn: Callable[..., Any]) -
         return
     values = dict.fromkeys(signature.free, _BUILT_FOR)
     shapes = [tuple(size_of(size, values) for size in spec.shape) for spec in signature.specs]
-    leaves = [exporting.outlined(shape, _dtype(s.dtype)) for shape, s in zip(shapes, signature.specs, strict=True)]
+    leaves = [exporting.outline(shape, _dtype(s.dtype)) for shape, s in zip(shapes, signature.specs, strict=True)]
 
     def run(*given: Any) -> Any:
         with (
@@ -210,7 +212,7 @@ def _result(value: object) -> Any:
 
 
 def _check_owned(program: Program) -> None:
-    for storage in cast("list[Storage]", [*program.kept, *program.written]):
+    for storage in cast("list[Storage]", [*program.read_only, *program.written]):
         if storage.user is None and not storage.passing:
             raise StateError(
                 f"the function makes a Variable of shape {tuple(storage.buffer.shape)} that nobody keeps",

@@ -264,7 +264,7 @@ class Layer(AddsLosses, KnowsColumns):
                         return out
                 return self._gx_traced_call(args, kwargs)
             except MetSymbolic:
-                return symbolic_call.recorded(self, args, kwargs)
+                return symbolic_call.record_call(self, args, kwargs)
             except Exception as error:
                 shorten(error)
                 raise
@@ -288,7 +288,7 @@ class Layer(AddsLosses, KnowsColumns):
         if storage.frames.top is not None or self._gx_hands_on_masks:
             return self._gx_traced_call(args, kwargs)
         signature = signature_of(type(self).call)
-        found = masking.named(signature, args, self._gx_named_masks(args, kwargs))
+        found = masking.masks_of_call(signature, args, self._gx_named_masks(args, kwargs))
         given = masking.by_name(self, signature, args, kwargs, found)
         out = self._gx_compiled(args, given) if given is not None else eager_call.MISSED
         if out is eager_call.MISSED:
@@ -318,7 +318,7 @@ class Layer(AddsLosses, KnowsColumns):
                 building.build_in_call(self, signature, args, kwargs)
             found: dict[str, Any] = {}
             if kwargs or masks.any_set():
-                args, kwargs, found = masking.received(self, signature, args, self._gx_named_masks(args, kwargs))
+                args, kwargs, found = masking.receive_masks(self, signature, args, self._gx_named_masks(args, kwargs))
                 if found and outer is not None:
                     outer.masks_met = True
             if training is not None and signature.takes_training:
@@ -356,8 +356,8 @@ class Layer(AddsLosses, KnowsColumns):
             >>> gx.layers.Dense(2).compute_output_shape((None, 7))
             (None, 2)
         """
-        input_shape = shapes.checked("compute_output_shape", input_shape)
-        first, second = (self._gx_abstract_shapes(shapes.filled(input_shape, size)) for size in (8, 16))
+        input_shape = shapes.check_shapes("compute_output_shape", input_shape)
+        first, second = (self._gx_abstract_shapes(shapes.fill_unknown(input_shape, size)) for size in (8, 16))
         return tree.map_structure(shapes.merge, first, second)
 
     @door

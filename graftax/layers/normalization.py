@@ -194,7 +194,7 @@ class Normalization(Layer):
         if all(map(arrays.is_concrete, known)):
             if (error := self._never(*map(arrays.to_numpy, known))) is not None:
                 raise error
-        elif traced_checks.wanted():
+        elif traced_checks.is_checking():
             missing = ops.any(ops.isnan(self.mean)) | ops.any(ops.isnan(self.variance))
             traced_checks.emit(self._never, ops.equal(self.count, 0) & missing, *known)
         elif (before := traced_checks.before_runs.top) is not None and traced_checks.perhaps.top is None:
@@ -234,7 +234,7 @@ class _LookBeforeRun:
         if layer is None or frame is None:
             return False
         parts = [one for one in (layer.count, layer.mean, layer.variance) if isinstance(one, Variable)]
-        return not any(frame.moved(one._storage) for one in parts)
+        return not any(frame.has_changed(one._storage) for one in parts)
 
     def __call__(self) -> None:
         """Raise if the layer has no statistics now.

@@ -10,13 +10,13 @@ from graftax import ops
 from graftax.core.errors import ArgumentError, ArgumentTypeError, DataError, GraftaxError
 from graftax.core.tree import flatten
 from graftax.core.typedefs import Array, ArrayLike, Shape
-from graftax.core.undefined import undefined
+from graftax.core.undefined import undefined_error
 from graftax.core.user_functions import takes
 from graftax.objectives.batch_axis import check_batch_axis, check_returned, is_of_user
 from graftax.objectives.hiding import Form, Formula, Ranges, as_condition, as_mask
 from graftax.objectives.own_masks import of_whole_values, takes_mask
-from graftax.objectives.pairs import prepared, with_rank_of
-from graftax.objectives.sample_weights import check_weights, spread
+from graftax.objectives.pairs import prepare, with_rank_of
+from graftax.objectives.sample_weights import broadcast_weight, check_weights
 from graftax.variables import masks
 from graftax.variables.floating import floating
 from graftax.variables.graph.module import Module
@@ -82,7 +82,7 @@ class Loss(Module):
                 as ``(n, 1)``, and the other way round, so that a difference of both is no ``(n, n)``.
             y_pred: Predictions as arrays, floating ones in at least float32.
         """
-        raise undefined(self, "call(y_true, y_pred)")
+        raise undefined_error(self, "call(y_true, y_pred)")
 
     @property
     def _gx_written(self) -> Callable[..., Any]:
@@ -104,7 +104,7 @@ class Loss(Module):
         given = [*conditions, *([] if sample_weight is None else [sample_weight])] if self.compares else []
         visible = None
         for one in given:
-            keep = as_condition(spread(one, y_pred[:, 0], "mask"))
+            keep = as_condition(broadcast_weight(one, y_pred[:, 0], "mask"))
             visible = keep if visible is None else ops.logical_and(visible, keep)
         return visible
 
@@ -152,7 +152,7 @@ class Loss(Module):
         storage.touch(self)
         try:
             mask = masks.given_or_carried(mask, y_pred)
-            y_true, y_pred = prepared(y_true, y_pred)
+            y_true, y_pred = prepare(y_true, y_pred)
             if not self.compares and self.target_kind != "sparse":  # else a target is a label
                 y_true = with_rank_of(y_true, y_pred, self._gx_written)
             _require_some(y_true, y_pred)
@@ -190,7 +190,7 @@ class Loss(Module):
                 check_batch_axis("loss", self._gx_written, call, y_true, y_pred, values, given)
             kept = None
             for condition in conditions:
-                here = as_condition(spread(self.formula.of_values(condition, values), values, "mask"))
+                here = as_condition(broadcast_weight(self.formula.of_values(condition, values), values, "mask"))
                 kept = here if kept is None else ops.logical_and(kept, here)
             return reduce(values, self.reduction, sample_weight, kept)
         except GraftaxError as error:
@@ -252,7 +252,7 @@ def reduce(values: Array, reduction: str, sample_weight: ArrayLike | None, mask:
         weights = ops.cast(mask, values.dtype.name)
         count = ops.maximum(ops.sum(weights), 1)
     if sample_weight is not None:
-        given = ops.cast(spread(sample_weight, values), values.dtype.name)
+        given = ops.cast(broadcast_weight(sample_weight, values), values.dtype.name)
         if mask is not None:
             given = ops.where(mask, given, 0.0)
         lost = ops.logical_and(ops.equal(given, 0), ops.logical_not(ops.isfinite(values)))

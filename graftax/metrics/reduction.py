@@ -10,15 +10,15 @@ from graftax.core import hyperparameters as arguments
 from graftax.core.errors import ArgumentTypeError, GraftaxError
 from graftax.core.tree import flatten
 from graftax.core.typedefs import Array, ArrayLike, Shape
-from graftax.core.undefined import undefined
+from graftax.core.undefined import undefined_error
 from graftax.core.user_functions import takes
 from graftax.metrics import exact
 from graftax.metrics.metric import Metric
 from graftax.objectives.batch_axis import check_batch_axis, check_returned, is_of_user
 from graftax.objectives.hiding import Form, Formula, as_condition, as_mask
 from graftax.objectives.own_masks import of_whole_values, takes_mask
-from graftax.objectives.pairs import prepared, with_rank_of
-from graftax.objectives.sample_weights import check_weights, spread
+from graftax.objectives.pairs import prepare, with_rank_of
+from graftax.objectives.sample_weights import broadcast_weight, check_weights
 from graftax.variables import masks
 from graftax.variables.floating import floating
 from graftax.variables.state import storage
@@ -137,7 +137,7 @@ class SampleMetric(_Mean):
 
     def values(self, y_true: Any, y_pred: Any) -> Array:
         """Return one number or boolean for each sample; subclasses must define it."""
-        raise undefined(self, "values(y_true, y_pred)")
+        raise undefined_error(self, "values(y_true, y_pred)")
 
     @property
     def _written(self) -> Callable[..., Any]:
@@ -181,7 +181,7 @@ class SampleMetric(_Mean):
         storage.touch(self)
         try:
             mask = masks.given_or_carried(mask, y_pred)
-            y_true, y_pred = prepared(y_true, y_pred)
+            y_true, y_pred = prepare(y_true, y_pred)
             y_true = with_rank_of(y_true, y_pred, self._written)
             conditions: list[ArrayLike] = [] if mask is None else [as_mask(mask)]
             for given in (*conditions, sample_weight):
@@ -305,7 +305,7 @@ def _tally(
     """Return the sum of weighted values and the sum of weights; without weights, booleans are counted exactly."""
     keep = None
     for mask in conditions:
-        here = as_condition(spread(mask, values, "mask"))
+        here = as_condition(broadcast_weight(mask, values, "mask"))
         keep = here if keep is None else ops.logical_and(keep, here)
     if sample_weight is None and values.dtype.kind == "b":
         if keep is None:
@@ -317,7 +317,7 @@ def _tally(
     weights: Any = None
     if sample_weight is not None:
         check_weights(sample_weight)
-        weights = ops.cast(spread(sample_weight, values), values.dtype.name)
+        weights = ops.cast(broadcast_weight(sample_weight, values), values.dtype.name)
         counts = ops.not_equal(weights, 0)
         keep = counts if keep is None else ops.logical_and(keep, counts)
         weights = ops.where(keep, weights, 0.0)

@@ -11,12 +11,12 @@ from graftax.core.dtypes import is_floating, is_inexact
 from graftax.core.errors import AssignmentError, CreatorError, DTypeError, ShapeError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, Shape, VariableLike, unwrap
-from graftax.core.undefined import undefined
+from graftax.core.undefined import undefined_error
 from graftax.variables import regularizers
 from graftax.variables.arithmetic import Arithmetic
 from graftax.variables.calls import training
 from graftax.variables.fitting import fit, fit_term
-from graftax.variables.given_back import constrained
+from graftax.variables.given_back import apply_constraint
 from graftax.variables.graph.module import Module, structure
 from graftax.variables.regularizers import RegularizerLike
 from graftax.variables.spec import Regularizer, VariableSpec
@@ -81,7 +81,7 @@ class Reparam(Module, Arithmetic):
 
     def forward(self) -> Array:
         """Compute the value, computed from the parts."""
-        raise undefined(self, "forward()")
+        raise undefined_error(self, "forward()")
 
     def inverse(self, value: Array) -> None:
         """Assign the parts so that `forward` gives ``value``, as nearly as it can."""
@@ -157,12 +157,13 @@ class Reparam(Module, Arithmetic):
 
     @property
     def _gx_unrounded(self) -> Array:
-        return self._gx_stored
+        with storage.autocast.entered(None):
+            return self.value
 
-    def _cast(self, wanted: str) -> Array:
+    def _cast(self, dtype: str) -> Array:
         """Return the value in the dtype of a layer that computes in another one than it stores."""
         value = self._gx_stored
-        return value.astype(wanted) if is_floating(value.dtype) else value
+        return value.astype(dtype) if is_floating(value.dtype) else value
 
     def _compute(self) -> Array:
         if storage.autocast.top is None:
@@ -187,7 +188,7 @@ class Reparam(Module, Arithmetic):
                 f"it stands for a weight of dtype {self._dtype}, and no gradient goes through integers",
                 "ops.cast(value, self.dtype)",
             )
-        return constrained(self, value)
+        return apply_constraint(self, value)
 
     @door
     def assign(self, value: ArrayLike) -> Self:

@@ -37,9 +37,9 @@ def array_of_table(table: Any, name: str, keeps_integers: bool) -> np.ndarray[An
     found = np.asarray(table.to_numpy())
     if keeps_integers and set(kinds) == {"i"}:
         return narrowed(found.astype("int64", order="C"), name)  # tables keep columns together, batches take rows
-    if found.dtype.kind in "iub":
-        return found.astype("float32", order="C")
-    return np.asarray(narrowed(found.astype("float64", copy=False), name), "float32", order="C")
+    if found.dtype.kind == "O":  # columns of several dtypes
+        found = found.astype("float64")
+    return np.asarray(narrowed(found, name) if found.dtype.kind == "f" else found, "float32", order="C")
 
 
 def _numbers_in_place(table: Any, wrong: list[str], name: str) -> str:

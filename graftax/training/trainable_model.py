@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from graftax.core.undefined import undefined
+from graftax.core.undefined import undefined_error
 from graftax.layers.table_columns import KnowsColumns
 from graftax.metrics.metric import Metric
 from graftax.training.executions import CompiledSteps
@@ -35,20 +35,20 @@ class TrainableModel(SavingMixin):
     @property
     def steps_per_execution(self) -> int:
         """Return the number of batches that one run trains on."""
-        raise undefined(self, "steps_per_execution")
+        raise undefined_error(self, "steps_per_execution")
 
     @property
     def metrics(self) -> list[Metric]:
         """Return all metrics."""
-        raise undefined(self, "metrics")
+        raise undefined_error(self, "metrics")
 
     def reset_metrics(self) -> None:
         """Reset all metrics."""
-        raise undefined(self, "reset_metrics()")
+        raise undefined_error(self, "reset_metrics()")
 
     def _gx_has_own(self, step: str) -> bool:
         """Tell whether a step, by name, is one of the user's."""
-        raise undefined(self, "_gx_has_own(step)")
+        raise undefined_error(self, "_gx_has_own(step)")
 
     @property
     def _gx_own_predict_step(self) -> Callable[[object], Any] | None:
@@ -62,8 +62,8 @@ class TrainableModel(SavingMixin):
 
     def _gx_compiled_step(self, step: str, check_nans: bool = False) -> Callable[..., Any]:
         """Return a step by name, compiled if possible; with ``check_nans`` it raises for values that are not finite."""
-        raise undefined(self, "_gx_compiled_step(step, check_nans)")
+        raise undefined_error(self, "_gx_compiled_step(step, check_nans)")
 
     def _gx_hooks(self, callbacks: Sequence[Callback], params: dict[str, Any]) -> CallbackList:
         """Return the callbacks for a loop, after setting their model and ``params``."""
-        raise undefined(self, "_gx_hooks(callbacks, params)")
+        raise undefined_error(self, "_gx_hooks(callbacks, params)")

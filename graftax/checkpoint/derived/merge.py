@@ -6,7 +6,7 @@ import numpy as np
 
 from graftax.checkpoint.derived.sheet import Sheet
 from graftax.checkpoint.index import Edge, Kind, NodeRecord, SlotRecord
-from graftax.checkpoint.state import renumbered
+from graftax.checkpoint.state import renumber_arrays
 from graftax.core.errors import RenameConflict
 
 PREFERENCES = ("first", "last")
@@ -61,7 +61,7 @@ class _Merge:
         if node.kind is Kind.VARIABLE and payload[0] is not None:
             payload = (tensors[payload[0]], *payload[1:])
         elif node.kind is Kind.VALUE:
-            payload = renumbered(payload, tensors)
+            payload = renumber_arrays(payload, tensors)
         elif node.tensor is not None:
             payload = (payload[0], tensors[node.tensor])
         return node._replace(edges=edges, payload=payload)
