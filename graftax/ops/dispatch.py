@@ -209,6 +209,8 @@ def _prepare(given: tuple[Parameter, ...], op: Op, values: tuple[Any, ...]) -> l
             ready.append(number)
             numbers += 1
         else:
+            if one.kind.casts and isinstance(value, VariableLike):
+                value = value._gx_unrounded
             ready.append(to_array(arrays, value, op.name, one.name))
     agreeing = [i for i, one in enumerate(given) if one.kind.agrees and ready[i] is not None]
     if numbers and numbers == len(agreeing):  # nothing but Python numbers: the widest kind decides

@@ -156,6 +156,11 @@ class Reparam(Module, Arithmetic):
         memo = storage.memo()
         return self._compute() if memo is None else memo.value((self, None, structure.version), self._compute)
 
+    @property
+    def _gx_unrounded(self) -> Array:
+        with storage.autocast.entered(None):
+            return self.value
+
     def _compute(self) -> Array:
         if storage.autocast.top is None:
             return self._combined()
