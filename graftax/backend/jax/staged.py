@@ -210,7 +210,8 @@ def _may_equal(one: Any, other: Any, depth: int = 0) -> bool:
         )
     if isinstance(name := getattr(one, "name", None), str):  # an operation, for example
         return bool(name == other.name)
-    return type(one).__eq__ is object.__eq__ or bool(one == other)
+    equality: Any = type(one).__eq__
+    return equality is object.__eq__ or bool(one == other)
 
 
 def _functions_of(holder: object, depth: int = 0) -> list[FunctionType]:
