@@ -13,6 +13,7 @@ from graftax.core.errors import ArgumentTypeError, DTypeError, GraftaxError, Mis
 from graftax.core.foreign_keywords import CALLS
 from graftax.core.known_names import closest
 from graftax.layers.description import describe_call
+from graftax.layers.inputs_of_call import line_for_one_argument
 from graftax.variables.graph.module import Module
 
 _KEYWORD = re.compile(r"unexpected keyword argument '(\w+)'")
@@ -24,6 +25,9 @@ def explained_call(
 ) -> GraftaxError | None:
     """Return the error to raise in place of one from the call of a layer; None if it says enough, with where it was."""
     where = f"{title} called with {describe_call(args, kwargs)}"
+    if line_for_one_argument(layer, args):
+        where += f", all as {next(iter(inspect.signature(layer.call).parameters), '')!r} of its call"
+        where += ": fit, evaluate and predict pass one argument" if hasattr(layer, "train_step") else ""
     better: GraftaxError | None = None
     if isinstance(error, AttributeError) and isinstance(error.obj, Module) and error.name:
         better = _missing(error.obj, error.name)
@@ -31,7 +35,8 @@ def explained_call(
         parameters = ", ".join(
             str(p.replace(annotation=p.empty)) for p in inspect.signature(layer.call).parameters.values()
         )
-        better = ArgumentTypeError(f"{error}", f"the call of this layer takes ({parameters})", _instead(layer, error))
+        instead = line_for_one_argument(layer, args) or _instead(layer, error)
+        better = ArgumentTypeError(f"{error}", f"the call of this layer takes ({parameters})", instead)
     elif isinstance(error, DTypeError) and not error.context and (given := _complex_among(args, kwargs)):
         better = _real_weights(layer, title, given)
     if better is None:

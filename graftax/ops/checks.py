@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import Enum
 from functools import partial
 from typing import Any, cast
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from graftax.backend import traced_checks
 from graftax.backend.protocol import Arrays
+from graftax.core.enum_members import plain
 from graftax.core.errors import ArgumentError, DTypeError, GraftaxError, IndexRangeError, NumericsError, ShapeError
 from graftax.core.free_sizes import any_free
 from graftax.core.typedefs import Array, VariableLike
@@ -136,10 +138,9 @@ def _index(arrays: Arrays, part: Any) -> Any:
     if isinstance(part, list):
         part = np.asarray(part) if part else np.zeros(0, "int32")
     kind = getattr(getattr(part, "dtype", None), "kind", None)
-    if isinstance(part, float) or (kind is not None and kind not in "iub"):
-        raise DTypeError(
-            f"an index of dtype {getattr(part, 'dtype', 'float')}", "indices are integers or booleans", "x[int(i)]"
-        )
+    if isinstance(plain(part), float | Enum) or (kind is not None and kind not in "iub"):
+        shown = getattr(part, "dtype", type(part).__name__)
+        raise DTypeError(f"an index of dtype {shown}", "indices are integers or booleans", "x[int(i)]")
     if kind is not None and kind in "iu" and part.dtype.itemsize < 4:
         return part.astype("int32")
     return part

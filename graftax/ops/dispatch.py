@@ -15,6 +15,7 @@ import numpy as np
 from graftax.backend.protocol import Arrays, Backend
 from graftax.backend.registry import current
 from graftax.core.dtypes import is_inexact
+from graftax.core.enum_members import plain
 from graftax.core.errors import ArgumentTypeError, DTypeError, GraftaxError
 from graftax.core.free_sizes import is_free
 from graftax.core.masked_arrays import entries
@@ -208,6 +209,8 @@ def _prepare(given: tuple[Parameter, ...], op: Op, values: tuple[Any, ...]) -> l
             ready.append(number)
             numbers += 1
         else:
+            if one.kind.casts and isinstance(value, VariableLike):
+                value = value._gx_unrounded
             ready.append(to_array(arrays, value, op.name, one.name))
     agreeing = [i for i, one in enumerate(given) if one.kind.agrees and ready[i] is not None]
     if numbers and numbers == len(agreeing):  # nothing but Python numbers: the widest kind decides
@@ -240,6 +243,7 @@ def _meet(arrays: Arrays, op: str, given: list[tuple[str, Any]], keeps: bool) ->
 
 def _as_number(value: Any) -> bool | int | float | complex | None:
     """Return a Python number, or a NumPy scalar of the types that Python numbers become, as a number; else None."""
+    value = plain(value)
     if type(value) in NUMBERS:
         return value  # type: ignore[no-any-return]
     if getattr(value, "shape", None) == () and type(value).__name__ in ("float64", "int64", "bool", "complex128"):

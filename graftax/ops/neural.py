@@ -46,12 +46,6 @@ def log_sigmoid(a: Arrays, x: Array) -> Any:
 
 
 @row
-def divide_no_nan(a: Arrays, x: Array, y: Any) -> Any:
-    zero = y == 0
-    return a.numpy.where(zero, 0, x / a.numpy.where(zero, 1, y))
-
-
-@row
 def xlogy(a: Arrays, x: Any, y: Array) -> Any:
     zero = x == 0
     return a.numpy.where(zero, 0, x * a.numpy.log(a.numpy.where(zero, 1, y)))

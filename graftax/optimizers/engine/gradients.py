@@ -31,7 +31,7 @@ def flat_variables(variables: object) -> list[Variable]:
         raise ArgumentError(
             "an optimizer got no variables",
             "an unbuilt model has none yet, and a frozen one no trainable ones",
-            "model(x[:1]) once before, to build it; model.trainable = True to unfreeze it",
+            "model.build_for(x) once before, with all that its call takes; model.trainable = True to unfreeze it",
         )
     seen: set[int] = set()
     for place, variable in found:

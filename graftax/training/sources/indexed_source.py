@@ -280,7 +280,7 @@ def _as_sample(sample: Any) -> Any:
                 "a sample is x, (x, y) or (x, y, sample_weight)",
                 "several inputs go into a dict: ({'a': ..., 'b': ...}, y); numbers into an array: np.asarray(sample)",
             )
-        return tuple(as_arrays(part, name) for part, name in zip(sample, NAMES, strict=False))
+        return tuple(as_arrays(part, name, name == "y") for part, name in zip(sample, NAMES, strict=False))
     return as_arrays(sample, "x")
 
 

@@ -14,6 +14,7 @@ from inspect import getattr_static
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, cast
 
 from graftax.core import attributes
+from graftax.core.enum_members import plain
 from graftax.core.errors import ArgumentError, AssignmentError, MissingAttributeError
 from graftax.core.fallback import Fallback
 from graftax.core.keywords import Constructed, ConstructorSignature
@@ -134,7 +135,7 @@ class Module(Adopting, Holder, Constructed):
                 "a name starts with a letter and has letters, digits, '_', '-' and '.'",
                 'name="encoder"',
             )
-        self._gx_name = name
+        self._gx_name = plain(name)
 
     # --- attributes -------------------------------------------------------------------------------------------------
 
