@@ -113,7 +113,7 @@ def one_of(name: str, value: str, choices: Sequence[str]) -> str:
     """Return the value, if it is one of the choices."""
     if not isinstance(value, str) or value not in choices:
         raise ArgumentError(f"{name}={value!r}", f"there is no such {name}", " or ".join(f'"{c}"' for c in choices))
-    return value
+    return str.__str__(value)  # not the name of a member of an Enum
 
 
 def check_range(name: str, value: float, low: float, high: float) -> float:

@@ -50,7 +50,7 @@ def gives_nothing(title: str) -> ArgumentTypeError:
     """Return the error for a call that gives None, as of a function without a return."""
     return ArgumentTypeError(
         f"{title}: its call gave None",
-        "what follows computes with what a layer gives; what gives None is often a function without a return",
+        "the next step computes with the output of the layer, and None is often a function without a return",
         "return y at the end of call(self, x); return x where the layer only looks at it",
     )
 
@@ -92,7 +92,7 @@ def no_call(layer: object) -> StateError:
     if hasattr(kind, "forward"):
         return StateError(
             f"{kind.__name__} has no call(), and a forward()",
-            "what a layer computes is called call here",
+            "a layer of graftax computes in a method that is named call",
             "def call(self, ...) in place of def forward(self, ...)",
         )
     return StateError(f"{kind.__name__} has no call()", "there is nothing to compute", "def call(self, x): return ...")

@@ -255,7 +255,7 @@ class Optimizer(Planning, PureUpdates):
             return self.scale_loss(loss_of(found, has_aux)), found
 
         differentiate = value_and_grad(both, wrt=wrt, has_aux=True)
-        return differentiate() if self.loss_scale is None else self.loss_scale.differentiate_and_watch(differentiate)
+        return differentiate() if self.loss_scale is None else self.loss_scale.watched(differentiate)
 
     @door
     def scale_loss(self, loss: object) -> Array:

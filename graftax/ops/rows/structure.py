@@ -6,9 +6,7 @@ swapaxes(x, axis1: Axis, axis2: Axis): Exchange two axes.
 moveaxis(x, source: Axes, destination: Axes): Move axes; the others keep their order.
 expand_dims(x, axis: NewAxes): Insert axes of size 1.
 squeeze(x, axis: Axes | None = None): Remove axes of size 1.
-broadcast_to(x, shape: Shape): Repeat along axes of size 1 up to a shape.
 ravel(x): Flatten to one axis, in row-major order.
-tile(x, reps: Counts): Repeat the whole array along axes.
 flip(x, axis: Axes | None = None): Reverse the order along axes.
 roll(x, shift: Ints, axis: Axes | None = None):
     Move elements along axes; those moved beyond the end come back at the start.
@@ -81,6 +79,8 @@ bincount(x, length: Count | None = None):
 """
 
 INDEXING = """
+broadcast_to(x, shape: Shape): Repeat along axes of size 1 up to a shape.
+tile(x, reps: Counts): Repeat the whole array along axes.
 repeat(x, repeats: Counts, axis: Axis | None = None):
     Repeat every element: all as often as one number says, or each as often as its own.
 reshape(x, shape: NewShape): Return the same elements in another shape; one size may be -1.

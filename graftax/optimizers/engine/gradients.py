@@ -38,13 +38,13 @@ def flat_variables(variables: object) -> list[Variable]:
         if not isinstance(variable, Variable):
             raise ArgumentTypeError(
                 f"an optimizer got {type(variable).__name__} as variable {place}",
-                "it moves Variables; an expression moves through its parts",
+                "it updates Variables; an expression changes through its parts",
                 "optimizer.apply(gradients, model.trainable_variables), in this order",
             )
         if id(variable) in seen:
             raise ArgumentError(
                 f"an optimizer got the variable {variable.path!r} twice",
-                "it would be moved twice in one step",
+                "it would be updated twice in one step",
                 "pass each variable once; Module.trainable_variables lists shared ones once",
             )
         seen.add(id(variable))

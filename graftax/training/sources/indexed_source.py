@@ -52,7 +52,7 @@ def gives_batches(x: Any, batch_size: int | None) -> bool:
     shapes = [tuple(leaf.shape) for leaf in leaves if is_array(leaf)]
     if len(shapes) == len(leaves) > 1 and all(shapes) and len({shape[0] for shape in shapes}) == 1:
         raise DataError(
-            f"x is of type {type(x).__name__}, which gives a batch for an index, or a sample of arrays of one length",
+            f"x is of type {type(x).__name__}, and x[i] may be a batch, or a sample of arrays of one length",
             "its class does not say which",
             "def __iter__(self): return (self[i] for i in range(len(self))) in its class for batches, or for one epoch "
             "(x[i] for i in range(len(x))); batch_size=32 for samples",
