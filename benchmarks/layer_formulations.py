@@ -11,7 +11,7 @@ from benchmarks.formulations import array, work
 from benchmarks.harness import GRAFTAX, Run, Work
 from graftax import ops
 from graftax.generation import sampling_filters
-from graftax.layers.up_sampling import repeated
+from graftax.layers.up_sampling import repeat_values
 
 
 def forward(
@@ -77,12 +77,16 @@ WORKS = [
     work(
         "gradient of up-sampling 2×2, (32, 32, 32, 16)",
         up_sampling,
-        lambda x: repeated(x, (2, 2)),
+        lambda x: repeat_values(x, (2, 2)),
         [(32, 32, 32, 16)],
         [(2, 3, 4, 2)],
     ),
     forward(
-        "up-sampling 2×2, (32, 32, 32, 16)", up_sampling, lambda x: repeated(x, (2, 2)), (32, 32, 32, 16), (2, 3, 4, 2)
+        "up-sampling 2×2, (32, 32, 32, 16)",
+        up_sampling,
+        lambda x: repeat_values(x, (2, 2)),
+        (32, 32, 32, 16),
+        (2, 3, 4, 2),
     ),
     work(
         "gradient of a depthwise convolution 3×3, (16, 32, 32, 32)",

@@ -11,7 +11,7 @@ import pytest
 
 import graftax
 from graftax import layers, optimizers
-from graftax.core.names_elsewhere import NAMES
+from graftax.core.foreign_names import NAMES
 from graftax.core.namespaces import SPACES, public
 from graftax.layers.building import made_by
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from graftax.ops.names import ALIASES
+from graftax.ops.foreign_names import ALIASES
 from graftax.ops.signatures import Op, Parameter, parameters
 from graftax.ops.table import OPS
 

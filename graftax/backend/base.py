@@ -54,7 +54,7 @@ class BackendBase:
 
     def missing(self, group: str) -> BackendCapabilityError:
         """Return the error for a group that this backend lacks."""
-        owners = registry.having(group)
+        owners = registry.backends_with(group)
         by = ", ".join(owners) or "none that is installed"
         return BackendCapabilityError(
             f"the backend {self.name!r} has no {group}",

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 class Equations(Protocol):
     """Questions about equations."""
 
-    def evaluate(self, equations: Sequence[Any], given: dict[Any, Any], wanted: Sequence[Any]) -> list[Any]:
+    def evaluate(self, equations: Sequence[Any], values: dict[Any, Any], outputs: Sequence[Any]) -> list[Any]:
         """Return what variables are after these equations, for values of others, as arrays of NumPy."""
         ...
 
-    def inlined(self, equation: Any) -> Any | None:
+    def inline(self, equation: Any) -> Any | None:
         """Return the program that an equation stands for, such as a compiled function; None for an operation."""
         ...
 
-    def opened(self, program: Any) -> tuple[Any, list[np.ndarray[Any, Any]]]:
+    def open_program(self, program: Any) -> tuple[Any, list[np.ndarray[Any, Any]]]:
         """Return a program and its constants."""
         ...
 
@@ -34,6 +34,6 @@ class Equations(Protocol):
         """Return how many constants and how much carry a loop over rows has."""
         ...
 
-    def located(self, around: Sequence[Any]) -> Culprit:
+    def locate(self, around: Sequence[Any]) -> Culprit:
         """Return what the last of equations, each inside of the one before, is, and where it comes from."""
         ...

@@ -49,7 +49,7 @@ class Exporting(Tracing, Protocol):
         """
         ...
 
-    def outlined(self, shape: Shape, dtype: str) -> Any:
+    def outline(self, shape: Shape, dtype: str) -> Any:
         """Return a stand-in for an array of this shape and dtype, for `Compiling.trace`."""
         ...
 

@@ -11,7 +11,7 @@ from graftax.backend.rendezvous import several
 from graftax.core.typedefs import Array
 
 
-def gathered(x: Array) -> np.ndarray[Any, Any]:
+def gather_whole(x: Array) -> np.ndarray[Any, Any]:
     """Return the whole values of an array on the host, in all processes; all call it.
 
     Example:

@@ -56,7 +56,7 @@ class Gradients(Tracing, Protocol):
         """Do as `vjp` for a function that returns ``(results, aux)``; ``aux`` has no cotangents."""
         ...
 
-    def tapped(self, value: Array, token: Array, hear: Callable[[Any], None], level: object) -> Array:
+    def tap(self, value: Array, token: Array, hear: Callable[[Any], None], level: object) -> Array:
         """Return the value at a level; when cotangents go back to ``token``, ``hear`` gets that of the value.
 
         ``token`` is a floating scalar that is differentiated at that level.

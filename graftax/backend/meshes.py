@@ -76,15 +76,15 @@ class Meshes(Protocol):
         ...
 
     def for_shards(
-        self, function: Callable[[list[Any]], list[Any]], mesh: Mesh, taken: Sequence[Axes], given: Any
+        self, function: Callable[[list[Any]], list[Any]], mesh: Mesh, in_axes: Sequence[Axes], out_axes: Any
     ) -> Callable[[list[Any]], list[Any]]:
         """Return a function of whole arrays that runs another one on each device, on its shares.
 
         Args:
             function: Takes and returns a list of shares.
             mesh: The devices.
-            taken: For each array that comes in, the axes that split it.
-            given: For each that goes out; or one for all.
+            in_axes: For each array that comes in, the axes that split it.
+            out_axes: For each that goes out; or one for all.
         """
         ...
 

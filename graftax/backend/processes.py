@@ -91,7 +91,7 @@ class Processes(Protocol):
         """
         ...
 
-    def listed(self, folder: str) -> dict[str, bytes]:
+    def list_values(self, folder: str) -> dict[str, bytes]:
         """Return the values of all keys that begin with ``folder/``, by the rest of the key.
 
         Raises:
@@ -128,6 +128,6 @@ class Processes(Protocol):
         """Return a box of an array, which lies within one that this process has, on the host."""
         ...
 
-    def filled(self, like: Array, read: Callable[[Shape, Shape], np.ndarray[Any, Any]]) -> Array:
+    def fill(self, like: Array, read: Callable[[Shape, Shape], np.ndarray[Any, Any]]) -> Array:
         """Make an array that lies as another does; ``read`` gives each box that is needed here, by start and extent."""
         ...

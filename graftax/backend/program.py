@@ -41,7 +41,7 @@ class Program(Protocol):
         ...
 
     @property
-    def kept(self) -> Sequence[Cell]:
+    def read_only(self) -> Sequence[Cell]:
         """Return cells that are only read."""
         ...
 
@@ -51,13 +51,13 @@ class Program(Protocol):
         ...
 
     @property
-    def taken(self) -> Sequence[Cell | Sequence[Cell]]:
-        """Return `donated` as `run_donating` takes it: a group of small ones goes as one array, elements in a row."""
+    def donated_packed(self) -> Sequence[Cell | Sequence[Cell]]:
+        """Return `donated` as `run_donating` takes it: the cells of a group are passed as one array, joined."""
         ...
 
     @property
-    def given(self) -> Sequence[Cell | Sequence[Cell]]:
-        """Return `written` as `run_donating` gives the new values, groups first."""
+    def written_packed(self) -> Sequence[Cell | Sequence[Cell]]:
+        """Return `written` as `run_donating` returns the new values: groups first, each as one array."""
         ...
 
     @property
@@ -67,12 +67,14 @@ class Program(Protocol):
 
     @property
     def run(self) -> Callable[[list[Any], list[Any], list[Any]], list[Any]]:
-        """Return ``run(donated, kept, leaves) -> [*results, *new values]``, compiled; safe under other transforms."""
+        """Return ``run(donated, read_only, leaves) -> [*results, *new values]``, compiled; transforms may call it."""
         ...
 
     @property
     def run_donating(self) -> Callable[[list[Any], list[Any], list[Any]], list[Any]]:
-        """Return ``run_donating(taken, kept, leaves) -> [*results, *given]``, the buffers of ``taken`` reused.
+        """Return ``run_donating(donated, read_only, leaves) -> [*results, *new values]``; donated buffers are reused.
+
+        It takes arrays as `donated_packed` has them, and returns new values as `written_packed` has them.
 
         A program that may fail while it runs gives nothing away, and waits for the end.
         """
@@ -96,7 +98,7 @@ class Program(Protocol):
         ...
 
     @property
-    def run_looking(self) -> Callable[[list[Any], list[Any], list[Any]], list[Any]]:
+    def run_checked(self) -> Callable[[list[Any], list[Any], list[Any]], list[Any]]:
         """Return `run` that also raises what its checks find; StateError where that cannot be seen."""
         ...
 
@@ -105,11 +107,13 @@ class Program(Protocol):
         """Tell whether it has checks of its own."""
         ...
 
-    def culprit(self, donated: list[Any], kept: list[Any], leaves: list[Any], names: Sequence[str]) -> Culprit | None:
+    def culprit(
+        self, donated: list[Any], read_only: list[Any], leaves: list[Any], names: Sequence[str]
+    ) -> Culprit | None:
         """Return where the first bad number comes from, the program run in steps; ``names`` are those of the leaves."""
         ...
 
-    def lower(self, taken: list[Any], kept: list[Any], leaves: list[Any]) -> Lowering:
+    def lower(self, donated: list[Any], read_only: list[Any], leaves: list[Any]) -> Lowering:
         """Return the program for these arguments, to look at."""
         ...
 

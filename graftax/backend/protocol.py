@@ -50,7 +50,7 @@ class Arrays(Neural, Packing, Protocol):
         """Return a native array; Python numbers, lists and NumPy arrays are converted, 64-bit types made canonical."""
         ...
 
-    def adopted(self, values: Sequence[np.ndarray[Any, Any]]) -> list[Array]:
+    def adopt(self, values: Sequence[np.ndarray[Any, Any]]) -> list[Array]:
         """Make native arrays of NumPy arrays to which nobody will write any more: their memory may be used as it is.
 
         Each is of a canonical dtype, in the order of C, and begins at a multiple of 64 bytes where it can.
@@ -61,7 +61,7 @@ class Arrays(Neural, Packing, Protocol):
         """Tell whether it is a native array, a traced one included."""
         ...
 
-    def foreseen(self, x: object) -> Any:
+    def constant_value(self, x: object) -> Any:
         """Return the value of a traced array that follows from constants alone, if the backend can tell; else None."""
         ...
 
@@ -85,7 +85,7 @@ class Arrays(Neural, Packing, Protocol):
         """Run operations on concrete arrays now within the block, even while a function is being traced."""
         ...
 
-    def fused(self, function: Callable[..., Any], static: tuple[str, ...]) -> Callable[..., Any]:
+    def fuse(self, function: Callable[..., Any], static: tuple[str, ...]) -> Callable[..., Any]:
         """Compile the function into one piece where that helps; the named arguments are no arrays, but hashable."""
         ...
 

@@ -41,7 +41,7 @@ def load(name: str) -> Backend:
     return _loaded[name]
 
 
-def having(group: str) -> list[str]:
+def backends_with(group: str) -> list[str]:
     """Return the names of the backends that have a group, of those that can be imported."""
     found = []
     for name in available():

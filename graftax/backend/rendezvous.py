@@ -64,7 +64,7 @@ class Rendezvous:
             try:
                 self.processes.barrier(f"{self._key}/{point}", self.timeout)
             except TimeoutError:
-                came = {int(name) for name in self.processes.listed(f"{self._key}/{point}/came")}
+                came = {int(name) for name in self.processes.list_values(f"{self._key}/{point}/came")}
                 raise self._missed(point, sorted(set(range(self.count)) - came)) from None
 
     def say(self, topic: str, value: bytes) -> None:
@@ -76,7 +76,8 @@ class Rendezvous:
         """Return what was said, by process."""
         with self._lost():
             return {
-                int(name): value for name, value in sorted(self.processes.listed(f"{self._key}/{topic}/of").items())
+                int(name): value
+                for name, value in sorted(self.processes.list_values(f"{self._key}/{topic}/of").items())
             }
 
     def exchange(self, topic: str, value: bytes) -> list[bytes]:
@@ -103,17 +104,17 @@ class Rendezvous:
             except TimeoutError:
                 raise self._missed(topic, [0]) from None
 
-    def agree(self, things: Sequence[tuple[str, str]], instead: str) -> None:
+    def agree(self, facts: Sequence[tuple[str, str]], instead: str) -> None:
         """Compare with the others what each is about to do, thing by thing.
 
         Args:
-            things: Names of things, and each as text; the same names in the same order if all is well.
+            facts: Names of things, and each as text; the same names in the same order if all is well.
             instead: What to write where they differ.
 
         Raises:
             ProcessError: they differ; names process and thing, and is raised by all.
         """
-        marks = [(label, text if len(text) <= _SHOWN else f"({_digest(text)})") for label, text in things]
+        marks = [(label, text if len(text) <= _SHOWN else f"({_digest(text)})") for label, text in facts]
         mine = json.dumps(marks).encode()
         told = self.exchange("compared", _digest(mine.decode()).encode())
         for process, mark in enumerate(told):
@@ -178,7 +179,7 @@ def why_lost(processes: Processes) -> str:
 
 def _ended_by(processes: Processes) -> str:
     with suppress(ConnectionError):
-        told = sorted(processes.listed(FAILED).items())
+        told = sorted(processes.list_values(FAILED).items())
         return "; ".join(f"process {number} was ended by {text.decode()}" for number, text in told)
     return ""
 

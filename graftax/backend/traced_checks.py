@@ -41,7 +41,8 @@ score_listeners: ScopeStack[Callable[[Explain, Callable[[Any], Any], Any], None]
 """Likewise for predictions that a loss takes for probabilities or rates."""
 
 before_runs: ScopeStack[list[Callable[[], None]]] = ScopeStack("what comes before runs")
-"""The list of what is called before each run of the program that is being traced, and may raise."""
+"""The list of what is called before each run of the program that is being traced, or before it is exported, and may
+raise."""
 
 
 @contextmanager
@@ -52,7 +53,7 @@ def tracing(looks: str) -> Iterator[list[Callable[[], None]]]:
         yield before
 
 
-def wanted(of_ranges: bool = False) -> bool:
+def is_checking(of_ranges: bool = False) -> bool:
     """Tell whether a check of a traced value is looked at: in checked functions, and where operations run at once.
 
     Args:

@@ -40,7 +40,7 @@ def to_bytes(array: HostArray, path: str) -> memoryview:
     if not array.dtype.isnative:  # big-endian arrays have the same dtype name
         array = array.astype(array.dtype.newbyteorder("="))
     flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    return (_packed(flat, DTYPES[name].bits) if DTYPES[name].layout == "packed" else flat).data
+    return (_pack_bits(flat, DTYPES[name].bits) if DTYPES[name].layout == "packed" else flat).data
 
 
 @cache
@@ -67,13 +67,13 @@ def from_bytes(data: HostArray, dtype: str, shape: Shape) -> HostArray:
     """Return the array that these bytes hold, sharing their memory where possible."""
     kind = DTYPES[dtype]
     if kind.layout == "packed":
-        data = _unpacked(data, kind.bits)[: int(np.prod(shape, dtype=object))]
+        data = _unpack_bits(data, kind.bits)[: int(np.prod(shape, dtype=object))]
     elif dtype == "bool":
         data = data != 0  # a byte other than 0 and 1 is not a valid bool
     return data.view(host_dtype(dtype)).reshape(shape)
 
 
-def _packed(elements: HostArray, bits: int) -> HostArray:
+def _pack_bits(elements: HostArray, bits: int) -> HostArray:
     per_byte = 8 // bits
     padded = np.zeros(-(-len(elements) // per_byte) * per_byte, np.uint8)
     padded[: len(elements)] = elements & (1 << bits) - 1
@@ -84,12 +84,12 @@ def _packed(elements: HostArray, bits: int) -> HostArray:
     return result
 
 
-def _unpacked(data: HostArray, bits: int) -> HostArray:
+def _unpack_bits(data: HostArray, bits: int) -> HostArray:
     shifts = np.arange(0, 8, bits, dtype=np.uint8)
     return ((data[:, None] >> shifts) & (1 << bits) - 1).reshape(-1)
 
 
-def aligned(size: int) -> HostArray:
+def aligned_buffer(size: int) -> HostArray:
     """Return an uninitialized buffer whose address is a multiple of 64."""
     # NumPy requests large pages. A buffer that starts at a page boundary needs one page fault per 2 MB, not 512. The
     # bytes before the boundary are never touched, so they take no memory.

@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from graftax.core.errors import AsyncSaveFailed
-from graftax.core.undefined import undefined
+from graftax.core.undefined import undefined_error
 
 
 class Awaited:
@@ -19,7 +19,7 @@ class Awaited:
 
     def wait(self) -> Any:
         """Wait for the asynchronous save."""
-        raise undefined(self, "wait()")
+        raise undefined_error(self, "wait()")
 
     def __enter__(self) -> Self:
         return self

@@ -9,12 +9,12 @@ from graftax.checkpoint.index import Edge
 from graftax.variables.graph.module import Module, Node, items_of, walk
 
 
-def children_of(thing: object) -> Iterator[tuple[Edge, Any]]:
+def children_of(container: object) -> Iterator[tuple[Edge, Any]]:
     """Yield the edges of a Module, list, tuple or dict, each with the child that it leads to."""
-    if isinstance(thing, Module):
-        yield from thing._gx_held()
-    elif isinstance(thing, list | tuple | dict):
-        for edge, child in items_of(thing):
+    if isinstance(container, Module):
+        yield from container._gx_held()
+    elif isinstance(container, list | tuple | dict):
+        for edge, child in items_of(container):
             if isinstance(child, Node | list | tuple | dict):
                 yield str.__str__(edge) if isinstance(edge, str) else int(edge), child
 
@@ -29,12 +29,12 @@ def keeps_slots(module: Module) -> bool:
     return type(module)._gx_slot_records is not Module._gx_slot_records
 
 
-def settle(thing: Any, seen: set[int]) -> None:
+def adopt_pending(value: Any, seen: set[int]) -> None:
     """Let Modules create their lazy state, and adopt objects without an owner, such as those appended to a list."""
-    if isinstance(thing, Module):
-        for _ in walk(thing):  # asking for the children does both
+    if isinstance(value, Module):
+        for _ in walk(value):  # asking for the children does both
             pass
-    elif isinstance(thing, list | tuple | dict) and id(thing) not in seen:
-        seen.add(id(thing))
-        for _, child in items_of(thing):
-            settle(child, seen)
+    elif isinstance(value, list | tuple | dict) and id(value) not in seen:
+        seen.add(id(value))
+        for _, child in items_of(value):
+            adopt_pending(child, seen)

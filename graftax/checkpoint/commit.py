@@ -11,7 +11,7 @@ from graftax.checkpoint.checksums import BLOCK, block_sums, digest
 from graftax.checkpoint.chunk_tables import built_table, opened_table
 from graftax.checkpoint.decode import decode, decode_lazily
 from graftax.checkpoint.dtypes import DTYPES
-from graftax.checkpoint.envelope import opened, seal
+from graftax.checkpoint.envelope import open_envelope, seal
 from graftax.checkpoint.files import FileSystem
 from graftax.checkpoint.index import (
     Chunk,
@@ -24,7 +24,7 @@ from graftax.checkpoint.index import (
     encode,
 )
 from graftax.checkpoint.index_form import KeptForm
-from graftax.checkpoint.layout import Item, arranged, header
+from graftax.checkpoint.layout import Item, divide_into_files, header
 from graftax.checkpoint.local_storage import LocalStorage, storage_errors
 from graftax.checkpoint.names import data_name, table_name
 from graftax.checkpoint.places import place_of
@@ -95,7 +95,7 @@ def commit(
     else:
         storage, final = place_of(path)
     references = References(storage, final, base, overwrite)
-    kept, written = references.divided(draft.items)
+    kept, written = references.divide(draft.items)
     needed = sum(item.nbytes for item in written) if kept else draft.nbytes
     writing = storage.begin(final, overwrite, needed)
     try:
@@ -116,7 +116,7 @@ def _write(
     writing: Writing,
     draft: Draft,
     items: Sequence[Item],
-    kept: dict[int, Chunk],
+    reused: dict[int, Chunk],
     references: References,
     inline: int,
 ) -> tuple[Index, bytes]:
@@ -125,9 +125,9 @@ def _write(
     files = list(references.files)
     position = {id(item): i for i, item in enumerate(draft.items)}
     found = put_items(writing, items, save_id, files)
-    chunks = {**kept, **{position[id(item)]: chunk for item, chunk in zip(items, found, strict=True)}}
+    chunks = {**reused, **{position[id(item)]: chunk for item, chunk in zip(items, found, strict=True)}}
     with uncollected():
-        return indexed(writing, draft, save_id, files, chunks, inline)
+        return write_index(writing, draft, save_id, files, chunks, inline)
 
 
 def _write_form(writing: Writing, draft: Draft, form: KeptForm) -> tuple[Index, bytes]:
@@ -147,10 +147,10 @@ def _write_form(writing: Writing, draft: Draft, form: KeptForm) -> tuple[Index, 
         body = seal(used.filled(_index(draft, save_id, files, ()), sums))
         with _readable():
             if known is None:
-                index = decode(opened(body))
+                index = decode(open_envelope(body))
                 form.last = used
             else:  # the rest has been checked with the first save that had this form
-                index = decode_lazily(opened(body))
+                index = decode_lazily(open_envelope(body))
                 for number in form.states:
                     _ = index.nodes[number]
     return index, body
@@ -159,7 +159,7 @@ def _write_form(writing: Writing, draft: Draft, form: KeptForm) -> tuple[Index, 
 def put_items(writing: Writing | Share, items: Sequence[Item], save_id: bytes, files: list[FileRecord]) -> list[Chunk]:
     """Write the data files, append their records to ``files``, and return the chunks in the order of the items."""
     chunks: dict[int, Chunk] = {}
-    for number, members in enumerate(arranged(items), writing.first_file):
+    for number, members in enumerate(divide_into_files(items), writing.first_file):
         group = [items[i] for i in members]
         head = header(group, save_id)
         sizes = [item.nbytes for item in group]
@@ -176,7 +176,7 @@ def put_items(writing: Writing | Share, items: Sequence[Item], save_id: bytes, f
     return [chunks[i] for i in range(len(items))]
 
 
-def indexed(
+def write_index(
     writing: Writing,
     draft: Draft,
     save_id: bytes,
@@ -192,7 +192,7 @@ def indexed(
     index = index._replace(tables=tuple([TableRecord(name, len(table)) for name, table in tables.items()]))
     body = seal(encode(index))
     with _readable():
-        decode(opened(body), lambda name, size, total: opened_table(tables[name], name, total))
+        decode(open_envelope(body), lambda name, size, total: opened_table(tables[name], name, total))
     return index, body
 
 

@@ -266,14 +266,14 @@ def _slots(raw: list[Any], nodes: tuple[NodeRecord, ...], roots: dict[str, int])
     if len({slot[:3] for slot in slots}) != len(slots):
         corrupt("a slot that is listed twice", "each must be listed once")
     if slots:
-        reached = _reached(roots, nodes)
+        reached = _reachable(roots, nodes)
         for slot in slots:
             if slot.optimizer not in reached or slot.variable not in reached:
                 corrupt(f"slot {slot.name!r:.200}", "no root leads to its optimizer, or to its variable")
     return tuple(slots)
 
 
-def _reached(roots: dict[str, int], nodes: tuple[NodeRecord, ...]) -> set[int]:
+def _reachable(roots: dict[str, int], nodes: tuple[NodeRecord, ...]) -> set[int]:
     """Return the nodes that can be reached from the roots."""
     found = set(roots.values())
     waiting = list(found)

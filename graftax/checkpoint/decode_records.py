@@ -119,20 +119,20 @@ class _Alike(NamedTuple):
     sums: int
 
 
-def _shape(raw: object, label: str, known: dict[Shape, Shape]) -> Shape:
-    """Return the checked shape. ``known`` holds shapes that were checked before, since many arrays have equal ones."""
+def _shape(raw: object, label: str, checked: dict[Shape, Shape]) -> Shape:
+    """Return the checked shape. ``checked`` has those that were checked before: many arrays are alike."""
     if type(raw) is not list:
         corrupt(f"array {label!r:.200}", "its shape must be an array of sizes")
     shape = tuple(raw)
     try:
-        return known[shape]
+        return checked[shape]
     except (KeyError, TypeError):
         pass
     if not all(type(n) is int and 0 <= n < MAX_DIMENSION for n in shape):
         corrupt(f"array {label!r:.200}", "its shape must be an array of sizes below 2**63")
     if len(shape) > MAX_RANK:
         raise LimitExceeded(f"array {label!r:.200} with {len(shape)} axes", f"at most {MAX_RANK} axes are read", FORGED)
-    return known.setdefault(shape, shape)
+    return checked.setdefault(shape, shape)
 
 
 def _chunk(
@@ -142,7 +142,7 @@ def _chunk(
     dtype: str,
     files: Sequence[FileRecord],
     block: int,
-    known: dict[Shape, Shape],
+    checked: dict[Shape, Shape],
 ) -> Chunk:
     if type(raw) is not list or len(raw) != 6:
         corrupt(f"a chunk of {name!r:.200}", "it must be [file, offset, nbytes, start, extent, sums]")
@@ -155,7 +155,7 @@ def _chunk(
     _, size, begin, _, _ = files[file]
     if not (begin <= offset and nbytes >= 0 and offset + nbytes <= size):
         corrupt(f"a chunk of {name!r:.200}", f"it lies outside of the data of {files[file].name}")
-    start, extent = _shape(start, name, known), _shape(extent, name, known)
+    start, extent = _shape(start, name, checked), _shape(extent, name, checked)
     if len(start) != len(shape) or len(extent) != len(shape) or nbytes != bytes_of(dtype, extent):
         corrupt(f"a chunk of {name!r:.200}", f"its {nbytes} bytes are not those of {dtype} of shape {extent}")
     if len(sums) != 8 * -(-nbytes // block):

@@ -10,7 +10,7 @@ from typing import Any
 from graftax.checkpoint.adapters_in_use import saved_use, set_use
 from graftax.checkpoint.former_names import with_names_of_now
 from graftax.checkpoint.index import Edge, Kind
-from graftax.checkpoint.paths import joined
+from graftax.checkpoint.paths import join
 from graftax.checkpoint.session import CarriedSlot, Session
 from graftax.checkpoint.subset import Spot
 from graftax.checkpoint.trained_as_saved import set_frozen
@@ -23,7 +23,7 @@ from graftax.variables.graph.node import own_nodes
 from graftax.variables.variable import Variable
 
 
-def deferred(session: Session, module: Copied, node: int | None, path: str, requires: bool) -> Deferred:
+def make_deferred(session: Session, module: Copied, node: int | None, path: str, requires: bool) -> Deferred:
     """Return the `Deferred` to attach to a Module that was paired with a node, or that was not (None)."""
     found = module._gx_pending
     earlier = found if isinstance(found, Deferred) and found.session is not session else None
@@ -63,7 +63,7 @@ class Deferred:
         self._earlier = earlier if earlier is not None and earlier.is_needed() else None
 
     def _target(self, edge: Edge) -> tuple[str, int | None]:
-        path = joined(self._path, edge)
+        path = join(self._path, edge)
         return path, self.session.mapped.get(path, self._edges.get(edge))
 
     def is_needed(self) -> bool:
@@ -235,7 +235,7 @@ def check(module: Copied, chain: Sequence[Deferred]) -> None:
 
 def _below(path: str, edges: tuple[Edge, ...]) -> str:
     for edge in edges:
-        path = joined(path, edge)
+        path = join(path, edge)
     return path
 
 

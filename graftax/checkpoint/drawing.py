@@ -20,7 +20,7 @@ from graftax.checkpoint.layout import Item
 from graftax.checkpoint.lost_slots import LostSlots, lost_slots
 from graftax.checkpoint.not_saved import Beside
 from graftax.checkpoint.snapshot import take
-from graftax.checkpoint.state import frozen
+from graftax.checkpoint.state import freeze_value
 from graftax.checkpoint.waiting import WaitingPlace
 from graftax.core.errors import UnsupportedValue
 from graftax.variables.graph.module import Module, Node
@@ -84,7 +84,7 @@ class _States:
     def node(self, node: NodeRecord, place: Place, state: Any) -> NodeRecord:
         """Return the node with the Python state as its payload."""
         if type(state) is not bytes:
-            return node._replace(payload=frozen(state, place.path, self._array))
+            return node._replace(payload=freeze_value(state, place.path, self._array))
         raw = memoryview(state)
         kept = state if len(raw) <= _INLINE else self._add(Item("uint8", (len(raw),), place.path, raw))
         return node._replace(kind=Kind.BYTES, payload=("bytes", kept))
@@ -95,7 +95,7 @@ class _States:
         return self._add(Item(array.dtype.name, array.shape, free, to_bytes(array, path)))
 
     def _add(self, item: Item) -> int:
-        self._items.append(checked(item, self._names))
+        self._items.append(checked_item(item, self._names))
         return len(self._items) - 1
 
 
@@ -182,11 +182,11 @@ class Drawing:
         return NodeRecord(place.kind, place.type, edges, payload)
 
     def _add(self, item: Item) -> int:
-        self._items.append(checked(item, self._names))
+        self._items.append(checked_item(item, self._names))
         return len(self._items) - 1
 
 
-def checked(item: Item, names: set[str]) -> Item:
+def checked_item(item: Item, names: set[str]) -> Item:
     """Return an item with a unique name that readers accept.
 
     Raises:
@@ -276,14 +276,14 @@ class Seen:
             return False
         return all(_slots(module) == slots for module, slots in self._slots)
 
-    def _note(self, thing: Any, known: set[int]) -> None:
+    def _note(self, value: Any, ids: set[int]) -> None:
         """Record the items of a container, and of the containers in it."""
-        if not isinstance(thing, list | dict | tuple) or id(thing) in known:
+        if not isinstance(value, list | dict | tuple) or id(value) in ids:
             return
-        known.add(id(thing))
-        self._holders.append(_Holder(thing))
+        ids.add(id(value))
+        self._holders.append(_Holder(value))
         for inner in self._holders[-1].held:
-            self._note(inner, known)
+            self._note(inner, ids)
 
 
 class _Holder:

@@ -35,7 +35,7 @@ def seal(body: bytes) -> bytes:
     return MAGIC + fields + digest(fields + body).to_bytes(8, "little") + body
 
 
-def opened(data: bytes) -> memoryview:
+def open_envelope(data: bytes) -> memoryview:
     """Return the body inside of the envelope, after checking it.
 
     Raises:

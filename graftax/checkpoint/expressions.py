@@ -15,11 +15,11 @@ TOLERANCE = 1e-3
 """The largest relative error (by the norm of the saved value) of an expression that states no ``tolerance``."""
 
 
-def receiver(thing: object) -> Any:
+def receiver(value: object) -> Any:
     """Return what takes the value of a plain weight: the base of an expression, else the expression itself."""
-    while isinstance(thing, Reparam) and base_of(thing) is not None:
-        thing = base_of(thing)
-    return thing
+    while isinstance(value, Reparam) and base_of(value) is not None:
+        value = base_of(value)
+    return value
 
 
 def receiving_place(place: Place) -> Place:

@@ -8,7 +8,7 @@ from graftax.checkpoint.index import Chunk, Index, Kind, NodeRecord, SlotRecord,
 from graftax.checkpoint.layout import Item
 from graftax.checkpoint.paths import node_paths
 from graftax.checkpoint.reader import Reader
-from graftax.checkpoint.state import renumbered
+from graftax.checkpoint.state import renumber_arrays
 from graftax.checkpoint.subset import RANDOM_SPOT, Subset, saved_spot
 from graftax.core.errors import ArgumentError
 
@@ -115,7 +115,7 @@ class _Part:
         if node.kind is Kind.VARIABLE and payload[0] is not None:
             payload = (self._tensors[payload[0]], *payload[1:])
         elif node.kind is Kind.VALUE:
-            payload = renumbered(payload, self._tensors)
+            payload = renumber_arrays(payload, self._tensors)
         elif node.tensor is not None:
             payload = (payload[0], self._tensors[node.tensor])
         return node._replace(edges=edges, payload=payload)

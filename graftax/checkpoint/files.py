@@ -108,17 +108,17 @@ class FileSystem:
         """Rename a directory."""
         os.rename(source, target)
 
-    def exchange(self, one: str, other: str) -> bool:
+    def exchange(self, first: str, second: str) -> bool:
         """Swap two directories in one step; return False if the system cannot."""
         call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
         if call is None:
             return False
-        if call(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE) == 0:
+        if call(_AT_FDCWD, os.fsencode(first), _AT_FDCWD, os.fsencode(second), _RENAME_EXCHANGE) == 0:
             return True
         number = ctypes.get_errno()
         if number in _NO_SUCH_CALL:
             return False
-        raise OSError(number, os.strerror(number), one, None, other)
+        raise OSError(number, os.strerror(number), first, None, second)
 
     def modified(self, path: str) -> float:
         """Return when a file or directory last changed, in seconds since the epoch."""

@@ -81,8 +81,8 @@ def _entry(storage: Storage, folder: str, name: str, beside: "list[str] | tuple[
     return _described_entry(name, "checkpoint", note, found)
 
 
-def _described_entry(name: str, state: str, note: str, found: Summary) -> Entry:
-    return Entry(name, state, note, found.step, found.created, found.nbytes, found.tensors, found.targets)
+def _described_entry(name: str, state: str, note: str, summary: Summary) -> Entry:
+    return Entry(name, state, note, summary.step, summary.created, summary.nbytes, summary.tensors, summary.targets)
 
 
 def _set_aside(storage: Storage, folder: str, name: str, final: str) -> Entry:

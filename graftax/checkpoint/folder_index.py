@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from graftax.checkpoint import values
-from graftax.checkpoint.envelope import LIMIT, opened
+from graftax.checkpoint.envelope import LIMIT, open_envelope
 from graftax.checkpoint.names import GRAPH, STAGING
 from graftax.checkpoint.storage import Storage
 from graftax.core.errors import CheckpointError, CorruptMetadata, LimitExceeded
@@ -44,7 +44,7 @@ def summary(storage: Storage, path: str) -> Summary:
         count = folder.read_into(memoryview(data), GRAPH, 0)
     finally:
         folder.close()
-    top = values.unpack_some(opened(bytes(data[:count])), ("created", "files", "step", "meta"), "tensors")
+    top = values.unpack_some(open_envelope(bytes(data[:count])), ("created", "files", "step", "meta"), "tensors")
     match top:
         case {"created": int(created), "files": list(files), "tensors": int(tensors)}:
             step, meta = top.get("step"), top.get("meta")

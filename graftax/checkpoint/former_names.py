@@ -41,11 +41,11 @@ def with_names_of_now(kind: type[Any], edges: dict[Edge, T]) -> dict[Edge, T]:
     known = _former_names[kind]
     if not known:
         return edges
-    return {_name_of_now(edge, edges, known): child for edge, child in edges.items()}
+    return {_current_name(edge, edges, known): child for edge, child in edges.items()}
 
 
-def _name_of_now(edge: Edge, edges: Mapping[Edge, object], known: Mapping[str, str]) -> Edge:
-    now = known.get(edge) if isinstance(edge, str) else None
+def _current_name(edge: Edge, edges: Mapping[Edge, object], names: Mapping[str, str]) -> Edge:
+    now = names.get(edge) if isinstance(edge, str) else None
     return edge if now is None or now in edges else now
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
-from graftax.checkpoint.children import children_of, keeps_state, settle
+from graftax.checkpoint.children import adopt_pending, children_of, keeps_state
 from graftax.checkpoint.index import Edge, Kind
 from graftax.checkpoint.outline import Narrow
-from graftax.checkpoint.paths import STATE, escaped, joined, slot_path
+from graftax.checkpoint.paths import STATE, escape, join, slot_path
 from graftax.checkpoint.subset import RANDOM, Spot
 from graftax.core.errors import ArgumentError, ArgumentTypeError, UnsupportedValue
 from graftax.core.typedefs import VariableLike
@@ -107,8 +107,8 @@ class Graph:
             if narrow is not None and id(thing) not in narrow.kept:
                 continue
             if settles and narrow is None:
-                settle(thing, set())
-            self.roots[name] = self._place(thing, escaped(name), level)
+                adopt_pending(thing, set())
+            self.roots[name] = self._place(thing, escape(name), level)
         while level:
             deeper: list[Place] = []
             for place in level:
@@ -127,9 +127,9 @@ class Graph:
                             "use keys of one type",
                         )
                     seen.add(str(edge))
-                    place.edges[edge] = self._place(child, joined(place.path, edge), deeper, wholes, place.module)
+                    place.edges[edge] = self._place(child, join(place.path, edge), deeper, wholes, place.module)
                 if isinstance(place.thing, Module) and place.kind is Kind.OBJECT and keeps_state(place.thing):
-                    state = Place(place.thing, Kind.VALUE, joined(place.path, STATE))
+                    state = Place(place.thing, Kind.VALUE, join(place.path, STATE))
                     place.edges[STATE] = state
                     self.places.append(state)
             level = deeper
@@ -189,13 +189,13 @@ class Graph:
     def find(self, path: str) -> Place | None:
         """Return the object at any of its paths, or None. The given names of Modules may replace the edges to them."""
         first, *rest = path.split("/")
-        place = next((p for name, p in self.roots.items() if escaped(name) == first), None)
+        place = next((p for name, p in self.roots.items() if escape(name) == first), None)
         for component in rest:
             if place is None:
                 return None
             found = place.edges.get(component)
             if found is None:
-                found = next((child for edge, child in place.edges.items() if escaped(edge) == component), None)
+                found = next((child for edge, child in place.edges.items() if escape(edge) == component), None)
             place = _called(place, component) if found is None else found
         return place
 
@@ -208,11 +208,11 @@ def _check_items(place: Place) -> None:
             raise _no_root(f"{place.path}[{edge!r}]: ", thing, f"{edge!r}: ")
 
 
-def _no_root(place: str, thing: Any, name: str) -> ArgumentTypeError:
-    """Return the error for a thing that was given at a place, such as ``"ema="``; ``name`` begins the line to write."""
-    shape = getattr(thing, "shape", None)
-    if isinstance(thing, int | float) and not isinstance(thing, bool):
-        instead = f'{name}graftax.Variable({thing!r:.20}, trainable=False, role="counter")'
+def _no_root(place: str, value: Any, name: str) -> ArgumentTypeError:
+    """Return the error for a value that cannot be a root; ``place`` is ``"ema="`` or so, ``name`` starts the line."""
+    shape = getattr(value, "shape", None)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        instead = f'{name}graftax.Variable({value!r:.20}, trainable=False, role="counter")'
     elif shape is not None:
         instead = (
             f"{name}graftax.Variable(array, trainable=False), for each of a dict: {{k: graftax.Variable(v, "
@@ -220,9 +220,9 @@ def _no_root(place: str, thing: Any, name: str) -> ArgumentTypeError:
         )
     else:
         instead = "give the Module that holds it"
-    shown = f"{thing!r:.80}, of type" if shape is None else f"an array of shape {tuple(shape)}, of type"
+    shown = f"{value!r:.80}, of type" if shape is None else f"an array of shape {tuple(shape)}, of type"
     return ArgumentTypeError(
-        f"{place}{shown} {type(thing).__name__}",
+        f"{place}{shown} {type(value).__name__}",
         "a checkpoint takes Modules, Variables, and lists, tuples and dicts of them",
         instead,
     )
@@ -260,21 +260,21 @@ def attributes_of(place: Place, keeper: str = "") -> dict[str, Any]:
     return found | ({"resting": True} if variable.trainability.resting else {})
 
 
-def attributes_of_object(thing: object) -> dict[str, Any] | None:
+def attributes_of_object(value: object) -> dict[str, Any] | None:
     """Return the attributes of an object that a checkpoint saves besides its contents; None for none."""
-    found: dict[str, Any] = {"frozen": True} if isinstance(thing, Module) and thing._gx_frozen else {}
-    found |= {"active": list(thing.active)} if isinstance(thing, Adapted) else {}
-    facts = thing._gx_facts() if isinstance(thing, Module) else {}
+    found: dict[str, Any] = {"frozen": True} if isinstance(value, Module) and value._gx_frozen else {}
+    found |= {"active": list(value.active)} if isinstance(value, Adapted) else {}
+    facts = value._gx_facts() if isinstance(value, Module) else {}
     return found | ({"facts": facts} if facts else {}) or None
 
 
-def _kind(thing: Any) -> Kind:
-    if isinstance(thing, Variable):
+def _kind(value: Any) -> Kind:
+    if isinstance(value, Variable):
         return Kind.VARIABLE
-    if isinstance(thing, dict):
+    if isinstance(value, dict):
         return Kind.DICT
-    if isinstance(thing, list):
+    if isinstance(value, list):
         return Kind.LIST
-    if isinstance(thing, tuple) and not hasattr(thing, "_fields"):
+    if isinstance(value, tuple) and not hasattr(value, "_fields"):
         return Kind.TUPLE
     return Kind.OBJECT  # a Module, or a named tuple, whose edges are names, too

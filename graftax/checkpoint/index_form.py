@@ -13,7 +13,7 @@ from graftax.checkpoint import values
 from graftax.checkpoint.checksums import BLOCK
 from graftax.checkpoint.dtypes import DTYPES
 from graftax.checkpoint.index import Chunk, Index, NodeRecord, SlotRecord, TensorRecord, after, before, wire
-from graftax.checkpoint.layout import Item, arranged, header
+from graftax.checkpoint.layout import Item, divide_into_files, header
 from graftax.checkpoint.names import data_name
 from graftax.core.typedefs import Shape
 
@@ -64,7 +64,7 @@ class IndexForm:
         self.added = added(items, fixed)
         self.files: list[FileForm] = []
         chunks: dict[int, Chunk] = {}
-        for number, members in enumerate(arranged(items), first_file):
+        for number, members in enumerate(divide_into_files(items), first_file):
             group = [items[i] for i in members]
             head = header(group, _BLANK)
             offset = len(head)
@@ -167,5 +167,5 @@ def _runs(nodes: Sequence[NodeRecord], states: Sequence[int]) -> list[bytes]:
     return [b"".join([values.pack(wire(node)) for node in nodes[first:last]]) for first, last in bounds]
 
 
-def _entries(held: Mapping[str, Any]) -> bytes:
-    return b"".join([values.pack(key) + values.pack(value) for key, value in held.items()])
+def _entries(entries: Mapping[str, Any]) -> bytes:
+    return b"".join([values.pack(key) + values.pack(value) for key, value in entries.items()])

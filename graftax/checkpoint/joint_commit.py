@@ -16,15 +16,15 @@ from graftax.backend.processes import Held, Processes
 from graftax.backend.rendezvous import Rendezvous
 from graftax.checkpoint import values
 from graftax.checkpoint.checksums import digest
-from graftax.checkpoint.commit import Draft, indexed, put_items
-from graftax.checkpoint.envelope import opened, seal
+from graftax.checkpoint.commit import Draft, put_items, write_index
+from graftax.checkpoint.envelope import open_envelope, seal
 from graftax.checkpoint.index import Chunk, FileRecord, Kind, wire
 from graftax.checkpoint.layout import Item
 from graftax.checkpoint.local_storage import storage_errors
 from graftax.checkpoint.names import part_name
 from graftax.checkpoint.places import place_of
 from graftax.checkpoint.references import References
-from graftax.checkpoint.shares import boxes_of, planned, value_of_whole
+from graftax.checkpoint.shares import boxes_of, plan_shares, value_of_whole
 from graftax.checkpoint.storage import Share, Storage, Writing
 from graftax.checkpoint.uncollected import uncollected
 from graftax.core.errors import ProcessError, SaveError, StorageFailure
@@ -80,7 +80,7 @@ def _commit(
     arguments = [("path", final), ("overwrite", str(overwrite)), ("base", str(base))]
     meeting.agree([*arguments, *_things(draft, boxes, meeting.processes)], _SAME)
     meeting.forget()
-    plan = draft._replace(items=planned(draft.items, boxes, meeting.processes))
+    plan = draft._replace(items=plan_shares(draft.items, boxes, meeting.processes))
     if meeting.index == 0:
         return _lead(storage, final, plan, meeting, overwrite, base)
     return _follow(storage, final, plan, meeting, base)
@@ -104,9 +104,9 @@ def _lead(
         with _announcing(meeting, "outcome") as message:
             with _meeting_at_end(meeting):
                 mine = _written(writing, plan.items, 0, save_id, references)
-            files, chunks = _merged([mine, *_parts(writing, meeting.count)])
+            files, chunks = _merge([mine, *_parts(writing, meeting.count)])
             with uncollected():
-                index, body = indexed(writing, plan, save_id, files, chunks)
+                index, body = write_index(writing, plan, save_id, files, chunks)
             references.check()
             writing.publish(body)
             message["nbytes"] = index.nbytes
@@ -118,7 +118,7 @@ def _lead(
 
 def _follow(storage: Storage, final: str, plan: Draft, meeting: Rendezvous, base: str | os.PathLike[str] | None) -> int:
     """Run the part of every other process."""
-    message = _received(meeting, "begin")
+    message = _receive(meeting, "begin")
     with _meeting_at_end(meeting):
         share = storage.take_part(final, message["ticket"])
         references = References(storage, final, base, False)
@@ -126,7 +126,7 @@ def _follow(storage: Storage, final: str, plan: Draft, meeting: Rendezvous, base
         body = seal(values.pack(mine))
         share.put(part_name(meeting.index), len(body), [memoryview(body)])
         share.finish()
-    nbytes: int = _received(meeting, "outcome")["nbytes"]
+    nbytes: int = _receive(meeting, "outcome")["nbytes"]
     return nbytes
 
 
@@ -136,7 +136,7 @@ def _written(
     """Write the items of a process, and return their records for the index."""
     numbers = [number for number, item in enumerate(items) if item.process == process]
     mine = [items[number] for number in numbers]
-    kept, waiting = references.divided(mine, by_name=True)
+    kept, waiting = references.divide(mine, by_name=True)
     files = list(references.files)
     position = {id(item): number for number, item in zip(numbers, mine, strict=True)}
     chunks = {numbers[i]: chunk for i, chunk in kept.items()}
@@ -156,11 +156,11 @@ def _parts(writing: Writing, count: int) -> Iterator[dict[str, Any]]:
                 "all processes write into one directory, and it seems that they have not the same file system",
                 "a path on a shared file system, or a URL such as s3://bucket/run",
             ) from error
-        found: dict[str, Any] = values.unpack(opened(content))
+        found: dict[str, Any] = values.unpack(open_envelope(content))
         yield found
 
 
-def _merged(parts: Sequence[dict[str, Any]]) -> tuple[list[FileRecord], dict[int, Chunk]]:
+def _merge(parts: Sequence[dict[str, Any]]) -> tuple[list[FileRecord], dict[int, Chunk]]:
     """Return the files of all processes, and the chunks by the position of their items."""
     files: list[FileRecord] = []
     chunks: dict[int, Chunk] = {}
@@ -217,7 +217,7 @@ def _announcing(meeting: Rendezvous, topic: str) -> Iterator[dict[str, Any]]:
     meeting.announce(topic, values.pack(message))
 
 
-def _received(meeting: Rendezvous, topic: str) -> dict[str, Any]:
+def _receive(meeting: Rendezvous, topic: str) -> dict[str, Any]:
     """Return what process 0 has sent.
 
     Raises:

@@ -49,7 +49,9 @@ class Item(NamedTuple):
         return self.start or (0,) * len(self.shape), self.shape
 
 
-def arranged(items: Sequence[Item], max_file: int = MAX_FILE, max_tensors: int = MAX_TENSORS) -> list[list[int]]:
+def divide_into_files(
+    items: Sequence[Item], max_file: int = MAX_FILE, max_tensors: int = MAX_TENSORS
+) -> list[list[int]]:
     """Return the items of each file, in order. Each process has files of its own."""
     sizes = [item.nbytes for item in items]
 

@@ -19,10 +19,10 @@ class LazyRecords(Sequence[T], Generic[T]):
         made: A function of the decoded msgpack value of a record and its number that returns the checked record.
     """
 
-    def __init__(self, body: bytes | memoryview, places: Sequence[int], made: Callable[[Any, int], T]) -> None:
+    def __init__(self, body: bytes | memoryview, places: Sequence[int], decode: Callable[[Any, int], T]) -> None:
         self._body = memoryview(body)
         self._places = places
-        self._made = made
+        self._made = decode
         self._known: dict[int, T] = {}
 
     @overload

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from graftax.backend.host import host_dtype
-from graftax.checkpoint.arrays import ALIGNMENT, HostArray, aligned, from_bytes
+from graftax.checkpoint.arrays import ALIGNMENT, HostArray, aligned_buffer, from_bytes
 from graftax.checkpoint.decode_records import corrupt
 from graftax.checkpoint.dtypes import DTYPES
 from graftax.checkpoint.index import Chunk, Kind, TensorRecord
-from graftax.checkpoint.reader import Reader, located
-from graftax.checkpoint.state import revived
+from graftax.checkpoint.reader import Reader, with_path_in_errors
+from graftax.checkpoint.state import revive
 from graftax.core.typedefs import Shape
 
 _GAP = 4096  # bytes of a gap between two ranges that is read rather than starting another read
@@ -32,11 +32,11 @@ def load(reader: Reader, tensors: Iterable[int]) -> dict[int, HostArray]:
     _check_apart(reader, wanted)
     whole: dict[int, HostArray] = {}
     found: dict[int, list[tuple[Chunk, HostArray]]] = {}
-    with located(reader.path):
+    with with_path_in_errors(reader.path):
         for run in _runs(wanted):
             first, last = run[0][0], run[-1][0]
             lead = first.offset % ALIGNMENT
-            buffer = aligned(lead + last.offset + last.nbytes - first.offset)[lead:]
+            buffer = aligned_buffer(lead + last.offset + last.nbytes - first.offset)[lead:]
             reader.read_into(buffer.data, first.file, first.offset)
             bytes_read, base = buffer.data, first.offset
             for chunk, number in run:
@@ -48,7 +48,7 @@ def load(reader: Reader, tensors: Iterable[int]) -> dict[int, HostArray]:
                     whole[number] = array
                 else:
                     found.setdefault(number, []).append((chunk, array))
-    return whole | {number: _joined(index.tensors[number].shape, parts) for number, parts in found.items()}
+    return whole | {number: _join(index.tensors[number].shape, parts) for number, parts in found.items()}
 
 
 def rows(
@@ -72,7 +72,7 @@ def rows(
     first, last = begin // block, -(-end // block)
     start = first * block
     held = fetch(chunk.file, chunk.offset + start, min(last * block, chunk.nbytes) - start)
-    with located(reader.path):
+    with with_path_in_errors(reader.path):
         for number in range(first, last):
             piece = held[number * block - start : (number + 1) * block - start]
             reader.check_block(piece.data, chunk, number, record.name)
@@ -87,7 +87,9 @@ def box(reader: Reader, record: TensorRecord, start: Shape, extent: Shape) -> Ho
     Raises:
         CorruptCheckpoint: as for `load`.
     """
-    result = aligned(prod(extent) * host_dtype(record.dtype).itemsize).view(host_dtype(record.dtype)).reshape(extent)
+    result = (
+        aligned_buffer(prod(extent) * host_dtype(record.dtype).itemsize).view(host_dtype(record.dtype)).reshape(extent)
+    )
 
     def fetch(file: int, offset: int, size: int) -> HostArray:
         found = np.empty(size, np.uint8)
@@ -131,14 +133,14 @@ def values_of(reader: Reader, nodes: Iterable[int]) -> dict[int, Any]:
         elif record.kind is Kind.BYTES:
             values[node] = record.payload[1] if array is None else array.tobytes()
         else:
-            values[node] = revived(record.payload, arrays)
+            values[node] = revive(record.payload, arrays)
     return values
 
 
-def _check_apart(reader: Reader, wanted: list[tuple[Chunk, int]]) -> None:
+def _check_apart(reader: Reader, chunks: list[tuple[Chunk, int]]) -> None:
     """Raise if two chunks share bytes: this check needs all records, so decoding lazily has left it out."""
     here = end = -1
-    for (file, offset, size, *_), number in wanted:
+    for (file, offset, size, *_), number in chunks:
         if file != here:
             here, end = file, 0
         if size and offset < end:
@@ -147,9 +149,9 @@ def _check_apart(reader: Reader, wanted: list[tuple[Chunk, int]]) -> None:
         end = max(end, offset + size)
 
 
-def _runs(wanted: list[tuple[Chunk, int]]) -> list[list[tuple[Chunk, int]]]:
+def _runs(chunks: list[tuple[Chunk, int]]) -> list[list[tuple[Chunk, int]]]:
     runs: list[list[tuple[Chunk, int]]] = []
-    for chunk, number in wanted:
+    for chunk, number in chunks:
         if runs:
             first, last = runs[-1][0][0], runs[-1][-1][0]
             near = chunk.offset - last.offset - last.nbytes <= _GAP
@@ -160,7 +162,7 @@ def _runs(wanted: list[tuple[Chunk, int]]) -> list[list[tuple[Chunk, int]]]:
     return runs
 
 
-def _joined(shape: Shape, parts: list[tuple[Chunk, HostArray]]) -> HostArray:
+def _join(shape: Shape, parts: list[tuple[Chunk, HostArray]]) -> HostArray:
     result = np.empty(shape, parts[0][1].dtype)
     for chunk, array in parts:
         result[tuple(slice(s, s + e) for s, e in zip(chunk.start, chunk.extent, strict=True))] = array

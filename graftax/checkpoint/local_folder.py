@@ -36,7 +36,7 @@ class LocalFolder:
         """Return the size of a file in bytes."""
         return os.fstat(self._descriptor(name)).st_size
 
-    def allocated(self, name: str) -> int:
+    def allocated_bytes(self, name: str) -> int:
         """Return the number of bytes that the file occupies on the device."""
         return os.fstat(self._descriptor(name)).st_blocks * 512
 
@@ -54,7 +54,7 @@ class LocalFolder:
             done += count
         return done
 
-    def mapped(self, name: str) -> memoryview:
+    def map_file(self, name: str) -> memoryview:
         """Return a file mapped into memory. The mapping stays valid after the directory is closed."""
         descriptor = self._descriptor(name)
         try:

@@ -38,15 +38,15 @@ class LostSlots(NamedTuple):
         )
 
 
-def lost_slots(left_out: Iterable[SlotPlace], kept: Iterable[SlotPlace], is_chosen: bool) -> tuple[LostSlots, ...]:
+def lost_slots(left_out: Iterable[SlotPlace], saved: Iterable[SlotPlace], is_chosen: bool) -> tuple[LostSlots, ...]:
     """Return the optimizers that are saved without any of their slots, nor with those of optimizers in their rules.
 
     Args:
         left_out: The slots that are left out, of optimizers that are saved.
-        kept: The slots that are saved.
+        saved: The slots that are saved.
         is_chosen: Whether only a part is saved.
     """
-    whole = {slot.optimizer.path for slot in kept}
+    whole = {slot.optimizer.path for slot in saved}
     lost: dict[str, list[SlotPlace]] = {}
     for slot in left_out:
         path = slot.optimizer.path

@@ -386,7 +386,7 @@ class CheckpointManager(Awaited):
             for name, head in heads.items()
             if (match := _NAME.fullmatch(name)) and head.step == int(match[1])
         ]
-        for record in self.retention.doomed(records, {name: head.targets for name, head in heads.items()}):
+        for record in self.retention.to_delete(records, {name: head.targets for name, head in heads.items()}):
             self._storage.remove(record.path)
 
     def __repr__(self) -> str:

@@ -12,7 +12,7 @@ from graftax.checkpoint.expressions import has_inverse, receiving_place
 from graftax.checkpoint.former_names import with_names_of_now
 from graftax.checkpoint.graph import Graph, Place, all_of, leaves_of
 from graftax.checkpoint.index import Edge, Index, Kind
-from graftax.checkpoint.paths import STATE, NodePaths, joined
+from graftax.checkpoint.paths import STATE, NodePaths, join
 from graftax.checkpoint.renames import Renames, no_such_path
 from graftax.checkpoint.report import Conflict, Unshared
 from graftax.checkpoint.session import misfit
@@ -139,7 +139,7 @@ class Match:
                     if child_here is None and not self.graph.may_hold(place, edge):
                         continue
                     if child_here is None or (mapped and mapped.get(child_here, below) != below):
-                        self._leftovers.append((place, edge, below, joined(place.path, edge)))
+                        self._leftovers.append((place, edge, below, join(place.path, edge)))
             level = deeper
 
     def _lost(self, place: Place, node: int) -> dict[Edge, str]:
@@ -307,7 +307,7 @@ class Match:
             elif node not in seen:
                 seen.add(node)
                 for edge, child in reversed(record.edges):
-                    below = joined(path, edge)
+                    below = join(path, edge)
                     if below in self.mapped or (node, edge) not in given:
                         waiting.append((below, self.mapped.get(below, child)))
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from graftax.checkpoint.children import keeps_state
 from graftax.checkpoint.graph import Graph
-from graftax.checkpoint.paths import joined
+from graftax.checkpoint.paths import join
 from graftax.core.assigned_names import assigned_by_ours, is_ours
 from graftax.variables.graph.module import Module
 from graftax.variables.graph.node import holds_node, names_by_class
@@ -32,7 +32,7 @@ def plain_attributes(graph: Graph) -> tuple[str, ...]:
         known = names.ignored | names.words.keys() | _arguments[type(module)].union(*map(_arguments.__getitem__, ours))
         known |= assigned_by_ours(type(module))
         found += [
-            joined(place.path, name)
+            join(place.path, name)
             for name, value in vars(module).items()
             if name not in known and not name.startswith("_gx_") and isinstance(value, _DATA) and not holds_node(value)
         ]
@@ -54,7 +54,7 @@ class Beside:
         """Return the paths and classes of those with state to save, for the report."""
         return tuple(
             [
-                f"{joined(path, name)} ({type(part).__name__})"
+                f"{join(path, name)} ({type(part).__name__})"
                 for path, module in self._trained
                 for name, part in module._gx_beside().items()
                 if id(part) not in self._known and part._gx_slot_records()

@@ -11,10 +11,10 @@ from typing import Any
 
 from graftax.checkpoint.children import children_of, keeps_slots, keeps_state
 from graftax.checkpoint.index import Edge
-from graftax.checkpoint.paths import escaped
+from graftax.checkpoint.paths import escape
 from graftax.variables.graph.copies import Copied
 from graftax.variables.graph.module import Module
-from graftax.variables.graph.node import Node, ignored
+from graftax.variables.graph.node import Node, ignored_attributes
 
 Heads = Sequence[tuple[str, ...]]
 """The first components of all paths that selectors may mean."""
@@ -65,7 +65,7 @@ class Outline:
             for thing, module, root in level:
                 if isinstance(thing, Module):
                     module = thing
-                    skip = ignored(type(thing))
+                    skip = ignored_attributes(type(thing))
                     held: Iterable[Any] = [v for name, v in list(thing.__dict__.items()) if name not in skip]
                     if _lacks_state(thing):
                         self.is_settled = False
@@ -93,12 +93,12 @@ class Outline:
                         self.is_settled = False
             level = deeper
 
-    def narrowed(self, heads: Heads) -> Narrow | None:
+    def narrow(self, heads: Heads) -> Narrow | None:
         """Return the part that paths with these heads may be in; None if that is not small, or has special cases."""
         if not (self.is_settled and self.is_plain):
             return None
         narrow = Narrow()
-        inside, above = self._followed(heads, narrow.ways)
+        inside, above = self._follow(heads, narrow.ways)
         limit = len(self.holders) // _PART
         kept = list(above)
         while inside:
@@ -119,10 +119,10 @@ class Outline:
         for name, thing in self.roots.items():
             if id(thing) not in narrow.kept and name not in self.with_leaves:
                 return None  # shared objects, which only `Match` can judge
-        narrow.with_leaves = frozenset(map(escaped, self.with_leaves))
+        narrow.with_leaves = frozenset(map(escape, self.with_leaves))
         return narrow if len(narrow.kept) <= limit else None
 
-    def _followed(self, heads: Heads, ways: dict[int, set[str]]) -> tuple[list[Any], list[Any]]:
+    def _follow(self, heads: Heads, ways: dict[int, set[str]]) -> tuple[list[Any], list[Any]]:
         """Return the objects below paths of edges or given names, and those above; ``ways`` are the next components."""
         inside: list[Any] = []
         above: list[Any] = []
@@ -135,7 +135,7 @@ class Outline:
                     rest.setdefault(path[0], []).append(path[1:])
                 for edge, child in held:
                     name = getattr(child, "_gx_name", None)
-                    for component in {escaped(edge), name}:
+                    for component in {escape(edge), name}:
                         if component not in rest:
                             continue
                         going_on = [path for path in rest[component] if path]
@@ -162,9 +162,9 @@ class Narrow:
         self.kept: set[int] = set()
         self.with_leaves: frozenset[str] = frozenset()
 
-    def may_hold(self, thing: object, edge: Edge) -> bool:
+    def may_hold(self, value: object, edge: Edge) -> bool:
         """Return False if nothing below that edge can be selected."""
-        return id(thing) in self.inside or escaped(edge) in self.ways.get(id(thing), ())
+        return id(value) in self.inside or escape(edge) in self.ways.get(id(value), ())
 
 
 def _lacks_state(module: Module) -> bool:

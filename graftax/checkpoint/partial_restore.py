@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from graftax.backend.rendezvous import several
-from graftax.checkpoint.children import settle
+from graftax.checkpoint.children import adopt_pending
 from graftax.checkpoint.graph import Graph, Root
 from graftax.checkpoint.index import Index
 from graftax.checkpoint.lazy_records import LazyRecords
@@ -26,7 +26,7 @@ class NeedsFullRestore(Exception):
     """Raised if the restore has to be done as a whole."""
 
 
-def narrowed(roots: Mapping[str, Root], subset: Subset, renames: Mapping[str, str]) -> Narrow | None:
+def affected_part(roots: Mapping[str, Root], subset: Subset, renames: Mapping[str, str]) -> Narrow | None:
     """Return the part of a program that a restore affects; None for all, or if values may come from anywhere."""
     heads = subset.heads
     if heads is None or renames or several() is not None:
@@ -34,9 +34,9 @@ def narrowed(roots: Mapping[str, Root], subset: Subset, renames: Mapping[str, st
     outline = Outline(roots)
     if not outline.is_settled:
         for thing in roots.values():
-            settle(thing, set())
+            adopt_pending(thing, set())
         outline = Outline(roots)
-    return outline.narrowed(heads)
+    return outline.narrow(heads)
 
 
 def is_small_part(graph: Graph, index: Index, renames: Mapping[str, str]) -> bool:

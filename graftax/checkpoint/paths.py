@@ -10,7 +10,7 @@ STATE = "get_state()"
 """The edge to the Python state of an object; no attribute can have this name."""
 
 
-def escaped(edge: Edge) -> str:
+def escape(edge: Edge) -> str:
     """Return an edge as a component of a path: never empty, with ``%``, ``/`` and control characters escaped.
 
     Example:
@@ -23,7 +23,7 @@ def escaped(edge: Edge) -> str:
     return "".join(f"%{ord(c):02X}" if c in "%/" or ord(c) < 32 or ord(c) == 127 else c for c in text) or "%"
 
 
-def unescaped(text: str) -> str:
+def unescape(text: str) -> str:
     """Return the edge that a component of a path stands for, as text.
 
     Example:
@@ -33,26 +33,26 @@ def unescaped(text: str) -> str:
     return "" if text == "%" else re.sub("%([0-9A-F]{2})", lambda found: chr(int(found[1], 16)), text)
 
 
-def joined(path: str, edge: Edge) -> str:
+def join(path: str, edge: Edge) -> str:
     """Return the path of a child."""
-    return f"{path}/{escaped(edge)}" if path else escaped(edge)
+    return f"{path}/{escape(edge)}" if path else escape(edge)
 
 
 def slot_path(optimizer: str, slot: str, variable: str) -> str:
     """Return the path of a slot, which is below its optimizer: ``optimizer/slots(momentum)/model/kernel``."""
-    return f"{optimizer}/slots({escaped(slot)})/{variable}"
+    return f"{optimizer}/slots({escape(slot)})/{variable}"
 
 
 def node_paths(index: Index) -> dict[int, str]:
     """Return the canonical path of every node that can be reached: the shortest, found breadth-first; slots last."""
     paths: dict[int, str] = {}
-    level = [(escaped(name), node) for name, node in index.roots.items()]
+    level = [(escape(name), node) for name, node in index.roots.items()]
     while level:
         deeper = []
         for path, node in level:
             if node not in paths:
                 paths[node] = path
-                deeper += [(joined(path, edge), child) for edge, child in index.nodes[node].edges]
+                deeper += [(join(path, edge), child) for edge, child in index.nodes[node].edges]
         level = deeper
     for slot in index.slots:
         if slot.slot not in paths and slot.optimizer in paths and slot.variable in paths:
@@ -89,10 +89,10 @@ def find_edge(index: Index, path: str) -> tuple[int, tuple[int | None, Edge]] | 
     first, *rest = path.split("/")
     parent: int | None = None
     found: tuple[Edge, int] | None
-    found = next(((name, n) for name, n in index.roots.items() if escaped(name) == first), None)
+    found = next(((name, n) for name, n in index.roots.items() if escape(name) == first), None)
     for component in rest:
         if found is None:
             return None
         parent = found[1]
-        found = next(((edge, child) for edge, child in index.nodes[parent].edges if escaped(edge) == component), None)
+        found = next(((edge, child) for edge, child in index.nodes[parent].edges if escape(edge) == component), None)
     return None if found is None else (found[1], (parent, found[0]))

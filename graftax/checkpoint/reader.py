@@ -12,7 +12,7 @@ from types import TracebackType
 from graftax.checkpoint.checksums import FUNCTIONS, digest
 from graftax.checkpoint.chunk_tables import ChunkTable, opened_table
 from graftax.checkpoint.decode import decode, decode_lazily
-from graftax.checkpoint.envelope import AGAIN, LIMIT, opened
+from graftax.checkpoint.envelope import AGAIN, LIMIT, open_envelope
 from graftax.checkpoint.index import Chunk, FileRecord, Index
 from graftax.checkpoint.names import GRAPH, STAGING
 from graftax.checkpoint.places import place_of
@@ -35,7 +35,7 @@ _SPARSEST = 1024
 
 
 @contextmanager
-def located(path: str) -> Iterator[None]:
+def with_path_in_errors(path: str) -> Iterator[None]:
     """Add the path of the checkpoint to every checkpoint error from the block."""
     try:
         yield
@@ -81,8 +81,8 @@ class Reader:
     def _read(self, limit: int, is_last: bool) -> bool:
         """Read the index and open the files; return False to try again, if an overwrite has replaced the checkpoint."""
         try:
-            with located(self.path):
-                body = opened(self._read_graph(limit))
+            with with_path_in_errors(self.path):
+                body = open_envelope(self._read_graph(limit))
                 self.index: Index = (decode_lazily if self._lazily else decode)(body, self._read_table)
                 self._body = body if self._lazily else None
                 self._function = FUNCTIONS[self.index.sum]
@@ -122,7 +122,7 @@ class Reader:
             CorruptCheckpoint, UnsafeCheckpoint: the index cannot be used.
         """
         if self._body is not None:
-            with located(self.path):
+            with with_path_in_errors(self.path):
                 self.index = decode(self._body, self._read_table)
             self._body = None
 
@@ -187,14 +187,14 @@ class Reader:
         if file in self._checked:
             return
         record = self.index.files[file]
-        with located(self.path):
+        with with_path_in_errors(self.path):
             try:
                 found = self._size(file)
             except FileNotFoundError:
                 raise _missing(record) from None
             if found != record.size:
                 raise _changed(record, f"{found:,} bytes, and {record.size:,} were saved")
-            allocated = self._where(record).allocated(record.name)
+            allocated = self._where(record).allocated_bytes(record.name)
             if found >= _SPARSE and allocated < found // _SPARSEST:
                 raise LimitExceeded(
                     f"{record.name} claims {found:,} bytes and takes {allocated:,} on its device",
@@ -221,11 +221,11 @@ class Reader:
                 f"{record.name} ends at byte {offset + count:,}, {early:,} bytes too early", "it was cut"
             )
 
-    def mapped(self, file: int) -> memoryview | None:
+    def map_file(self, file: int) -> memoryview | None:
         """Return a data file mapped into memory; None if files cannot be mapped."""
         record = self.index.files[file]
         try:
-            return self._where(record).mapped(record.name)
+            return self._where(record).map_file(record.name)
         except FileNotFoundError:
             raise _missing(record) from None
 

@@ -52,7 +52,7 @@ class References:
         if self._overwrites and (users := referrers(self._storage, self._folder, self._name)):
             raise in_use(self._storage.join(self._folder, self._name), users)
 
-    def divided(self, items: Sequence[Item], by_name: bool = False) -> tuple[dict[int, Chunk], list[Item]]:
+    def divide(self, items: Sequence[Item], by_name: bool = False) -> tuple[dict[int, Chunk], list[Item]]:
         """Return the chunks of items that the base has, by position, and the other items, which have to be written.
 
         Arrays are equal if they have the same dtype, shape and checksums of all blocks. With ``by_name``, only the same

@@ -178,7 +178,7 @@ class RemoteFolder:
             self._sizes[name] = int(self._storage.fs.size(self._storage.join(self.path, name)))
         return self._sizes[name]
 
-    def allocated(self, name: str) -> int:
+    def allocated_bytes(self, name: str) -> int:
         """Return the size of the file, since the occupied space is not known."""
         return self.size(name)
 
@@ -192,7 +192,7 @@ class RemoteFolder:
         view[: len(data)] = data
         return len(data)
 
-    def mapped(self, name: str) -> None:
+    def map_file(self, name: str) -> None:
         """Return None: remote files cannot be mapped."""
 
     def is_current(self) -> bool:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from graftax.checkpoint.graph import Graph, Place
 from graftax.checkpoint.index import Edge, Index, SlotRecord
 from graftax.checkpoint.nearest import nearest
-from graftax.checkpoint.paths import find_edge, unescaped
+from graftax.checkpoint.paths import find_edge, unescape
 from graftax.checkpoint.report import Conflict
 from graftax.core.errors import ArgumentError, ArgumentTypeError, MissingInCheckpoint, RenameConflict
 from graftax.variables.graph.module import Module
@@ -40,7 +40,7 @@ class Renames:
             equally many stars on both sides, each of which stands for the same text.
     """
 
-    def __init__(self, index: Index, graph: Graph, paths: Mapping[int, str], given: Mapping[str, str]) -> None:
+    def __init__(self, index: Index, graph: Graph, paths: Mapping[int, str], renames: Mapping[str, str]) -> None:
         self._index = index
         self._graph = graph
         self._paths = paths
@@ -53,7 +53,7 @@ class Renames:
         self.conflicts: list[Conflict] = []
         self._sources: dict[Place | SlotKey | str, str] = {}
         globs: list[tuple[str, str]] = []
-        for path, source in given.items():
+        for path, source in renames.items():
             _check_entry(path, source)
             if "*" in path or "*" in source:
                 globs.append((path, source))
@@ -106,7 +106,7 @@ class Renames:
             match = pattern.fullmatch(saved)
             if match is None or (leaves_only and not self._index.nodes[node].kind.is_leaf):
                 continue
-            target = _filled(path, match.groups())
+            target = _fill(path, match.groups())
             if self._place(target) is not None or self._graph.parent_of(target) is not None:
                 found = True
                 self._resolve(target, saved, False)
@@ -140,7 +140,7 @@ class Renames:
         optimizer, variable = self._graph.find(parts["optimizer"]), self._graph.find(parts["variable"])
         if optimizer is None or variable is None or not isinstance(optimizer.thing, Module):
             return None
-        return optimizer, unescaped(parts["name"]), variable
+        return optimizer, unescape(parts["name"]), variable
 
     def _target(self, path: str) -> Place | SlotKey | str:
         place = self._place(path)
@@ -184,7 +184,7 @@ def _captures(glob: str) -> re.Pattern[str]:
     return re.compile("".join(pieces))
 
 
-def _filled(glob: str, texts: tuple[str, ...]) -> str:
+def _fill(glob: str, texts: tuple[str, ...]) -> str:
     """Return the glob with its stars replaced by texts."""
 
     def pieces() -> Iterator[str]:

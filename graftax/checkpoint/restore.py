@@ -10,7 +10,7 @@ from typing import Any
 
 from graftax.checkpoint.adapters_in_use import Use, restores_use, uses
 from graftax.checkpoint.advice import adapter_advice, root_advice
-from graftax.checkpoint.deferred import deferred
+from graftax.checkpoint.deferred import make_deferred
 from graftax.checkpoint.expressions import is_near, off_by
 from graftax.checkpoint.facts import facts_to_take
 from graftax.checkpoint.freezing import Flag, flags
@@ -21,14 +21,14 @@ from graftax.checkpoint.loading import values_of
 from graftax.checkpoint.lost_slots import warn_of_fresh_slots
 from graftax.checkpoint.matching import Match
 from graftax.checkpoint.nearest import Nearest
-from graftax.checkpoint.partial_restore import NeedsFullRestore, is_small_part, narrowed, planned_in_part
-from graftax.checkpoint.paths import joined
+from graftax.checkpoint.partial_restore import NeedsFullRestore, affected_part, is_small_part, planned_in_part
+from graftax.checkpoint.paths import join
 from graftax.checkpoint.reader import Reader
 from graftax.checkpoint.report import SHOWN, Conflict, Restored, RestoreReport
 from graftax.checkpoint.session import Session, cast_to
 from graftax.checkpoint.slot_matching import SlotMatch
 from graftax.checkpoint.spread_values import SpreadValues
-from graftax.checkpoint.state import revived
+from graftax.checkpoint.state import revive
 from graftax.checkpoint.subset import RANDOM_SPOT, Subset
 from graftax.checkpoint.transaction import Transaction, uninterrupted
 from graftax.checkpoint.uncollected import uncollected
@@ -83,7 +83,7 @@ def restore(
     joint = JointRestore()
     try:
         with uncollected():  # no garbage collection until the temporary objects of the restore are freed
-            graph = Graph(roots, narrow=narrowed(roots, subset, renames))
+            graph = Graph(roots, narrow=affected_part(roots, subset, renames))
             with Reader(path, lazily=True) as reader:
                 reader.check_files()
                 if not is_small_part(graph, reader.index, renames):
@@ -118,7 +118,7 @@ def _restore(
             slots = SlotMatch(match)
             random = _random(match)
             subset.check(new=_new_layers(match))
-            report.step, report.meta = reader.index.step, revived(reader.index.meta, {})
+            report.step, report.meta = reader.index.step, revive(reader.index.meta, {})
             _judge(match, report)
         waiting = {slot.node for below in slots.waiting.values() for slot in below} | set(match.awaited.values())
         spread = SpreadValues(match, reader)
@@ -162,7 +162,7 @@ def _new_layers(match: Match) -> list[str]:
 
 def _random(match: Match) -> Any:
     """Return the saved global seed if it has to be restored: for a whole program, or if it is selected."""
-    saved = revived(match.index.random, {})
+    saved = revive(match.index.random, {})
     wanted = saved is not None and match.wanted(RANDOM_SPOT)
     return saved if wanted and (match.mode == "exact" or match.subset.is_narrow) else None
 
@@ -174,9 +174,9 @@ def _trained_as_saved(trainable: str | None, mode: str, subset: Subset) -> bool:
     return trainable == "saved"
 
 
-def _warn_of_thawing(known: list[Flag]) -> None:
+def _warn_of_thawing(flags: list[Flag]) -> None:
     """Warn that frozen Variables of the program will be trained: other libraries keep such flags at a load."""
-    thawed = [flag.path for flag in known if flag.is_applied and flag.saved]
+    thawed = [flag.path for flag in flags if flag.is_applied and flag.saved]
     if thawed:
         some = ", ".join(thawed[:3]) + (", …" if len(thawed) > 3 else "")
         user_line.warn(
@@ -273,7 +273,7 @@ def _on_devices(match: Match, values: Mapping[int, Any], spread: SpreadValues) -
             takers.setdefault(id(there.backend), []).append((there, value))
     for found in takers.values():
         backend = found[0][0].backend
-        made = backend.arrays.adopted([value for _, value in found])
+        made = backend.arrays.adopt([value for _, value in found])
         ready += [(there, value) for (there, _), value in zip(found, made, strict=True)]
     return ready
 
@@ -294,13 +294,13 @@ def _apply_values(
     match: Match,
     changes: Transaction,
     ready: list[tuple[Any, Any]],
-    known: list[Flag],
+    flags: list[Flag],
     used: list[Use],
     session: Session | None,
 ) -> None:
     for there, value in ready:
         changes.write(there, value)
-    for flag in known:
+    for flag in flags:
         if flag.is_applied:
             changes.set_trainable(flag.thing, flag.saved)
     for module, facts in facts_to_take(match):
@@ -325,10 +325,10 @@ def _apply_values(
             for below in all_of(place):
                 homes.setdefault(below, None)
     for place, home in homes.items():
-        session.leave_alone(joined(place.path, e) for e, c in place.edges.items() if _is_weight(c))
+        session.leave_alone(join(place.path, e) for e, c in place.edges.items() if _is_weight(c))
         if isinstance(place.thing, Module):
             requires = match.mode != "overlap" and _is_unbuilt(place)
-            changes.hang(place.thing, deferred(session, place.thing, home, place.path, requires))
+            changes.hang(place.thing, make_deferred(session, place.thing, home, place.path, requires))
 
 
 def _is_unbuilt(place: Place) -> bool:
@@ -380,5 +380,5 @@ def _restored(match: Match, notes: dict[Place, str]) -> Callable[[], tuple[Resto
     return partial(_with_sources, found, match.paths)
 
 
-def _with_sources(found: list[tuple[int, Restored]], paths: Mapping[int, str]) -> tuple[Restored, ...]:
-    return tuple([restored._replace(source=paths[node]) for node, restored in found])
+def _with_sources(entries: list[tuple[int, Restored]], paths: Mapping[int, str]) -> tuple[Restored, ...]:
+    return tuple([restored._replace(source=paths[node]) for node, restored in entries])

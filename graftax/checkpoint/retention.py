@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from graftax.core.errors import ArgumentError
+from graftax.core.foreign_keywords import KEYWORDS
 from graftax.core.keywords import unknown_keyword
-from graftax.core.keywords_elsewhere import ELSEWHERE
 from graftax.core.known_names import closest
 
 GOALS = ("min", "max")
@@ -66,7 +66,7 @@ class Retention(NamedTuple):
         rated = [r for r in records if not math.isnan(r.metrics.get(self.monitor, math.nan))]
         return sorted(rated, key=lambda r: (sign * r.metrics[self.monitor or ""], -r.step))
 
-    def doomed(self, records: Sequence[Record], targets: Mapping[str, Sequence[str]]) -> list[Record]:
+    def to_delete(self, records: Sequence[Record], targets: Mapping[str, Sequence[str]]) -> list[Record]:
         """Return the checkpoints to delete, in an order in which none is deleted before those that refer to it.
 
         Args:
@@ -109,6 +109,6 @@ def check_roots(manager: type[Any], roots: Mapping[str, object]) -> None:
     """
     for name, value in roots.items():
         if isinstance(value, int | float | str):
-            elsewhere = (near for near in ELSEWHERE.get(name.lower(), ()) if near in Retention._fields)
-            if next(elsewhere, None) or closest(name, Retention._fields):
+            names = (near for near in KEYWORDS.get(name.lower(), ()) if near in Retention._fields)
+            if next(names, None) or closest(name, Retention._fields):
                 raise unknown_keyword(manager, name, value, [])

@@ -149,8 +149,8 @@ class Preparation:
         return sketch if sketch is self._sketch else sketch._replace(form=None)
 
 
-def _is_pending(thing: object) -> bool:
-    return isinstance(thing, Module) and thing._gx_pending is not None
+def _is_pending(value: object) -> bool:
+    return isinstance(value, Module) and value._gx_pending is not None
 
 
 def _sketch(path: str | os.PathLike[str], graph: Graph, subset: Subset) -> Sketch:
@@ -183,10 +183,10 @@ def _sketch(path: str | os.PathLike[str], graph: Graph, subset: Subset) -> Sketc
     return drawing.sketch()._replace(random=random, plain=plain, beside=beside, lost=drawing.lost(not subset.is_all))
 
 
-def _is_stream_of_a_layer(thing: object) -> bool:
-    if not isinstance(thing, Variable) or thing.role != "seed":
+def _is_stream_of_a_layer(value: object) -> bool:
+    if not isinstance(value, Variable) or value.role != "seed":
         return False
-    above = thing._gx_owner
+    above = value._gx_owner
     while above is not None:
         if isinstance(above, Module) and above._gx_built_later:
             return True
@@ -194,5 +194,5 @@ def _is_stream_of_a_layer(thing: object) -> bool:
     return False
 
 
-def _lacks_weights(thing: object) -> bool:
-    return isinstance(thing, Module) and thing._gx_lacks_weights
+def _lacks_weights(value: object) -> bool:
+    return isinstance(value, Module) and value._gx_lacks_weights

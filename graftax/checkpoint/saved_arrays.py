@@ -17,8 +17,8 @@ from graftax.checkpoint.loading import load, rows, values_of
 from graftax.checkpoint.nearest import nearest
 from graftax.checkpoint.paths import find_edge, node_paths
 from graftax.checkpoint.reader import Reader
-from graftax.checkpoint.state import revived
-from graftax.checkpoint.subscripts import bounds, meets, within
+from graftax.checkpoint.state import revive
+from graftax.checkpoint.subscripts import bounds, index_within, meets
 from graftax.checkpoint.uncollected import uncollected
 from graftax.core.argument_kinds import checked_flag
 from graftax.core.errors import ArgumentError, MissingArray, StateError
@@ -71,7 +71,7 @@ class SavedArrays(Mapping[str, HostArray]):
     @property
     def meta(self) -> dict[str, Any]:
         """The user's own values, see `Checkpoint.save`."""
-        found: dict[str, Any] = revived(self._reader.index.meta, {})
+        found: dict[str, Any] = revive(self._reader.index.meta, {})
         return found
 
     @property
@@ -167,7 +167,7 @@ class SavedArrays(Mapping[str, HostArray]):
 def _maps(reader: Reader) -> dict[int, HostArray]:
     found = {}
     for file in range(len(reader.index.files)):
-        mapped = reader.mapped(file)
+        mapped = reader.map_file(file)
         if mapped is None:
             raise ArgumentError(
                 f"mmap=True for {reader.path}", "only files of a local disk can be mapped", "mmap=False"
@@ -228,13 +228,13 @@ class SavedArray:
                 parts.append((chunk, begin + first, self._arrays._rows(self._record, chunk, first, last)))
         if len(parts) == 1 and len(self._record.chunks) == 1:
             ((_, first, found),) = parts
-            return found[within(index, self.shape, first, len(found) if found.shape else 1)]
+            return found[index_within(index, self.shape, first, len(found) if found.shape else 1)]
         whole = np.empty((high - low, *self.shape[1:]) if self.shape else (), self.dtype)
         for chunk, first, found in parts:
             place = [slice(s, s + e) for s, e in zip(chunk.start, chunk.extent, strict=True)]
             place[:1] = [slice(first - low, first - low + len(found))]
             whole[tuple(place)] = found
-        return whole[within(index, self.shape, low, high - low)]
+        return whole[index_within(index, self.shape, low, high - low)]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> HostArray:
         return np.array(self[...], dtype, copy=copy)

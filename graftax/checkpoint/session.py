@@ -13,7 +13,7 @@ from graftax.checkpoint.expressions import is_near, off_by, receiver, take, undo
 from graftax.checkpoint.index import Edge, Index
 from graftax.checkpoint.report import Restored, Trainable
 from graftax.checkpoint.subset import Spot, Subset
-from graftax.checkpoint.trained_as_saved import as_saved, differs, set_trainability
+from graftax.checkpoint.trained_as_saved import differs, set_trainability, trainability_as_saved
 from graftax.core.errors import AmbiguousSharing, DTypeMismatch, MatchError, ShapeMismatch
 from graftax.reparam.base import Reparam
 from graftax.variables.graph.copies import Copied
@@ -264,7 +264,7 @@ class Session:
         trained: bool = record.payload[1]
         is_applied = self.as_saved and not (trained and now.frozen and not was_below_frozen)
         if is_applied:
-            set_trainability(variable, as_saved(now, trained))
+            set_trainability(variable, trainability_as_saved(now, trained))
         self.retrained.append(Trainable(path, trained, trained == is_applied))
 
 

@@ -31,7 +31,7 @@ def value_of_whole(item: Item, boxes: Sequence[Held], processes: Processes) -> s
     return f", value {digest(to_bytes(part, item.name)):016x}"
 
 
-def planned(items: Sequence[Item], boxes: Sequence[Sequence[Held] | None], processes: Processes) -> list[Item]:
+def plan_shares(items: Sequence[Item], boxes: Sequence[Sequence[Held] | None], processes: Processes) -> list[Item]:
     """Return the boxes of all items, each with the process that writes it, and with the bytes for those of this one.
 
     A box that several processes have is split among them along its first axis if it is large; otherwise the process

@@ -60,5 +60,5 @@ class SpreadValues:
                 found = values[node][tuple([slice(s, s + e) for s, e in zip(start, extent, strict=True)])]
             return cast_to(place.thing, found)
 
-        made: Array = place.thing._storage.backend.processes.filled(self._buffers[place], read)
+        made: Array = place.thing._storage.backend.processes.fill(self._buffers[place], read)
         return made

@@ -27,7 +27,7 @@ from graftax.core.errors import UnsupportedValue
 AddArray = Callable[[HostArray, str], int]
 
 
-def frozen(value: object, path: str, add: AddArray) -> Any:
+def freeze_value(value: object, path: str, add: AddArray) -> Any:
     """Return an immutable copy of Python state, in the form of the index.
 
     Args:
@@ -38,33 +38,33 @@ def frozen(value: object, path: str, add: AddArray) -> Any:
     Raises:
         UnsupportedValue: it has a value that the format does not support.
     """
-    kept = _frozen(value, path, add, 0)
+    kept = _freeze(value, path, add, 0)
     encode(kept, path)
     return kept
 
 
-def _frozen(value: Any, path: str, add: AddArray, depth: int) -> Any:
+def _freeze(value: Any, path: str, add: AddArray, depth: int) -> Any:
     kind = type(value)
     if isinstance(value, Enum):
-        return SavedEnum(_name(kind), value.name, _frozen(value.value, path, add, depth + 1))
+        return SavedEnum(_name(kind), value.name, _freeze(value.value, path, add, depth + 1))
     if isinstance(value, SavedEnum):  # its class was unknown when it was restored
-        return SavedEnum(value.type, value.name, _frozen(value.value, path, add, depth + 1))
+        return SavedEnum(value.type, value.name, _freeze(value.value, path, add, depth + 1))
     if isinstance(value, np.ndarray):
         return SavedArray(add(np.array(value, order="C", subok=False), path))
     if depth > MAX_DEPTH or (isinstance(value, list | tuple | dict) and len(value) > MAX_LENGTH):
         return value  # the code after this raises the error
     fields: tuple[str, ...] | None = getattr(value, "_fields", None) if isinstance(value, tuple) else None
     if fields is not None:
-        items = [_frozen(item, f"{path}/{name}", add, depth + 1) for name, item in zip(fields, value, strict=True)]
+        items = [_freeze(item, f"{path}/{name}", add, depth + 1) for name, item in zip(fields, value, strict=True)]
         return SavedNamedTuple(_name(kind), tuple(fields), tuple(items))
     if kind is list:
-        return [_frozen(item, f"{path}/{i}", add, depth + 1) for i, item in enumerate(value)]
+        return [_freeze(item, f"{path}/{i}", add, depth + 1) for i, item in enumerate(value)]
     if kind is tuple:
-        return tuple([_frozen(item, f"{path}/{i}", add, depth + 1) for i, item in enumerate(value)])
+        return tuple([_freeze(item, f"{path}/{i}", add, depth + 1) for i, item in enumerate(value)])
     if isinstance(value, dict) and kind is dict:
         pairs: list[tuple[Any, Any]] = list(value.items())
         return {
-            _frozen_key(key, path): _frozen(item, f"{path}/{str(key)[:100]}", add, depth + 1) for key, item in pairs
+            _frozen_key(key, path): _freeze(item, f"{path}/{str(key)[:100]}", add, depth + 1) for key, item in pairs
         }
     return value
 
@@ -83,11 +83,11 @@ def _name(kind: type) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
-def revived(value: Any, arrays: Mapping[int, HostArray]) -> Any:
+def revive(value: Any, arrays: Mapping[int, HostArray]) -> Any:
     """Return a decoded Python value, with its NumPy scalars, arrays and named tuples.
 
     Named tuples are of classes made for them; members of enums stay `graftax.checkpoint.values.SavedEnum`, with a name
-    and a value; see `resembling`.
+    and a value; see `with_live_classes`.
 
     Args:
         value: The value in the index.
@@ -99,22 +99,22 @@ def revived(value: Any, arrays: Mapping[int, HostArray]) -> Any:
     if kind is SavedArray:
         return arrays[value.number]
     if kind is SavedEnum:
-        return SavedEnum(value.type, value.name, revived(value.value, arrays))
+        return SavedEnum(value.type, value.name, revive(value.value, arrays))
     if kind is SavedNamedTuple:
         made = namedtuple(value.type.rpartition(".")[2], value.fields, rename=True)  # type: ignore[misc]
-        return made(*[revived(item, arrays) for item in value.items])
+        return made(*[revive(item, arrays) for item in value.items])
     if kind is list or kind is tuple:
-        return kind([revived(item, arrays) for item in value])
+        return kind([revive(item, arrays) for item in value])
     if kind is dict:
-        return {revived(key, arrays): revived(item, arrays) for key, item in value.items()}
+        return {revive(key, arrays): revive(item, arrays) for key, item in value.items()}
     return value
 
 
-def resembling(value: Any, live: Any) -> Any:
+def with_live_classes(value: Any, live: Any) -> Any:
     """Return Python state with the classes of named tuples and enums that the receiving object uses.
 
     Args:
-        value: The result of `revived`.
+        value: The result of `revive`.
         live: The present state of the object, which has the classes.
     """
     if isinstance(value, SavedEnum):
@@ -124,29 +124,31 @@ def resembling(value: Any, live: Any) -> Any:
     if fields is not None:
         if not isinstance(live, tuple) or getattr(live, "_fields", None) != fields:
             return value
-        return type(live)(*map(resembling, value, live))
+        return type(live)(*map(with_live_classes, value, live))
     if type(value) is list or type(value) is tuple:
         examples = live if type(live) is type(value) else ()
         last = examples[-1] if examples else None
-        return type(value)([resembling(v, examples[i] if i < len(examples) else last) for i, v in enumerate(value)])
+        return type(value)(
+            [with_live_classes(v, examples[i] if i < len(examples) else last) for i, v in enumerate(value)]
+        )
     if type(value) is dict:
         by_key = live if type(live) is dict else {}
         other = next(iter(by_key.values()), None)
-        return {key: resembling(item, by_key.get(key, other)) for key, item in value.items()}
+        return {key: with_live_classes(item, by_key.get(key, other)) for key, item in value.items()}
     return value
 
 
-def renumbered(value: Any, numbers: Mapping[int, int]) -> Any:
+def renumber_arrays(value: Any, numbers: Mapping[int, int]) -> Any:
     """Return a value of an index with other numbers for its arrays."""
     kind = type(value)
     if kind is SavedArray:
         return SavedArray(numbers[value.number])
     if kind is SavedEnum:
-        return SavedEnum(value.type, value.name, renumbered(value.value, numbers))
+        return SavedEnum(value.type, value.name, renumber_arrays(value.value, numbers))
     if kind is SavedNamedTuple:
-        return value._replace(items=tuple([renumbered(item, numbers) for item in value.items]))
+        return value._replace(items=tuple([renumber_arrays(item, numbers) for item in value.items]))
     if kind is list or kind is tuple:
-        return kind([renumbered(item, numbers) for item in value])
+        return kind([renumber_arrays(item, numbers) for item in value])
     if kind is dict:
-        return {key: renumbered(item, numbers) for key, item in value.items()}
+        return {key: renumber_arrays(item, numbers) for key, item in value.items()}
     return value

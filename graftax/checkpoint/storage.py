@@ -29,7 +29,7 @@ class Folder(Protocol):
         """
         ...
 
-    def allocated(self, name: str) -> int:
+    def allocated_bytes(self, name: str) -> int:
         """Return the number of bytes that the file occupies on the device; its size if that is not known."""
         ...
 
@@ -37,7 +37,7 @@ class Folder(Protocol):
         """Fill ``view`` from a file, and return the number of bytes that were there."""
         ...
 
-    def mapped(self, name: str) -> memoryview | None:
+    def map_file(self, name: str) -> memoryview | None:
         """Return a file mapped into memory, read-only; None if files cannot be mapped."""
         ...
 

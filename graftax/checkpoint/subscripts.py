@@ -21,7 +21,7 @@ def bounds(index: object, shape: Shape) -> list[range]:
     return [_span(part, size) for part, size in zip(parts, shape, strict=True)]
 
 
-def within(index: object, shape: Shape, low: int, rows: int) -> Any:
+def index_within(index: object, shape: Shape, low: int, rows: int) -> Any:
     """Return the index that selects the same elements from the rows starting at ``low``.
 
     Args:

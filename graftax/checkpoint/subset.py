@@ -147,9 +147,9 @@ class Subset:
 class _Part:
     """One selector: its paths in a table, its globs as patterns; other kinds are tested on spots."""
 
-    def __init__(self, argument: str, given: SelectorLike) -> None:
+    def __init__(self, argument: str, selector: SelectorLike) -> None:
         self._argument = argument
-        self._selector = compile_selector(given)
+        self._selector = compile_selector(selector)
         self._spots: dict[str, Spot] = {}
         globs = _globs(self._selector)
         self._literals = None if globs is None else {g.test.text: g for g in globs if "*" not in g.test.text}

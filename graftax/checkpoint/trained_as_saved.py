@@ -22,7 +22,7 @@ def _rests(record: NodeRecord, trainability: Trainability) -> bool:
     return bool(trainability.resting or (attributes.get("resting") and not attributes.get("frozen")))
 
 
-def as_saved(before: Trainability, trained: bool) -> Trainability:
+def trainability_as_saved(before: Trainability, trained: bool) -> Trainability:
     """Return the new trainability of a Variable that was, or was not, trained when it was saved."""
     return Trainability(before.made or trained, not trained, before.resting)
 

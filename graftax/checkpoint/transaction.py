@@ -14,8 +14,8 @@ from graftax.checkpoint.adapters_in_use import set_use
 from graftax.checkpoint.children import keeps_slots
 from graftax.checkpoint.expressions import take, undo
 from graftax.checkpoint.graph import Graph
-from graftax.checkpoint.state import resembling
-from graftax.checkpoint.trained_as_saved import as_saved, set_frozen, set_trainability
+from graftax.checkpoint.state import with_live_classes
+from graftax.checkpoint.trained_as_saved import set_frozen, set_trainability, trainability_as_saved
 from graftax.reparam.adapted import Adapted
 from graftax.variables.graph.module import Module
 from graftax.variables.random_state import RandomState
@@ -66,7 +66,7 @@ class Transaction:
             return
         before = copy.deepcopy(before)  # a copy, since the Module may go on to change the dict that it returned
         self._undo.append(lambda: module.set_state(before))
-        module.set_state(resembling(state, before))
+        module.set_state(with_live_classes(state, before))
 
     def set_random(self, random: RandomState, state: object) -> None:
         """Restore the state of the global seed and its stream."""
@@ -78,16 +78,16 @@ class Transaction:
         self._written.append((place, place.buffer))
         place.write(value)
 
-    def set_trainable(self, thing: Variable | Module, trainable: bool) -> None:
+    def set_trainable(self, target: Variable | Module, trainable: bool) -> None:
         """Freeze or unfreeze a Variable, or the Variables that are created below a Module later."""
-        if isinstance(thing, Variable):
-            before = thing.trainability
-            self._undo.append(lambda: set_trainability(thing, before))
-            set_trainability(thing, as_saved(before, trainable))
+        if isinstance(target, Variable):
+            before = target.trainability
+            self._undo.append(lambda: set_trainability(target, before))
+            set_trainability(target, trainability_as_saved(before, trainable))
         else:
-            frozen = thing._gx_frozen
-            self._undo.append(lambda: set_frozen(thing, frozen))
-            set_frozen(thing, not trainable)
+            frozen = target._gx_frozen
+            self._undo.append(lambda: set_frozen(target, frozen))
+            set_frozen(target, not trainable)
 
     def take_facts(self, module: Module, facts: Mapping[str, Any]) -> None:
         """Let a Module take what the checkpoint keeps of it besides its contents."""

@@ -6,7 +6,7 @@ from graftax.checkpoint.arrays import HostArray
 from graftax.checkpoint.deferred import Deferred
 from graftax.checkpoint.graph import Graph, Place, SlotPlace
 from graftax.checkpoint.index import NodeRecord
-from graftax.checkpoint.paths import joined, slot_path
+from graftax.checkpoint.paths import join, slot_path
 from graftax.checkpoint.session import Session
 from graftax.checkpoint.subset import Spot, saved_spot
 from graftax.variables.graph.module import Module
@@ -63,7 +63,7 @@ class _Found:
     def below(self, place: Place, deferred: Deferred) -> None:
         """Add the values that wait below a Module or a container."""
         for edge in deferred.edges():
-            path, there = joined(place.path, edge), place.edges.get(edge)
+            path, there = join(place.path, edge), place.edges.get(edge)
             deeper = deferred.child(edge)
             if there is not None:
                 # a leaf has its value already, and a Module is visited by itself

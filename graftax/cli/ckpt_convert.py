@@ -4,7 +4,7 @@ from argparse import Namespace
 
 from graftax.checkpoint.derived.opening import sheet_of_file
 from graftax.checkpoint.export import SUFFIXES, export
-from graftax.checkpoint.foreign.opening import READERS, opened
+from graftax.checkpoint.foreign.opening import READERS, open_weights
 from graftax.cli.output import print_json, printable
 from graftax.cli.selection import chosen
 from graftax.cli.written import write
@@ -21,7 +21,7 @@ def run(options: Namespace) -> int:
             f"a checkpoint is written, or one of {', '.join(SUFFIXES)}",
             "--to out.safetensors",
         )
-    with opened(options.source) as file:
+    with open_weights(options.source) as file:
         return write(sheet_of_file(file, chosen(options)), options)
 
 

@@ -5,7 +5,7 @@ from argparse import Namespace
 from collections.abc import Callable
 
 from graftax.checkpoint.derived.difference import Held, difference, held_by_checkpoint, held_by_file
-from graftax.checkpoint.foreign.opening import opened
+from graftax.checkpoint.foreign.opening import open_weights
 from graftax.checkpoint.reader import Reader
 from graftax.cli.output import print_json, printable
 from graftax.cli.selection import chosen
@@ -41,7 +41,7 @@ def run(options: Namespace) -> int:
 
 def _held(path: str) -> tuple[dict[str, Held], Callable[[], None]]:
     if os.path.isfile(path):
-        file = opened(path)
+        file = open_weights(path)
         return held_by_file(file), file.close
     reader = Reader(path)
     try:

@@ -22,7 +22,7 @@ def run(options: Namespace) -> int:
     found = [entry for entry in entries(folder) if entry.state == "checkpoint"]
     stepless = [entry.name for entry in found if entry.step is None]
     records = [Record(e.step, storage.join(folder, e.name), {}) for e in found if e.step is not None]
-    doomed = rule.doomed(records, {entry.name: entry.targets for entry in found})
+    doomed = rule.to_delete(records, {entry.name: entry.targets for entry in found})
     if not options.dry_run:
         for record in doomed:
             delete(record.path)

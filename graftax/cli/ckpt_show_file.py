@@ -4,7 +4,7 @@ from argparse import Namespace
 
 from graftax.checkpoint.dtypes import DTYPES
 from graftax.checkpoint.dtypes import nbytes as bytes_of
-from graftax.checkpoint.foreign.opening import opened
+from graftax.checkpoint.foreign.opening import open_weights
 from graftax.checkpoint.subset import Spot, Subset
 from graftax.cli.output import print_json, printable, size, table
 from graftax.cli.show_table import tree
@@ -12,7 +12,7 @@ from graftax.cli.show_table import tree
 
 def run(options: Namespace) -> int:
     """Print the arrays of a file."""
-    with opened(options.checkpoint) as file:
+    with open_weights(options.checkpoint) as file:
         subset = Subset(options.only)
         subset.check(Spot(name, "weight") for name in file.arrays)
         arrays = [a for name, a in file.arrays.items() if Spot(name, "weight") in subset]

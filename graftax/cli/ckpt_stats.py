@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from graftax.checkpoint.derived.difference import Held, held_by_checkpoint, held_by_file
-from graftax.checkpoint.foreign.opening import opened
+from graftax.checkpoint.foreign.opening import open_weights
 from graftax.checkpoint.reader import Reader
 from graftax.checkpoint.subset import Spot, Subset
 from graftax.cli.output import print_json, printable, table
@@ -21,7 +21,7 @@ def run(options: Namespace) -> int:
     """Print mean, deviation, bounds, and how many values are no numbers."""
     with ExitStack() as stack:
         if os.path.isfile(options.checkpoint):
-            held = held_by_file(stack.enter_context(opened(options.checkpoint)))
+            held = held_by_file(stack.enter_context(open_weights(options.checkpoint)))
         else:
             held = held_by_checkpoint(stack.enter_context(Reader(options.checkpoint)))
         subset = Subset(options.only)
@@ -41,13 +41,13 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def _numbers(held: Held) -> dict[str, Any]:
-    array = held.read()
-    is_real = not is_complex(held.dtype)
+def _numbers(entry: Held) -> dict[str, Any]:
+    array = entry.read()
+    is_real = not is_complex(entry.dtype)
     values = array.astype("float64") if is_real else np.abs(array)
     finite = values[np.isfinite(values)]
     numbers: dict[str, float | None] = dict.fromkeys(_COLUMNS)
     if finite.size:
         found = finite.mean(), finite.std(), finite.min(), finite.max()
         numbers = {name: float(value) for name, value in zip(_COLUMNS, found, strict=True)}
-    return {"dtype": held.dtype, "shape": list(held.shape), **numbers, "not_finite": int(values.size - finite.size)}
+    return {"dtype": entry.dtype, "shape": list(entry.shape), **numbers, "not_finite": int(values.size - finite.size)}

@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 
-from graftax.checkpoint.foreign.opening import opened
+from graftax.checkpoint.foreign.opening import open_weights
 from graftax.cli.output import print_json, printable, size
 from graftax.core.errors import CheckpointError, NotACheckpoint
 
@@ -12,7 +12,7 @@ def run(options: Namespace) -> int:
     problems: list[CheckpointError] = []
     count = total = 0
     try:
-        with opened(options.checkpoint) as file:
+        with open_weights(options.checkpoint) as file:
             for array in file.arrays.values():
                 try:
                     total += array.read().nbytes

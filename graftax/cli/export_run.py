@@ -41,7 +41,8 @@ def run(options: Namespace) -> int:
     for path, value in zip(leaf_names(function.about["output"]), _leaves(results), strict=True):
         arrays[path] = np.asarray(value)
     if out is not None:
-        np.savez(out, **{path: in_dtype_of_numpy(one) for path, one in arrays.items()})
+        files: dict[str, Any] = {path: in_dtype_of_numpy(one) for path, one in arrays.items()}
+        np.savez(out, **files)
     if options.json:
         print_json({path: {"dtype": one.dtype.name, "shape": list(one.shape)} for path, one in arrays.items()})
     elif out is not None:

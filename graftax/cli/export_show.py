@@ -63,17 +63,17 @@ def _print(path: str, manifest: dict[str, Any]) -> None:
             print(f"  where {printable(', '.join(one['constraints']))}")
 
 
-def _shown(one: dict[str, Any]) -> tuple[str, str, str]:
-    return printable(one["name"]), one["dtype"], f"[{printable(' '.join(map(str, one['shape'])))}]"
+def _shown(leaf: dict[str, Any]) -> tuple[str, str, str]:
+    return printable(leaf["name"]), leaf["dtype"], f"[{printable(' '.join(map(str, leaf['shape'])))}]"
 
 
-def _bounds(one: dict[str, Any]) -> str:
-    return f"from {one['bounds'][0]} to {one['bounds'][1]}" if one["bounds"] else ""
+def _bounds(leaf: dict[str, Any]) -> str:
+    return f"from {leaf['bounds'][0]} to {leaf['bounds'][1]}" if leaf["bounds"] else ""
 
 
-def _bytes(one: dict[str, Any]) -> int:
+def _bytes(leaf: dict[str, Any]) -> int:
     count = 1
-    for each in one["shape"]:
+    for each in leaf["shape"]:
         count *= each
-    digits = "".join(c for c in one["dtype"].partition("_")[0] if c.isdigit())
+    digits = "".join(c for c in leaf["dtype"].partition("_")[0] if c.isdigit())
     return count * max(1, int(digits or 8) // 8)

@@ -8,17 +8,17 @@ from graftax.checkpoint.derived.sheet import Sheet
 from graftax.cli.output import print_json, printable, size
 
 
-def write(sheet: Sheet, options: Namespace, **told: Any) -> int:
+def write(sheet: Sheet, options: Namespace, **details: Any) -> int:
     """Write a checkpoint to --to, and print what was written.
 
     Args:
         sheet: What is written.
         options: Those of the command.
-        told: What the JSON says besides.
+        details: Further entries of the JSON.
     """
     index = commit(options.to, sheet.draft(), overwrite=options.overwrite)
     if options.json:
-        print_json({"path": options.to, "arrays": len(index.tensors), "nbytes": index.nbytes, **told})
+        print_json({"path": options.to, "arrays": len(index.tensors), "nbytes": index.nbytes, **details})
         return 0
     print(f"wrote {len(index.tensors):,} arrays, {size(index.nbytes)}, to {printable(options.to)}")
     return 0

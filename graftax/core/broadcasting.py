@@ -24,7 +24,7 @@ def mismatch(left: Sequence[object], right: Sequence[object]) -> str | None:
     return f"counted from the end, axis -{back} has {left[-back]} against {right[-back]}, and neither is 1"
 
 
-def instead(left: Sequence[object], right: Sequence[object]) -> str:
+def suggestion(left: Sequence[object], right: Sequence[object]) -> str:
     """Return what to write in place of two shapes that do not broadcast."""
     back = _unequal(left, right)
     return (alike(left[-back], right[-back]) if back is not None else None) or INSTEAD

@@ -97,7 +97,7 @@ class Culprit:
         if self.infinity is not None:
             told = self.infinity
             made = [told.title, f"layer {told.layer}" if told.layer else "", "backward" if told.backward else ""]
-            made += [f"at {user_line.shown(told.place)}"] if told.place is not None else []
+            made += [f"at {user_line.show_place(told.place)}"] if told.place is not None else []
             found.append(f"from an infinity: {', '.join(filter(None, made))}")
         return found
 
@@ -119,7 +119,7 @@ class Culprit:
         return error
 
     def __str__(self) -> str:
-        at = [f"at: {user_line.shown(self.place)}"] if self.place is not None else []
+        at = [f"at: {user_line.show_place(self.place)}"] if self.place is not None else []
         return "\n  ".join([self.title, *at, *self.lines()])
 
 

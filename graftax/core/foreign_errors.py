@@ -11,7 +11,7 @@ import sys
 from typing import Protocol
 
 from graftax.core import user_line
-from graftax.core.broadcasting import instead, mismatch
+from graftax.core.broadcasting import mismatch, suggestion
 from graftax.core.errors import GraftaxError, ShapeError
 from graftax.core.free_sizes import alike
 
@@ -38,7 +38,7 @@ def remove(translator: Translator) -> None:
     _translators[:] = [one for one in _translators if one is not translator]
 
 
-def translated(error: Exception) -> GraftaxError | None:
+def translate(error: Exception) -> GraftaxError | None:
     """Return the error of graftax that says the same; None if there is none."""
     if isinstance(error, GraftaxError):
         return None
@@ -49,18 +49,18 @@ def translated(error: Exception) -> GraftaxError | None:
     return better
 
 
-def explained(error: Exception, where: str = "") -> GraftaxError | None:
+def explain(error: Exception, where: str = "") -> GraftaxError | None:
     """Return the error to raise in place of one that was caught; None if that one, with what is added, says enough.
 
     Args:
         error: What was caught.
         where: What was going on, for example the layer and what it was called with. Defaults to ``""``.
     """
-    told = error if isinstance(error, GraftaxError) else translated(error)
+    told = error if isinstance(error, GraftaxError) else translate(error)
     if told is None:
         place = user_line.of_traceback(error.__traceback__) or user_line.of_stack(sys._getframe(1))
         if place is not None and not any(note.startswith("  at: ") for note in getattr(error, "__notes__", ())):
-            error.add_note(f"  at: {user_line.shown(place)}")
+            error.add_note(f"  at: {user_line.show_place(place)}")
         if where:
             error.add_note(f"  where: {where}")
     elif where:
@@ -76,7 +76,7 @@ def broadcast(op: str, left: str, right: str) -> ShapeError:
     """Return the error for two shapes, as text, that do not broadcast."""
     a, b = sizes_in_text(left), sizes_in_text(right)
     shown = (f"[{', '.join(map(str, one))}]" for one in (a, b))
-    return ShapeError(f"{op}: {' and '.join(shown)}", mismatch(a, b) or "the two do not broadcast", instead(a, b))
+    return ShapeError(f"{op}: {' and '.join(shown)}", mismatch(a, b) or "the two do not broadcast", suggestion(a, b))
 
 
 def contraction(left: str, right: str) -> ShapeError:

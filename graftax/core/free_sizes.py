@@ -26,27 +26,27 @@ def any_free(sizes: Iterable[object]) -> bool:
     return any(is_free(size) for size in sizes)
 
 
-def alike(one: object, other: object) -> str | None:
-    """Return what to write where two sizes have to be one, and one of them is free; None where none is.
+def alike(size: object, other: object) -> str | None:
+    """Return the line to write where two sizes must be equal and at least one is free; None if none is.
 
     Args:
-        one: A size, or the text of one.
-        other: The other one.
+        size: A size, or the text of one.
+        other: Another one.
 
     Example:
         >>> alike("n", "m"), alike("min(32, t)", "t"), alike(2, 3)
         ("one name for both in the Specs; or constraints=['n == m']", "constraints=['t <= 32']", None)
     """
-    if isinstance(one, int) and isinstance(other, int):
+    if isinstance(size, int) and isinstance(other, int):
         return None
-    for cut, whole in ((str(one), str(other)), (str(other), str(one))):
+    for cut, whole in ((str(size), str(other)), (str(other), str(size))):
         found = re.fullmatch(r"min\((.+), (.+)\)", cut)
         if found is not None and whole in found.groups():
             return f"constraints=['{whole} <= {found[1] if found[2] == whole else found[2]}']"
     cuts = [
-        found for text in (str(one), str(other)) for found in re.findall(r"min\((?:(\w+), (\d+)|(\d+), (\w+))\)", text)
+        found for text in (str(size), str(other)) for found in re.findall(r"min\((?:(\w+), (\d+)|(\d+), (\w+))\)", text)
     ]
     if cuts:  # slices of at most so many
         name, most = max(((a or d, int(b or c)) for a, b, c, d in cuts), key=lambda cut: cut[1])
         return f"constraints=['{name} >= {most}']"
-    return f"one name for both in the Specs; or constraints=['{one} == {other}']"
+    return f"one name for both in the Specs; or constraints=['{size} == {other}']"

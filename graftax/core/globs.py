@@ -41,25 +41,25 @@ class Glob:
         """
         return _reaches(self.text.split("/"), path.split("/"))
 
-    def nearest(self, known: Sequence[str]) -> list[str]:
+    def nearest(self, paths: Sequence[str]) -> list[str]:
         """Return what may have been meant: a glob that fits some of these paths, and two of them; else the nearest.
 
         Example:
             >>> Glob("layers.0.kernl").nearest(["layers/0/kernel", "layers/0/bias"])
             ['layers/0/kernel']
         """
-        return self.meant(known) or get_close_matches(self.text, known, n=3, cutoff=0.3) or list(known[:3])
+        return self.meant(paths) or get_close_matches(self.text, paths, n=3, cutoff=0.3) or list(paths[:3])
 
-    def meant(self, known: Sequence[str]) -> list[str]:
+    def meant(self, paths: Sequence[str]) -> list[str]:
         """Return a glob that is written like this one and fits some of these paths, and two of them; else empty."""
-        names = {name for path in known for name in path.split("/")}
+        names = {name for path in paths for name in path.split("/")}
         plain = "/".join(filter(None, FOREIGN_WILDCARDS.sub("*", self.text).split("/")))
         dotted = plain.replace(".", "/")
         found = []
         for text in (plain, dotted, _put_right(dotted, names), _put_right(plain, names)):
             found += [text, f"{text}/**", f"**/{text}", f"**/{text}/**"]
         for text in dict.fromkeys(found):
-            there = [path for path in known if text != self.text and Glob(text).matches(path)]
+            there = [path for path in paths if text != self.text and Glob(text).matches(path)]
             if there:
                 return list(dict.fromkeys([text, *there[:2]]))
         return []

@@ -50,7 +50,7 @@ class GraftaxError(Exception):
     def __str__(self) -> str:
         lines = [self.received]
         if self.place is not None:
-            lines.append(f"  at: {user_line.shown(self.place)}")
+            lines.append(f"  at: {user_line.show_place(self.place)}")
         lines += [f"  where: {line}" for line in self.context]
         lines += [f"  {label}: {text}" for label, text in (("why", self.reason), ("instead", self.instead)) if text]
         return "\n".join(lines)

@@ -13,7 +13,7 @@ from typing import Any
 
 from graftax.core.argument_kinds import misfit, plain_kinds
 from graftax.core.errors import ArgumentTypeError, GraftaxError
-from graftax.core.keywords_elsewhere import ELSEWHERE, WORDS
+from graftax.core.foreign_keywords import KEYWORDS, WORDS
 from graftax.core.known_names import closest
 from graftax.core.misbound import misbound, never_ran
 from graftax.core.wrapping import wraps
@@ -52,7 +52,7 @@ def _checked(init: Callable[..., None], owner: str, ours: bool) -> Callable[...,
     @wraps(init)
     def checked(self: object, *args: Any, **kwargs: Any) -> None:
         if not takes_any and (unknown := [name for name in kwargs if name not in known]):
-            raise _all_of({name: unknown_keyword(type(self), name, kwargs[name], known) for name in unknown})
+            raise _combine({name: unknown_keyword(type(self), name, kwargs[name], known) for name in unknown})
         try:
             init(self, *args, **kwargs)
         except GraftaxError:  # which knows better
@@ -76,26 +76,26 @@ _OURS: dict[Callable[..., None], frozenset[str]] = {}
 
 
 def _check_kinds(
-    made: object,
+    instance: object,
     init: Callable[..., None],
     plain: Mapping[str, inspect.Parameter],
-    known: list[str],
+    names: list[str],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> None:
-    outermost: Any = type(made).__init__
+    outermost: Any = type(instance).__init__
     spoken = _OURS.get(outermost, ()) if outermost is not init else ()
-    for name, value in (*zip(known, args, strict=False), *kwargs.items()):
-        if name in plain and name not in spoken and (error := misfit(type(made), plain[name], value)) is not None:
+    for name, value in (*zip(names, args, strict=False), *kwargs.items()):
+        if name in plain and name not in spoken and (error := misfit(type(instance), plain[name], value)) is not None:
             raise error from None
 
 
-def unknown_keyword(kind: type[Any], name: str, value: object, known: list[str]) -> ArgumentTypeError:
-    """Return the error for a keyword of a constructor, where ``known`` are those that some base takes."""
+def unknown_keyword(kind: type[Any], name: str, value: object, inherited: list[str]) -> ArgumentTypeError:
+    """Return the error for a keyword of a constructor, where ``inherited`` are those that a base class takes."""
     own = inspect.signature(kind.__init__).parameters.values()
-    names = list(dict.fromkeys([*(p.name for p in own if p.kind not in _COLLECTING and p.name != "self"), *known]))
+    names = list(dict.fromkeys([*(p.name for p in own if p.kind not in _COLLECTING and p.name != "self"), *inherited]))
     shown = f"{value!r:.40}"
-    meant = next((near for near in ELSEWHERE.get(name.lower(), ()) if near in names), None) or closest(name, names)
+    meant = next((near for near in KEYWORDS.get(name.lower(), ()) if near in names), None) or closest(name, names)
     if name == "filepath" and meant == "directory" and isinstance(value, str):
         value = _folder(value)
     needs, text = WORDS.get(name.lower(), ("", ""))
@@ -106,7 +106,7 @@ def unknown_keyword(kind: type[Any], name: str, value: object, known: list[str])
     if meant is None or needs in names:
         instead = text if needs in names else "leave it out"
     else:
-        instead = _taken(kind, meant, value)
+        instead = _replacement(kind, meant, value)
     taken = f"it takes {', '.join(names)}" if names else "it takes no arguments"
     return ArgumentTypeError(f"{kind.__name__} got {name}={shown}", taken, instead)
 
@@ -119,7 +119,7 @@ def _factors(regularizer: object) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in found.items() if isinstance(value, float) and value)
 
 
-def _all_of(errors: Mapping[str, ArgumentTypeError]) -> ArgumentTypeError:
+def _combine(errors: Mapping[str, ArgumentTypeError]) -> ArgumentTypeError:
     """Return one error for all keywords that a constructor does not take."""
     found = [*errors.values()]
     if len(found) == 1:
@@ -136,15 +136,15 @@ def _folder(path: str) -> str:
     return lead + slash + (re.split(r"[.{]", name)[0].rstrip("-_") or "checkpoints")
 
 
-def _taken(kind: type[Any], meant: str, value: object) -> str:
-    """Return the keyword that was meant with the value that was given, where it takes such a value."""
-    parameter = plain_kinds(kind.__init__).get(meant)
+def _replacement(kind: type[Any], keyword: str, value: object) -> str:
+    """Return the line with the right keyword and the same value, or with a value that the keyword takes."""
+    parameter = plain_kinds(kind.__init__).get(keyword)
     if parameter is None or (error := misfit(kind, parameter, value)) is None:
-        return f"{meant}={value!r:.40}"
+        return f"{keyword}={value!r:.40}"
     if isinstance(value, list | tuple) and value and all(misfit(kind, parameter, one) is None for one in value):
         if len(value) == 1:
-            return f"{meant}={value[0]!r:.40}"
-        several = ", ".join(f"{kind.__name__}({meant}={one!r:.40})" for one in value)
+            return f"{keyword}={value[0]!r:.40}"
+        several = ", ".join(f"{kind.__name__}({keyword}={one!r:.40})" for one in value)
         return f"one {kind.__name__} for each: {several}"
     return f"{error.instead}, since {error.reason}"
 

@@ -8,15 +8,15 @@ from typing import TypeAlias
 
 from graftax.core.errors import ArgumentError
 
-Elsewhere: TypeAlias = Mapping[str, tuple[str, str]]
-"""Names that other libraries have, as `squashed` gives them: why there is none here, and what to write instead."""
+ForeignNames: TypeAlias = Mapping[str, tuple[str, str]]
+"""Names that other libraries have, as `squash` gives them: why there is none here, and what to write instead."""
 
 _SHORT = 5
 """Up to so many letters, another letter makes another name: slips leave letters out, double or swap them."""
 _LEAST_PREFIX = 4
 
 
-def closest(given: str, names: Iterable[str]) -> str | None:
+def closest(written: str, names: Iterable[str]) -> str | None:
     """Return the name that was probably meant, if one is close: another spelling, a slip of the keys, or how it begins.
 
     Close names of other things are none: numbers in them are equal, short names differ by letters that are left out,
@@ -28,8 +28,8 @@ def closest(given: str, names: Iterable[str]) -> str | None:
         >>> print(closest("auc", ["acc", "mae"]), closest("Conv4D", ["Conv2D"]))
         None None
     """
-    wanted = squashed(given)
-    known = {squashed(name): name for name in reversed(list(names))}
+    wanted = squash(written)
+    known = {squash(name): name for name in reversed(list(names))}
     if not wanted or wanted in known:
         return known.get(wanted)
     numbers = re.findall(r"\d+", wanted)
@@ -41,7 +41,7 @@ def closest(given: str, names: Iterable[str]) -> str | None:
     return begun[0] if len(begun) == 1 and len(wanted) >= _LEAST_PREFIX else None
 
 
-def not_made(argument: str, given: type) -> ArgumentError:
+def not_made(argument: str, kind: type) -> ArgumentError:
     """Return the error for a class in place of an object.
 
     Example:
@@ -49,43 +49,43 @@ def not_made(argument: str, given: type) -> ArgumentError:
         dict()
     """
     return ArgumentError(
-        f"{argument}={given.__name__}, a class",
+        f"{argument}={kind.__name__}, a class",
         "an object of the class is needed, with its settings",
-        f"{given.__name__}()",
+        f"{kind.__name__}()",
     )
 
 
 def unknown(
-    argument: str, given: object, known: Iterable[str], otherwise: str = "", elsewhere: Elsewhere | None = None
+    argument: str, value: object, choices: Iterable[str], otherwise: str = "", foreign: ForeignNames | None = None
 ) -> ArgumentError:
-    """Return the error for ``what=given``, where ``known`` are the names that there are.
+    """Return the error for ``argument=value`` where the value is none of the names that exist.
 
     Args:
         argument: The argument.
-        given: What it was given.
-        known: The names that there are.
-        otherwise: What may be given besides names. Defaults to ``""``.
-        elsewhere: Names that other libraries have; they are no misspellings. Defaults to None, no names.
+        value: Its value.
+        choices: The names that exist.
+        otherwise: What may be passed besides names. Defaults to ``""``.
+        foreign: Names that other libraries have; they are no misspellings. Defaults to None, no names.
 
     Example:
         >>> print(unknown("loss", "msee", ["mse", "mae"]).instead)
         loss='mse'; there are mse, mae
-        >>> print(unknown("loss", "l2", ["mse"], elsewhere={"l2": ("it has another name", "loss='mse'")}).instead)
+        >>> print(unknown("loss", "l2", ["mse"], foreign={"l2": ("it has another name", "loss='mse'")}).instead)
         loss='mse'; there are mse
     """
-    names = list(known)
-    answer = (elsewhere or {}).get(squashed(str(given)))
-    near = closest(given, names) if isinstance(given, str) and answer is None else None
+    names = list(choices)
+    answer = (foreign or {}).get(squash(str(value)))
+    near = closest(value, names) if isinstance(value, str) and answer is None else None
     meant = answer[1] if answer else f"{argument}={near!r}" if near else ""
     there = f"there are {', '.join(names)}"
     return ArgumentError(
-        f"{argument}={given!r}",
+        f"{argument}={value!r}",
         answer[0] if answer else "there is none of that name",
         "; ".join(filter(None, [meant, there, otherwise])),
     )
 
 
-def squashed(name: str) -> str:
+def squash(name: str) -> str:
     """Return a name without what spellings differ in: ``Log_Cosh`` and ``logcosh`` are one.
 
     Example:
@@ -95,15 +95,15 @@ def squashed(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
-def _slips(given: str, name: str) -> int | None:
-    """Return how many slips lead from a name to what was given; None for more than one would make."""
-    if len(given) <= _SHORT:
-        swapped = any(given == name[:i] + name[i + 1] + name[i] + name[i + 2 :] for i in range(len(name) - 1))
-        left_out = len(given) > 1 and any(given == name[:i] + name[i + 1 :] for i in range(1, len(name)))
-        doubled = any(given == name[: i + 1] + name[i:] for i in range(len(name)))
+def _slips(written: str, name: str) -> int | None:
+    """Return the number of slips between a name and what was written; None if they differ in more."""
+    if len(written) <= _SHORT:
+        swapped = any(written == name[:i] + name[i + 1] + name[i] + name[i + 2 :] for i in range(len(name) - 1))
+        left_out = len(written) > 1 and any(written == name[:i] + name[i + 1 :] for i in range(1, len(name)))
+        doubled = any(written == name[: i + 1] + name[i:] for i in range(len(name)))
         return 1 if swapped or left_out or doubled else None
-    allowed = 1 if len(given) < 10 else 2
-    found = _distance(given, name) if abs(len(given) - len(name)) <= allowed else allowed + 1
+    allowed = 1 if len(written) < 10 else 2
+    found = _distance(written, name) if abs(len(written) - len(name)) <= allowed else allowed + 1
     return found if found <= allowed else None
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from graftax.core.errors import ArgumentTypeError
-from graftax.core.keywords_elsewhere import ELSEWHERE
+from graftax.core.foreign_keywords import KEYWORDS
 from graftax.core.known_names import closest
 
 _STATIC = "leave it out: strings, functions and other objects are static; functools.partial(fn, value) fixes any value"
@@ -130,7 +130,7 @@ def misbound(
         if args and parameters and parameters[0].name in ("self", "cls"):
             name, parameters, args = _title(args[0], name), parameters[1:], args[1:]
         title = title or name
-        return _told(title, parameters, args, kwargs)
+        return _explain(title, parameters, args, kwargs)
     return None
 
 
@@ -143,7 +143,7 @@ def _title(self: object, name: str) -> str:
     return kind if name in ("__init__", "__new__") else f"{kind}.{name}"
 
 
-def _told(
+def _explain(
     title: str, parameters: list[inspect.Parameter], args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> ArgumentTypeError:
     bare = [one.replace(annotation=one.empty) for one in parameters]
@@ -157,15 +157,15 @@ def _told(
         free = [one for one in by_name if one not in kwargs and one not in [p.name for p in placed[: len(args)]]]
         must = [one.name for one in parameters if one.name in free and one.default is one.empty]
         only = must[0] if len(unknown) == len(must) == 1 else None
-        meant = "; ".join(_meant(title, name, by_name, only) for name in unknown)
+        meant = "; ".join(_suggestion(title, name, by_name, only) for name in unknown)
         got = ", ".join(f"{name}={_shown(kwargs[name], '...')}" for name in unknown)
         return ArgumentTypeError(f"{title}() got {got}", taken, meant)
     if len(args) > len(placed) and not any(one.kind is one.VAR_POSITIONAL for one in parameters):
-        line = _LINES.get(title.rpartition(".")[2]) or as_written(title, parameters)
+        line = _LINES.get(title.rpartition(".")[2]) or call_text(title, parameters)
         return too_many(title, len(args), taken, line)
     if twice := [one.name for one in placed[: len(args)] if one.name in kwargs and one.kind is not one.POSITIONAL_ONLY]:
         return ArgumentTypeError(
-            f"{title}() got {twice[0]} twice", f"by its place and by its name; {taken}", as_written(title, parameters)
+            f"{title}() got {twice[0]} twice", f"by its place and by its name; {taken}", call_text(title, parameters)
         )
     given = {one.name for one in placed[: len(args)]} | set(kwargs)
     needed = [one for one in parameters if one.default is one.empty and one.kind not in _GATHERING]
@@ -185,12 +185,12 @@ _LINES = {
 _GATHERING = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
-def too_many(title: str, count: int, taken: str, instead: str) -> ArgumentTypeError:
+def too_many(title: str, count: int, reason: str, instead: str) -> ArgumentTypeError:
     """Return the error for more positional arguments than there are places."""
-    return ArgumentTypeError(f"{title}() got {count} positional argument{'s' if count > 1 else ''}", taken, instead)
+    return ArgumentTypeError(f"{title}() got {count} positional argument{'s' if count > 1 else ''}", reason, instead)
 
 
-def as_written(title: str, parameters: Iterable[inspect.Parameter], everything: bool = True) -> str:
+def call_text(title: str, parameters: Iterable[inspect.Parameter], everything: bool = True) -> str:
     """Return a call with what must be given, and with ``everything`` also the rest; by name what has to be named."""
     parts = []
     for one in parameters:
@@ -205,12 +205,12 @@ def as_written(title: str, parameters: Iterable[inspect.Parameter], everything: 
     return f"{title}({', '.join(parts)})"
 
 
-def _meant(title: str, name: str, known: list[str], only: str | None) -> str:
+def _suggestion(title: str, name: str, names: list[str], only: str | None) -> str:
     """Return what was meant by a name; ``only`` is what must be given yet and is not, if that is one thing."""
     there = _FUNCTIONS.get(title.rpartition(".")[2], {}).get(name)
     if there is None:
         near = (
-            next((one for one in ELSEWHERE.get(name.lower(), ()) if one in known), None) or closest(name, known) or only
+            next((one for one in KEYWORDS.get(name.lower(), ()) if one in names), None) or closest(name, names) or only
         )
         there = f"{near}=" if near else f"leave {name}= out"
     return f"{there} in place of {name}=" if there.endswith("=") else there

@@ -10,8 +10,8 @@ from importlib.machinery import PathFinder
 from typing import Any
 
 from graftax.core.errors import MissingAttributeError
-from graftax.core.known_names import Elsewhere, closest, squashed
-from graftax.core.names_elsewhere import NAMES
+from graftax.core.foreign_names import NAMES
+from graftax.core.known_names import ForeignNames, closest, squash
 
 SPACES = (
     "layers", "activations", "losses", "metrics", "optimizers", "optimizers.schedules", "initializers", "regularizers",
@@ -21,12 +21,12 @@ SPACES = (
 _MANY = 60
 
 
-def answering(space: str, elsewhere: Elsewhere | None = None) -> Callable[[str], Any]:
+def answering(space: str, foreign: ForeignNames | None = None) -> Callable[[str], Any]:
     """Return the ``__getattr__`` of a namespace.
 
     Args:
         space: Its name in `graftax`, empty for that itself.
-        elsewhere: Names that other libraries have for what would be found here. Defaults to None, no names.
+        foreign: Names that other libraries have for what would be found here. Defaults to None, no names.
     """
 
     def answer(name: str) -> Any:
@@ -35,7 +35,7 @@ def answering(space: str, elsewhere: Elsewhere | None = None) -> Callable[[str],
             plain = closest(name, public(space)) is None
         if plain:
             raise AttributeError(f"module {_title(space)!r} has no attribute {name!r}", name=name)
-        raise missing(space, name, elsewhere)
+        raise missing(space, name, foreign)
 
     return answer
 
@@ -46,9 +46,9 @@ def _is_submodule(space: str, name: str) -> bool:
     return bool(path) and PathFinder.find_spec(f"{module.__name__}.{name}", path) is not None
 
 
-def missing(space: str, name: str, elsewhere: Elsewhere | None = None) -> MissingAttributeError:
+def missing(space: str, name: str, foreign: ForeignNames | None = None) -> MissingAttributeError:
     """Return the error for a name that a namespace has not."""
-    answer = (elsewhere or {}).get(squashed(name)) if f"{space}.{name}" not in NAMES else None
+    answer = (foreign or {}).get(squash(name)) if f"{space}.{name}" not in NAMES else None
     return MissingAttributeError(f"{_title(space)} has no {name!r}", *(answer or _answer(space, name)))
 
 
@@ -92,8 +92,8 @@ def names_in(module: dict[str, Any], *modules: str) -> list[str]:
     )
 
 
-def _is_own(thing: object, home: str) -> bool:
-    return (inspect.isclass(thing) or inspect.isfunction(thing)) and thing.__module__.startswith(home)
+def _is_own(value: object, home: str) -> bool:
+    return (inspect.isclass(value) or inspect.isfunction(value)) and value.__module__.startswith(home)
 
 
 def _elsewhere(space: str, name: str) -> str:

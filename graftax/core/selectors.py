@@ -84,7 +84,7 @@ class Selector:
         if self.parts:
             if next(self.looked_up(paths, item), None) is not None:
                 return True
-            return self._combined(part.sees(paths, role, item) for part in self._tried)
+            return self._combine(part.sees(paths, role, item) for part in self._tried)
         return self._hits(paths, role, item)
 
     def looked_up(self, paths: Sequence[str], item: object) -> Iterator[Selector]:
@@ -93,8 +93,8 @@ class Selector:
             for path in (*paths, *spellings(paths, item)):
                 yield from self._by_path.get(path, ())
 
-    def _combined(self, found: Iterable[bool]) -> bool:
-        return any(found) if self.kind == "any" else all(found) if self.kind == "all" else not any(found)
+    def _combine(self, results: Iterable[bool]) -> bool:
+        return any(results) if self.kind == "any" else all(results) if self.kind == "all" else not any(results)
 
     def _hits(self, paths: Sequence[str], role: str | None, item: object) -> bool:
         if self.by_path:
@@ -174,7 +174,7 @@ class Tally:
             here = list(part.looked_up(paths, item))
             self._hit.update(map(id, here))
             tried = [self._see(below, paths, role, item) for below in part._tried]
-            found = bool(here) or part._combined(tried)
+            found = bool(here) or part._combine(tried)
         else:
             found = part._hits(paths, role, item)
         if found:
@@ -380,10 +380,10 @@ _REASONS = {
 }
 
 
-def nearest(selector: Selector, known: Sequence[str]) -> list[str]:
+def nearest(selector: Selector, paths: Sequence[str]) -> list[str]:
     """Return what may have been meant: a role of that name, a glob with misspelt names put right, the nearest paths."""
-    known = sorted(set(known))
+    paths = sorted(set(paths))
     if selector.kind == "glob":
         roles = [prefixed(role) for role in ROLES if role == selector.test.text]
-        return [*roles, *(selector.test.meant(known) if roles else selector.test.nearest(known))]
-    return get_close_matches(selector.text, known, n=3, cutoff=0.3) or known[:3]
+        return [*roles, *(selector.test.meant(paths) if roles else selector.test.nearest(paths))]
+    return get_close_matches(selector.text, paths, n=3, cutoff=0.3) or paths[:3]

@@ -32,10 +32,10 @@ def check_known(label: str, value: Any) -> None:
             )
 
 
-def is_traced(one: object) -> bool:
+def is_traced(value: object) -> bool:
     """Return True for a value of an array library that cannot be looked at yet."""
     try:
-        bool(one)
+        bool(value)
     except (TypeError, ValueError) as error:
-        return isinstance(foreign_errors.translated(error), CompileError)
+        return isinstance(foreign_errors.translate(error), CompileError)
     return False

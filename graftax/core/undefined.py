@@ -3,7 +3,7 @@
 from graftax.core.errors import UndefinedMethodError
 
 
-def undefined(owner: object, call: str) -> UndefinedMethodError:
+def undefined_error(owner: object, call: str) -> UndefinedMethodError:
     """Return the error for a method or a property that the class of an object must define, and does not.
 
     Args:

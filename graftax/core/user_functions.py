@@ -49,14 +49,14 @@ def misfit(fn: Any, count: int, named: Sequence[str] = ()) -> Misfit | None:
     return None
 
 
-def check_takes(caller: str, parameter: str, fn: Any, given: Sequence[str], instead: str = "") -> None:
-    """Raise unless a function can be called with what it is given.
+def check_takes(caller: str, parameter: str, fn: Any, arguments: Sequence[str], instead: str = "") -> None:
+    """Raise unless a function can be called with as many arguments as it gets.
 
     Args:
         caller: Who got it, for the message.
         parameter: As what.
         fn: The function.
-        given: What each of its arguments is, for the message.
+        arguments: The names of these arguments, for the message.
         instead: The line to write. Defaults to a function of such arguments.
 
     Raises:
@@ -65,10 +65,10 @@ def check_takes(caller: str, parameter: str, fn: Any, given: Sequence[str], inst
     Example:
         >>> check_takes("while_loop", "body_fn", lambda n: n + 1, ["carry"])
     """
-    found = misfit(fn, len(given))
+    found = misfit(fn, len(arguments))
     if found is not None:
-        names = ", ".join(given)
-        gets = f"it is called with ({names})" if given else "it is called without arguments"
+        names = ", ".join(arguments)
+        gets = f"it is called with ({names})" if arguments else "it is called without arguments"
         raise ArgumentTypeError(
             f"{caller} got {parameter}={found.shown}",
             f"{gets}: {found.reason}",
@@ -76,8 +76,8 @@ def check_takes(caller: str, parameter: str, fn: Any, given: Sequence[str], inst
         )
 
 
-def value_of(caller: str, parameter: str, given: Any) -> Any:
-    """Return what a function without arguments gives, or what was given if it is none.
+def value_of(caller: str, parameter: str, value: Any) -> Any:
+    """Return the result of a function without arguments; any other value as it is.
 
     Raises:
         ArgumentTypeError: it takes arguments.
@@ -86,10 +86,10 @@ def value_of(caller: str, parameter: str, given: Any) -> Any:
         >>> value_of("Variable", "initial_value", lambda: 2.0), value_of("Variable", "initial_value", 1.0)
         (2.0, 1.0)
     """
-    if not callable(given):
-        return given
-    check_takes(caller, parameter, given, ())
-    return given()
+    if not callable(value):
+        return value
+    check_takes(caller, parameter, value, ())
+    return value()
 
 
 def takes(argument: str, fn: Callable[..., Any], names: tuple[str, ...]) -> None:

@@ -84,7 +84,7 @@ def warn(text: str) -> None:
     warnings.warn_explicit(text, UserWarning, frame.f_code.co_filename, frame.f_lineno, registry=told)
 
 
-def shown(place: Place) -> str:
+def show_place(place: Place) -> str:
     """Return ``train.py:12: h = h @ w``; files below the working directory are named from there."""
     filename, number = place
     here = os.path.join(_working_directory(), "")

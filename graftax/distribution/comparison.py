@@ -163,10 +163,10 @@ def _cell(cell: Housed, processes: Processes, most: int = _WHOLE) -> tuple[str, 
     return (cell.path or "(a variable without a path)"), f"{_kind(buffer)}{axes}{_whole(buffer, processes, most)}"
 
 
-def _argument(one: Any, processes: Processes) -> str:
-    if not hasattr(one, "shape") or processes.boxes(one) is None:
-        return _value(one)
-    return f"{_kind(one)}, {getattr(one.sharding, 'spec', one.sharding)}{_whole(one, processes)}"
+def _argument(value: Any, processes: Processes) -> str:
+    if not hasattr(value, "shape") or processes.boxes(value) is None:
+        return _value(value)
+    return f"{_kind(value)}, {getattr(value.sharding, 'spec', value.sharding)}{_whole(value, processes)}"
 
 
 def _kind(array: Any) -> str:

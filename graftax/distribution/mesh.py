@@ -64,18 +64,18 @@ def mesh(*, devices: Sequence[Any] | None = None, **axes: int) -> Mesh:
     return meshes.mesh(sizes, given[:places])
 
 
-def _shared_out(given: list[Any], places: int, shown: str) -> list[Any]:
+def _shared_out(devices: list[Any], places: int, shown: str) -> list[Any]:
     """Return the first devices, as many of each process, in their order.
 
     Raises:
         ArgumentError: the processes cannot have equal shares.
     """
     processes = several()
-    if processes is None or places == len(given):
-        return given[:places]
+    if processes is None or places == len(devices):
+        return devices[:places]
     share, over = divmod(places, processes.count())
-    rank = {device: i for mine in _by_process(given).values() for i, device in enumerate(mine)}
-    chosen = [device for device in given if rank[device] < share]
+    rank = {device: i for mine in _by_process(devices).values() for i, device in enumerate(mine)}
+    chosen = [device for device in devices if rank[device] < share]
     if over or len(chosen) != places:
         raise ArgumentError(
             f"{shown} in {processes.count()} processes",
@@ -113,8 +113,8 @@ def require_everyone(mesh: Mesh) -> None:
         )
 
 
-def _fewer(sizes: dict[str, int], given: list[Any]) -> str:
-    count = len(given)
+def _fewer(sizes: dict[str, int], devices: list[Any]) -> str:
+    count = len(devices)
     if count == 1:
         return (
             f"mesh({', '.join(f'{name}=1' for name in sizes)}); to try without hardware, "

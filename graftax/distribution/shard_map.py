@@ -36,7 +36,7 @@ class ShardFrame(PartFrame):
     def read(self, storage: Storage) -> Array:
         """Return the whole value, which was gathered outside."""
         if storage not in self._now:
-            self._now[storage] = storage.backend.meshes.varying(self._around.gathered(storage), self.shards())
+            self._now[storage] = storage.backend.meshes.varying(self._around.read_whole(storage), self.shards())
         return self._now[storage]
 
     def write(self, storage: Storage, value: Array) -> None:

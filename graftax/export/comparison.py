@@ -71,8 +71,8 @@ def compare(
                 raise
             raise _not_for_all(name, sizes, error) from error
         live = trace(fixed(signature, [one.shape for one in inputs]))
-        donated, kept = ([one.buffer for one in cells] for cells in (live.donated, live.kept))
-        wanted = live.program.run(donated, kept, leaves)
+        donated, read_only = ([one.buffer for one in cells] for cells in (live.donated, live.read_only))
+        wanted = live.program.run(donated, read_only, leaves)
         after = dict(zip(live.written, wanted[len(live.results) :], strict=True))
         pairs = list(zip(traced.results, wanted[: len(live.results)], out, strict=True))
         pairs += [(names(one), after[one], value) for one, value in zip(traced.written, new, strict=True)]

@@ -77,7 +77,7 @@ class Folding:
         if (
             computation.moved
             or self._moving & computation.read
-            or (frame is not None and any(frame.moved(_storage(one)) for one in computation.read))
+            or (frame is not None and any(frame.has_changed(_storage(one)) for one in computation.read))
         ):
             return None
         self.folded[value] = node

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from graftax.checkpoint.paths import escaped, slot_path
+from graftax.checkpoint.paths import escape, slot_path
 from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.reparam.base import Reparam
 from graftax.variables.graph.module import Module
@@ -45,7 +45,7 @@ def placed(roots: Mapping[str, Module]) -> dict[str, Variable | Reparam]:
     keepers: list[tuple[str, Module]] = []
     for name, root in roots.items():
         for edges, node in walk_with_edges(root):
-            path = "/".join([name, *map(escaped, edges)])
+            path = "/".join([name, *map(escape, edges)])
             if isinstance(node, Variable | Reparam) and id(node) not in paths:
                 found[path] = node
                 paths[id(node)] = path

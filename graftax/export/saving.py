@@ -131,7 +131,7 @@ class _Artefact:
         self.traced, self.names, self.options = traced, names, options
         self.storages: dict[str, Storage] = {}
         for one in traced.values():
-            for storage in (*one.donated, *one.kept, *one.written):
+            for storage in (*one.donated, *one.read_only, *one.written):
                 self.storages[names(storage)] = storage
         names.check_used(self.storages.values())
         if options.inside:
@@ -199,7 +199,7 @@ class _Artefact:
             "constraints": list(signature.constraints),
             "assigns": signature.assigns,
             "writes_read": [self.names(storage) for storage in one.donated],
-            "reads": [] if inside else [self.names(storage) for storage in one.kept],
+            "reads": [] if inside else [self.names(storage) for storage in one.read_only],
             "writes": [self.names(storage) for storage in one.written],
             "folded": [self.names(storage) for storage in one.folded],
             "left_out": one.left_out,
@@ -233,7 +233,9 @@ class _Artefact:
                 size, checked.get(name), tuple(about["folded"]), tuple(one.left_out), large, about["rows"]
             )
         read = [
-            self.names(storage) for one in self.traced.values() for storage in (*one.donated, *one.kept, *one.written)
+            self.names(storage)
+            for one in self.traced.values()
+            for storage in (*one.donated, *one.read_only, *one.written)
         ]
         unread = tuple(self.names.unread(read))
         return ExportReport(path, size_of_files(path), signatures, len(self.storages), unread, tuple(self.integers))

@@ -78,9 +78,9 @@ class Traced:
         return cast("list[Storage]", list(self.program.donated))
 
     @property
-    def kept(self) -> list[Storage]:
+    def read_only(self) -> list[Storage]:
         """Return the Variables that are only read."""
-        return cast("list[Storage]", list(self.program.kept))
+        return cast("list[Storage]", list(self.program.read_only))
 
     @property
     def written(self) -> list[Storage]:
@@ -107,7 +107,7 @@ def trace(
     Raises:
         ExportError: the function branches on a free size, calls Python, or assigns Variables without
             ``assigns=True``.
-        StateError: it creates a Variable that no object holds.
+        StateError: it creates a Variable that no object holds, or calls a layer that was never adapted.
         BackendCapabilityError: the backend cannot export.
     """
     backend = registry.current()
@@ -127,12 +127,14 @@ def trace(
     folding = Folding(signature.fold, Folded() if known is None else known, moving, integers)
     found: dict[str, Any] = {}
     left_out: list[str] = []
+    before: list[Callable[[], None]] = []  # what a run of the program in Python would begin with, and may raise
 
     def run(lift: Lift, given: list[Any]) -> tuple[list[Any], list[tuple[Any, Any]]]:
         frame = CompileFrame(lift)
         with (
             frames.replaced((frame,)),
             traced_checks.traces.entered(traced_checks.EXPORTED),
+            traced_checks.before_runs.entered(before),
             traced_checks.leaving_out.entered(left_out.append),
             stand_ins.replaced(() if signature.assigns else (folding,)),
         ):
@@ -145,6 +147,8 @@ def trace(
         return results, cast("list[tuple[Any, Any]]", written)
 
     program = backend.compiling.trace(run, leaves)
+    for look in before:
+        look()
     output: Form = found["output"]
     makes: bool = found["frame"].seen.makes
     found.clear()  # the frame may hold the last references to layers and Variables, which are freed with it
@@ -154,7 +158,9 @@ def trace(
     _check_owned(program)
     if program.written and not signature.assigns:
         raise _assigns(signature, cast("list[Storage]", list(program.written)))
-    folded = {one: folding.folded[one] for one in cast("list[Storage]", list(program.kept)) if one in folding.folded}
+    folded = {
+        one: folding.folded[one] for one in cast("list[Storage]", list(program.read_only)) if one in folding.folded
+    }
     checks = list(dict.fromkeys(left_out))
     return Traced(signature, inputs, leaves, program, output, folded, checks)
 
@@ -174,7 +180,7 @@ def _build(exporting: Exporting, signature: Signature, fn: Callable[..., Any]) -
         return
     values = dict.fromkeys(signature.free, _BUILT_FOR)
     shapes = [tuple(size_of(size, values) for size in spec.shape) for spec in signature.specs]
-    leaves = [exporting.outlined(shape, _dtype(s.dtype)) for shape, s in zip(shapes, signature.specs, strict=True)]
+    leaves = [exporting.outline(shape, _dtype(s.dtype)) for shape, s in zip(shapes, signature.specs, strict=True)]
 
     def run(*given: Any) -> Any:
         with (
@@ -213,7 +219,7 @@ def _result(value: object) -> Any:
 
 
 def _check_owned(program: Program) -> None:
-    for storage in cast("list[Storage]", [*program.kept, *program.written]):
+    for storage in cast("list[Storage]", [*program.read_only, *program.written]):
         if storage.user is None and not storage.passing:
             raise StateError(
                 f"the function makes a Variable of shape {tuple(storage.buffer.shape)} that nobody keeps",

@@ -50,7 +50,7 @@ def beams(settings: Settings, search: BeamSearch, prompt: Prompt, logits: Array,
     def extended(state: _State, logits: Array) -> _State:
         """Return the state with one more token in each beam."""
         seen, present = token_history(settings, wide, ops.reshape(state.tokens, (rows, room)), state.length)
-        gained = ops.log_softmax(next_logits.adjusted(settings, logits, seen, present, state.length))
+        gained = ops.log_softmax(next_logits.adjust(settings, logits, seen, present, state.length))
         chances = state.chances[:, :, None] + ops.reshape(gained, (batch, width, vocabulary))
         found, places = ops.top_k(ops.reshape(chances, (batch, width * vocabulary)), candidates)
         parents, token = places // vocabulary, ops.cast(places % vocabulary, "int32")
@@ -67,7 +67,7 @@ def beams(settings: Settings, search: BeamSearch, prompt: Prompt, logits: Array,
             tokens=ops.take_along_axis(tokens, order[:, :, None], axis=1),
             chances=going,
             done=best(state.done, ended, width),
-            cache=caches.chosen(state.cache, ops.reshape(parents + ops.arange(batch)[:, None] * width, (rows,))),
+            cache=caches.select_rows(state.cache, ops.reshape(parents + ops.arange(batch)[:, None] * width, (rows,))),
         )
 
     def goes_on(state: _State) -> Array:
@@ -89,7 +89,7 @@ def beams(settings: Settings, search: BeamSearch, prompt: Prompt, logits: Array,
             ops.zeros((batch, width), "int32"),
             ops.full((batch, width), _NEVER, "float32"),
         ),
-        cache=caches.repeated(cache, batch, width),
+        cache=caches.repeat_rows(cache, batch, width),
     )
     end = while_loop(goes_on, turn, extended(start, ops.repeat(logits, width, axis=0)))
     # what has no stop token yet competes with what has

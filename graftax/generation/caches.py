@@ -75,12 +75,12 @@ def lost_mask_error() -> StateError:
     )
 
 
-def repeated(cache: Any, rows: int, times: int) -> Any:
+def repeat_rows(cache: Any, rows: int, times: int) -> Any:
     """Return a cache with each row as often as there are beams."""
     return tree.map_structure(lambda leaf: ops.repeat(leaf, times, axis=0) if _has_rows(leaf, rows) else leaf, cache)
 
 
-def chosen(cache: Any, rows: Array) -> Any:
+def select_rows(cache: Any, rows: Array) -> Any:
     """Return a cache with these of its rows."""
     count = rows.shape[0]
     return tree.map_structure(lambda leaf: ops.take(leaf, rows, axis=0) if _has_rows(leaf, count) else leaf, cache)

@@ -226,8 +226,8 @@ def _checked_sampler(sampler: object) -> Sampler | BeamSearch:
     return sampler
 
 
-def _stop_tokens(given: object) -> tuple[int, ...]:
-    listed = list(given) if isinstance(given, list | tuple | set | frozenset) else [given]
+def _stop_tokens(tokens: object) -> tuple[int, ...]:
+    listed = list(tokens) if isinstance(tokens, list | tuple | set | frozenset) else [tokens]
     return tuple(sorted({_counted("stop_tokens", token) for token in listed}))
 
 

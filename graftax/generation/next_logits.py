@@ -25,7 +25,7 @@ def of_tokens(settings: Settings, tokens: Array, cache: Any, positions: Array) -
     return _step(settings, tokens[:, None], cache, positions[:, None])
 
 
-def adjusted(settings: Settings, logits: Array, tokens: Array, present: Array, count: Array) -> Array:
+def adjust(settings: Settings, logits: Array, tokens: Array, present: Array, count: Array) -> Array:
     """Return what the next tokens are chosen by.
 
     Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from graftax.core.typedefs import Array
-from graftax.core.undefined import undefined
+from graftax.core.undefined import undefined_error
 
 
 class Sampler:
@@ -33,4 +33,4 @@ class Sampler:
         Shape:
             ``(batch, vocabulary) -> (batch,)``
         """
-        raise undefined(self, "sample(logits, seed)")
+        raise undefined_error(self, "sample(logits, seed)")

@@ -50,7 +50,7 @@ def token_by_token(
         """Return the state with one more token in each row that goes on."""
         following, own = _two_keys(state.key)
         seen, present = token_history(settings, prompt, state.tokens, state.length)
-        by = next_logits.adjusted(settings, logits, seen, present, state.length)
+        by = next_logits.adjust(settings, logits, seen, present, state.length)
         token = ops.cast(sampler.sample(by, own), "int32")
         gained = ops.take_along_axis(ops.log_softmax(by), token[:, None], axis=1)[:, 0]
         token = ops.where(state.finished, settings.pad_token, token)

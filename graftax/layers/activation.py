@@ -8,7 +8,7 @@ from graftax.layers.arguments import fractional
 from graftax.layers.layer import Layer
 from graftax.layers.named_activation import NamedActivation
 from graftax.layers.policy import DTypePolicy
-from graftax.variables.given_back import activated
+from graftax.variables.given_back import apply_activation
 
 
 class Activation(Layer):
@@ -42,4 +42,4 @@ class Activation(Layer):
         self.activation = activations.get(activation)
 
     def call(self, x: Array) -> Array:
-        return activated(self.activation, fractional(x, self.compute_dtype))
+        return apply_activation(self.activation, fractional(x, self.compute_dtype))

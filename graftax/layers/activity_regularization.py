@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from graftax import ops
 from graftax.core.typedefs import Array
-from graftax.layers.arguments import array_shape, single_shape, wide, within
+from graftax.layers.arguments import array_shape, check_range, single_shape, wide
 from graftax.layers.layer import Layer
-from graftax.layers.masking import checked, hide
+from graftax.layers.masking import check_mask, hide
 from graftax.layers.policy import DTypePolicy
 
 
@@ -41,11 +41,11 @@ class ActivityRegularization(Layer):
         self, l1: float = 0.0, l2: float = 0.0, name: str | None = None, dtype: str | DTypePolicy | None = None
     ) -> None:
         super().__init__(name, dtype=dtype)
-        self.l1, self.l2 = within("l1", l1, 0, float("inf")), within("l2", l2, 0, float("inf"))
+        self.l1, self.l2 = check_range("l1", l1, 0, float("inf")), check_range("l2", l2, 0, float("inf"))
 
     def call(self, x: Array, mask: Array | None = None) -> Array:
         shape = single_shape(array_shape(x), least=1)
-        seen = wide(x if mask is None else hide(x, checked(mask, shape)))
+        seen = wide(x if mask is None else hide(x, check_mask(mask, shape)))
         share = 1 / max(shape[0], 1)
         if self.l1:
             self.add_loss(self.l1 * share * ops.sum(ops.abs(seen)))

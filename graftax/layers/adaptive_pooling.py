@@ -11,10 +11,10 @@ from graftax import ops
 from graftax.core.errors import ExportError, ShapeError
 from graftax.core.free_sizes import is_free
 from graftax.core.typedefs import Array
-from graftax.core.undefined import undefined
+from graftax.core.undefined import undefined_error
 from graftax.layers.arguments import array_shape, for_each_axis, narrow, single_shape, wide
 from graftax.layers.layer import Layer
-from graftax.layers.masked_space import cleared, lowered, over_space
+from graftax.layers.masked_space import clear_hidden, lower_hidden, over_space
 from graftax.layers.masking import hide
 from graftax.layers.policy import DTypePolicy
 
@@ -72,15 +72,15 @@ class AdaptivePooling(Layer):
 
     def pooled_where(self, x: Array, seen: Array) -> Array:
         """Return what is seen with all axes of space pooled, 0 where that is nothing; subclasses must define it."""
-        raise undefined(self, "pooled_where(x, seen)")
+        raise undefined_error(self, "pooled_where(x, seen)")
 
     def reduced(self, x: Array, axis: int) -> Array:
         """Return one axis pooled whole; subclasses must define it."""
-        raise undefined(self, "reduced(x, axis)")
+        raise undefined_error(self, "reduced(x, axis)")
 
     def pooled_unevenly(self, x: Array, axis: int, m: int) -> Array:
         """Return one axis pooled by windows of several sizes; subclasses must define it."""
-        raise undefined(self, "pooled_unevenly(x, axis, m)")
+        raise undefined_error(self, "pooled_unevenly(x, axis, m)")
 
 
 def bounds(n: int, m: int) -> tuple[Any, Any]:
@@ -93,7 +93,7 @@ class AdaptiveMaxPooling(AdaptivePooling):
     """The largest value of each window."""
 
     def pooled_where(self, x: Array, seen: Array) -> Array:
-        return cleared(self.pooled(lowered(x, seen)), self.shares(seen) > 0)
+        return clear_hidden(self.pooled(lower_hidden(x, seen)), self.shares(seen) > 0)
 
     def reduced(self, x: Array, axis: int) -> Array:
         return ops.max(x, axis=axis)

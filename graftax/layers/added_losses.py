@@ -14,7 +14,7 @@ from graftax.reparam.base import Reparam
 from graftax.reparam.places import is_trainable
 from graftax.variables.added_loss import AddedLoss
 from graftax.variables.calls import contexts, next_number
-from graftax.variables.given_back import named, penalty
+from graftax.variables.given_back import label_of, penalty
 from graftax.variables.graph.module import Module, structure, walk
 from graftax.variables.graph.node import own_nodes
 from graftax.variables.graph.prints import Print, print_of
@@ -148,17 +148,17 @@ def _totals(root: Module) -> list[AddedLoss]:
     ]
 
 
-def keep_penalty(layer: AddsLosses, weight: Any, asked: Regularizer | None) -> None:
-    """See to it that the penalty counts which a layer asked for, for a weight that creators made or found.
+def keep_penalty(layer: AddsLosses, weight: Any, regularizer: Regularizer | None) -> None:
+    """Make sure that the penalty which a layer asked for counts, for a weight that creators made or found.
 
-    A weight says itself which penalty it has: what a creator put on it or took away counts. One that stands elsewhere,
-    too, counts once, with the penalty that it has there; if there is none, it has the one that is asked for here.
+    The weight itself has its penalty, so a penalty that a creator added or removed counts. A weight that several layers
+    share counts once, with the penalty that it has already, or else with this one.
     """
     if not isinstance(weight, Variable | Reparam):
-        if asked is not None:  # a value of another kind, which knows of no penalties
-            layer._gx_regularized = (*layer._gx_regularized, (weight, asked))
-    elif weight._gx_owner is not None and weight.regularizer is None and asked is not None:
-        weight.regularizer = asked
+        if regularizer is not None:  # a value of another kind, which knows of no penalties
+            layer._gx_regularized = (*layer._gx_regularized, (weight, regularizer))
+    elif weight._gx_owner is not None and weight.regularizer is None and regularizer is not None:
+        weight.regularizer = regularizer
 
 
 def _collected(root: Module) -> list[Array]:
@@ -188,5 +188,5 @@ def _penalty(weight: Any, regularizer: Regularizer | None) -> Array | None:
     """Return the penalty of a weight; None if it has none or is not trained."""
     if regularizer is None or not is_trainable(weight):
         return None
-    what = f"the regularizer {named(regularizer)} of {getattr(weight, '_gx_path', '')!r} gave"
+    what = f"the regularizer {label_of(regularizer)} of {getattr(weight, '_gx_path', '')!r} gave"
     return penalty(regularizer(weight.value), what)

@@ -116,7 +116,7 @@ def one_of(name: str, value: str, choices: Sequence[str]) -> str:
     return value
 
 
-def within(name: str, value: float, low: float, high: float) -> float:
+def check_range(name: str, value: float, low: float, high: float) -> float:
     """Return the value, if it is a finite number in ``[low, high]``."""
     number = float(value) if isinstance(value, int | float | np.number) and not isinstance(value, bool) else math.nan
     if not low <= number <= high or math.isinf(number):
@@ -180,15 +180,15 @@ def fractional(x: Array, dtype: str) -> Array:
     return x if is_inexact(str(x.dtype)) else ops.cast(x, dtype)
 
 
-def _no_array(given: object = None) -> ArgumentTypeError:
-    if isinstance(given, list | tuple | dict) and len(given) > 1:
+def _no_array(value: object = None) -> ArgumentTypeError:
+    if isinstance(value, list | tuple | dict) and len(value) > 1:
         return ArgumentTypeError(
-            f"a {type(given).__name__} of {len(given)} in place of an array",
+            f"a {type(value).__name__} of {len(value)} in place of an array",
             "this layer takes one array of numbers",
             "layers.Concatenate()(inputs) or ops.stack(inputs), which make one array of several; or a Model with an "
             "Input for each of them",
         )
-    several = f"a {type(given).__name__} of {len(given)}" if isinstance(given, list | tuple | dict) else ""
+    several = f"a {type(value).__name__} of {len(value)}" if isinstance(value, list | tuple | dict) else ""
     return ArgumentTypeError(
         f"{several or 'something else'} in place of an array",
         "this layer takes one array of numbers",

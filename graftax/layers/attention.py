@@ -10,9 +10,9 @@ from graftax.core import tree
 from graftax.core.errors import ArgumentTypeError, ShapeError
 from graftax.core.typedefs import Array
 from graftax.layers import shapes
-from graftax.layers.arguments import flag, fractional, one_of, wide, within
+from graftax.layers.arguments import check_range, flag, fractional, one_of, wide
 from graftax.layers.layer import Layer
-from graftax.layers.masking import as_bool, both, calm, checked, hide
+from graftax.layers.masking import as_bool, calm, check_mask, combine_masks, hide
 from graftax.layers.policy import DTypePolicy
 from graftax.variables import random
 from graftax.variables.random import SeedGenerator
@@ -75,7 +75,7 @@ class Attention(Layer):
         super().__init__(name, trainable, dtype)
         self.use_scale = flag("use_scale", use_scale)
         self.score_mode = one_of("score_mode", score_mode, ("dot", "concat"))
-        self.dropout = within("dropout", dropout, 0, 1)
+        self.dropout = check_range("dropout", dropout, 0, 1)
         self.seed = seed
         self.seed_generator = SeedGenerator(seed) if dropout else None
 
@@ -106,10 +106,10 @@ class Attention(Layer):
                 "there is one for each, with None where there is none; keys may do with that of the values",
                 f"mask=[{', '.join(['None'] * len(inputs))}]",
             )
-        query_mask = None if masks[0] is None else checked(masks[0], tuple(query.shape), 2, "mask of the query")
-        value_mask = None if masks[1] is None else checked(masks[1], tuple(value.shape), 2, "mask of the value")
+        query_mask = None if masks[0] is None else check_mask(masks[0], tuple(query.shape), 2, "mask of the query")
+        value_mask = None if masks[1] is None else check_mask(masks[1], tuple(value.shape), 2, "mask of the value")
         if len(masks) == 3 and masks[2] is not None:
-            value_mask = both(value_mask, checked(masks[2], tuple(key.shape), 2, "mask of the keys"))
+            value_mask = combine_masks(value_mask, check_mask(masks[2], tuple(key.shape), 2, "mask of the keys"))
         query, key, value = calm(query, query_mask), hide(key, value_mask), hide(value, value_mask)
         scores = wide(self.scores(query, key))
         allowed = None if value_mask is None else value_mask[:, None, :]
@@ -141,21 +141,21 @@ class Attention(Layer):
         given = mask[0] if isinstance(mask, list | tuple) else mask
         return None if given is None else as_bool(given)
 
-    def _check(self, given: object) -> None:
-        if shapes.is_shape(given):
+    def _check(self, inputs: object) -> None:
+        if shapes.is_shape(inputs):
             raise ArgumentTypeError(
-                f"one array of shape {given}",
+                f"one array of shape {inputs}",
                 "attention takes a query and values, and keys where these are others, in one list",
                 f"{self.name}([x, x]) for attention of x to itself, {self.name}([query, value]) else; "
                 "MultiHeadAttention(...)(query, value) for one with projections",
             )
-        if not isinstance(given, list | tuple) or len(given) not in (2, 3):
+        if not isinstance(inputs, list | tuple) or len(inputs) not in (2, 3):
             raise ArgumentTypeError(
-                "no list of arrays" if not isinstance(given, list | tuple) else f"a list of {len(given)} arrays",
+                "no list of arrays" if not isinstance(inputs, list | tuple) else f"a list of {len(inputs)} arrays",
                 "attention takes a query and values, and keys where these are others, in one list",
                 f"{self.name}([query, value]); MultiHeadAttention for one with projections",
             )
-        query, value, key = (tuple(shape) for shape in (given if len(given) == 3 else (*given, given[1])))
+        query, value, key = (tuple(shape) for shape in (inputs if len(inputs) == 3 else (*inputs, inputs[1])))
         if not len(query) == len(value) == len(key) == 3 or query[2] != key[2] or value[1] != key[1]:
             raise ShapeError(
                 f"a query of shape {query}, values {value}, keys {key}",

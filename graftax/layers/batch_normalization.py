@@ -6,8 +6,8 @@ from graftax import ops
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array, Shape
-from graftax.layers.arguments import axis_number, flag, narrow, single_shape, wide, within
-from graftax.layers.masking import calm, checked, spread
+from graftax.layers.arguments import axis_number, check_range, flag, narrow, single_shape, wide
+from graftax.layers.masking import calm, check_mask, expand_mask
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.scale_and_shift import ScaleAndShift
 from graftax.layers.weight_settings import WeightSettings
@@ -107,7 +107,7 @@ class BatchNormalization(ScaleAndShift):
             dtype=dtype,
         )
         self.axis = axis_number("axis", axis)
-        self.momentum = within("momentum", momentum, 0, 1)
+        self.momentum = check_range("momentum", momentum, 0, 1)
         self.moving_mean_initializer = initializers.get(moving_mean_initializer)
         self.moving_variance_initializer = initializers.get(moving_variance_initializer)
         self.unbiased_moving_variance = flag("unbiased_moving_variance", unbiased_moving_variance)
@@ -135,7 +135,7 @@ class BatchNormalization(ScaleAndShift):
                 f"an input with {channels} channels, or a new layer for the other number",
             )
         if mask is not None:
-            mask = checked(mask, tuple(x.shape))
+            mask = check_mask(mask, tuple(x.shape))
         given, x = x, calm(wide(x), mask)
         if training and self.trainable:
             mean, variance = self._statistics(x, axis, mask)
@@ -157,7 +157,7 @@ class BatchNormalization(ScaleAndShift):
             count: Array = ops.asarray(x.size // max(1, x.shape[axis]), x.dtype)
             mean, variance = ops.moments(x, axes) if x.size else (ops.zeros((x.shape[axis],), x.dtype),) * 2
         else:
-            shown = ops.ones(x.shape, "bool") if mask is None else ops.broadcast_to(spread(mask, x.ndim), x.shape)
+            shown = ops.ones(x.shape, "bool") if mask is None else ops.broadcast_to(expand_mask(mask, x.ndim), x.shape)
             shape = tuple(n if i == axis else 1 for i, n in enumerate(x.shape))
 
             def total(values: Array) -> Array:

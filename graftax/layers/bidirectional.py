@@ -122,14 +122,14 @@ class Bidirectional(Layer):
             return merged
         return (*merged, *state) if self.merge_mode is None else (merged, *state)
 
-    def _merged(self, one: Array, other: Array) -> Any:
+    def _merged(self, forward: Array, backward: Array) -> Any:
         if self.merge_mode == "concat":
-            return ops.concatenate([one, other], axis=-1)
+            return ops.concatenate([forward, backward], axis=-1)
         if self.merge_mode == "sum":
-            return one + other
+            return forward + backward
         if self.merge_mode == "mul":
-            return one * other
-        return (one + other) / 2 if self.merge_mode == "ave" else (one, other)
+            return forward * backward
+        return (forward + backward) / 2 if self.merge_mode == "ave" else (forward, backward)
 
     def compute_mask(self, inputs: Any, mask: Any) -> Any:
         """Return that of the input for a sequence; none for a last step."""

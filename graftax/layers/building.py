@@ -18,13 +18,13 @@ from graftax.core.known_names import closest
 from graftax.core.scopes import ScopeStack
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
-from graftax.core.undefined import undefined
+from graftax.core.undefined import undefined_error
 from graftax.core.wrapping import wraps
 from graftax.layers import several_shapes, shapes
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.signature import Signature
 from graftax.layers.undoing import undone_if_raised
-from graftax.layers.weight_settings import refuse_elsewhere, refuse_late
+from graftax.layers.weight_settings import refuse_foreign, refuse_late
 from graftax.variables import creation, masks
 from graftax.variables.calls import CallContext, contexts
 from graftax.variables.graph.module import Module, walk
@@ -65,7 +65,7 @@ class Buildable(Module):
     """Arguments that only the making of weights reads: another value later would be used for nothing."""
 
     def _gx_given(self, name: str, value: object) -> Any:
-        refuse_elsewhere(self, name, value)
+        refuse_foreign(self, name, value)
         if name in self.__dict__ and self.__dict__.get("built"):
             refuse_late(self, name, value)
         return value
@@ -83,19 +83,19 @@ class Buildable(Module):
 
     def build_for(self, *args: Any, **kwargs: Any) -> Any:
         """Make all weights below for inputs like these, computing nothing; give the shapes and dtypes of the output."""
-        raise undefined(self, "build_for(*args, **kwargs)")
+        raise undefined_error(self, "build_for(*args, **kwargs)")
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         """Return the shape of the output for a shape of the input; builds the layer if need be."""
-        raise undefined(self, "compute_output_shape(input_shape)")
+        raise undefined_error(self, "compute_output_shape(input_shape)")
 
     @property
     def _gx_dtypes(self) -> DTypePolicy:
-        raise undefined(self, "_gx_dtypes")
+        raise undefined_error(self, "_gx_dtypes")
 
     def _gx_example_of(self, shape: object) -> Array:
         """Return zeros of a shape, as an input for which the layer is built."""
-        raise undefined(self, "_gx_example_of(shape)")
+        raise undefined_error(self, "_gx_example_of(shape)")
 
     # --- what is known of it ------------------------------------------------------------------------------------------
 
@@ -136,8 +136,8 @@ def whole(build: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(build)
     @door
-    def run_several(self: Buildable, *given: Any, **named: Any) -> None:
-        found = several_shapes.bound(build, self._gx_title(), given, named)
+    def run_several(self: Buildable, *args: Any, **named: Any) -> None:
+        found = several_shapes.bind_shapes(build, self._gx_title(), args, named)
         make(self, found, lambda shapes: build(self, **shapes))
 
     @wraps(build)
@@ -152,7 +152,7 @@ def whole(build: Callable[..., None]) -> Callable[..., None]:
             return
         called = _called.top is self
         if not called and input_shape is not None and not several:
-            input_shape = shapes.checked("build", input_shape)
+            input_shape = shapes.check_shapes("build", input_shape)
         if is_built(self):
             _check_same_shape(self, input_shape)
             _build_below(self, input_shape)
@@ -166,7 +166,7 @@ def whole(build: Callable[..., None]) -> Callable[..., None]:
                 frame.build(self, done=False)
             # weights have real values, also where a trace builds, and what `build` calls belongs to no call around it
             with (
-                creation.remembered(self._gx_captured),
+                creation.reenter_scopes(self._gx_captured),
                 storage.concretely(),
                 contexts.replaced(()),
                 _under_way.entered(self),

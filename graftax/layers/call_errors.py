@@ -10,7 +10,7 @@ from typing import Any
 from graftax.core import foreign_errors, tree, user_line
 from graftax.core.dtypes import is_complex
 from graftax.core.errors import ArgumentTypeError, DTypeError, GraftaxError, MissingAttributeError, StateError
-from graftax.core.keywords_elsewhere import CALLS
+from graftax.core.foreign_keywords import CALLS
 from graftax.core.known_names import closest
 from graftax.layers.description import describe_call
 from graftax.variables.graph.module import Module
@@ -35,7 +35,7 @@ def explained_call(
     elif isinstance(error, DTypeError) and not error.context and (given := _complex_among(args, kwargs)):
         better = _real_weights(layer, title, given)
     if better is None:
-        return foreign_errors.explained(error, where)
+        return foreign_errors.explain(error, where)
     better.place = user_line.of_traceback(error.__traceback__) or better.place
     better.add_context(where)
     return better
@@ -58,12 +58,12 @@ def _complex_among(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     return ""
 
 
-def _real_weights(layer: Any, title: str, given: str) -> GraftaxError | None:
+def _real_weights(layer: Any, title: str, received: str) -> GraftaxError | None:
     """Return the error for complex numbers that meet the weights of a layer of ours."""
     if not type(layer).__module__.startswith("graftax.layers.") or is_complex(layer._gx_dtypes.compute_dtype):
         return None
     return DTypeError(
-        f"{title} got complex numbers, {given}",
+        f"{title} got complex numbers, {received}",
         f"it computes with {layer._gx_dtypes.compute_dtype}, and nothing is cast silently",
         "ops.concatenate([ops.real(x), ops.imag(x)], axis=-1) for both parts, ops.abs(x) for the size",
     )

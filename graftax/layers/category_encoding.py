@@ -68,10 +68,10 @@ class CategoryEncoding(Layer):
             raise ArgumentError(
                 f"count_weights with output_mode={self.output_mode!r}", "nothing is counted", 'output_mode="count"'
             )
-        return encoded(indices, self.num_tokens, self.output_mode, self.compute_dtype, count_weights)
+        return encode(indices, self.num_tokens, self.output_mode, self.compute_dtype, count_weights)
 
 
-def encoded(indices: Array, size: int, mode: str, dtype: str, weights: ArrayLike | None = None) -> Array:
+def encode(indices: Array, size: int, mode: str, dtype: str, weights: ArrayLike | None = None) -> Array:
     """Return indices as vectors with a place for each of ``size``.
 
     Args:

@@ -85,10 +85,10 @@ class Conv(KernelLayer):
         self.make_weights((*self.kernel_size, channels // self.groups, self.filters), (self.filters,))
 
     def call(self, x: Array) -> Array:
-        x, padding = self.bordered(x)
+        x, padding = self.add_borders(x)
         return self.finish(ops.conv(x, self.kernel, self.strides, padding, self.dilation_rate, self.groups))
 
-    def bordered(self, x: Array) -> tuple[Array, str | Pairs]:
+    def add_borders(self, x: Array) -> tuple[Array, str | Pairs]:
         """Return the input with borders of its own values, if these are asked for, and what padding is left to do."""
         if self.padding_mode == "zeros":
             return x, self.padding

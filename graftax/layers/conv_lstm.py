@@ -13,7 +13,7 @@ from graftax.layers.activations import Activation, ActivationLike
 from graftax.layers.arguments import array_shape, flag, for_each_axis, one_of, positive, single_shape
 from graftax.layers.kernel_layer import KernelLayer
 from graftax.layers.lstm import OnesInForgetGate
-from graftax.layers.masking import as_bool, checked, hide, spread
+from graftax.layers.masking import as_bool, check_mask, expand_mask, hide
 from graftax.layers.named_activation import NamedActivation
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.recurrent import over_time
@@ -21,7 +21,7 @@ from graftax.layers.stateful import Stateful
 from graftax.layers.weight_settings import WeightSettings
 from graftax.variables import initializers
 from graftax.variables.constraints import ConstraintLike
-from graftax.variables.given_back import activated
+from graftax.variables.given_back import apply_activation
 from graftax.variables.initializers import InitializerLike
 from graftax.variables.regularizers import RegularizerLike
 
@@ -165,7 +165,7 @@ class ConvLSTM2D(Stateful, KernelLayer):
         if not steps:
             raise ArgumentError("a sequence of 0 steps", "there is nothing to carry a state over", "at least one step")
         if mask is not None:
-            mask = checked(mask, tuple(x.shape), axes=2)
+            mask = check_mask(mask, tuple(x.shape), axes=2)
             x = hide(x, mask)
         flat = ops.reshape(x, (batch * steps, *space, channels))
         drive = ops.conv(flat, self.kernel, self.strides, self.padding, self.dilation_rate)
@@ -181,11 +181,11 @@ class ConvLSTM2D(Stateful, KernelLayer):
             drive, present = row
             total = drive + ops.conv(state[0], kernel, 1, "same")
             write, keep, new, give = ops.split(total, 4, axis=-1)
-            written = self._gate(write) * activated(self.activation, new, new.shape)
+            written = self._gate(write) * apply_activation(self.activation, new, new.shape)
             cell = self._gate(keep) * state[1] + written
-            after = (self._gate(give) * activated(self.activation, cell, cell.shape), cell)
+            after = (self._gate(give) * apply_activation(self.activation, cell, cell.shape), cell)
             if present is not None:
-                shown = spread(present, cell.ndim)
+                shown = expand_mask(present, cell.ndim)
                 after = (ops.where(shown, after[0], state[0]), ops.where(shown, after[1], state[1]))
             return after, after[0]
 
@@ -204,7 +204,7 @@ class ConvLSTM2D(Stateful, KernelLayer):
         return (own, None, None) if self.return_state and own is not None else own
 
     def _gate(self, x: Array) -> Array:
-        return activated(self.recurrent_activation, x, x.shape)
+        return apply_activation(self.recurrent_activation, x, x.shape)
 
     def _new_space(self, space: Shape) -> Shape:
         if self.padding == "same":
@@ -212,16 +212,16 @@ class ConvLSTM2D(Stateful, KernelLayer):
         spans = [(k - 1) * d + 1 for k, d in zip(self.kernel_size, self.dilation_rate, strict=True)]
         return tuple((n - span) // s + 1 for n, span, s in zip(space, spans, self.strides, strict=True))
 
-    def _first_state(self, given: Any, shape: Shape, x: Array) -> tuple[Array, ...]:
-        if given is None and self.stateful:
+    def _first_state(self, state: Any, shape: Shape, x: Array) -> tuple[Array, ...]:
+        if state is None and self.stateful:
             return tuple(ops.cast(part, x.dtype) for part in self.carried_state(shape[0]))
-        if given is None:
+        if state is None:
             return ops.zeros(shape, x.dtype), ops.zeros(shape, x.dtype)
-        shapes = [tuple(getattr(part, "shape", ())) for part in given] if isinstance(given, list | tuple) else given
+        shapes = [tuple(getattr(part, "shape", ())) for part in state] if isinstance(state, list | tuple) else state
         if shapes != [shape] * 2:
             raise ShapeError(
                 f"initial_state of shapes {shapes!r:.80}",
                 f"{type(self).__name__} carries 2 of shape {shape}",
                 "what the same layer gave with return_state=True: out, *state = layer(x)",
             )
-        return tuple(ops.cast(part, x.dtype) for part in given)
+        return tuple(ops.cast(part, x.dtype) for part in state)

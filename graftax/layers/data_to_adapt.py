@@ -34,13 +34,13 @@ class DataToAdapt:
         [(2, 3), (1, 3)]
     """
 
-    def __init__(self, data: object, known: Known = None) -> None:
+    def __init__(self, data: object, columns: Known = None) -> None:
         several = not hasattr(data, "shape") and isinstance(data, Iterable) and not isinstance(data, str | bytes | dict)
         if isinstance(data, list | tuple) and all_numbers(data):
             several = False
         self._several = several
         self._batches: Iterable[Any] = data if several and isinstance(data, Iterable) else (data,)
-        self._before = known
+        self._before = columns
         self.columns: Known = None
         """The names of the columns of the first table, in the order of the batches; None where there are none."""
 

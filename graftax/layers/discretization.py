@@ -15,7 +15,7 @@ from graftax.core.errors import ArgumentError, StateError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, unwrap
 from graftax.layers.arguments import array_shape, positive, wide
-from graftax.layers.category_encoding import checked_modes, encoded
+from graftax.layers.category_encoding import checked_modes, encode
 from graftax.layers.data_to_adapt import DataToAdapt
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
@@ -88,7 +88,7 @@ class Discretization(Layer):
         if self.output_mode == "int":
             return bins
         size = self.num_bins or len(self.bin_boundaries) + 1  # data of few values fill fewer bins
-        return encoded(bins, size, self.output_mode, self.compute_dtype)
+        return encode(bins, size, self.output_mode, self.compute_dtype)
 
     @door
     def adapt(self, data: ArrayLike | Iterable[ArrayLike]) -> None:
@@ -145,7 +145,7 @@ def _check_numbers(x: Array) -> None:
             raise error
         return
     traced_checks.tell(_missing, np.isnan, given)
-    if traced_checks.wanted():
+    if traced_checks.is_checking():
         traced_checks.emit(_missing, ops.any(ops.isnan(given)), given)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from graftax import ops
 from graftax.core.errors import ShapeError
 from graftax.core.typedefs import Array, Shape
-from graftax.layers.arguments import array_shape, fractional, sizes_or_none, within
+from graftax.layers.arguments import array_shape, check_range, fractional, sizes_or_none
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 from graftax.variables import random
@@ -54,7 +54,7 @@ class Dropout(Layer):
         dtype: str | DTypePolicy | None = None,
     ) -> None:
         super().__init__(name, dtype=dtype)
-        self.rate = within("rate", rate, 0, 1)
+        self.rate = check_range("rate", rate, 0, 1)
         self.noise_shape = None if noise_shape is None else sizes_or_none("noise_shape", noise_shape)
         self.seed = seed
         self.seed_generator = SeedGenerator(seed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from graftax.core.typedefs import Array
 from graftax.layers import activations
-from graftax.layers.arguments import array_shape, fractional, within
+from graftax.layers.arguments import array_shape, check_range, fractional
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 
@@ -36,7 +36,7 @@ class ELU(Layer):
 
     def __init__(self, alpha: float = 1.0, name: str | None = None, dtype: str | DTypePolicy | None = None) -> None:
         super().__init__(name, dtype=dtype)
-        self.alpha = within("alpha", alpha, 0, float("inf"))
+        self.alpha = check_range("alpha", alpha, 0, float("inf"))
 
     def call(self, x: Array) -> Array:
         array_shape(x)

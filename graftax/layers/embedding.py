@@ -6,7 +6,7 @@ from graftax import ops
 from graftax.core.typedefs import Array, Shape
 from graftax.layers.arguments import flag, positive
 from graftax.layers.layer import Layer
-from graftax.layers.masking import both
+from graftax.layers.masking import combine_masks
 from graftax.layers.policy import DTypePolicy
 from graftax.variables import constraints, initializers, regularizers
 from graftax.variables.constraints import ConstraintLike
@@ -83,4 +83,4 @@ class Embedding(Layer):
 
     def compute_mask(self, inputs: Array, mask: Array | None) -> Array | None:
         """Return True where the integer is not 0, if 0 is padding, and where a mask that comes lets through."""
-        return both(mask, ops.not_equal(inputs, 0)) if self.mask_zero else mask
+        return combine_masks(mask, ops.not_equal(inputs, 0)) if self.mask_zero else mask

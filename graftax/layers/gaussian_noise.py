@@ -6,7 +6,7 @@ import math
 
 from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array, Shape
-from graftax.layers.arguments import array_shape, fractional, narrow, wide, within
+from graftax.layers.arguments import array_shape, check_range, fractional, narrow, wide
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 from graftax.variables import random
@@ -44,7 +44,7 @@ class GaussianNoise(Layer):
         self, stddev: float, seed: int | None = None, name: str | None = None, dtype: str | DTypePolicy | None = None
     ) -> None:
         super().__init__(name, dtype=dtype)
-        self.stddev = within("stddev", stddev, 0, float("inf"))
+        self.stddev = check_range("stddev", stddev, 0, float("inf"))
         self.seed = seed
         self.seed_generator = SeedGenerator(seed)
 
@@ -92,7 +92,7 @@ class GaussianDropout(Layer):
         self, rate: float, seed: int | None = None, name: str | None = None, dtype: str | DTypePolicy | None = None
     ) -> None:
         super().__init__(name, dtype=dtype)
-        self.rate = within("rate", rate, 0, 1)
+        self.rate = check_range("rate", rate, 0, 1)
         if self.rate == 1:
             raise ArgumentError(f"rate={rate!r}", "noise as strong as a dropout of everything has no bound", "rate=0.9")
         self.seed = seed

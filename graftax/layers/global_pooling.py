@@ -7,10 +7,10 @@ from typing import ClassVar
 
 from graftax import ops
 from graftax.core.typedefs import Array, Shape
-from graftax.core.undefined import undefined
+from graftax.core.undefined import undefined_error
 from graftax.layers.arguments import array_shape, flag, narrow, single_shape, wide
 from graftax.layers.layer import Layer
-from graftax.layers.masked_space import cleared, lowered, over_space
+from graftax.layers.masked_space import clear_hidden, lower_hidden, over_space
 from graftax.layers.masking import hide
 from graftax.layers.policy import DTypePolicy
 
@@ -37,7 +37,7 @@ class GlobalPooling(Layer):
             x: ``(batch, *space, channels)``.
             seen: What counts, as `over_space` gives it; None for all.
         """
-        raise undefined(self, "pooled(x, seen)")
+        raise undefined_error(self, "pooled(x, seen)")
 
     def compute_mask(self, inputs: Array, mask: Array | None) -> None:
         """Return None: it is used up here."""
@@ -69,8 +69,8 @@ class GlobalMaxPooling1D(GlobalPooling):
     def pooled(self, x: Array, seen: Array | None) -> Array:
         if seen is None:
             return ops.max(x, axis=self.axes, keepdims=self.keepdims)
-        largest = ops.max(lowered(x, seen), axis=self.axes, keepdims=self.keepdims)
-        return cleared(largest, ops.any(seen, axis=self.axes, keepdims=self.keepdims))
+        largest = ops.max(lower_hidden(x, seen), axis=self.axes, keepdims=self.keepdims)
+        return clear_hidden(largest, ops.any(seen, axis=self.axes, keepdims=self.keepdims))
 
 
 class GlobalMaxPooling2D(GlobalMaxPooling1D):

@@ -8,7 +8,7 @@ from graftax import ops
 from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array, Shape
 from graftax.layers.arguments import array_shape, axis_number, narrow, single_shape, wide
-from graftax.layers.masking import calm, checked, spread
+from graftax.layers.masking import calm, check_mask, expand_mask
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.scale_and_shift import ScaleAndShift, standardize_shown
 from graftax.layers.weight_settings import WeightSettings
@@ -122,7 +122,7 @@ class GroupNormalization(ScaleAndShift):
                 f"an input with {self.channels} channels, or a new layer for the other number",
             )
         if mask is not None:
-            mask = checked(mask, sizes)
+            mask = check_mask(mask, sizes)
         given, x = x, calm(wide(x), mask)
         groups = self.channels if self.groups == -1 else self.groups
         parted = (*sizes[:axis], groups, self.channels // groups, *sizes[axis + 1 :])
@@ -131,7 +131,7 @@ class GroupNormalization(ScaleAndShift):
         if mask is None or mask.ndim == 1:
             out = ops.standardize(grouped, axes, self.epsilon)
         else:
-            shown = ops.reshape(ops.broadcast_to(spread(mask, x.ndim), sizes), parted)
+            shown = ops.reshape(ops.broadcast_to(expand_mask(mask, x.ndim), sizes), parted)
             out = standardize_shown(grouped, axes, shown, self.epsilon)
         along = tuple(n if i == axis else 1 for i, n in enumerate(sizes))
         return narrow(self.scaled_and_shifted(ops.reshape(out, sizes), along), given, self.compute_dtype)

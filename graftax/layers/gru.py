@@ -15,7 +15,7 @@ from graftax.layers.recurrent_cell import RecurrentCell
 from graftax.layers.recurrent_weights import RecurrentWeights
 from graftax.layers.weight_settings import WeightSettings
 from graftax.variables.constraints import ConstraintLike
-from graftax.variables.given_back import activated
+from graftax.variables.given_back import apply_activation
 from graftax.variables.initializers import InitializerLike
 from graftax.variables.regularizers import RegularizerLike
 
@@ -29,9 +29,9 @@ class GRUStep(RecurrentWeights):
     def bias_shape(self) -> Shape:
         return (2, 3 * self.units) if self.reset_after else (3 * self.units,)
 
-    def driven(self, x: Array) -> tuple[Array, Array | None]:
+    def project_inputs(self, x: Array) -> tuple[Array, Array | None]:
         if not self.reset_after or self.bias is None:
-            return super().driven(x)
+            return super().project_inputs(x)
         bias = ops.asarray(self.bias)
         return ops.add(linear(x, self.kernel), bias[0]), bias[1]
 
@@ -49,7 +49,7 @@ class GRUStep(RecurrentWeights):
         keep, reset = gates[:, :units], gates[:, units:]
         part = reset * inner[:, 2 * units :] if self.reset_after else ops.matmul(reset * seen, kernel[:, 2 * units :])
         total = drive[:, 2 * units :] + part
-        new = activated(self.activation, total, total.shape)
+        new = apply_activation(self.activation, total, total.shape)
         return (keep * state[0] + (1 - keep) * new,)
 
 

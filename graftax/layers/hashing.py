@@ -12,7 +12,7 @@ from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
 from graftax.layers.arguments import positive
-from graftax.layers.category_encoding import checked_modes, encoded
+from graftax.layers.category_encoding import checked_modes, encode
 from graftax.layers.host_array import host_array
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
@@ -80,16 +80,16 @@ class Hashing(Layer):
                 f"mask_value={str(self.mask_value)!r}" if tokens.dtype.kind == "U" else "mask_value=0",
             )
         bins = [
-            0 if first and token == self.mask_value else first + hashed(token, self.num_bins - first, self.salt)
+            0 if first and token == self.mask_value else first + hash_token(token, self.num_bins - first, self.salt)
             for token in tokens.ravel().tolist()
         ]
         found = ops.asarray(np.asarray(bins, "int32").reshape(tokens.shape))
         if self.output_mode == "int":
             return found
-        return encoded(found, self.num_bins, self.output_mode, self.compute_dtype)
+        return encode(found, self.num_bins, self.output_mode, self.compute_dtype)
 
 
-def hashed(token: str | bytes | int, bins: int, salt: int | None = None) -> int:
+def hash_token(token: str | bytes | int, bins: int, salt: int | None = None) -> int:
     """Return the bin of a token, the same on every machine."""
     data = token if isinstance(token, bytes) else str(token).encode()
     key = b"" if salt is None else salt.to_bytes(8, "little")

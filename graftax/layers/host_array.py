@@ -40,11 +40,11 @@ def host_array(value: object, kinds: str, title: str) -> np.ndarray[Any, Any]:
     return array
 
 
-def _all_text(given: Any) -> bool:
+def _all_text(values: Any) -> bool:
     """Tell whether nested lists hold nothing but text: NumPy makes words of numbers beside it, and "nan" of a nan."""
-    if isinstance(given, list | tuple):
-        return all(map(_all_text, given))
-    return isinstance(given, str | bytes) or (isinstance(given, np.ndarray) and given.dtype.kind in "US")
+    if isinstance(values, list | tuple):
+        return all(map(_all_text, values))
+    return isinstance(values, str | bytes) or (isinstance(values, np.ndarray) and values.dtype.kind in "US")
 
 
 def _decoded(array: np.ndarray[Any, Any], title: str) -> np.ndarray[Any, Any]:

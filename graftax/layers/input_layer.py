@@ -49,7 +49,7 @@ class InputLayer(Layer):
         name: str | None = None,
     ) -> None:
         super().__init__(name)
-        found = shapes.checked("Input", shape)
+        found = shapes.check_shapes("Input", shape)
         if not shapes.is_shape(found):
             raise ArgumentError(
                 f"Input got {shape!r:.60}", "an input is one array", "[graftax.Input((8,)), graftax.Input((8,))]"

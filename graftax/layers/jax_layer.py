@@ -164,7 +164,7 @@ def _described(leaf: Any) -> Any:
     return shapes.ShapeLeaf((tuple(leaf.shape), str(leaf.dtype)))  # type: ignore[arg-type]
 
 
-def _names(method: str, function: object, known: Sequence[str], needed: Sequence[str]) -> tuple[str, ...]:
+def _names(method: str, function: object, allowed: Sequence[str], needed: Sequence[str]) -> tuple[str, ...]:
     """Return the parameters of a function, in their order.
 
     Raises:
@@ -172,12 +172,12 @@ def _names(method: str, function: object, known: Sequence[str], needed: Sequence
     """
     if callable(function):
         names = tuple(inspect.signature(function).parameters)
-        if set(needed) <= set(names) and names == tuple(name for name in known if name in names):
+        if set(needed) <= set(names) and names == tuple(name for name in allowed if name in names):
             return names
     else:
         names = ()
     raise ArgumentTypeError(
         f"{method}={function!r:.60}" + (f" with the parameters {names}" if names else ""),
-        f"it is a function with parameters among {', '.join(known)}, in this order",
+        f"it is a function with parameters among {', '.join(allowed)}, in this order",
         f"def {method}({', '.join(needed)})",
     )

@@ -12,7 +12,7 @@ from graftax.layers.named_activation import NamedActivation
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.weight_settings import WeightSettings
 from graftax.variables import initializers
-from graftax.variables.given_back import activated
+from graftax.variables.given_back import apply_activation
 from graftax.variables.variable import Variable
 
 
@@ -86,4 +86,4 @@ class KernelLayer(Layer):
 
     def finish(self, out: Array) -> Array:
         """Add the bias, if there is one, and apply the activation."""
-        return activated(self.activation, out if self.bias is None else ops.add(out, self.bias))
+        return apply_activation(self.activation, out if self.bias is None else ops.add(out, self.bias))

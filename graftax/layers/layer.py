@@ -20,6 +20,7 @@ from graftax.layers.call_errors import explained_call, gives_nothing, no_call
 from graftax.layers.inputs import inputs_in
 from graftax.layers.policy import DTypePolicy, as_policy
 from graftax.layers.signature import signature_of
+from graftax.layers.table_columns import KnowsColumns
 from graftax.ops.symbolic import MetSymbolic
 from graftax.transforms.compile import layer_call as eager_call
 from graftax.transforms.flow.remat import remat
@@ -40,7 +41,7 @@ from graftax.variables.variable import Variable, make
 R = TypeVar("R")
 
 
-class Layer(AddsLosses):
+class Layer(AddsLosses, KnowsColumns):
     """The base of all layers: subclass it, store settings in `__init__`, make weights in `build`, compute in `call`.
 
     The first call builds, with the shape of the first argument. Floating inputs are cast to the compute dtype of the
@@ -67,9 +68,8 @@ class Layer(AddsLosses):
     untracked: ClassVar[frozenset[str]] = frozenset({"_gx_plans", "_gx_warned", "_gx_casts"})
     _gx_words: ClassVar[Words] = OF_LAYERS
     supports_masking: ClassVar[bool] = False
-    """Whether a mask passes through unchanged, since each position is computed on its own; otherwise it stops here,
-    with a warning, unless layers inside took it. Where `call` takes no mask, nan and infinities at positions that the
-    mask hides reach it as zeros."""
+    """Whether a mask passes through unchanged, since each position is computed on its own; else it stops here, with a
+    warning, unless layers inside took it. Where `call` takes no mask, hidden nan and infinities reach it as zeros."""
     _gx_hands_on_masks: ClassVar[bool] = False
     """Whether the layers inside give the output its mask."""
     _gx_mixes_samples: ClassVar[bool] = False
@@ -264,7 +264,7 @@ class Layer(AddsLosses):
                         return out
                 return self._gx_traced_call(args, kwargs)
             except MetSymbolic:
-                return symbolic_call.recorded(self, args, kwargs)
+                return symbolic_call.record_call(self, args, kwargs)
             except Exception as error:
                 shorten(error)
                 raise
@@ -288,7 +288,7 @@ class Layer(AddsLosses):
         if storage.frames.top is not None or self._gx_hands_on_masks:
             return self._gx_traced_call(args, kwargs)
         signature = signature_of(type(self).call)
-        found = masking.named(signature, args, self._gx_named_masks(args, kwargs))
+        found = masking.masks_of_call(signature, args, self._gx_named_masks(args, kwargs))
         given = masking.by_name(self, signature, args, kwargs, found)
         out = self._gx_compiled(args, given) if given is not None else eager_call.MISSED
         if out is eager_call.MISSED:
@@ -318,7 +318,7 @@ class Layer(AddsLosses):
                 building.build_in_call(self, signature, args, kwargs)
             found: dict[str, Any] = {}
             if kwargs or masks.any_set():
-                args, kwargs, found = masking.received(self, signature, args, self._gx_named_masks(args, kwargs))
+                args, kwargs, found = masking.receive_masks(self, signature, args, self._gx_named_masks(args, kwargs))
                 if found and outer is not None:
                     outer.masks_met = True
             if training is not None and signature.takes_training:
@@ -356,8 +356,8 @@ class Layer(AddsLosses):
             >>> gx.layers.Dense(2).compute_output_shape((None, 7))
             (None, 2)
         """
-        input_shape = shapes.checked("compute_output_shape", input_shape)
-        first, second = (self._gx_abstract_shapes(shapes.filled(input_shape, size)) for size in (8, 16))
+        input_shape = shapes.check_shapes("compute_output_shape", input_shape)
+        first, second = (self._gx_abstract_shapes(shapes.fill_unknown(input_shape, size)) for size in (8, 16))
         return tree.map_structure(shapes.merge, first, second)
 
     @door

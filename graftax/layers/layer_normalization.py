@@ -8,7 +8,7 @@ from graftax import ops
 from graftax.core.errors import ShapeError
 from graftax.core.typedefs import Array, Shape
 from graftax.layers.arguments import axes_from_front, axis_numbers, narrow, single_shape, wide
-from graftax.layers.masking import calm, checked, spread
+from graftax.layers.masking import calm, check_mask, expand_mask
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.scale_and_shift import ScaleAndShift, standardize_shown
 from graftax.layers.weight_settings import WeightSettings
@@ -101,10 +101,10 @@ class LayerNormalization(ScaleAndShift):
                 "an input of those sizes, or a new layer for the others",
             )
         if mask is not None:
-            mask = checked(mask, tuple(x.shape))
+            mask = check_mask(mask, tuple(x.shape))
         given, x = x, calm(wide(x), mask)
         if mask is not None and min(axes) < mask.ndim:
-            out = standardize_shown(x, axes, spread(mask, x.ndim), self.epsilon)
+            out = standardize_shown(x, axes, expand_mask(mask, x.ndim), self.epsilon)
         else:
             out = ops.standardize(x, axes, self.epsilon)
         sizes = tuple(n if i in axes else 1 for i, n in enumerate(x.shape))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from graftax.variables.graph.module import Module, walk
-from graftax.variables.graph.node import Node, ignored
+from graftax.variables.graph.node import Node, ignored_attributes
 from graftax.variables.graph.prints import is_plain, told_apart
 from graftax.variables.state.storage import touch
 from graftax.variables.variable import Variable
@@ -19,17 +19,17 @@ _OF_MAKING = ("_initializer", "_constraint", "kernel_regularizer", "bias_regular
 _CODE = (FunctionType, BuiltinFunctionType, type)
 
 
-def first_difference(one: Module, other: Module) -> str | None:
+def first_difference(first: Module, second: Module) -> str | None:
     """Return the first setting in which two Modules differ, as ``class.attribute``; None if they are alike.
 
     Values of Variables, what is trained, names, and settings for making weights do not count. What is compiled
     depends on what is compared.
 
     Args:
-        one: A Module.
-        other: The one that it is compared with.
+        first: A Module.
+        second: Another Module.
     """
-    nodes, others = list(walk(one)), list(walk(other))
+    nodes, others = list(walk(first)), list(walk(second))
     if len(nodes) != len(others):
         return f"the number of parts, {len(nodes)} and {len(others)}"
     compared = _Comparison(nodes, others)
@@ -51,7 +51,7 @@ def first_difference(one: Module, other: Module) -> str | None:
 
 
 def _settings(module: Module) -> Iterator[tuple[str, Any]]:
-    skip = ignored(type(module))
+    skip = ignored_attributes(type(module))
     for name, value in list(vars(module).items()):
         if name not in skip and not name.startswith("_gx_") and not name.endswith(_OF_MAKING):
             yield name, value
@@ -70,32 +70,34 @@ class _Comparison:
         self._other_places = {id(node): place for place, node in enumerate(others)}
         self._met: dict[tuple[int, int], tuple[Any, Any]] = {}  # objects may lie in each other
 
-    def alike(self, one: Any, other: Any) -> bool:
+    def alike(self, first: Any, second: Any) -> bool:
         """Tell whether two values are the same, or copies of each other."""
-        places = self._places.get(id(one)), self._other_places.get(id(other))
+        places = self._places.get(id(first)), self._other_places.get(id(second))
         if places != (None, None):
             return places[0] == places[1]
-        if one is other or (id(one), id(other)) in self._met:
+        if first is second or (id(first), id(second)) in self._met:
             return True
-        if type(one) is not type(other) or isinstance(one, (Node, *_CODE)):
+        if type(first) is not type(second) or isinstance(first, (Node, *_CODE)):
             return False
-        if is_plain(one):
-            return told_apart(one) == told_apart(other)
-        self._met[id(one), id(other)] = one, other
-        return self._same_content(one, other)
+        if is_plain(first):
+            return told_apart(first) == told_apart(second)
+        self._met[id(first), id(second)] = first, second
+        return self._same_content(first, second)
 
-    def _same_content(self, one: Any, other: Any) -> bool:
-        if isinstance(one, list | tuple):
-            return len(one) == len(other) and all(map(self.alike, one, other))
-        if isinstance(one, dict):
-            return one.keys() == other.keys() and all(self.alike(one[key], other[key]) for key in one)
-        if isinstance(one, set | frozenset):
-            return bool(one == other)
-        if isinstance(one, MethodType):
-            return one.__func__ is other.__func__ and self.alike(one.__self__, other.__self__)
-        if isinstance(one, partial):
-            return self.alike([one.func, one.args, one.keywords], [other.func, other.args, other.keywords])
-        if hasattr(one, "dtype") and hasattr(one, "shape"):
-            return (one.dtype, tuple(one.shape)) == (other.dtype, tuple(other.shape)) and np.array_equal(one, other)
-        held = getattr(one, "__dict__", None)
-        return held is None or self.alike(held, vars(other))
+    def _same_content(self, first: Any, second: Any) -> bool:
+        if isinstance(first, list | tuple):
+            return len(first) == len(second) and all(map(self.alike, first, second))
+        if isinstance(first, dict):
+            return first.keys() == second.keys() and all(self.alike(first[key], second[key]) for key in first)
+        if isinstance(first, set | frozenset):
+            return bool(first == second)
+        if isinstance(first, MethodType):
+            return first.__func__ is second.__func__ and self.alike(first.__self__, second.__self__)
+        if isinstance(first, partial):
+            return self.alike([first.func, first.args, first.keywords], [second.func, second.args, second.keywords])
+        if hasattr(first, "dtype") and hasattr(first, "shape"):
+            return (first.dtype, tuple(first.shape)) == (second.dtype, tuple(second.shape)) and np.array_equal(
+                first, second
+            )
+        held = getattr(first, "__dict__", None)
+        return held is None or self.alike(held, vars(second))

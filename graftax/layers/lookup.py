@@ -16,8 +16,8 @@ from graftax.core.errors import ArgumentError, ArgumentTypeError, IndexRangeErro
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
 from graftax.layers.arguments import flag, positive
-from graftax.layers.category_encoding import MODES, checked_modes, encoded
-from graftax.layers.hashing import hashed
+from graftax.layers.category_encoding import MODES, checked_modes, encode
+from graftax.layers.hashing import hash_token
 from graftax.layers.host_array import host_array
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
@@ -97,7 +97,7 @@ class Lookup(Layer):
             return found
         size = self.vocabulary_size()
         mode = "count" if self.output_mode == "tf_idf" else self.output_mode
-        made = encoded(found + 1, size + 1, mode, self.compute_dtype)  # what is masked has the first place, and goes
+        made = encode(found + 1, size + 1, mode, self.compute_dtype)  # what is masked has the first place, and goes
         return self.weighed(made[..., 1:])
 
     def counted(self, counts: np.ndarray[Any, Any]) -> Array:
@@ -297,7 +297,7 @@ class Lookup(Layer):
             raise ArgumentError(
                 f"the token {token!r:.60}", "it is not in the vocabulary, and num_oov_indices=0", "num_oov_indices=1"
             )
-        return int(masked) + (hashed(token, self.num_oov_indices) if self.num_oov_indices > 1 else 0)
+        return int(masked) + (hash_token(token, self.num_oov_indices) if self.num_oov_indices > 1 else 0)
 
     def _table(self) -> dict[Any, int]:
         words = self._known()

@@ -18,7 +18,7 @@ from graftax.layers.recurrent_weights import RecurrentWeights
 from graftax.layers.weight_settings import WeightSettings
 from graftax.variables.base_initializer import BaseInitializer
 from graftax.variables.constraints import ConstraintLike
-from graftax.variables.given_back import activated
+from graftax.variables.given_back import apply_activation
 from graftax.variables.initializers import Constant, InitializerLike
 from graftax.variables.regularizers import RegularizerLike
 
@@ -47,8 +47,8 @@ class LSTMStep(RecurrentWeights):
         self, drive: Array, state: Sequence[Array], seen: Array, kernel: Array, bias: Array | None
     ) -> tuple[Array, ...]:
         write, keep, new, give = ops.split(drive + ops.matmul(seen, kernel), 4, axis=-1)
-        cell = self.gate(keep) * state[1] + self.gate(write) * activated(self.activation, new, new.shape)
-        return self.gate(give) * activated(self.activation, cell, cell.shape), cell
+        cell = self.gate(keep) * state[1] + self.gate(write) * apply_activation(self.activation, new, new.shape)
+        return self.gate(give) * apply_activation(self.activation, cell, cell.shape), cell
 
 
 class LSTM(LSTMStep, Recurrent):
@@ -246,15 +246,15 @@ class OnesInForgetGate(BaseInitializer):
         ArgumentError: it is an array, of which a part would be lost.
     """
 
-    def __init__(self, given: Initializer, units: int) -> None:
-        if isinstance(given, Constant) and np.shape(unwrap(given.value)):
+    def __init__(self, initializer: Initializer, units: int) -> None:
+        if isinstance(initializer, Constant) and np.shape(unwrap(initializer.value)):
             raise ArgumentError(
-                f"bias_initializer={given!r}",
+                f"bias_initializer={initializer!r}",
                 "a part of the array would be replaced: what is in charge of keeping starts as 1",
                 "unit_forget_bias=False, and the array as it is to be",
             )
-        self.given, self.units = given, units
-        self.seed: int | None = getattr(given, "seed", None)
+        self.given, self.units = initializer, units
+        self.seed: int | None = getattr(initializer, "seed", None)
 
     def __call__(self, key: Array, shape: Shape, dtype: str) -> Array:
         start, units = self.given(key, shape, dtype), self.units

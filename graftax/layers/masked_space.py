@@ -10,7 +10,7 @@ import numpy as np
 from graftax import ops
 from graftax.core.dtypes import is_floating
 from graftax.core.typedefs import Array, unwrap
-from graftax.layers.masking import as_bool, checked, spread
+from graftax.layers.masking import as_bool, check_mask, expand_mask
 
 
 def over_space(mask: object, x: Array) -> Array:
@@ -24,11 +24,11 @@ def over_space(mask: object, x: Array) -> Array:
         ShapeError: the mask has other sizes, or no axis of space.
     """
     axes = np.ndim(unwrap(mask))
-    found = checked(mask, tuple(x.shape), axes if 2 <= axes < x.ndim else x.ndim - 1)
-    return ops.broadcast_to(spread(found, x.ndim), (*x.shape[:-1], 1))
+    found = check_mask(mask, tuple(x.shape), axes if 2 <= axes < x.ndim else x.ndim - 1)
+    return ops.broadcast_to(expand_mask(found, x.ndim), (*x.shape[:-1], 1))
 
 
-def moved(mask: Any, x: Array, move: Callable[[Array], Array]) -> Array | None:
+def move_mask(mask: Any, x: Array, move: Callable[[Array], Array]) -> Array | None:
     """Return what becomes of a mask where a layer moves, cuts or repeats values; one of whole rows stays.
 
     Args:
@@ -41,13 +41,13 @@ def moved(mask: Any, x: Array, move: Callable[[Array], Array]) -> Array | None:
     return move(over_space(mask, x))[..., 0]
 
 
-def lowered(x: Array, seen: Array) -> Array:
+def lower_hidden(x: Array, seen: Array) -> Array:
     """Return ``x`` with the least value of its dtype where it is hidden, so that a maximum passes it over."""
     kind = str(x.dtype)
     least = -np.inf if is_floating(kind) else False if kind == "bool" else int(np.iinfo(kind).min)
     return ops.where(seen, x, ops.full((), least, kind))
 
 
-def cleared(pooled: Array, seen: Array) -> Array:
+def clear_hidden(pooled: Array, seen: Array) -> Array:
     """Return a pooled array with 0 where all was hidden."""
     return ops.where(seen, pooled, ops.full((), 0, str(pooled.dtype)))

@@ -41,7 +41,7 @@ def as_bool(mask: object, name: str = "mask") -> Array:
     if arrays.is_concrete(given):
         if (error := _other_numbers(name, arrays.to_numpy(given))) is not None:
             raise error
-    elif given.size and traced_checks.wanted():
+    elif given.size and traced_checks.is_checking():
         bad = arrays.numpy.any((given != 0) & (given != 1))
         traced_checks.emit(lambda host: _other_numbers(name, host), bad, given)
     return ops.not_equal(given, 0)
@@ -58,7 +58,7 @@ def _other_numbers(name: str, host: Any) -> GraftaxError | None:
     )
 
 
-def checked(mask: object, shape: Sequence[int], axes: int | None = None, name: str = "mask") -> Array:
+def check_mask(mask: object, shape: Sequence[int], axes: int | None = None, name: str = "mask") -> Array:
     """Return the mask as truth values, if it has the first sizes of the array that it belongs to.
 
     Args:
@@ -87,7 +87,7 @@ def checked(mask: object, shape: Sequence[int], axes: int | None = None, name: s
 def for_each(mask: Any, inputs: Any, name: str = "mask") -> Any:
     """Return the mask, or the structure of masks of several inputs, checked; None stays."""
     if tree.is_leaf(inputs):
-        return None if mask is None else checked(mask, tuple(inputs.shape), name=name)
+        return None if mask is None else check_mask(mask, tuple(inputs.shape), name=name)
     count = len(tree.flatten(inputs))
     parts = tree.flatten(mask) if isinstance(mask, list | tuple | dict) else [mask]
     if len(parts) != count:
@@ -100,17 +100,17 @@ def for_each(mask: Any, inputs: Any, name: str = "mask") -> Any:
     return tree.rebuild(inputs, iter([for_each(part, x, name) for part, x in pairs]))
 
 
-def both(one: Array | None, other: Array | None) -> Array | None:
+def combine_masks(first: Array | None, second: Array | None) -> Array | None:
     """Return True where both masks are; None stands for a mask that hides nothing."""
-    if one is None or other is None:
-        return other if one is None else one
-    return ops.logical_and(one, other)
+    if first is None or second is None:
+        return second if first is None else first
+    return ops.logical_and(first, second)
 
 
 # --- what they hide --------------------------------------------------------------------------------------------------
 
 
-def spread(mask: Array, ndim: int) -> Array:
+def expand_mask(mask: Array, ndim: int) -> Array:
     """Return the mask with an axis of size 1 for each axis of the array that it has not."""
     return ops.reshape(mask, (*mask.shape, *[1] * (ndim - mask.ndim)))
 
@@ -118,20 +118,20 @@ def spread(mask: Array, ndim: int) -> Array:
 def hide(x: Array, mask: Array | None) -> Array:
     """Return ``x`` with zeros where the mask hides: no value, and no gradient, comes from there."""
     nothing = False if str(x.dtype) == "bool" else 0
-    return x if mask is None else ops.where(spread(mask, x.ndim), x, nothing)
+    return x if mask is None else ops.where(expand_mask(mask, x.ndim), x, nothing)
 
 
 def calm(x: Array, mask: Array | None) -> Array:
     """Return ``x`` with zeros for nan and infinities where the mask hides, so that they spoil no gradient."""
     if mask is None or not is_floating(x.dtype):
         return x
-    return ops.where(ops.logical_or(spread(mask, x.ndim), ops.isfinite(x)), x, 0)
+    return ops.where(ops.logical_or(expand_mask(mask, x.ndim), ops.isfinite(x)), x, 0)
 
 
 # --- masks on their way through a layer -------------------------------------------------------------------------------
 
 
-def named(signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+def masks_of_call(signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
     """Return the masks of a call by parameter: those given, and those that the arrays carry.
 
     Where the `call` takes no mask, the one of the first argument is called ``mask``.
@@ -147,17 +147,17 @@ def named(signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 
 
 def by_name(
-    layer: Any, signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any], found: dict[str, Any]
+    layer: Any, signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any], masks_by_name: dict[str, Any]
 ) -> dict[str, Any] | None:
     """Return the arguments by name of a call that is given all its masks by name; None where it cannot be."""
     if not signature.masks and not (layer.supports_masking or layer._gx_makes_mask):
         return None if "mask" in kwargs else kwargs
-    if any(0 <= signature.positions.get(name, -1) < len(args) for name in found):
+    if any(0 <= signature.positions.get(name, -1) < len(args) for name in masks_by_name):
         return None
-    return {**layer._gx_named_masks(args, kwargs), **found}
+    return {**layer._gx_named_masks(args, kwargs), **masks_by_name}
 
 
-def received(
+def receive_masks(
     layer: Any, signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any], dict[str, Any]]:
     """Return the arguments with the masks that the `call` of a layer takes, and all masks by name.
@@ -165,7 +165,7 @@ def received(
     Raises:
         ArgumentTypeError: a mask is given to a layer that has no use for it.
     """
-    found = named(signature, args, kwargs)
+    found = masks_of_call(signature, args, kwargs)
     if signature.masks:
         for name, mask in found.items():
             args, kwargs = signature.put(name, mask, args, kwargs)
@@ -176,17 +176,17 @@ def received(
         if "mask" not in found:
             return args, kwargs, found
         if not layer.supports_masking and not layer._gx_makes_mask:
-            raise refused(layer._gx_title())
+            raise unused_mask_error(layer._gx_title())
         found["mask"] = for_each(found["mask"], first)
-        first = marked(first, found["mask"])
+        first = mark(first, found["mask"])
     elif layer.supports_masking and "mask" in found:
-        first = calmed(first)
+        first = zero_hidden(first)
     else:
         return args, kwargs, found
     return *signature.put(signature.first or "", first, args, kwargs), found
 
 
-def refused(title: str) -> ArgumentTypeError:
+def unused_mask_error(title: str) -> ArgumentTypeError:
     """Return the error for a mask that a layer has no use for."""
     return ArgumentTypeError(
         f"{title} got mask=",
@@ -196,7 +196,9 @@ def refused(title: str) -> ArgumentTypeError:
     )
 
 
-def with_mask(layer: Any, out: Any, inputs: Any, signature: Signature, found: dict[str, Any], met: bool = False) -> Any:
+def with_mask(
+    layer: Any, out: Any, inputs: Any, signature: Signature, masks_by_name: dict[str, Any], met: bool = False
+) -> Any:
     """Return what a layer returns, carrying the mask that belongs to it, where there is one.
 
     Args:
@@ -204,24 +206,24 @@ def with_mask(layer: Any, out: Any, inputs: Any, signature: Signature, found: di
         out: What its `call` gave.
         inputs: The first argument of the call.
         signature: That of the `call`.
-        found: The masks of the call, by name.
+        masks_by_name: The masks of the call, by name.
         met: Whether layers inside were given masks, so that one that is gone was not dropped. Defaults to False.
     """
     if layer._gx_hands_on_masks and not layer._gx_makes_mask:
         return out  # the layers inside have said it
-    mask = found.get(signature.masks.get(signature.first or "", "mask"))
+    mask = masks_by_name.get(signature.masks.get(signature.first or "", "mask"))
     if layer._gx_makes_mask or (mask is not None and (layer.supports_masking or not met)):
         ours = type(layer).__module__.startswith("graftax.")
         made = layer.compute_mask(inputs, mask)
         if layer._gx_makes_mask and not ours:
-            made = _fitting(layer._gx_title(), made, out)
-        return handed_on(out, inputs, made, keep=not layer._gx_makes_mask, calm=ours)
+            made = _check_made_mask(layer._gx_title(), made, out)
+        return pass_on_mask(out, inputs, made, keep=not layer._gx_makes_mask, calm=ours)
     return out
 
 
-def _fitting(title: str, made: object, out: object) -> Any:
+def _check_made_mask(title: str, result: object, out: object) -> Any:
     """Return what a ``compute_mask`` gave, if these are masks for the outputs; a single one is that of the first."""
-    leaves, parts = tree.flatten(out), tree.flatten(made)
+    leaves, parts = tree.flatten(out), tree.flatten(result)
     if len(parts) > len(leaves):
         raise ArgumentError(
             f"compute_mask of {title} gave {len(parts)} masks for {len(leaves)} outputs",
@@ -237,11 +239,11 @@ def _fitting(title: str, made: object, out: object) -> Any:
                 "return mask; or None for none",
             )
         name = f"compute_mask of {title}: the mask"
-        fitting.append(part if part is None else checked(part, np.shape(leaf), name=name))
-    return tree.rebuild(made, iter(fitting))
+        fitting.append(part if part is None else check_mask(part, np.shape(leaf), name=name))
+    return tree.rebuild(result, iter(fitting))
 
 
-def marked(inputs: Any, mask: Any) -> Any:
+def mark(inputs: Any, mask: Any) -> Any:
     """Return the inputs as arrays of their own that carry the mask: those of the caller carry what they did."""
     if tree.is_leaf(inputs):
         if mask is None:
@@ -250,17 +252,17 @@ def marked(inputs: Any, mask: Any) -> Any:
         masks.set_mask(fresh, mask, calm=True)
         return fresh
     pairs = zip(tree.flatten(inputs), tree.flatten(mask), strict=True)
-    return tree.rebuild(inputs, iter([marked(x, part) for x, part in pairs]))
+    return tree.rebuild(inputs, iter([mark(x, part) for x, part in pairs]))
 
 
-def calmed(inputs: object) -> Any:
+def zero_hidden(inputs: object) -> Any:
     """Return the inputs without nan and infinities where their masks hide."""
     if all(masks.is_calm(leaf) for leaf in tree.flatten(inputs)):
         return inputs
-    return tree.map_structure(lambda x: x if masks.is_calm(x) else marked(x, masks.mask_of(x)), inputs)
+    return tree.map_structure(lambda x: x if masks.is_calm(x) else mark(x, masks.mask_of(x)), inputs)
 
 
-def handed_on(out: object, inputs: object, mask: object, keep: bool, calm: bool) -> Any:
+def pass_on_mask(out: object, inputs: object, mask: object, keep: bool, calm: bool) -> Any:
     """Return what a layer returns, carrying its mask, or none; an array that came in keeps its own, and is copied.
 
     Args:

@@ -11,7 +11,7 @@ from graftax.core.errors import ArgumentTypeError
 from graftax.core.typedefs import Array, ArrayLike
 from graftax.layers.arguments import array_shape, single_shape
 from graftax.layers.layer import Layer
-from graftax.layers.masking import as_bool, both, hide
+from graftax.layers.masking import as_bool, combine_masks, hide
 from graftax.layers.policy import DTypePolicy
 
 
@@ -56,7 +56,7 @@ class Masking(Layer):
 
     def compute_mask(self, inputs: Array, mask: Array | None) -> Array:
         """Return True where a feature has another value, and where a mask that comes lets through."""
-        return both(None if mask is None else as_bool(mask), self._shown(inputs))  # type: ignore[return-value]
+        return combine_masks(None if mask is None else as_bool(mask), self._shown(inputs))  # type: ignore[return-value]
 
     def _shown(self, x: Array) -> Array:
         single_shape(array_shape(x), least=2)

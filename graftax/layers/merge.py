@@ -12,7 +12,7 @@ from graftax import ops
 from graftax.core import tree
 from graftax.core.errors import ArgumentTypeError
 from graftax.core.typedefs import Array, Shape
-from graftax.core.undefined import undefined
+from graftax.core.undefined import undefined_error
 from graftax.layers import shapes
 from graftax.layers.arguments import axis_number, fractional, narrow, wide
 from graftax.layers.layer import Layer
@@ -31,7 +31,7 @@ class Merge(Layer):
 
     def pair(self, x: Array, y: Array) -> Array:
         """Combine two arrays; subclasses must define it."""
-        raise undefined(self, "pair(x, y)")
+        raise undefined_error(self, "pair(x, y)")
 
     def call(self, inputs: Sequence[Array]) -> Array:
         arrays = self.checked(inputs)

@@ -11,8 +11,8 @@ import numpy as np
 from graftax import ops
 from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
 from graftax.core.typedefs import Array
-from graftax.core.undefined import undefined
-from graftax.layers.arguments import single_shape, wide, within
+from graftax.core.undefined import undefined_error
+from graftax.layers.arguments import check_range, single_shape, wide
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.random_erasing import rectangle
 from graftax.layers.random_image import RandomImage
@@ -26,7 +26,7 @@ class Mixing(RandomImage):
         self, strength: str, value: float, seed: int | None, name: str | None, dtype: str | DTypePolicy | None
     ) -> None:
         super().__init__(seed, name, dtype)
-        self._strength = within(strength, value, 0, float("inf"))
+        self._strength = check_range(strength, value, 0, float("inf"))
         if self._strength == 0:
             raise ArgumentError(f"{strength}=0", "nothing would be mixed", f"{strength}=0.2, or no such layer")
 
@@ -58,7 +58,7 @@ class Mixing(RandomImage):
 
     def mixed(self, images: Array, labels: Array) -> tuple[Array, Array]:
         """Return images and labels mixed; subclasses must define it."""
-        raise undefined(self, "mixed(images, labels)")
+        raise undefined_error(self, "mixed(images, labels)")
 
     def others(self, images: Array) -> Array:
         """Return for each image which one it is mixed with."""
@@ -102,9 +102,9 @@ def _apart(received: str) -> ArgumentTypeError:
     )
 
 
-def _shown(given: object) -> str:
-    shape = getattr(given, "shape", None)
-    return f"a {type(given).__name__}" if shape is None else f"an array of shape {tuple(shape)}"
+def _shown(value: object) -> str:
+    shape = getattr(value, "shape", None)
+    return f"a {type(value).__name__}" if shape is None else f"an array of shape {tuple(shape)}"
 
 
 class MixUp(Mixing):

@@ -11,14 +11,14 @@ from graftax.core.free_sizes import is_free
 from graftax.core.typedefs import Array, Initializer, Shape
 from graftax.layers import activations
 from graftax.layers.activations import Activation, ActivationLike
-from graftax.layers.arguments import check_last_axis, positive, single_shape, wide, within
+from graftax.layers.arguments import check_last_axis, check_range, positive, single_shape, wide
 from graftax.layers.layer import Layer
-from graftax.layers.masking import checked, hide
+from graftax.layers.masking import check_mask, hide
 from graftax.layers.named_activation import NamedActivation
 from graftax.layers.policy import DTypePolicy
 from graftax.variables import initializers
 from graftax.variables.base_initializer import BaseInitializer
-from graftax.variables.given_back import activated
+from graftax.variables.given_back import apply_activation
 from graftax.variables.initializers import InitializerLike
 
 
@@ -93,11 +93,11 @@ class MixtureOfExperts(Layer):
             )
         self.capacity_factor = None
         if capacity_factor is not None:
-            self.capacity_factor = within("capacity_factor", capacity_factor, 0, float("inf"))
+            self.capacity_factor = check_range("capacity_factor", capacity_factor, 0, float("inf"))
             if self.capacity_factor == 0:
                 raise ArgumentError("capacity_factor=0", "the experts would take no rows", "capacity_factor=1.25")
         self.activation = activations.get(activation)
-        self.balance_weight = within("balance_weight", balance_weight, 0, float("inf"))
+        self.balance_weight = check_range("balance_weight", balance_weight, 0, float("inf"))
         self.kernel_initializer = initializers.get(kernel_initializer)
         self.bias_initializer = initializers.get(bias_initializer)
 
@@ -118,7 +118,7 @@ class MixtureOfExperts(Layer):
         check_last_axis(x, self.router_kernel.shape[0])
         shown = None
         if mask is not None:
-            mask = checked(mask, tuple(x.shape))
+            mask = check_mask(mask, tuple(x.shape))
             x = hide(x, mask)
             whole = ops.broadcast_to(ops.reshape(mask, (*mask.shape, *[1] * (x.ndim - 1 - mask.ndim))), x.shape[:-1])
             shown = ops.cast(ops.reshape(whole, (-1,)), wide(x).dtype) if x.ndim > 1 else None
@@ -145,7 +145,7 @@ class MixtureOfExperts(Layer):
     def _by_all(self, rows: Array, weights: Array) -> Array:
         """Let each expert compute all rows: ``weights`` of ``(rows, experts)`` says how much of each is meant."""
         inner = ops.einsum("nd,edh->enh", rows, self.expert_kernel) + self.expert_bias[:, None]
-        inner = activated(self.activation, inner, inner.shape)
+        inner = apply_activation(self.activation, inner, inner.shape)
         weights = ops.cast(weights, rows.dtype)
         inner = inner * ops.transpose(weights)[..., None]
         return ops.einsum("enh,ehd->nd", inner, self.output_kernel) + ops.matmul(weights, self.output_bias)
@@ -169,7 +169,7 @@ class MixtureOfExperts(Layer):
         given = ops.scatter_add(ops.zeros((experts * room + 1, features), rows.dtype), slot, ops.tile(rows, (k, 1)))
         parts = ops.reshape(given[:-1], (experts, room, features))
         inner = ops.einsum("end,edh->enh", parts, self.expert_kernel) + self.expert_bias[:, None]
-        inner = activated(self.activation, inner, inner.shape)
+        inner = apply_activation(self.activation, inner, inner.shape)
         out = ops.einsum("enh,ehd->end", inner, self.output_kernel) + self.output_bias[:, None]
         found = ops.take(ops.reshape(out, (experts * room, features)), ops.minimum(slot, experts * room - 1), axis=0)
         weights = ops.where(taken, ops.reshape(ops.swapaxes(gates, 0, 1), (-1,)), 0)
@@ -180,9 +180,9 @@ class MixtureOfExperts(Layer):
 class OfEach(BaseInitializer):
     """Another initializer, asked for each expert alone: its fans and its orthogonal rows are those of one expert."""
 
-    def __init__(self, given: Initializer) -> None:
-        self.given = given
-        self.seed: int | None = getattr(given, "seed", None)
+    def __init__(self, initializer: Initializer) -> None:
+        self.given = initializer
+        self.seed: int | None = getattr(initializer, "seed", None)
 
     def __call__(self, key: Array, shape: Shape, dtype: str) -> Array:
         keys = registry.current().random.split(key, shape[0])

@@ -10,11 +10,11 @@ from graftax import ops
 from graftax.backend import registry, traced_checks
 from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError, StateError
 from graftax.core.typedefs import Array
-from graftax.layers.arguments import flag, one_of, positive, wide, within
+from graftax.layers.arguments import check_range, flag, one_of, positive, wide
 from graftax.layers.attention_cache import AttentionCache
 from graftax.layers.dense import Dense
 from graftax.layers.layer import Layer
-from graftax.layers.masking import as_bool, both, calm, checked, hide
+from graftax.layers.masking import as_bool, calm, check_mask, combine_masks, hide
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.rotary import RotaryEmbedding
 from graftax.layers.shapes import is_shape, shape_of
@@ -132,7 +132,7 @@ class MultiHeadAttention(Layer):
             )
         self.num_key_value_heads = shared
         self.output_dim = None if output_dim is None else positive("output_dim", output_dim)
-        self.dropout = within("dropout", dropout, 0, 1)
+        self.dropout = check_range("dropout", dropout, 0, 1)
         self.implementation = None if implementation is None else one_of("implementation", implementation, _KERNELS)
         if implementation is not None and dropout:
             raise ArgumentError(
@@ -188,7 +188,7 @@ class MultiHeadAttention(Layer):
         if key is None:
             key, key_mask = value, value_mask if key_mask is None else key_mask
         value_mask, key_mask = self._mask(value_mask, value, "value_mask"), self._mask(key_mask, key, "key_mask")
-        visible = both(value_mask, key_mask)
+        visible = combine_masks(value_mask, key_mask)
         if cache is not None:
             self._check_cache(cache, query, key)
         seen, allowed = visible, None
@@ -196,7 +196,7 @@ class MultiHeadAttention(Layer):
             keys = key.shape[1] if cache is None else cache.key.shape[1]
             allowed = self._pairs(as_bool(attention_mask, "attention_mask"), key.shape[0], query.shape[1], keys)
             if cache is None:  # what no query sees is hidden, too
-                seen = both(seen, ops.broadcast_to(ops.any(allowed, axis=(1, 2)), key.shape[:2]))
+                seen = combine_masks(seen, ops.broadcast_to(ops.any(allowed, axis=(1, 2)), key.shape[:2]))
         q = self._heads(self.query(calm(query, query_mask)), self.num_heads)
         k = self._heads(self.key(hide(key, seen)), self.num_key_value_heads)
         v = self._heads(self.value(hide(value, seen)), self.num_key_value_heads)
@@ -206,10 +206,10 @@ class MultiHeadAttention(Layer):
         if cache is not None:
             cache = self._extended(cache, k, v, visible)
             k, v, visible = cache.key, cache.value, cache.visible
-            allowed = both(allowed, self._filled(q.shape[1], k.shape[1], start, causal))
+            allowed = combine_masks(allowed, self._filled(q.shape[1], k.shape[1], start, causal))
             causal = False  # that mask says so
         if visible is not None:
-            allowed = both(allowed, visible[:, None, None, :])
+            allowed = combine_masks(allowed, visible[:, None, None, :])
         if self.dropout and training:
             out = self._with_dropout(q, k, v, allowed, causal)
         else:
@@ -271,16 +271,16 @@ class MultiHeadAttention(Layer):
         return ops.reshape(x, (*x.shape[:2], heads, x.shape[2] // heads))
 
     def _mask(self, mask: Array | None, x: Array, name: str) -> Array | None:
-        return None if mask is None else checked(mask, tuple(x.shape), axes=2, name=name)
+        return None if mask is None else check_mask(mask, tuple(x.shape), axes=2, name=name)
 
-    def _pairs(self, given: Array, batch: int, queries: int, keys: int) -> Array:
+    def _pairs(self, mask: Array, batch: int, queries: int, keys: int) -> Array:
         """Return where queries may look as ``(batch, heads, queries, keys)``, or what broadcasts to it."""
-        pairs = given[:, None] if given.ndim == 3 else given
+        pairs = mask[:, None] if mask.ndim == 3 else mask
         whole = (batch, self.num_heads, queries, keys)
         sizes = tuple(pairs.shape)
         if len(sizes) not in (2, 4) or any(n not in (1, m) for n, m in zip(sizes[::-1], whole[::-1], strict=False)):
             raise ShapeError(
-                f"attention_mask of shape {tuple(given.shape)}",
+                f"attention_mask of shape {tuple(mask.shape)}",
                 f"it must broadcast to (batch, queries, keys) = {(batch, queries, keys)}, or with heads to {whole}",
                 "value_mask= for one of (batch, keys), which says what counts",
             )
@@ -318,7 +318,7 @@ class MultiHeadAttention(Layer):
         if arrays.is_concrete(position):
             if (error := _no_room(room, new, arrays.to_numpy(position))) is not None:
                 raise error
-        elif traced_checks.wanted():
+        elif traced_checks.is_checking():
             traced_checks.emit(partial(_no_room, room, new), position > room - new, position)
 
     def _extended(self, cache: AttentionCache, key: Array, value: Array, visible: Array | None) -> AttentionCache:
@@ -349,7 +349,7 @@ class MultiHeadAttention(Layer):
         k, v = ops.repeat(k, groups, axis=2), ops.repeat(v, groups, axis=2)
         scores = ops.einsum("bthd,bshd->bhts", wide(q) * self.key_dim**-0.5, wide(k))  # beyond short formats, too
         if causal:
-            allowed = both(allowed, ops.tri(q.shape[1], k.shape[1], dtype="bool"))
+            allowed = combine_masks(allowed, ops.tri(q.shape[1], k.shape[1], dtype="bool"))
         if allowed is not None:
             scores = ops.where(allowed, scores, -math.inf)
         weights = ops.softmax(scores)

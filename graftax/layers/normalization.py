@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -17,12 +18,13 @@ from graftax.layers.arguments import array_shape, axes_from_front, axis_numbers,
 from graftax.layers.data_to_adapt import DataToAdapt
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
-from graftax.layers.table_columns import Columns, KnowsColumns
+from graftax.layers.table_columns import Columns
 from graftax.transforms.lifting.frames import Abstract
 from graftax.variables.state import storage
+from graftax.variables.variable import Variable
 
 
-class Normalization(Layer, KnowsColumns):
+class Normalization(Layer):
     r"""Shifts and scales features to mean 0 and variance 1, by the statistics of a data set that `adapt` takes.
 
     .. math:: y = \frac{x - \mu}{\max(\sigma, 10^{-7})}
@@ -43,7 +45,8 @@ class Normalization(Layer, KnowsColumns):
 
     Raises:
         ArgumentError: a mean without a variance, or a variance below 0.
-        StateError: it is called before `adapt`, and was given no statistics; in compiled code, where that is checked.
+        StateError: it is called before `adapt`, and was given no statistics. A compiled function raises before it runs;
+            where the statistics are arguments, as in `graftax.functional_call`, only one with ``checked=True`` does.
         ShapeError: an input without those axes, or with other sizes along them than the first one.
 
     Example:
@@ -55,6 +58,7 @@ class Normalization(Layer, KnowsColumns):
     """
 
     _gx_takes_wide = True
+    _gx_requires_columns = True
     supports_masking = True
 
     def __init__(
@@ -83,7 +87,7 @@ class Normalization(Layer, KnowsColumns):
         sizes = single_shape(input_shape, least=1)
         kept = axes_from_front("Normalization", self.axis, len(sizes))
         shape = tuple(sizes[i] for i in kept)
-        # What was never adapted gives nan in compiled code, not numbers that look like others.
+        # Where nobody can look, what was never adapted gives nan, not numbers that look like others.
         first = (np.full(shape, np.nan),) * 2 if self.given is None else self._given(shape)
         dtype = self._gx_dtypes.wide_dtype
         mean, variance = (np.asarray(part, dtype) for part in first)
@@ -186,21 +190,69 @@ class Normalization(Layer, KnowsColumns):
     def _check_adapted(self) -> None:
         if isinstance(storage.frames.top, Abstract):  # nothing is computed
             return
-        arrays, count = registry.current().arrays, unwrap(self.count)
-        if arrays.is_concrete(count):
-            if (error := self._never(arrays.to_numpy(count))) is not None:
+        arrays, known = registry.current().arrays, [unwrap(part) for part in (self.count, self.mean, self.variance)]
+        if all(map(arrays.is_concrete, known)):
+            if (error := self._never(*map(arrays.to_numpy, known))) is not None:
                 raise error
-        elif traced_checks.wanted():
-            traced_checks.emit(self._never, arrays.numpy.equal(count, 0), count)
+        elif traced_checks.is_checking():
+            missing = ops.any(ops.isnan(self.mean)) | ops.any(ops.isnan(self.variance))
+            traced_checks.emit(self._never, ops.equal(self.count, 0) & missing, *known)
+        elif (before := traced_checks.before_runs.top) is not None and traced_checks.perhaps.top is None:
+            look = _LookBeforeRun(self)
+            if look not in before and look.sees_what_is_read():
+                before.append(look)
 
-    def _never(self, count: Any) -> StateError | None:
-        if int(count):
+    def _never(self, count: Any, mean: Any, variance: Any) -> StateError | None:
+        if int(count) or not (np.isnan(mean).any() or np.isnan(variance).any()):  # else somebody has assigned them
             return None
         return StateError(
             f"{self._gx_title()} has no statistics",
             "adapt() was not called",
             "layer.adapt(x_train), before the model runs",
         )
+
+
+class _LookBeforeRun:
+    """Looks, before each run of a compiled function, whether a layer in it has its statistics.
+
+    Args:
+        layer: The layer, which is not kept alive.
+    """
+
+    def __init__(self, layer: Normalization) -> None:
+        self._layer = weakref.ref(layer)
+        self._good: object = None  # the count of the layer when it had statistics: one look is enough for each
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _LookBeforeRun) and self._layer() is other._layer()
+
+    __hash__ = object.__hash__
+
+    def sees_what_is_read(self) -> bool:
+        """Tell whether the function reads the Variables as they are, and neither others nor what it has assigned."""
+        layer, frame = self._layer(), storage.frames.top
+        if layer is None or frame is None:
+            return False
+        parts = [one for one in (layer.count, layer.mean, layer.variance) if isinstance(one, Variable)]
+        return not any(frame.has_changed(one._storage) for one in parts)
+
+    def __call__(self) -> None:
+        """Raise if the layer has no statistics now.
+
+        Raises:
+            StateError: it has none.
+        """
+        layer, arrays = self._layer(), registry.current().arrays
+        if layer is None:
+            return
+        count = unwrap(layer.count)
+        if count is self._good or not arrays.is_concrete(count):
+            return
+        mean, variance = unwrap(layer.mean), unwrap(layer.variance)
+        if arrays.is_concrete(mean) and arrays.is_concrete(variance):
+            if (error := layer._never(*map(arrays.to_numpy, (count, mean, variance)))) is not None:
+                raise error
+            self._good = count
 
 
 def _numbers(name: str, value: object) -> np.ndarray[Any, Any]:

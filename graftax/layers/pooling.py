@@ -11,7 +11,7 @@ from graftax.core.typedefs import Array, Shape
 from graftax.layers.arguments import for_each_axis, narrow, single_shape, wide
 from graftax.layers.borders import Padding, Pairs, checked_mode, checked_padding, filled_borders
 from graftax.layers.layer import Layer
-from graftax.layers.masked_space import cleared, lowered, over_space
+from graftax.layers.masked_space import clear_hidden, lower_hidden, over_space
 from graftax.layers.masking import hide
 from graftax.layers.policy import DTypePolicy
 
@@ -48,27 +48,27 @@ class Pooling(Layer):
     def build(self, input_shape: Shape) -> None:
         single_shape(input_shape, self.space + 2, self.space + 2)
 
-    def bordered(self, x: Array) -> tuple[Array, str | Pairs]:
+    def add_borders(self, x: Array) -> tuple[Array, str | Pairs]:
         """Return the input with borders of its own values, if these are asked for, and what padding is left to do."""
         return filled_borders(x, self.padding, self.padding_mode, self.pool_size, self.strides)
 
     def largest(self, x: Array) -> Array:
         """Return the largest value of each window."""
-        x, padding = self.bordered(x)
+        x, padding = self.add_borders(x)
         return ops.max_pool(x, self.pool_size, self.strides, padding)
 
     def sums(self, x: Array) -> Array:
         """Return the sum of each window, of what is inside the input only."""
-        x, padding = self.bordered(x)
+        x, padding = self.add_borders(x)
         return ops.sum_pool(x, self.pool_size, self.strides, padding)
 
-    def left(self, seen: Array) -> Array:
+    def visible_windows(self, seen: Array) -> Array:
         """Return True for the windows in which something is seen."""
         return self.largest(ops.cast(seen, "float32")) > 0
 
     def compute_mask(self, inputs: Array, mask: Array | None) -> Array | None:
         """Return True for the windows in which something is seen."""
-        return None if mask is None else self.left(over_space(mask, inputs))[..., 0]
+        return None if mask is None else self.visible_windows(over_space(mask, inputs))[..., 0]
 
 
 class MaxPooling(Pooling):
@@ -78,7 +78,7 @@ class MaxPooling(Pooling):
         if mask is None:
             return self.largest(x)
         seen = over_space(mask, x)
-        return cleared(self.largest(lowered(x, seen)), self.left(seen))
+        return clear_hidden(self.largest(lower_hidden(x, seen)), self.visible_windows(seen))
 
 
 class AveragePooling(Pooling):

@@ -112,7 +112,7 @@ class PositionEmbedding(Layer):
             host = int(arrays.to_numpy(first)) if arrays.is_concrete(first) else 0
             if (error := self._beyond(shape[1], host)) is not None:
                 raise error
-        elif traced_checks.wanted():
+        elif traced_checks.is_checking():
             bad = (first < 0) | (first > self.sequence_length - shape[1])
             traced_checks.emit(lambda host: self._beyond(shape[1], host), bad, first)
         rows = ops.slice(self.position_embeddings, ops.stack([first, ops.zeros_like(first)]), shape[1:])

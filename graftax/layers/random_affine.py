@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from graftax import ops
 from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array
-from graftax.core.undefined import undefined
-from graftax.layers.arguments import one_of, within
+from graftax.core.undefined import undefined_error
+from graftax.layers.arguments import check_range, one_of
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.random_image import RandomImage, bounds_of
 
@@ -31,7 +31,7 @@ class RandomAffine(RandomImage):
         super().__init__(seed, name, dtype)
         self.fill_mode = one_of("fill_mode", fill_mode, _FILLS)
         self.interpolation = one_of("interpolation", interpolation, ("bilinear", "nearest"))
-        self.fill_value = within("fill_value", fill_value, -float("inf"), float("inf"))
+        self.fill_value = check_range("fill_value", fill_value, -float("inf"), float("inf"))
         if self.fill_value and self.fill_mode != "constant":
             raise ArgumentError(
                 f"fill_mode={fill_mode!r}, fill_value={fill_value}",
@@ -49,7 +49,7 @@ class RandomAffine(RandomImage):
 
     def numbers(self, images: Array) -> tuple[Array | float, ...]:
         """Return ``a, b, c, d, e, f``: the pixel (x, y) is taken from (a x + b y + c, d x + e y + f)."""
-        raise undefined(self, "numbers(images)")
+        raise undefined_error(self, "numbers(images)")
 
 
 class RandomTranslation(RandomAffine):

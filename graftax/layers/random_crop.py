@@ -7,7 +7,7 @@ from graftax.core.typedefs import Array
 from graftax.layers.arguments import positive
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.random_image import RandomImage
-from graftax.layers.resizing import fitted, resized, same_proportions
+from graftax.layers.resizing import crop_to_fit, resize, same_proportions
 from graftax.variables import random
 
 
@@ -57,7 +57,7 @@ class RandomCrop(RandomImage):
             places = start + ops.arange(size)
             places = ops.reshape(places, (*places.shape, 1, 1) if axis == 1 else (places.shape[0], 1, size, 1))
             images = ops.take_along_axis(images, places, axis)
-        return resized(images, self.height, self.width)
+        return resize(images, self.height, self.width)
 
     def unchanged(self, images: Array) -> Array:
-        return fitted(images, self.height, self.width)
+        return crop_to_fit(images, self.height, self.width)

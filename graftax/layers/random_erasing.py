@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from graftax import ops
 from graftax.core.typedefs import Array
-from graftax.layers.arguments import within
+from graftax.layers.arguments import check_range
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.random_image import RandomImage, bounds_of, range_of
 from graftax.variables import random
@@ -52,9 +52,11 @@ class RandomErasing(RandomImage):
         dtype: str | DTypePolicy | None = None,
     ) -> None:
         super().__init__(seed, name, dtype)
-        self.factor = within("factor", factor, 0, 1)
+        self.factor = check_range("factor", factor, 0, 1)
         self.scale = bounds_of("scale", scale, 0, 1)
-        self.fill_value = None if fill_value is None else within("fill_value", fill_value, -float("inf"), float("inf"))
+        self.fill_value = (
+            None if fill_value is None else check_range("fill_value", fill_value, -float("inf"), float("inf"))
+        )
         self.value_range = range_of(value_range)
 
     def changed(self, images: Array) -> Array:

@@ -11,7 +11,7 @@ import numpy as np
 from graftax import ops
 from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array, Shape
-from graftax.core.undefined import undefined
+from graftax.core.undefined import undefined_error
 from graftax.layers.arguments import array_shape, single_shape, wide
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
@@ -48,7 +48,7 @@ class RandomImage(Layer):
 
     def changed(self, images: Array) -> Array:
         """Return a batch of images, each changed at random; subclasses must define it."""
-        raise undefined(self, "changed(images)")
+        raise undefined_error(self, "changed(images)")
 
     def unchanged(self, images: Array) -> Array:
         """Return what comes out where this is no training."""

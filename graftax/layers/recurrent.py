@@ -11,7 +11,7 @@ from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
 from graftax.core.typedefs import Array, Shape
 from graftax.layers.activations import ActivationLike
 from graftax.layers.arguments import check_last_axis, flag, single_shape
-from graftax.layers.masking import as_bool, checked, hide
+from graftax.layers.masking import as_bool, check_mask, hide
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.recurrent_weights import RecurrentWeights
 from graftax.layers.stateful import Stateful
@@ -84,13 +84,13 @@ class Recurrent(Stateful, RecurrentWeights):
                 f"an input of shape {tuple(x.shape)}", "it is (batch, steps, size)", "x[:, None] for a single step"
             )
         if mask is not None:
-            mask = checked(mask, tuple(x.shape), axes=2)
+            mask = check_mask(mask, tuple(x.shape), axes=2)
             x = hide(x, mask)
         state = self._first_state(initial_state, x)
         if self.go_backwards:
             x, mask = ops.flip(x, 1), None if mask is None else ops.flip(mask, 1)
         heard, kept = self.draw_dropout(x.shape[0], training)
-        drive, bias = self.driven(x if heard is None else x * heard[:, None])
+        drive, bias = self.project_inputs(x if heard is None else x * heard[:, None])
         drive = ops.swapaxes(drive, 0, 1)
         kernel = ops.asarray(self.recurrent_kernel)  # read once, not at each step
 
@@ -116,16 +116,16 @@ class Recurrent(Stateful, RecurrentWeights):
             own = ops.flip(as_bool(own), 1)
         return (own, *[None] * self.states) if self.return_state and own is not None else own
 
-    def _first_state(self, given: Any, x: Array) -> tuple[Array, ...]:
+    def _first_state(self, initial_state: Any, x: Array) -> tuple[Array, ...]:
         shape = (x.shape[0], self.units)
-        if given is None and self.stateful:
+        if initial_state is None and self.stateful:
             return tuple(ops.cast(part, x.dtype) for part in self.carried_state(x.shape[0]))
-        if given is None:
+        if initial_state is None:
             return tuple(ops.zeros(shape, x.dtype) for _ in range(self.states))
-        state = tuple(given) if isinstance(given, list | tuple) else (given,)
+        state = tuple(initial_state) if isinstance(initial_state, list | tuple) else (initial_state,)
         if not all(hasattr(part, "shape") for part in state):
             raise ArgumentTypeError(
-                f"initial_state={given!r:.60}",
+                f"initial_state={initial_state!r:.60}",
                 f"{type(self).__name__} carries {self.states} of shape {shape}, as arrays",
                 "what the same layer gave with return_state=True: out, *state = layer(x)",
             )

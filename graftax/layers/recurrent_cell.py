@@ -42,16 +42,16 @@ class RecurrentCell(RecurrentWeights):
         single_shape(x.shape, 2, 2)
         state = self._state_of(states, x)
         heard, kept = self.draw_dropout(x.shape[0], training) if dropout_factors is None else dropout_factors
-        drive, bias = self.driven(x if heard is None else x * heard)
+        drive, bias = self.project_inputs(x if heard is None else x * heard)
         seen = state[0] if kept is None else state[0] * kept
         new = self.step(drive, state, seen, ops.asarray(self.recurrent_kernel), bias)
         return new[0], list(new)
 
-    def _state_of(self, given: Any, x: Array) -> tuple[Array, ...]:
+    def _state_of(self, initial_state: Any, x: Array) -> tuple[Array, ...]:
         shape = (x.shape[0], self.units)
-        if given is None:
+        if initial_state is None:
             return tuple(ops.zeros(shape, x.dtype) for _ in range(self.states))
-        state = tuple(given) if isinstance(given, list | tuple) else (given,)
+        state = tuple(initial_state) if isinstance(initial_state, list | tuple) else (initial_state,)
         shapes = [tuple(getattr(part, "shape", ())) for part in state]
         if shapes != [shape] * self.states:
             raise ShapeError(
@@ -166,7 +166,7 @@ def first_states(cell: Any, batch: int, dtype: str) -> Any:
     return states if isinstance(states, list) else [states]
 
 
-def agreeing(new: object, old: object, title: str) -> Any:
+def check_next_states(new: object, old: object, title: str) -> Any:
     """Return the next states, if they have the structure and the shapes of those before.
 
     Raises:

@@ -7,17 +7,17 @@ from typing import ClassVar
 
 from graftax import ops
 from graftax.core.typedefs import Array, Shape
-from graftax.core.undefined import undefined
+from graftax.core.undefined import undefined_error
 from graftax.layers import activations
 from graftax.layers.activations import Activation, ActivationLike
-from graftax.layers.arguments import flag, positive, within
+from graftax.layers.arguments import check_range, flag, positive
 from graftax.layers.dense import linear
 from graftax.layers.layer import Layer
 from graftax.layers.named_activation import NamedActivation
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.weight_settings import WeightSettings
 from graftax.variables import initializers, random
-from graftax.variables.given_back import activated
+from graftax.variables.given_back import apply_activation
 from graftax.variables.initializers import InitializerLike
 from graftax.variables.keys import checked_seed
 from graftax.variables.variable import Variable
@@ -85,8 +85,8 @@ class RecurrentWeights(Layer):
         self.bias_initializer = bias.initializer
         self.bias_regularizer = bias.regularizer
         self.bias_constraint = bias.constraint
-        self.dropout = within("dropout", dropout, 0, 1)
-        self.recurrent_dropout = within("recurrent_dropout", recurrent_dropout, 0, 1)
+        self.dropout = check_range("dropout", dropout, 0, 1)
+        self.recurrent_dropout = check_range("recurrent_dropout", recurrent_dropout, 0, 1)
         self.seed = None if seed is None else checked_seed(seed)
         self.seed_generator = random.SeedGenerator(seed) if dropout or recurrent_dropout else None
 
@@ -96,11 +96,11 @@ class RecurrentWeights(Layer):
         self, drive: Array, state: Sequence[Array], seen: Array, kernel: Array, bias: Array | None
     ) -> tuple[Array, ...]:
         """Return the next state, its output first; ``drive`` is what the input adds, ``seen`` the output before."""
-        raise undefined(self, "step(drive, state, seen, kernel, bias)")
+        raise undefined_error(self, "step(drive, state, seen, kernel, bias)")
 
     def gate(self, x: Array) -> Array:
         """Return the recurrent activation of an array, for one gate or several."""
-        return activated(self.recurrent_activation, x, x.shape)
+        return apply_activation(self.recurrent_activation, x, x.shape)
 
     def bias_shape(self) -> Shape:
         """Return the shape of the bias."""
@@ -110,7 +110,7 @@ class RecurrentWeights(Layer):
         """Return what the bias starts as."""
         return self.bias_initializer
 
-    def driven(self, x: Array) -> tuple[Array, Array | None]:
+    def project_inputs(self, x: Array) -> tuple[Array, Array | None]:
         """Return what inputs add, ``(..., in) -> (..., gates * units)``, and the bias that is left for the step.
 
         Both come from one read of the bias, since one that is an expression may draw at each.

@@ -8,7 +8,7 @@ from graftax import ops
 from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array, Shape
 from graftax.layers import activations
-from graftax.layers.arguments import array_shape, axis_numbers, fractional, single_shape, within
+from graftax.layers.arguments import array_shape, axis_numbers, check_range, fractional, single_shape
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 from graftax.ops.checks import axis_in_range
@@ -54,9 +54,9 @@ class ReLU(Layer):
         dtype: str | DTypePolicy | None = None,
     ) -> None:
         super().__init__(name, dtype=dtype)
-        self.max_value = None if max_value is None else within("max_value", max_value, 0, float("inf"))
-        self.negative_slope = within("negative_slope", negative_slope, 0, float("inf"))
-        self.threshold = within("threshold", threshold, 0, float("inf"))
+        self.max_value = None if max_value is None else check_range("max_value", max_value, 0, float("inf"))
+        self.negative_slope = check_range("negative_slope", negative_slope, 0, float("inf"))
+        self.threshold = check_range("threshold", threshold, 0, float("inf"))
 
     def call(self, x: Array) -> Array:
         array_shape(x)
@@ -98,7 +98,7 @@ class LeakyReLU(Layer):
         self, negative_slope: float = 0.3, name: str | None = None, dtype: str | DTypePolicy | None = None
     ) -> None:
         super().__init__(name, dtype=dtype)
-        self.negative_slope = within("negative_slope", negative_slope, 0, float("inf"))
+        self.negative_slope = check_range("negative_slope", negative_slope, 0, float("inf"))
 
     def call(self, x: Array) -> Array:
         array_shape(x)

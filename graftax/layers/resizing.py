@@ -66,7 +66,7 @@ class Resizing(Layer):
         x = ops.cast(wide(x), self._gx_dtypes.wide_dtype)
         if self.crop_to_aspect_ratio:
             x = center(x, *same_proportions(array_shape(x), self.height, self.width))
-        return ops.cast(resized(x, self.height, self.width, self.interpolation, self.antialias), self.compute_dtype)
+        return ops.cast(resize(x, self.height, self.width, self.interpolation, self.antialias), self.compute_dtype)
 
 
 class CenterCrop(Layer):
@@ -102,10 +102,10 @@ class CenterCrop(Layer):
 
     def call(self, x: Array) -> Array:
         x = ops.cast(wide(x), self._gx_dtypes.wide_dtype)
-        return ops.cast(fitted(x, self.height, self.width), self.compute_dtype)
+        return ops.cast(crop_to_fit(x, self.height, self.width), self.compute_dtype)
 
 
-def resized(x: Array, height: int, width: int, interpolation: str = "bilinear", antialias: bool = False) -> Array:
+def resize(x: Array, height: int, width: int, interpolation: str = "bilinear", antialias: bool = False) -> Array:
     """Return images in another size, with or without an axis of the batch."""
     single_shape(array_shape(x), 3, 4)
     if tuple(x.shape[-3:-1]) == (height, width):
@@ -129,9 +129,9 @@ def same_proportions(shape: Shape, height: int, width: int) -> tuple[int, int]:
     )
 
 
-def fitted(x: Array, height: int, width: int) -> Array:
+def crop_to_fit(x: Array, height: int, width: int) -> Array:
     """Return the middle, of images made larger first where they are too small."""
     have_height, have_width = single_shape(array_shape(x), 3, 4)[-3:-1]
     if have_height >= height and have_width >= width:
         return center(x, height, width)
-    return resized(center(x, *same_proportions(array_shape(x), height, width)), height, width)
+    return resize(center(x, *same_proportions(array_shape(x), height, width)), height, width)

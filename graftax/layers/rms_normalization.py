@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from graftax import ops
 from graftax.core.errors import ShapeError
 from graftax.core.typedefs import Array, Shape
-from graftax.layers.arguments import array_shape, axes_from_front, axis_numbers, narrow, single_shape, wide, within
+from graftax.layers.arguments import array_shape, axes_from_front, axis_numbers, check_range, narrow, single_shape, wide
 from graftax.layers.layer import Layer
-from graftax.layers.masking import calm, checked, spread
+from graftax.layers.masking import calm, check_mask, expand_mask
 from graftax.layers.policy import DTypePolicy
 from graftax.variables import constraints, initializers, regularizers
 from graftax.variables.constraints import ConstraintLike
@@ -65,7 +65,7 @@ class RMSNormalization(Layer):
     ) -> None:
         super().__init__(name, trainable, dtype)
         self.axis = axis_numbers("axis", axis)
-        self.epsilon = within("epsilon", epsilon, 0, float("inf"))
+        self.epsilon = check_range("epsilon", epsilon, 0, float("inf"))
         self.scale_initializer = initializers.get(scale_initializer)
         self.scale_regularizer = regularizers.get(scale_regularizer)
         self.scale_constraint = constraints.get(scale_constraint)
@@ -90,11 +90,11 @@ class RMSNormalization(Layer):
                 "an input of those sizes, or a new layer for the others",
             )
         if mask is not None:
-            mask = checked(mask, shape)
+            mask = check_mask(mask, shape)
         given, x = x, calm(wide(x), mask)
         squares = ops.square(x)
         if mask is not None and min(axes) < mask.ndim:
-            shown = ops.broadcast_to(spread(mask, x.ndim), shape)
+            shown = ops.broadcast_to(expand_mask(mask, x.ndim), shape)
             count = ops.sum(ops.cast(shown, x.dtype), axis=axes, keepdims=True)
             mean = ops.sum(ops.where(shown, squares, 0), axis=axes, keepdims=True) / ops.maximum(count, 1)
         else:

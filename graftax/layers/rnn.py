@@ -12,10 +12,10 @@ from graftax.core.errors import ArgumentError, DTypeError, ShapeError
 from graftax.core.typedefs import Array, Shape
 from graftax.layers.arguments import array_shape, flag, single_shape
 from graftax.layers.layer import Layer
-from graftax.layers.masking import as_bool, checked, hide, spread
+from graftax.layers.masking import as_bool, check_mask, expand_mask, hide
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.recurrent import over_time
-from graftax.layers.recurrent_cell import StackedRNNCells, agreeing, checked_cell, dropout_of, first_states
+from graftax.layers.recurrent_cell import StackedRNNCells, check_next_states, checked_cell, dropout_of, first_states
 from graftax.layers.stateful import Stateful
 
 
@@ -108,7 +108,7 @@ class RNN(Stateful):
         if not shape[1]:
             raise ArgumentError("a sequence of 0 steps", "there is nothing to carry a state over", "at least one step")
         if mask is not None:
-            mask = checked(mask, shape, axes=2)
+            mask = check_mask(mask, shape, axes=2)
             x = hide(x, mask)
         states = self._first_states(initial_state, x)
         if self.go_backwards:
@@ -120,10 +120,10 @@ class RNN(Stateful):
             states, before = carry
             x, present = row
             out, new = self.cell(x, states) if factors is None else self.cell(x, states, dropout_factors=factors)
-            new = agreeing(new, states, title)
+            new = check_next_states(new, states, title)
             if present is not None:
-                new = tree.map_structure(lambda a, b: ops.where(spread(present, a.ndim), a, b), new, states)
-                out = ops.where(spread(present, out.ndim), out, before)
+                new = tree.map_structure(lambda a, b: ops.where(expand_mask(present, a.ndim), a, b), new, states)
+                out = ops.where(expand_mask(present, out.ndim), out, before)
             return (new, None if present is None else out), out
 
         before = None if mask is None else self._no_output(x[:, 0], states)
@@ -148,14 +148,14 @@ class RNN(Stateful):
         out, _ = self.cell.build_for(x, states)
         return ops.zeros(tuple(out.shape), str(out.dtype))
 
-    def _first_states(self, given: object, x: Array) -> Any:
+    def _first_states(self, states: object, x: Array) -> Any:
         dtype = str(x.dtype) if is_floating(x.dtype) else self._gx_dtypes.compute_dtype
         zeros = first_states(self.cell, x.shape[0], dtype)
-        if given is None:
+        if states is None:
             carried = self.carried_state(x.shape[0]) if self.stateful else tree.flatten(zeros)
             return tree.rebuild(zeros, iter([ops.cast(part, dtype) for part in carried]))
         wanted = [tuple(part.shape) for part in tree.flatten(zeros)]
-        parts = tree.flatten(list(given) if isinstance(given, list | tuple) else [given])
+        parts = tree.flatten(list(states) if isinstance(states, list | tuple) else [states])
         have = [tuple(getattr(part, "shape", ())) for part in parts]
         if have != wanted:
             raise ShapeError(

@@ -41,14 +41,16 @@ def check_takes_one(build: Callable[..., Any], kind: type[Any]) -> None:
         )
 
 
-def bound(build: Callable[..., Any], title: str, given: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what ``layer.build(...)`` was given, by parameter.
+def bind_shapes(
+    build: Callable[..., Any], title: str, args: tuple[Any, ...], named: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the arguments of ``layer.build(...)`` by parameter.
 
     Raises:
         ArgumentTypeError: a shape is missing, or there is no such parameter.
     """
     try:
-        return dict(list(inspect.signature(build).bind(None, *given, **named).arguments.items())[1:])
+        return dict(list(inspect.signature(build).bind(None, *args, **named).arguments.items())[1:])
     except TypeError as error:
         names = ", ".join(names_of_shapes(build))
         raise ArgumentTypeError(
@@ -89,6 +91,8 @@ def of_call(
     return found
 
 
-def example_of(given: Mapping[str, Any], make: Callable[[Any], Any]) -> dict[str, Any]:
+def example_of(shapes_by_name: Mapping[str, Any], make: Callable[[Any], Any]) -> dict[str, Any]:
     """Return the arguments of a call by name, each made of its shape."""
-    return {name.removesuffix(_SUFFIX): shapes.map_shapes(make, shape) for name, shape in given.items() if shape}
+    return {
+        name.removesuffix(_SUFFIX): shapes.map_shapes(make, shape) for name, shape in shapes_by_name.items() if shape
+    }

@@ -30,7 +30,7 @@ def merge(first: ShapeLeaf, second: ShapeLeaf) -> tuple[int | None, ...]:
     return tuple(a if a == b else None for a, b in zip(first.sizes, second.sizes, strict=True))
 
 
-def checked(method: str, structure: object) -> Any:
+def check_shapes(method: str, structure: object) -> Any:
     """Return a shape, or a structure of shapes, with Python integers for sizes; None stands for any size.
 
     Args:
@@ -42,7 +42,7 @@ def checked(method: str, structure: object) -> Any:
         ArgumentError: a size is below 0.
     """
     if isinstance(structure, dict) and structure:
-        return {key: checked(method, shape) for key, shape in structure.items()}
+        return {key: check_shapes(method, shape) for key, shape in structure.items()}
     if not isinstance(structure, list | tuple):
         raise ArgumentTypeError(
             f"{method} got {structure!r:.60}",
@@ -50,7 +50,7 @@ def checked(method: str, structure: object) -> Any:
             f"{method}(x.shape), {method}((None, 8)), or for several inputs {method}([(None, 8), (None, 8)])",
         )
     if any(isinstance(part, list | tuple | dict) for part in structure):
-        parts = [checked(method, part) for part in structure]
+        parts = [check_shapes(method, part) for part in structure]
         return type(structure)(*parts) if hasattr(structure, "_fields") else type(structure)(parts)
     sizes = [size if size is None or isinstance(size, bool) else _size(size) for size in structure]
     if not is_shape(sizes) or any(isinstance(size, bool) for size in sizes):
@@ -105,6 +105,6 @@ def map_shapes(function: Callable[[Any], Any], structure: Any) -> Any:
     return type(structure)(map_shapes(function, shape) for shape in structure)
 
 
-def filled(structure: object, size: int) -> Any:
+def fill_unknown(structure: object, size: int) -> Any:
     """Return the structure with every unknown size replaced."""
     return map_shapes(lambda shape: tuple(size if n is None else n for n in shape), structure)

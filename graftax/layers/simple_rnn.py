@@ -13,7 +13,7 @@ from graftax.layers.recurrent_cell import RecurrentCell
 from graftax.layers.recurrent_weights import RecurrentWeights
 from graftax.layers.weight_settings import WeightSettings
 from graftax.variables.constraints import ConstraintLike
-from graftax.variables.given_back import activated
+from graftax.variables.given_back import apply_activation
 from graftax.variables.initializers import InitializerLike
 from graftax.variables.regularizers import RegularizerLike
 
@@ -26,7 +26,7 @@ class SimpleRNNStep(RecurrentWeights):
     def step(
         self, drive: Array, state: Sequence[Array], seen: Array, kernel: Array, bias: Array | None
     ) -> tuple[Array, ...]:
-        return (activated(self.activation, drive + ops.matmul(seen, kernel), drive.shape),)
+        return (apply_activation(self.activation, drive + ops.matmul(seen, kernel), drive.shape),)
 
 
 class SimpleRNN(SimpleRNNStep, Recurrent):

@@ -8,7 +8,7 @@ from graftax import ops
 from graftax.core.typedefs import Array
 from graftax.layers.arguments import array_shape, axis_numbers, fractional
 from graftax.layers.layer import Layer
-from graftax.layers.masking import checked, spread
+from graftax.layers.masking import check_mask, expand_mask
 from graftax.layers.policy import DTypePolicy
 
 
@@ -50,5 +50,5 @@ class Softmax(Layer):
         x = fractional(x, self.compute_dtype)
         if mask is None:
             return ops.softmax(x, self.axis)
-        shown = ops.broadcast_to(spread(checked(mask, shape), len(shape)), shape)
+        shown = ops.broadcast_to(expand_mask(check_mask(mask, shape), len(shape)), shape)
         return ops.softmax(ops.where(shown, x, float("-inf")), self.axis)

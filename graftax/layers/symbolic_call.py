@@ -23,7 +23,7 @@ from graftax.variables.state import storage
 _calls: weakref.WeakKeyDictionary[Any, list[weakref.ref[Origin]]] = weakref.WeakKeyDictionary()
 
 
-def recorded(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def record_call(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Return what stands for the output of a layer; its weights are made, if they are not there.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The columns of tables by name: those that a model was trained on, or a layer adapted to, in their order."""
+"""The columns of tables by name: those that a model or a layer was trained on, or adapted to, in their order."""
 
 from __future__ import annotations
 
@@ -26,6 +26,9 @@ class KnowsColumns(Module):
 
     untracked: ClassVar[frozenset[str]] = frozenset({"_gx_columns"})
     _gx_columns: Columns = Columns()
+    _gx_requires_columns: ClassVar[bool] = False
+    """Whether tables with other columns are refused, as by a model; a single layer only puts those that it knows, all
+    of them, in order, and may be trained on others next."""
 
     def _gx_takers(self) -> Sequence[KnowsColumns]:
         """Return what its inputs go into just as they come, such as a first layer, if that knows columns."""
@@ -38,8 +41,10 @@ class KnowsColumns(Module):
 
     def _gx_facts(self) -> dict[str, Any]:
         """Return the columns in the form of files, if there are any."""
+        if self._gx_columns == Columns():
+            return {}
         known = {part: _form(names) for part, names in self._gx_columns._asdict().items() if names is not None}
-        return {"columns": known} if known else {}
+        return {"columns": known}
 
     def _gx_take_facts(self, facts: Mapping[str, Any]) -> None:
         """Take the columns that a file has; one without any changes nothing."""
@@ -72,52 +77,56 @@ def known_columns(x: object) -> Known:
     return _names(x)
 
 
-def in_known_order(x: object, known: Known, what: str, whose: str = "the model was trained on") -> Any:
-    """Return data with the columns of each table in the order of those that are known.
+def in_known_order(x: object, columns: Known, what: str, whose: str = "the model was trained on") -> Any:
+    """Return data with the columns of each table in the known order.
 
     Args:
         x: The data.
-        known: What `known_columns` gave for the data of the training.
+        columns: The known columns, as `known_columns` returned them.
         what: How the data are called in messages.
-        whose: What had the known columns, for messages. Defaults to the data of a training.
+        whose: Words before the known columns in messages. Defaults to ``"the model was trained on"``.
 
     Raises:
         DataError: a table has other columns.
     """
-    if isinstance(known, dict):
-        if not isinstance(x, Mapping) or set(x) != set(known):
+    if isinstance(columns, dict):
+        if not isinstance(x, Mapping) or set(x) != set(columns):
             return x
-        return {name: _ordered(part, known[name], f"{what}[{name!r}]", whose) for name, part in x.items()}
-    if isinstance(known, list):
-        if not isinstance(x, list | tuple) or len(x) != len(known):
+        return {name: _ordered(part, columns[name], f"{what}[{name!r}]", whose) for name, part in x.items()}
+    if isinstance(columns, list):
+        if not isinstance(x, list | tuple) or len(x) != len(columns):
             return x
-        parts = [_ordered(part, one, f"{what}[{i}]", whose) for i, (part, one) in enumerate(zip(x, known, strict=True))]
+        parts = [
+            _ordered(part, one, f"{what}[{i}]", whose) for i, (part, one) in enumerate(zip(x, columns, strict=True))
+        ]
         return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
-    return _ordered(x, known, what, whose)
+    return _ordered(x, columns, what, whose)
 
 
-def has_the_columns(x: object, known: Known) -> bool:
+def has_the_columns(x: object, columns: Known) -> bool:
     """Return whether it is a table with the known columns, in any order, and no others."""
     names = _names(x)
-    return names is not None and isinstance(known, tuple) and sorted(names) == sorted(known)
+    return names is not None and isinstance(columns, tuple) and sorted(names) == sorted(columns)
 
 
-def _ordered(x: object, known: Names, what: str, whose: str) -> Any:
+def _ordered(x: object, columns: Names, what: str, whose: str) -> Any:
     names = _names(x)
-    if known is None or names is None or names == known:
+    if columns is None or names is None or names == columns:
         return x
-    missing = [name for name in known if name not in names]
-    added = [name for name in names if name not in known]
+    missing = [name for name in columns if name not in names]
+    added = [name for name in names if name not in columns]
     if missing or added or len(set(names)) < len(names):
         told = [f"without {', '.join(map(repr, missing))}"] if missing else []
         told += [f"with {', '.join(map(repr, added))}"] if added else []
         raise DataError(
             f"{what} is a {type(x).__name__} {' and '.join(told) or 'with columns of equal names'}",
-            f"{whose} the columns {', '.join(map(repr, known))}",
-            f"{what}[{list(known)!r}]" if not missing else f"{what}.to_numpy(), if its columns are these in this order",
+            f"{whose} the columns {', '.join(map(repr, columns))}",
+            f"{what}[{list(columns)!r}]"
+            if not missing
+            else f"{what}.to_numpy(), if its columns are these in this order",
         )
     table: Any = x
-    return table[list(known)]
+    return table[list(columns)]
 
 
 def _names(x: object) -> Names:
@@ -147,12 +156,12 @@ def columns_in(facts: Mapping[str, Any]) -> Columns | None:
     return None if x is None and y is None else Columns(x, y)
 
 
-def _form(known: Known) -> list[Any]:
-    if isinstance(known, dict):
-        return ["dict", [[name, _listed(names)] for name, names in known.items()]]
-    if isinstance(known, list):
-        return ["list", [_listed(names) for names in known]]
-    return ["table", _listed(known)]
+def _form(columns: Known) -> list[Any]:
+    if isinstance(columns, dict):
+        return ["dict", [[name, _listed(names)] for name, names in columns.items()]]
+    if isinstance(columns, list):
+        return ["list", [_listed(names) for names in columns]]
+    return ["table", _listed(columns)]
 
 
 def _listed(names: Names) -> list[str] | None:

@@ -149,14 +149,14 @@ class TextVectorization(Lookup):
         return found
 
 
-def _chosen(name: str, value: object, known: dict[str, Any]) -> Any:
+def _chosen(name: str, value: object, allowed: dict[str, Any]) -> Any:
     if callable(value):
         check_takes("TextVectorization", name, value, ["text"])
     if value is None or callable(value):
         return value
-    if not isinstance(value, str) or value not in known:
+    if not isinstance(value, str) or value not in allowed:
         raise ArgumentError(
-            f"{name}={value!r:.60}", f"there is no such {name}", " or ".join(f'"{word}"' for word in known)
+            f"{name}={value!r:.60}", f"there is no such {name}", " or ".join(f'"{word}"' for word in allowed)
         )
     return value
 

@@ -69,14 +69,14 @@ class TimeDistributed(Layer):
         within = mask is not None and mask.ndim > 2
         told = within or _mixes_samples(self.layer)
         if mask is not None and told:
-            rows = masking.marked(rows, _of_rows(mask, (batch, steps, *rest)))
+            rows = masking.mark(rows, _of_rows(mask, (batch, steps, *rest)))
         inner: Any = self.layer(rows)
         out: Any = tree.map_structure(lambda part: ops.reshape(part, (batch, steps, *part.shape[1:])), inner)
         first = ops.any(mask, axis=tuple(range(2, mask.ndim))) if mask is not None and within else mask
         for i, (part, whole) in enumerate(zip(tree.flatten(inner), tree.flatten(out), strict=True)):
             made = _of_steps(part, (batch, steps)) if mask is None or within or not told else None
             if made is not None and not within and mask is not None:  # made inside, of steps of which some are hidden
-                made = ops.logical_and(made, masking.spread(mask, made.ndim))
+                made = ops.logical_and(made, masking.expand_mask(mask, made.ndim))
             if made is None and i == 0:
                 made = first
             if made is not None:
@@ -91,7 +91,7 @@ def _mixes_samples(layer: Layer) -> bool:
 def _of_rows(mask: Array, shape: Shape) -> Array:
     """Return the mask of a sequence as that of its steps in a row, with the axis after them that most masks have."""
     axes = max(mask.ndim, 3 if len(shape) > 3 else 2)
-    whole = ops.broadcast_to(masking.spread(mask, axes), shape[:axes])
+    whole = ops.broadcast_to(masking.expand_mask(mask, axes), shape[:axes])
     return ops.reshape(whole, (-1, *shape[2:axes]))
 
 

@@ -98,15 +98,15 @@ class TorchLayer(Layer):
         specs = [ArraySpec(tuple(part.shape), part.dtype.name) for part in run.forward(*_zeros(arrays), np.int32(0))]
 
         @custom_gradient
-        def computed(*given: Array) -> Any:
+        def computed(*arrays: Array) -> Any:
             def pull(*slopes: Array) -> list[Array | None]:
-                wanted = [i for i, array in enumerate(given[:-1]) if is_floating(array.dtype.name)]
-                shapes = [ArraySpec(tuple(given[i].shape), given[i].dtype.name) for i in wanted]
-                found = py_function(lambda *all: run.backward(wanted, *all), [*given, slopes[0]], shapes)
+                wanted = [i for i, array in enumerate(arrays[:-1]) if is_floating(array.dtype.name)]
+                shapes = [ArraySpec(tuple(arrays[i].shape), arrays[i].dtype.name) for i in wanted]
+                found = py_function(lambda *all: run.backward(wanted, *all), [*arrays, slopes[0]], shapes)
                 told = dict(zip(wanted, found, strict=True))
-                return [told.get(i) for i in range(len(given))]
+                return [told.get(i) for i in range(len(arrays))]
 
-            return py_function(lambda *all: run.forward(*all), list(given), specs), pull
+            return py_function(lambda *all: run.forward(*all), list(arrays), specs), pull
 
         out, *after = computed(*arrays, seed)
         for variable, value in zip(tree.flatten(self.buffers), after, strict=False):
@@ -129,17 +129,17 @@ class _Run:
             out, buffers = self._computed([torch.tensor(np.asarray(a)) for a in arrays[:-1]], int(arrays[-1]))
         return [part.numpy() for part in (out, *(buffers if self.training else ()))]
 
-    def backward(self, wanted: list[int], *arrays: Any) -> list[np.ndarray[Any, Any]]:
+    def backward(self, indices: list[int], *arrays: Any) -> list[np.ndarray[Any, Any]]:
         """Return the gradients of some of the arrays; the last two are the seed, and the gradient of the output."""
         torch = sys.modules["torch"]
         tensors = [torch.tensor(np.asarray(a)) for a in arrays[:-2]]
-        sources = [tensors[i].requires_grad_() for i in wanted]
+        sources = [tensors[i].requires_grad_() for i in indices]
         with torch.enable_grad():
             out, _ = self._computed(tensors, int(arrays[-2]))
             slopes = torch.autograd.grad(out, sources, torch.tensor(np.asarray(arrays[-1])), allow_unused=True)
         return [
             np.zeros_like(np.asarray(arrays[i])) if slope is None else slope.numpy()
-            for i, slope in zip(wanted, slopes, strict=True)
+            for i, slope in zip(indices, slopes, strict=True)
         ]
 
     def _computed(self, tensors: list[Any], seed: int) -> tuple[Any, list[Any]]:

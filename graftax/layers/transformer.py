@@ -9,7 +9,7 @@ from graftax.core.errors import ArgumentTypeError, DTypeError, ShapeError
 from graftax.core.typedefs import Array, Shape
 from graftax.layers import activations
 from graftax.layers.activations import Activation, ActivationLike
-from graftax.layers.arguments import array_shape, flag, positive, single_shape, within
+from graftax.layers.arguments import array_shape, check_range, flag, positive, single_shape
 from graftax.layers.attention_cache import AttentionCache
 from graftax.layers.dense import Dense
 from graftax.layers.dropout import Dropout
@@ -65,9 +65,9 @@ class TransformerBlock(Layer):
         self.intermediate_dim = positive("intermediate_dim", intermediate_dim, 64)
         self.num_heads = positive("num_heads", num_heads)
         self.num_key_value_heads = num_key_value_heads
-        self.dropout = within("dropout", dropout, 0, 1)
+        self.dropout = check_range("dropout", dropout, 0, 1)
         self.activation = activations.get(activation)
-        self.layer_norm_epsilon = within("layer_norm_epsilon", layer_norm_epsilon, 0, float("inf"))
+        self.layer_norm_epsilon = check_range("layer_norm_epsilon", layer_norm_epsilon, 0, float("inf"))
         self.kernel_initializer, self.bias_initializer = kernel_initializer, bias_initializer
         self.normalize_first = flag("normalize_first", normalize_first)
         self.rotary_base, self.seed = rotary_base, seed

@@ -8,7 +8,7 @@ from graftax import ops
 from graftax.core.typedefs import Array
 from graftax.layers.arguments import array_shape, axes_from_front, axis_numbers, narrow, wide
 from graftax.layers.layer import Layer
-from graftax.layers.masking import calm, checked, spread
+from graftax.layers.masking import calm, check_mask, expand_mask
 from graftax.layers.policy import DTypePolicy
 
 
@@ -48,10 +48,10 @@ class UnitNormalization(Layer):
         shape = array_shape(x)
         axes = axes_from_front("UnitNormalization", self.axis, len(shape))
         if mask is not None:
-            mask = checked(mask, shape)
+            mask = check_mask(mask, shape)
         given, x = x, calm(wide(x), mask)
         counted = x
         if mask is not None and min(axes) < mask.ndim:
-            counted = ops.where(spread(mask, x.ndim), x, 0)
+            counted = ops.where(expand_mask(mask, x.ndim), x, 0)
         total = ops.sum(ops.square(counted), axis=axes, keepdims=True)
         return narrow(x * ops.rsqrt(ops.maximum(total, 1e-12)), given, self.compute_dtype)

@@ -10,9 +10,9 @@ from graftax.core.errors import ShapeError
 from graftax.core.typedefs import Array, Shape
 from graftax.layers.arguments import array_shape, for_each_axis, narrow, one_of, positive, single_shape, wide
 from graftax.layers.layer import Layer
-from graftax.layers.masked_space import moved
+from graftax.layers.masked_space import move_mask
 from graftax.layers.policy import DTypePolicy
-from graftax.layers.resizing import INTERPOLATIONS, resized
+from graftax.layers.resizing import INTERPOLATIONS, resize
 
 
 class UpSampling(Layer):
@@ -30,14 +30,14 @@ class UpSampling(Layer):
 
     def call(self, x: Array) -> Array:
         single_shape(array_shape(x), self.space + 2, self.space + 2)
-        return repeated(x, self.size)
+        return repeat_values(x, self.size)
 
     def compute_mask(self, inputs: Array, mask: Array | None) -> Array | None:
         """Return that of the input, repeated as its values are."""
-        return moved(mask, inputs, self.call)
+        return move_mask(mask, inputs, self.call)
 
 
-def repeated(x: Array, factors: Shape) -> Array:
+def repeat_values(x: Array, factors: Shape) -> Array:
     """Repeat each value of the axes of space as a block of copies: ``(batch, *space, channels)``."""
     batch, *sizes, channels = x.shape
     apart = tuple(n for size in sizes for n in (size, 1))
@@ -102,7 +102,7 @@ class UpSampling2D(UpSampling):
             return super().call(x)
         _, height, width, _ = single_shape(array_shape(x), 4, 4)
         return narrow(
-            resized(wide(x), height * self.size[0], width * self.size[1], self.interpolation), x, self.compute_dtype
+            resize(wide(x), height * self.size[0], width * self.size[1], self.interpolation), x, self.compute_dtype
         )
 
 

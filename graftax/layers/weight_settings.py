@@ -69,19 +69,19 @@ class WeightSettings:
                 )
 
 
-def refuse_elsewhere(layer: object, name: str, value: object) -> None:
+def refuse_foreign(layer: object, name: str, value: object) -> None:
     """Raise where an attribute is assigned that layers of Keras have, and nothing would look at here.
 
     Raises:
         MissingAttributeError: the class is one of ours, and has no such attribute.
     """
     kind = type(layer)
-    if name not in _ELSEWHERE or hasattr(kind, name) or not _is_ours(kind):
+    if name not in _FOREIGN or hasattr(kind, name) or not _is_ours(kind):
         return
     raise MissingAttributeError(
         f"{kind.__name__}.{name} = {value!r:.60}",
         "it has no such attribute, and nothing would look at it",
-        _ELSEWHERE[name],
+        _FOREIGN[name],
     )
 
 
@@ -135,7 +135,7 @@ def _is_ours(kind: type) -> bool:
     return kind.__module__.partition(".")[0] == __name__.partition(".")[0]
 
 
-_ELSEWHERE = {
+_FOREIGN = {
     "dtype_policy": 'graftax.set_dtype_policy("mixed_bfloat16", layer)',
     "activity_regularizer": "graftax.Sequential([layer, graftax.layers.ActivityRegularization(l2=0.01)])",
 }

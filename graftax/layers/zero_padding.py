@@ -10,7 +10,7 @@ from graftax.core.typedefs import Array
 from graftax.layers.arguments import array_shape, single_shape
 from graftax.layers.borders import Padding, Pairs, checked_padding
 from graftax.layers.layer import Layer
-from graftax.layers.masked_space import moved
+from graftax.layers.masked_space import move_mask
 from graftax.layers.policy import DTypePolicy
 
 
@@ -31,7 +31,7 @@ class ZeroPadding(Layer):
 
     def compute_mask(self, inputs: Array, mask: Array | None) -> Array | None:
         """Return that of the input, False where zeros are added."""
-        return moved(mask, inputs, self.call)
+        return move_mask(mask, inputs, self.call)
 
 
 class Cropping(Layer):
@@ -58,7 +58,7 @@ class Cropping(Layer):
 
     def compute_mask(self, inputs: Array, mask: Array | None) -> Array | None:
         """Return what is left of that of the input."""
-        return moved(mask, inputs, self.call)
+        return move_mask(mask, inputs, self.call)
 
 
 class ZeroPadding1D(ZeroPadding):

@@ -23,9 +23,9 @@ from graftax.losses.classification import SquaredHinge as SquaredHinge
 from graftax.losses.contrastive import Circle as Circle
 from graftax.losses.contrastive import NTXent as NTXent
 from graftax.losses.contrastive import TripletSemiHard as TripletSemiHard
-from graftax.losses.elsewhere import CLASSES as _CLASSES
 from graftax.losses.focal import BinaryFocalCrossentropy as BinaryFocalCrossentropy
 from graftax.losses.focal import CategoricalFocalCrossentropy as CategoricalFocalCrossentropy
+from graftax.losses.foreign_names import CLASSES as _CLASSES
 from graftax.losses.functions import binary_crossentropy as binary_crossentropy
 from graftax.losses.functions import binary_focal_crossentropy as binary_focal_crossentropy
 from graftax.losses.functions import categorical_crossentropy as categorical_crossentropy

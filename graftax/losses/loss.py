@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
 from graftax import ops
 from graftax.core.errors import ArgumentError, ArgumentTypeError, DataError, GraftaxError
 from graftax.core.tree import flatten
 from graftax.core.typedefs import Array, ArrayLike, Shape
-from graftax.core.undefined import undefined
+from graftax.core.undefined import undefined_error
 from graftax.core.user_functions import takes
 from graftax.objectives.batch_axis import check_batch_axis, check_returned, is_of_user
 from graftax.objectives.hiding import Form, Formula, Ranges, as_condition, as_mask
-from graftax.objectives.pairs import prepared, with_rank_of
-from graftax.objectives.sample_weights import check_weights, spread
+from graftax.objectives.own_masks import of_whole_values, takes_mask
+from graftax.objectives.pairs import prepare, with_rank_of
+from graftax.objectives.sample_weights import broadcast_weight, check_weights
 from graftax.variables import masks
 from graftax.variables.floating import floating
 from graftax.variables.graph.module import Module
@@ -42,6 +44,9 @@ class Loss(Module):
     so value and gradient are finite whatever stands there. A sample of weight 0 may hold nan, infinities and invalid
     targets, too. A `call` that compares samples with each other
     would take such fillers for samples: such a class sets `compares` and defines `among`, too.
+
+    A `call` that gives one number for a sequence, where a mask is of steps, has a third parameter ``mask=None``: it
+    gets the mask, and leaves hidden steps out itself. A sample counts if the mask keeps any of it.
 
     Args:
         reduction: One of the four.
@@ -77,7 +82,7 @@ class Loss(Module):
                 as ``(n, 1)``, and the other way round, so that a difference of both is no ``(n, n)``.
             y_pred: Predictions as arrays, floating ones in at least float32.
         """
-        raise undefined(self, "call(y_true, y_pred)")
+        raise undefined_error(self, "call(y_true, y_pred)")
 
     @property
     def _gx_written(self) -> Callable[..., Any]:
@@ -99,7 +104,7 @@ class Loss(Module):
         given = [*conditions, *([] if sample_weight is None else [sample_weight])] if self.compares else []
         visible = None
         for one in given:
-            keep = as_condition(spread(one, y_pred[:, 0], "mask"))
+            keep = as_condition(broadcast_weight(one, y_pred[:, 0], "mask"))
             visible = keep if visible is None else ops.logical_and(visible, keep)
         return visible
 
@@ -147,7 +152,7 @@ class Loss(Module):
         storage.touch(self)
         try:
             mask = masks.given_or_carried(mask, y_pred)
-            y_true, y_pred = prepared(y_true, y_pred)
+            y_true, y_pred = prepare(y_true, y_pred)
             if not self.compares and self.target_kind != "sparse":  # else a target is a label
                 y_true = with_rank_of(y_true, y_pred, self._gx_written)
             _require_some(y_true, y_pred)
@@ -164,7 +169,11 @@ class Loss(Module):
                 ranges = self.ranges(tuple(y_pred.shape)) if hasattr(y_pred, "shape") else {}
                 y_true, y_pred = self.formula.hide_unusable(y_true, y_pred, sample_weight, ranges)
             visible = self._gx_visible(conditions, sample_weight, y_pred)
-            found = self.call(y_true, y_pred) if visible is None else self.among(y_true, y_pred, visible)
+            own_mask = mask is not None and takes_mask(self._gx_written)
+            call: Callable[..., Any] = self.call
+            if own_mask:
+                call = partial(call, mask=conditions[0])
+            found = call(y_true, y_pred) if visible is None else self.among(y_true, y_pred, visible)
             if is_user := is_of_user(self._gx_written):
                 check_returned("loss", self._gx_written, found)
             values = floating(found, "the loss")
@@ -172,13 +181,16 @@ class Loss(Module):
                 raise DataError(
                     f"a batch of values {list(values.shape)}", "the loss of nothing is undefined", _NON_EMPTY
                 )
+            if own_mask:
+                whole = of_whole_values(conditions[0], values)
+                conditions = [*([] if whole is None else [whole]), *conditions[1:]]
             if is_user and (conditions or sample_weight is not None):
                 given = [("mask", self.formula.of_values(one, values)) for one in conditions]
                 given += [("sample_weight", sample_weight)] if sample_weight is not None else []
-                check_batch_axis("loss", self._gx_written, self.call, y_true, y_pred, values, given)
+                check_batch_axis("loss", self._gx_written, call, y_true, y_pred, values, given)
             kept = None
             for condition in conditions:
-                here = as_condition(spread(self.formula.of_values(condition, values), values, "mask"))
+                here = as_condition(broadcast_weight(self.formula.of_values(condition, values), values, "mask"))
                 kept = here if kept is None else ops.logical_and(kept, here)
             return reduce(values, self.reduction, sample_weight, kept)
         except GraftaxError as error:
@@ -195,7 +207,8 @@ class FunctionLoss(Loss):
 
     Args:
         fn: ``fn(y_true, y_pred)``; returns one number for each sample, or one for the whole batch. Targets ``(n,)``
-            beside predictions ``(n, 1)`` come as ``(n, 1)``, and the other way round.
+            beside predictions ``(n, 1)`` come as ``(n, 1)``, and the other way round. With a third parameter
+            ``mask=None`` it gets the mask, as the `call` of a `Loss`.
         reduction: As for `Loss`; a single number stays what it is, except that weights cannot apply to it.
         name: Its name. Defaults to that of the function.
 
@@ -215,15 +228,15 @@ class FunctionLoss(Loss):
         takes("loss", fn, ("y_true", "y_pred"))
         given = getattr(fn, "__name__", "")
         super().__init__(reduction=reduction, name=given if name is None and given.isidentifier() else name)
-        self.fn = fn
+        self.fn: Callable[..., Any] = fn
 
     @property
     def _gx_written(self) -> Callable[..., Any]:
         return self.fn
 
-    def call(self, y_true: Any, y_pred: Any) -> Array:
+    def call(self, y_true: Any, y_pred: Any, mask: Array | None = None) -> Array:
         """Return what the function returns."""
-        return self.fn(y_true, y_pred)  # type: ignore[no-any-return]
+        return self.fn(y_true, y_pred) if mask is None else self.fn(y_true, y_pred, mask=mask)  # type: ignore[no-any-return]
 
 
 _NON_EMPTY = "leave out empty batches"
@@ -239,7 +252,7 @@ def reduce(values: Array, reduction: str, sample_weight: ArrayLike | None, mask:
         weights = ops.cast(mask, values.dtype.name)
         count = ops.maximum(ops.sum(weights), 1)
     if sample_weight is not None:
-        given = ops.cast(spread(sample_weight, values), values.dtype.name)
+        given = ops.cast(broadcast_weight(sample_weight, values), values.dtype.name)
         if mask is not None:
             given = ops.where(mask, given, 0.0)
         lost = ops.logical_and(ops.equal(given, 0), ops.logical_not(ops.isfinite(values)))

@@ -18,7 +18,7 @@ from graftax.losses import (
     overlap,
     regression,
 )
-from graftax.losses.elsewhere import ELSEWHERE
+from graftax.losses.foreign_names import NAMES
 from graftax.losses.loss import FunctionLoss, Loss
 from graftax.variables.graph.module import Module, snake_case
 
@@ -96,7 +96,7 @@ def get(loss: str | Loss | Callable[[Any, Any], Any]) -> Loss:
         return loss
     if isinstance(loss, str):
         if loss not in _SPELLINGS:
-            raise unknown("loss", loss, _NAMES, elsewhere=ELSEWHERE)
+            raise unknown("loss", loss, _NAMES, foreign=NAMES)
         return _SPELLINGS[loss]()
     if loss in _FUNCTIONS:
         return _FUNCTIONS[loss]()

@@ -35,7 +35,6 @@ from graftax.metrics.correlation import ConcordanceCorrelation as ConcordanceCor
 from graftax.metrics.correlation import CosineSimilarity as CosineSimilarity
 from graftax.metrics.correlation import PearsonCorrelation as PearsonCorrelation
 from graftax.metrics.correlation import R2Score as R2Score
-from graftax.metrics.elsewhere import CLASSES as _CLASSES
 from graftax.metrics.errors import CategoricalHinge as CategoricalHinge
 from graftax.metrics.errors import Hinge as Hinge
 from graftax.metrics.errors import KLDivergence as KLDivergence
@@ -46,6 +45,7 @@ from graftax.metrics.errors import Poisson as Poisson
 from graftax.metrics.errors import SquaredHinge as SquaredHinge
 from graftax.metrics.f_score import F1Score as F1Score
 from graftax.metrics.f_score import FBetaScore as FBetaScore
+from graftax.metrics.foreign_names import CLASSES as _CLASSES
 from graftax.metrics.iou import IoU as IoU
 from graftax.metrics.iou import MeanIoU as MeanIoU
 from graftax.metrics.metric import Metric as Metric

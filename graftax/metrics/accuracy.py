@@ -233,11 +233,11 @@ def _predicted(y_pred: Array, labels: Array, axis: int) -> Array:
     return ops.logical_and(ops.equal(labels, largest), ops.logical_not(ops.any(ops.isnan(y_pred), axis=axis)))
 
 
-def _shared_integer(one: Any, other: Any) -> str | None:
+def _shared_integer(first: Any, second: Any) -> str | None:
     """Return the dtype in which integers of two can be compared exactly; None where there is none."""
-    if one.kind not in "iub" or other.kind not in "iub":
+    if first.kind not in "iub" or second.kind not in "iub":
         return None
-    both = np.promote_types(one, other)
+    both = np.promote_types(first, second)
     exact = both.kind in "iub" and registry.current().arrays.canonical_dtype(both.name) == both.name
     return both.name if exact else None
 

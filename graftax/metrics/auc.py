@@ -157,16 +157,16 @@ class AUC(ElementMetric):
         return ops.clip(ops.sum((x[:-1] - x[1:]) * heights, axis=0), 0.0, 1.0)  # which rounding may pass
 
 
-def _interpolated(right: Array, found: Array, ones: Array) -> Array:
+def _interpolated(right: Array, positives: Array, ones: Array) -> Array:
     """Return the integral of precision over recall, where both counts go straight from one threshold to the next.
 
-    With ``right = slope * found + rest`` between two of them, it is that of ``slope * (1 + rest / right)``.
+    With ``right = slope * positives + rest`` between two of them, it is that of ``slope * (1 + rest / right)``.
     """
-    more, wider = right[:-1] - right[1:], found[:-1] - found[1:]
+    more, wider = right[:-1] - right[1:], positives[:-1] - positives[1:]
     slope = ops.divide_no_nan(more, ops.maximum(wider, 0))
-    rest = right[1:] - slope * found[1:]
-    both = ops.logical_and(found[:-1] > 0, found[1:] > 0)
-    ratio = ops.where(both, ops.divide_no_nan(found[:-1], found[1:]), 1)
+    rest = right[1:] - slope * positives[1:]
+    both = ops.logical_and(positives[:-1] > 0, positives[1:] > 0)
+    ratio = ops.where(both, ops.divide_no_nan(positives[:-1], positives[1:]), 1)
     return ops.sum(ops.divide_no_nan(slope * (more + rest * ops.log(ratio)), ones[1:]), axis=0)
 
 
@@ -198,7 +198,7 @@ def _checked_labels(multi_label: bool, num_labels: object, weights: object) -> t
     return count, weights
 
 
-def _one_of(name: str, given: T, known: tuple[str, ...]) -> T:
-    if given not in known:
-        raise ArgumentError(f"{name}={given!r}", f"there are {', '.join(map(repr, known))}", f'{name}="{known[0]}"')
-    return given
+def _one_of(name: str, value: T, allowed: tuple[str, ...]) -> T:
+    if value not in allowed:
+        raise ArgumentError(f"{name}={value!r}", f"there are {', '.join(map(repr, allowed))}", f'{name}="{allowed[0]}"')
+    return value

@@ -10,13 +10,13 @@ from graftax import ops
 from graftax.core import hyperparameters as arguments
 from graftax.core.errors import ArgumentError, GraftaxError
 from graftax.core.typedefs import Array, ArrayLike, Shape
-from graftax.core.undefined import undefined
+from graftax.core.undefined import undefined_error
 from graftax.metrics import exact
 from graftax.metrics.metric import Metric
 from graftax.objectives import per_sample
 from graftax.objectives.hiding import Form, Formula, as_mask
 from graftax.objectives.pairs import pair
-from graftax.objectives.sample_weights import check_weights, spread
+from graftax.objectives.sample_weights import broadcast_weight, check_weights
 from graftax.variables import masks
 from graftax.variables.state import storage
 
@@ -39,7 +39,7 @@ class ElementMetric(Metric):
 
     def count(self, positive: Array, y_pred: Array, amount: Array) -> None:
         """Add to the sums; subclasses must define it."""
-        raise undefined(self, "count(positive, y_pred, amount)")
+        raise undefined_error(self, "count(positive, y_pred, amount)")
 
     def matched(self, y_true: ArrayLike, y_pred: ArrayLike) -> tuple[Array, Array]:
         """Return targets and predictions of one shape."""
@@ -70,9 +70,9 @@ class ElementMetric(Metric):
             amount: Array = ops.ones(places.shape, "int32")
             if sample_weight is not None:
                 check_weights(sample_weight)
-                amount = ops.cast(spread(sample_weight, places), y_pred.dtype.name)
+                amount = ops.cast(broadcast_weight(sample_weight, places), y_pred.dtype.name)
             if mask is not None:
-                amount = ops.where(spread(mask, places, "mask"), amount, 0)
+                amount = ops.where(broadcast_weight(mask, places, "mask"), amount, 0)
             self.count(ops.greater(y_true, 0.5), y_pred, amount)
         except GraftaxError as error:
             error.add_context(f"the metric {self!r}")
@@ -218,13 +218,15 @@ class FalseNegatives(Count):
     cell = FN
 
 
-def checked_thresholds(given: float | list[float] | tuple[float, ...], name: str = "thresholds") -> tuple[float, ...]:
+def checked_thresholds(
+    thresholds: float | list[float] | tuple[float, ...], name: str = "thresholds"
+) -> tuple[float, ...]:
     """Return thresholds, one or several, as a tuple of finite numbers.
 
     Raises:
         ArgumentError: one is none, or there are none at all.
     """
-    found = tuple(given) if isinstance(given, list | tuple) else (given,)
+    found = tuple(thresholds) if isinstance(thresholds, list | tuple) else (thresholds,)
     if not found:
-        raise ArgumentError(f"{name}={given!r}", "there is none to count at", f"{name}=0.5")
+        raise ArgumentError(f"{name}={thresholds!r}", "there is none to count at", f"{name}=0.5")
     return tuple(map(arguments.threshold, found))

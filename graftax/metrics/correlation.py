@@ -13,7 +13,7 @@ from graftax.metrics.reduction import SampleMetric
 from graftax.objectives import per_sample
 from graftax.objectives.hiding import Form, Formula, as_mask
 from graftax.objectives.pairs import pair
-from graftax.objectives.sample_weights import check_weights, spread
+from graftax.objectives.sample_weights import broadcast_weight, check_weights
 from graftax.variables import masks
 from graftax.variables.state import storage
 from graftax.variables.variable import Variable
@@ -155,9 +155,9 @@ class R2Score(Metric):
             weight = ops.ones_like(places)
             if sample_weight is not None:
                 check_weights(sample_weight)
-                weight = ops.cast(spread(sample_weight, places), places.dtype.name)
+                weight = ops.cast(broadcast_weight(sample_weight, places), places.dtype.name)
             if mask is not None:
-                weight = ops.where(spread(mask, places, "mask"), weight, 0.0)
+                weight = ops.where(broadcast_weight(mask, places, "mask"), weight, 0.0)
             rows = (-1, y_pred.shape[-1])
             self._merge(ops.reshape(y_true, rows), ops.reshape(y_pred, rows), ops.ravel(weight))
         except GraftaxError as error:

@@ -30,7 +30,7 @@ def add(sums: Variable, *terms: Array | int) -> None:
     """
     backend = registry.current()
     if backend not in _fused:
-        _fused[backend] = backend.arrays.fused(partial(_add, backend.arrays), ())
+        _fused[backend] = backend.arrays.fuse(partial(_add, backend.arrays), ())
     ready = tuple(ops.asarray(term, "int32" if isinstance(term, int) else None) for term in terms)
     sums.assign(_fused[backend](sums.value, ready))
 
@@ -44,7 +44,7 @@ def add_array(sums: Variable, terms: Array) -> None:
     """
     backend = registry.current()
     if backend not in _fused_arrays:
-        _fused_arrays[backend] = backend.arrays.fused(partial(_add_array, backend.arrays), ())
+        _fused_arrays[backend] = backend.arrays.fuse(partial(_add_array, backend.arrays), ())
     sums.assign(_fused_arrays[backend](sums.value, terms))
 
 

@@ -17,7 +17,7 @@ from graftax.metrics.metric import Metric
 from graftax.objectives.hiding import Form, Formula, as_mask
 from graftax.objectives.labels import check_labels
 from graftax.objectives.pairs import same_shape
-from graftax.objectives.sample_weights import check_weights, spread
+from graftax.objectives.sample_weights import broadcast_weight, check_weights
 from graftax.variables import masks
 from graftax.variables.state import storage
 
@@ -107,9 +107,9 @@ class IoU(Metric):
             amount: Array = ops.ones(predicted.shape, "int32")
             if sample_weight is not None:
                 check_weights(sample_weight)
-                amount = ops.cast(spread(sample_weight, predicted), "float32")
+                amount = ops.cast(broadcast_weight(sample_weight, predicted), "float32")
             if mask is not None:
-                amount = ops.where(spread(mask, predicted, "mask"), amount, 0)
+                amount = ops.where(broadcast_weight(mask, predicted, "mask"), amount, 0)
             if self.ignore_class is not None:
                 there = ops.not_equal(labels, self.ignore_class)
                 amount, labels = ops.where(there, amount, 0), ops.where(there, labels, 0)
@@ -175,15 +175,17 @@ def _require_whole(name: str, labels: np.ndarray[Any, Any]) -> None:
         )
 
 
-def _classes(given: Sequence[int] | None, count: int) -> tuple[int, ...] | None:
-    if given is None:
+def _classes(classes: Sequence[int] | None, count: int) -> tuple[int, ...] | None:
+    if classes is None:
         return None
-    if not isinstance(given, (list, tuple)) or not given:
-        raise ArgumentError(f"target_class_ids={given!r}", "it is a list of classes", "target_class_ids=[0, 1]")
-    found = tuple(arguments.whole("target_class_ids", one, "classes are integers", 0) for one in given)
+    if not isinstance(classes, (list, tuple)) or not classes:
+        raise ArgumentError(f"target_class_ids={classes!r}", "it is a list of classes", "target_class_ids=[0, 1]")
+    found = tuple(arguments.whole("target_class_ids", one, "classes are integers", 0) for one in classes)
     if any(not 0 <= one < count for one in found) or len(set(found)) < len(found):
         raise ArgumentError(
-            f"target_class_ids={given!r}", f"each of them is in [0, {count}), and there once", "target_class_ids=[0, 1]"
+            f"target_class_ids={classes!r}",
+            f"each of them is in [0, {count}), and there once",
+            "target_class_ids=[0, 1]",
         )
     return found
 

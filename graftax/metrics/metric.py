@@ -10,7 +10,7 @@ import numpy as np
 from graftax.core.errors import ArgumentTypeError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, Initializer, Shape
-from graftax.core.undefined import undefined
+from graftax.core.undefined import undefined_error
 from graftax.metrics.start_values import new_array
 from graftax.variables import initializers
 from graftax.variables.graph.module import Module
@@ -131,13 +131,13 @@ class Metric(Module):
 
     def update(self, *args: Any, **kwargs: Any) -> None:
         """Take a batch into account; subclasses must define it, with any arguments they like."""
-        raise undefined(self, "update(...)")
+        raise undefined_error(self, "update(...)")
 
     update_state = update
 
     def result(self) -> Array:
         """Return the value so far; subclasses must define it."""
-        raise undefined(self, "result()")
+        raise undefined_error(self, "result()")
 
     def reset(self) -> None:
         """Start over, with the metrics that this one holds."""

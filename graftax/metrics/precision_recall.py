@@ -6,7 +6,7 @@ from graftax import ops
 from graftax.core import hyperparameters as arguments
 from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array
-from graftax.core.undefined import undefined
+from graftax.core.undefined import undefined_error
 from graftax.metrics import exact
 from graftax.metrics.confusion import ElementMetric, checked_thresholds
 
@@ -42,7 +42,7 @@ class Share(ElementMetric):
 
     def compared(self, positive: Array, predicted: Array) -> Array:
         """Return which ones the true positives are a share of."""
-        raise undefined(self, "compared(positive, predicted)")
+        raise undefined_error(self, "compared(positive, predicted)")
 
     def count(self, positive: Array, y_pred: Array, amount: Array) -> None:
         """Add the true positives, and what they are a share of."""

@@ -10,14 +10,15 @@ from graftax.core import hyperparameters as arguments
 from graftax.core.errors import ArgumentTypeError, GraftaxError
 from graftax.core.tree import flatten
 from graftax.core.typedefs import Array, ArrayLike, Shape
-from graftax.core.undefined import undefined
+from graftax.core.undefined import undefined_error
 from graftax.core.user_functions import takes
 from graftax.metrics import exact
 from graftax.metrics.metric import Metric
 from graftax.objectives.batch_axis import check_batch_axis, check_returned, is_of_user
 from graftax.objectives.hiding import Form, Formula, as_condition, as_mask
-from graftax.objectives.pairs import prepared, with_rank_of
-from graftax.objectives.sample_weights import check_weights, spread
+from graftax.objectives.own_masks import of_whole_values, takes_mask
+from graftax.objectives.pairs import prepare, with_rank_of
+from graftax.objectives.sample_weights import broadcast_weight, check_weights
 from graftax.variables import masks
 from graftax.variables.floating import floating
 from graftax.variables.state import storage
@@ -115,7 +116,8 @@ class SampleMetric(_Mean):
 
     A subclass defines ``values(y_true, y_pred)``, one number or boolean for each sample, or several. It gets arrays, of
     half precision none: these are widened to float32. Targets ``(n,)`` beside predictions ``(n, 1)`` come as
-    ``(n, 1)``, and the other way round.
+    ``(n, 1)``, and the other way round. With a third parameter ``mask=None`` it gets the mask, and may give one number
+    for a sequence, as the `call` of a `graftax.losses.Loss`.
 
     Args:
         name: Its name.
@@ -135,7 +137,7 @@ class SampleMetric(_Mean):
 
     def values(self, y_true: Any, y_pred: Any) -> Array:
         """Return one number or boolean for each sample; subclasses must define it."""
-        raise undefined(self, "values(y_true, y_pred)")
+        raise undefined_error(self, "values(y_true, y_pred)")
 
     @property
     def _written(self) -> Callable[..., Any]:
@@ -179,7 +181,7 @@ class SampleMetric(_Mean):
         storage.touch(self)
         try:
             mask = masks.given_or_carried(mask, y_pred)
-            y_true, y_pred = prepared(y_true, y_pred)
+            y_true, y_pred = prepare(y_true, y_pred)
             y_true = with_rank_of(y_true, y_pred, self._written)
             conditions: list[ArrayLike] = [] if mask is None else [as_mask(mask)]
             for given in (*conditions, sample_weight):
@@ -189,7 +191,13 @@ class SampleMetric(_Mean):
             if own is not None:
                 conditions.append(own)
                 y_true, y_pred = self.formula.hide(y_true, y_pred, own)
-            values = self.values(y_true, y_pred)
+            if mask is not None and takes_mask(self._written):
+                compute: Callable[..., Any] = self.values
+                values = compute(y_true, y_pred, mask=conditions[0])
+                whole = of_whole_values(conditions[0], ops.asarray(values))
+                conditions = [*([] if whole is None else [whole]), *conditions[1:]]
+            else:
+                values = self.values(y_true, y_pred)
             if is_of_user(self._written):
                 self._check_values(y_true, y_pred, values, conditions, sample_weight)
             if self._counts_batches and not any(
@@ -224,7 +232,8 @@ class MeanMetricWrapper(SampleMetric):
 
     Args:
         fn: ``fn(y_true, y_pred)``; returns one number for each sample. One that returns a single number for the whole
-            batch counts as often as the batch has samples, and cannot be weighted or masked sample by sample.
+            batch counts as often as the batch has samples, and cannot be weighted or masked sample by sample. With a
+            third parameter ``mask=None`` it gets the mask.
         name: Its name. Defaults to that of the function.
         dtype: The dtype of its Variable.
 
@@ -245,15 +254,15 @@ class MeanMetricWrapper(SampleMetric):
         takes("metric", fn, ("y_true", "y_pred"))
         given = getattr(fn, "__name__", "")
         super().__init__(given if name is None and given.isidentifier() else name, dtype)
-        self.fn = fn
+        self.fn: Callable[..., Any] = fn
 
     @property
     def _written(self) -> Callable[..., Any]:
         return self.fn
 
-    def values(self, y_true: Any, y_pred: Any) -> Array:
+    def values(self, y_true: Any, y_pred: Any, mask: Array | None = None) -> Array:
         """Return what the function returns."""
-        found = self.fn(y_true, y_pred)
+        found = self.fn(y_true, y_pred) if mask is None else self.fn(y_true, y_pred, mask=mask)
         check_returned("metric", self.fn, found)
         return ops.asarray(found)
 
@@ -296,7 +305,7 @@ def _tally(
     """Return the sum of weighted values and the sum of weights; without weights, booleans are counted exactly."""
     keep = None
     for mask in conditions:
-        here = as_condition(spread(mask, values, "mask"))
+        here = as_condition(broadcast_weight(mask, values, "mask"))
         keep = here if keep is None else ops.logical_and(keep, here)
     if sample_weight is None and values.dtype.kind == "b":
         if keep is None:
@@ -308,7 +317,7 @@ def _tally(
     weights: Any = None
     if sample_weight is not None:
         check_weights(sample_weight)
-        weights = ops.cast(spread(sample_weight, values), values.dtype.name)
+        weights = ops.cast(broadcast_weight(sample_weight, values), values.dtype.name)
         counts = ops.not_equal(weights, 0)
         keep = counts if keep is None else ops.logical_and(keep, counts)
         weights = ops.where(keep, weights, 0.0)

@@ -21,7 +21,7 @@ from graftax.metrics import (
     reduction,
     regression,
 )
-from graftax.metrics.elsewhere import ELSEWHERE
+from graftax.metrics.foreign_names import NAMES
 from graftax.metrics.metric import Metric
 from graftax.objectives import per_sample
 from graftax.objectives.hiding import Form
@@ -184,7 +184,7 @@ def get(
                 )
             return _by_shape(metric, tuple(y_true_shape), tuple(y_pred_shape), loss)
         if metric not in _SPELLINGS:
-            raise unknown("metric", metric, [*_NAMES, *_FORMULAS, *_BY_SHAPE], elsewhere=ELSEWHERE)
+            raise unknown("metric", metric, [*_NAMES, *_FORMULAS, *_BY_SHAPE], foreign=NAMES)
         if _SPELLINGS[metric] in _FORMULAS:
             form, formula = _FORMULAS[_SPELLINGS[metric]]
             return reduction.FormulaMetric(formula, form, metric)

@@ -36,7 +36,7 @@ def require_steps(labels: ArrayLike, lengths: ArrayLike, counted: ArrayLike, bla
         error = _too_few(blank, *map(_host, given))
         if error is not None:
             raise error
-    elif traced_checks.wanted():
+    elif traced_checks.is_checking():
         seen, steps, counting = map(ops.asarray, given)
         bad = ops.any(ops.logical_and(ops.logical_and(_needed(seen, blank) > steps, steps > 0), counting))
         traced_checks.emit(partial(_too_few, blank), bad, seen, steps, counting)

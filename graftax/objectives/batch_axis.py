@@ -28,25 +28,25 @@ def is_of_user(function: Callable[..., Any]) -> bool:
     return not str(getattr(function, "__module__", "")).startswith("graftax.")
 
 
-def check_returned(role: str, function: Callable[..., Any], found: object) -> None:
+def check_returned(role: str, function: Callable[..., Any], result: object) -> None:
     """Raise unless a function has returned one array or number; a list of numbers is one, too.
 
     Args:
         role: What the function is for: ``"loss"`` or ``"metric"``.
         function: The function, for the message.
-        found: What it returned.
+        result: What it returned.
 
     Raises:
         ArgumentTypeError: it returned None, or several things.
     """
-    is_several = isinstance(found, tuple | dict) or (isinstance(found, list) and any(map(_is_no_number, found)))
-    if found is not None and not is_several:
+    is_several = isinstance(result, tuple | dict) or (isinstance(result, list) and any(map(_is_no_number, result)))
+    if result is not None and not is_several:
         return
-    got = f"a {type(found).__name__} of {len(found)}" if isinstance(found, tuple | dict | list) else "None"
+    got = f"a {type(result).__name__} of {len(result)}" if isinstance(result, tuple | dict | list) else "None"
     raise ArgumentTypeError(
         f"the {role} {_named(function)} returned {got}",
         f"a {role} is one array, with one value for each sample, or one number",
-        "return ops.mean((y_true - y_pred) ** 2, axis=-1)" + ("" if found is None else ", and nothing beside it"),
+        "return ops.mean((y_true - y_pred) ** 2, axis=-1)" + ("" if result is None else ", and nothing beside it"),
     )
 
 
@@ -57,7 +57,7 @@ def check_batch_axis(
     y_true: object,
     y_pred: object,
     values: Array,
-    given: Sequence[tuple[str, Any]],
+    weights: Sequence[tuple[str, Any]],
 ) -> None:
     """Raise if weights or masks have an axis of samples, and the values of a function do not.
 
@@ -68,7 +68,7 @@ def check_batch_axis(
         y_true: Targets, or a structure of them.
         y_pred: Predictions, or a structure of them.
         values: What ``call`` gave for these.
-        given: Weights and masks, each with its name.
+        weights: Weights and masks, each with its name.
 
     Raises:
         ShapeError: the first axis of the values is not that of samples, or weights have axes that the values lack.
@@ -78,7 +78,7 @@ def check_batch_axis(
     if len(firsts) != 1 or () in firsts:
         return
     [(batch,)] = firsts
-    given_shapes = [(name, tuple(ops.shape(one))) for name, one in given]
+    given_shapes = [(name, tuple(ops.shape(one))) for name, one in weights]
     along = [(name, shape) for name, shape in given_shapes if shape[:1] == (batch,)]
     if not along:
         return
@@ -101,20 +101,26 @@ def check_batch_axis(
             raise ShapeError(
                 f"{got}, with {name} {list(shape)}",
                 f"the {name} has numbers for parts of a sample, such as time steps, and these values have not",
-                f"a {role} with a value for each element of the {name}, such as ops.mean(..., axis=-1)",
+                f"a {role} with a value for each element of the {name}, such as ops.mean(..., axis=-1)"
+                + _OR_TAKE_IT * (name == "mask"),
             )
 
 
-def _fits(given: Shape, values: Shape) -> bool:
+_OR_TAKE_IT = (
+    "; or one that takes the mask, def loss(y_true, y_pred, mask=None), and leaves out by itself what that hides"
+)
+
+
+def _fits(shape: Shape, values: Shape) -> bool:
     """Return True if weights can be spread over values: an axis is missing at the end, has size 1, or that of values.
 
     Example:
         >>> _fits((4,), (4, 3)), _fits((4, 3, 1), (4, 3)), _fits((4, 3), (4,)), _fits((4, 3), (4, 1))
         (True, True, False, False)
     """
-    if given == (*values, 1):
+    if shape == (*values, 1):
         return True
-    return len(given) <= len(values) and all(a in (1, b) for a, b in zip(given, values, strict=False))
+    return len(shape) <= len(values) and all(a in (1, b) for a, b in zip(shape, values, strict=False))
 
 
 def _shape_of_larger(call: Callable[[Any, Any], Any], y_true: object, y_pred: object, batch: int) -> Shape | None:

@@ -130,19 +130,19 @@ class Formula:
         return shown
 
 
-def as_condition(given: ArrayLike) -> Array:
+def as_condition(values: ArrayLike) -> Array:
     """Return booleans: what is not 0 is True."""
-    array = ops.asarray(given)
+    array = ops.asarray(values)
     return array if array.dtype.kind == "b" else ops.not_equal(array, 0)
 
 
-def as_mask(given: ArrayLike) -> Array:
+def as_mask(values: ArrayLike) -> Array:
     """Return booleans from what a user calls a mask.
 
     Raises:
         ArgumentError: it holds other numbers than 0 and 1.
     """
-    array = ops.asarray(given)
+    array = ops.asarray(values)
     if array.dtype.kind == "b":
         return array
     keep = ops.not_equal(array, 0)

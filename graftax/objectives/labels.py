@@ -65,7 +65,7 @@ def class_labels(y_true: ArrayLike, y_pred_shape: Shape, axis: int = -1, ignore_
     if registry.current().arrays.is_concrete(labels):
         check_labels(ops.to_numpy(labels), classes, ignore_class)
     given, labels = labels, _countable(labels)
-    if not registry.current().arrays.is_concrete(labels) and traced_checks.wanted():
+    if not registry.current().arrays.is_concrete(labels) and traced_checks.is_checking():
         bad = ops.any(_not_a_class(labels, classes, ignore_class))
         traced_checks.emit(partial(_label_error, classes, ignore_class), bad, given)
     return labels if labels.shape == wanted else ops.squeeze(labels, -1)

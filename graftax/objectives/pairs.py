@@ -22,7 +22,7 @@ def arrays(y: Any) -> Any:
     return ops.asarray(y)
 
 
-def prepared(y_true: object, y_pred: object) -> tuple[Any, Any]:
+def prepare(y_true: object, y_pred: object) -> tuple[Any, Any]:
     """Return arrays, or structures of them, widened; floating targets in the dtype of the predictions."""
     y_pred = map_structure(lambda y: floating(y) if is_floating(y.dtype) else y, arrays(y_pred))
     wide = next((y.dtype.name for y in flatten(y_pred) if is_floating(y.dtype)), None)
@@ -36,7 +36,7 @@ def with_rank_of(y_true: Any, y_pred: Any, formula: Any) -> Any:
     both by themselves. Labels `(n,)` beside scores `(n, classes)`, and structures, stay as they are.
 
     Args:
-        y_true: From `prepared`.
+        y_true: From `prepare`.
         y_pred: Likewise.
         formula: The function or method that gets both.
     """

@@ -26,7 +26,7 @@ def check_range(values: Any, low: float, high: float, name: str, reason: str, in
             wrong = partial(_outside, low, high)
             if name == "y_pred" and (heard := traced_checks.score_listeners.top) is not None:
                 heard(explain, wrong, values)
-            if traced_checks.wanted():
+            if traced_checks.is_checking():
                 traced_checks.emit(explain, ops.any(wrong(values)), values)
             return
         values = arrays.to_numpy(values)

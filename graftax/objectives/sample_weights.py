@@ -24,7 +24,7 @@ def check_weights(sample_weight: ArrayLike, name: str = "sample_weight") -> None
     if weights.dtype.kind in "biuc":  # complex ones are refused for what they are
         return
     if not isinstance(weights, np.ndarray) and not arrays.is_concrete(weights):
-        if traced_checks.wanted():
+        if traced_checks.is_checking():
             traced_checks.emit(partial(_weight_error, name), ops.any(ops.logical_not(ops.isfinite(weights))), weights)
         return
     host = weights if isinstance(weights, np.ndarray) else arrays.to_numpy(weights)
@@ -44,7 +44,7 @@ def _weight_error(name: str, weights: np.ndarray[Any, Any]) -> ArgumentError | N
     )
 
 
-def spread(weight: ArrayLike, values: Array, name: str = "sample_weight") -> Array:
+def broadcast_weight(weight: ArrayLike, values: Array, name: str = "sample_weight") -> Array:
     """Repeat weights to the shape of per-sample values: one number, one for each sample, or one for each value.
 
     Raises:
@@ -52,7 +52,7 @@ def spread(weight: ArrayLike, values: Array, name: str = "sample_weight") -> Arr
         DTypeError: they are complex.
 
     Example:
-        >>> spread([1.0, 2.0], ops.zeros((2, 3))).tolist()
+        >>> broadcast_weight([1.0, 2.0], ops.zeros((2, 3))).tolist()
         [[1.0, 1.0, 1.0], [2.0, 2.0, 2.0]]
     """
     given = weight = ops.asarray(weight)
@@ -75,16 +75,16 @@ def spread(weight: ArrayLike, values: Array, name: str = "sample_weight") -> Arr
     return ops.broadcast_to(weight, shape)
 
 
-def _fitting(name: str, given: Shape, shape: Shape) -> str:
+def _fitting(name: str, weights: Shape, shape: Shape) -> str:
     if not shape:
         return "a function that leaves one value for each sample: ops.mean(..., axis=-1)"
-    if given == (1, *shape[1:]):  # the same for all samples
+    if weights == (1, *shape[1:]):  # the same for all samples
         return f"ops.broadcast_to({name}, {shape}), if it is the same for every sample"
-    if len(given) == len(shape) + 1 and given[:-1] == shape:
+    if len(weights) == len(shape) + 1 and weights[:-1] == shape:
         return (
             f"{name} of shape {list(shape)}; or, where each label has a weight, and a loss that takes each by itself "
             "(binary_crossentropy, mse), targets and outputs with an axis more, so that each label has a value: "
-            f"y[..., None], and layers.Reshape(({', '.join(map(str, given[1:]))}, 1)) at the end of the model"
+            f"y[..., None], and layers.Reshape(({', '.join(map(str, weights[1:]))}, 1)) at the end of the model"
         )
     either = f" or {list(shape)}" if len(shape) > 1 else ""
     return f"{name} of shape {list(shape[:1])}{either}"

@@ -15,7 +15,7 @@ from typing import Any
 
 from graftax.ops import image as image
 from graftax.ops.built import built
-from graftax.ops.names import ALIASES, missing_op
+from graftax.ops.foreign_names import ALIASES, missing_op
 from graftax.ops.table import OPS
 
 __all__ = [*(name for name in OPS if "." not in name), *ALIASES, "image"]  # pyright: ignore[reportUnsupportedDunderAll]  # the stub has them one by one

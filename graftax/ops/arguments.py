@@ -103,7 +103,7 @@ def _index(op: str, parameter: Parameter, value: Any) -> int:
 def _raise_known(op: str, parameter: Parameter, value: Any, error: Exception) -> None:
     """Raise what there is to say of a traced value."""
     check_known(f"ops.{op}: {parameter.name}", value)
-    known: GraftaxError | None = foreign_errors.translated(error)
+    known: GraftaxError | None = foreign_errors.translate(error)
     if known is not None:
         shown = f"{value.dtype}{list(value.shape)}" if hasattr(value, "dtype") else value
         known.add_context(f"ops.{op}({parameter.name} {shown})")

@@ -73,13 +73,17 @@ def at_hand(arrays: Arrays, explain: traced_checks.Explain, wrong: Callable[[Any
     """
     if arrays.is_concrete(value):
         return True
-    if traced_checks.perhaps.top is None and value.dtype.kind in "iu" and (known := arrays.foreseen(value)) is not None:
+    if (
+        traced_checks.perhaps.top is None
+        and value.dtype.kind in "iu"
+        and (known := arrays.constant_value(value)) is not None
+    ):
         host = arrays.to_numpy(known)
         if host.size and np.any(wrong(host)) and (error := explain(host)) is not None:
             raise error
         return False
     traced_checks.tell(explain, wrong, value)
-    if value.size and traced_checks.wanted(of_ranges=True):
+    if value.size and traced_checks.is_checking(of_ranges=True):
         wide = value if value.dtype.kind == "b" or value.dtype.name in ("int32", "int64") else value.astype("int32")
         traced_checks.emit(explain, arrays.numpy.any(wrong(wide)), value)
     return False

@@ -18,16 +18,16 @@ from graftax.core.dtypes import is_inexact
 from graftax.core.errors import ArgumentTypeError, DTypeError, GraftaxError
 from graftax.core.free_sizes import is_free
 from graftax.core.masked_arrays import entries
-from graftax.core.misbound import as_written, never_ran, too_many
+from graftax.core.misbound import call_text, never_ran, too_many
 from graftax.core.typedefs import VariableLike
 from graftax.core.wrapping import wraps
 from graftax.ops import source
 from graftax.ops.arguments import maker
 from graftax.ops.checks import CHECKS, axis_in_range
 from graftax.ops.explain import explain
+from graftax.ops.foreign_names import KEYWORDS, absent, misspelt
 from graftax.ops.functions import FUNCTIONS
 from graftax.ops.masked_results import with_mask, without_mask
-from graftax.ops.names import KEYWORDS, absent, misspelt
 from graftax.ops.numbers import INT32, NUMBERS, check_number, check_weak, fits
 from graftax.ops.refused_kinds import refuse_kind
 from graftax.ops.signatures import Op, Parameter, array_parameters, parameters, settings, shown, signature
@@ -99,7 +99,7 @@ def _given_twice(op: Op, args: tuple[Any, ...], options: dict[str, Any]) -> Argu
     return ArgumentTypeError(
         f"{op.name}() got {twice} twice",
         f"by its place and by its name; its arguments are ({shown(op)})",
-        f"ops.{as_written(op.name, places)}",
+        f"ops.{call_text(op.name, places)}",
     )
 
 
@@ -110,7 +110,7 @@ def _again(op: Op, given: dict[str, Any], function: Callable[..., Any]) -> Any:
     if more:
         places = list(signature(op).parameters.values())
         count = sum(one.kind is one.POSITIONAL_OR_KEYWORD for one in places) + len(more)
-        raise too_many(op.name, count, f"its arguments are ({shown(op)})", f"ops.{as_written(op.name, places)}")
+        raise too_many(op.name, count, f"its arguments are ({shown(op)})", f"ops.{call_text(op.name, places)}")
     if unknown:
         second = KEYWORDS.get(op.name, {})
         defaults = {name: one.default for name, one in signature(op).parameters.items()}
@@ -134,7 +134,7 @@ def _bind(op: Op, bindings: dict[Backend, Any]) -> tuple[set[type], Callable[...
         target = getattr(space, op.name)
     if op.source.startswith("fused"):
         static = tuple(one.name for one in parameters(op) if not one.takes_arrays)
-        target = arrays.fused(target, static)
+        target = arrays.fuse(target, static)
     native = _native.setdefault(backend, set())
     check = partial(CHECKS[op.name], arrays) if op.name in CHECKS else None
     bindings[backend] = native, target, arrays.canonical_dtype, check

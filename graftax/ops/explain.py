@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from graftax.core import foreign_errors
-from graftax.core.broadcasting import instead, mismatch
+from graftax.core.broadcasting import mismatch, suggestion
 from graftax.core.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -38,8 +38,8 @@ def explain(row: Op, error: Exception, arguments: dict[str, Any]) -> NoReturn:
         raise NumericsError(f"{op}: {error}", "the matrix has no such result", "add ops.eye(n) * 1e-6 to it") from None
     of_numpy = type(error).__module__.startswith("numpy")  # such as a dtype for which it has no loop
     plain = type(error) in _PLAIN or isinstance(error, _AXIS) or (of_numpy and isinstance(error, TypeError))
-    if not plain or isinstance(foreign_errors.translated(error), CompileError | ExportError):
-        if (known := foreign_errors.explained(error, f"ops.{op}({describe(arguments)})")) is not None:
+    if not plain or isinstance(foreign_errors.translate(error), CompileError | ExportError):
+        if (known := foreign_errors.explain(error, f"ops.{op}({describe(arguments)})")) is not None:
             raise known from error
         raise error
     operands = [one.name for one in array_parameters(row) if one.kind.broadcasts and arguments[one.name] is not None]
@@ -113,7 +113,7 @@ def _shape(value: Any) -> list[int]:
 def _broadcast(op: str, x: Any, y: Any, first: str = "x", second: str = "y") -> GraftaxError | None:
     left, right = _shape(x), _shape(y)
     reason = mismatch(left, right)
-    return ShapeError(f"{op}: {first} {left}, {second} {right}", reason, instead(left, right)) if reason else None
+    return ShapeError(f"{op}: {first} {left}, {second} {right}", reason, suggestion(left, right)) if reason else None
 
 
 @_explains("matmul", "dot")

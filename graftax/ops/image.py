@@ -9,7 +9,7 @@ Example:
 from typing import Any
 
 from graftax.ops.dispatch import build
-from graftax.ops.names import missing_op
+from graftax.ops.foreign_names import missing_op
 from graftax.ops.table import OPS
 
 _NAMES = {name.removeprefix("image."): op for name, op in OPS.items() if name.startswith("image.")}

@@ -9,7 +9,7 @@ import typing as _typing
 from graftax.core.namespaces import answering as _answering
 from graftax.core.namespaces import names_in as _names_in
 from graftax.optimizers import schedules as schedules
-from graftax.optimizers.arguments.foreign_names import CLASSES as _ELSEWHERE
+from graftax.optimizers.arguments.foreign_names import CLASSES as _FOREIGN
 from graftax.optimizers.engine.loss_scale import LossScale as LossScale
 from graftax.optimizers.engine.slot import Slot as Slot
 from graftax.optimizers.lbfgs.lbfgs import LBFGS as LBFGS
@@ -28,7 +28,7 @@ for _name in [name for name, found in globals().items() if type(found) is type(_
         del globals()[_name]  # modules are found where they lie; as attributes they would hide that `adam` is `Adam`
 
 if not _typing.TYPE_CHECKING:  # a checker should see which names there are
-    __getattr__ = _answering("optimizers", _ELSEWHERE)
+    __getattr__ = _answering("optimizers", _FOREIGN)
 
 
 def __dir__() -> list[str]:

@@ -45,7 +45,7 @@ class Minimizer(Protocol):
         """
 
 
-def loss_of(found: Any, has_aux: bool) -> Array:
+def loss_of(result: Any, has_aux: bool) -> Array:
     """Return the loss in what a ``loss_fn`` returned.
 
     Raises:
@@ -53,38 +53,38 @@ def loss_of(found: Any, has_aux: bool) -> Array:
         GradientError: without it, it is one.
     """
     if not has_aux:
-        if isinstance(found, tuple | list):
+        if isinstance(result, tuple | list):
             raise GradientError(
-                f"minimize() got a {type(found).__name__} of {len(found)} from its loss_fn",
+                f"minimize() got a {type(result).__name__} of {len(result)} from its loss_fn",
                 "a loss is one number",
                 "has_aux=True for a loss_fn that returns loss, anything; or return the loss alone",
             )
-        return found  # type: ignore[no-any-return]
-    if not isinstance(found, tuple) or len(found) != 2:
-        shape = getattr(found, "shape", None)
-        what = f"a {type(found).__name__}" if shape is None else f"an array of shape {tuple(shape)}"
+        return result  # type: ignore[no-any-return]
+    if not isinstance(result, tuple) or len(result) != 2:
+        shape = getattr(result, "shape", None)
+        what = f"a {type(result).__name__}" if shape is None else f"an array of shape {tuple(shape)}"
         raise ArgumentError(
             f"minimize(..., has_aux=True) got {what} from its loss_fn",
             "it returns the loss and one thing besides",
             "return loss, (y_pred, anything)",
         )
-    return found[0]  # type: ignore[no-any-return]
+    return result[0]  # type: ignore[no-any-return]
 
 
-def returned(minimizer: object, found: object) -> tuple[Array, tuple[Any, Any, Any]]:
+def check_returned(minimizer: object, result: object) -> tuple[Array, tuple[Any, Any, Any]]:
     """Return what ``minimize`` of any class returned for the loss function of a model, if it can be that.
 
     Raises:
         ArgumentError: it is no pair of a loss and what the model gave besides.
     """
-    if isinstance(found, tuple | list) and len(found) == 2:
-        aux = found[1]
+    if isinstance(result, tuple | list) and len(result) == 2:
+        aux = result[1]
         if isinstance(aux, tuple | list) and len(aux) == 3:
-            return found[0], (aux[0], aux[1], aux[2])
+            return result[0], (aux[0], aux[1], aux[2])
         got = f"a loss and {type(aux).__name__}"
     else:
-        alone = "one array" if hasattr(found, "shape") else type(found).__name__
-        got = f"{len(found)} things" if isinstance(found, tuple | list) else alone
+        alone = "one array" if hasattr(result, "shape") else type(result).__name__
+        got = f"{len(result)} things" if isinstance(result, tuple | list) else alone
     raise ArgumentError(
         f"{type(minimizer).__name__}.minimize(..., has_aux=True) returned {got}",
         "fit shows the numbers of the step, and needs the pair that loss_fn gave: the loss, and what is besides",

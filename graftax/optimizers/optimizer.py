@@ -142,8 +142,8 @@ class Optimizer(Planning, PureUpdates):
         return kept if isinstance(kept, VariableLike) else rate.current(kept, self.iterations.value)
 
     @learning_rate.setter
-    def learning_rate(self, kept: LearningRate) -> None:
-        self.__dict__["learning_rate"] = kept
+    def learning_rate(self, rate: LearningRate) -> None:
+        self.__dict__["learning_rate"] = rate
 
     def _gx_given(self, name: str, value: Any) -> Any:
         if name == "learning_rate":
@@ -251,7 +251,7 @@ class Optimizer(Planning, PureUpdates):
             return self.scale_loss(loss_of(found, has_aux)), found
 
         differentiate = value_and_grad(both, wrt=wrt, has_aux=True)
-        return differentiate() if self.loss_scale is None else self.loss_scale.watched(differentiate)
+        return differentiate() if self.loss_scale is None else self.loss_scale.differentiate_and_watch(differentiate)
 
     @door
     def scale_loss(self, loss: object) -> Array:

@@ -48,7 +48,7 @@ def get(optimizer: str | Minimizer) -> Minimizer:
     return NAMES[optimizer.lower()]()
 
 
-def _instead(given: object) -> str:
-    if hasattr(given, "init") and hasattr(given, "update"):
+def _instead(value: object) -> str:
+    if hasattr(value, "init") and hasattr(value, "update"):
         return "optimizer=graftax.optimizers.Optax(transformation)"
     return "optimizer=graftax.optimizers.Adam(1e-3)"

@@ -10,7 +10,7 @@ from graftax import ops
 from graftax.core.errors import ArgumentError, GraftError
 from graftax.core.selectors import select
 from graftax.core.typedefs import Array, VariableLike
-from graftax.core.undefined import undefined
+from graftax.core.undefined import undefined_error
 from graftax.reparam.base import Reparam
 from graftax.reparam.creator import Check, CheckedCreator
 from graftax.variables.graph.module import Module, structure
@@ -54,16 +54,16 @@ class Adapter(Module):
 
     def __call__(self, value: Array) -> Array:
         """Return the weight, changed."""
-        raise undefined(self, "__call__(value)")
+        raise undefined_error(self, "__call__(value)")
 
     def inverse(self, value: Array) -> Array:
         """Return the weight of which it makes this value."""
-        raise undefined(self, "inverse(value)")
+        raise undefined_error(self, "inverse(value)")
 
     def rest(self, resting: bool) -> None:
         """Keep it as it is while it is not in use, whatever is frozen and unfrozen meanwhile."""
         for variable in self.variables:
-            variable.trainability = variable.trainability.rested(1 if resting else -1)
+            variable.trainability = variable.trainability.with_resting(1 if resting else -1)
         structure.bump()
 
 
@@ -158,7 +158,7 @@ class AdapterCreator(CheckedCreator):
 
     def adapter(self, part: Callable[..., Any], spec: VariableSpec) -> Adapter:
         """Make the adapter of a weight; ``part(name, shape=..., initializer=...)`` makes a part of it."""
-        raise undefined(self, "adapter(part, spec)")
+        raise undefined_error(self, "adapter(part, spec)")
 
     def __call__(self, next_creator: Callable[[VariableSpec], VariableLike], spec: VariableSpec) -> VariableLike:
         """Make the adapted weight for a matrix or kernel, anything else as it would have been."""

@@ -47,10 +47,10 @@ def _by_svd(rank: int, x: Array) -> tuple[Any, Any]:
 
 
 def _factors_jvp(
-    a: Arrays, rank: int, path: str, given: tuple[Array, ...], tangents: tuple[Array, ...]
+    a: Arrays, rank: int, path: str, primals: tuple[Array, ...], tangents: tuple[Array, ...]
 ) -> tuple[Any, Any]:
-    dtype = given[0].dtype
-    x, dx = (a.asarray(one, "float32") if dtype.itemsize < 4 else one for one in (given[0], tangents[0]))
+    dtype = primals[0].dtype
+    x, dx = (a.asarray(one, "float32") if dtype.itemsize < 4 else one for one in (primals[0], tangents[0]))
     u, s, vh = _singular(a, x)
     v = _adjoint(a, vh)
     root = a.numpy.sqrt(s[:rank])
@@ -70,7 +70,7 @@ def _factors_jvp(
         moved = _adjoint(a, u[:, :rank]) @ dx
         right = right + (moved - (moved @ v) @ vh) / root[:, None]
     factor = _one_or_nan(a, rank, path, x, a.stop_gradient(s))
-    return _factors(a, rank, path, given[0]), (a.asarray(left * factor, dtype), a.asarray(right * factor, dtype))
+    return _factors(a, rank, path, primals[0]), (a.asarray(left * factor, dtype), a.asarray(right * factor, dtype))
 
 
 def _within(a: Arrays, turned: Array, s: Array) -> tuple[Any, Any]:
@@ -95,8 +95,8 @@ def _singular(a: Arrays, x: Array) -> tuple[Any, Any, Any]:
     u, s, vh = a.numpy.linalg.svd(x, full_matrices=False)
     tied = a.numpy.sum(_about_equal(a, s[:, None], s)) > len(s)
 
-    def rule(given: tuple[Array, ...], tangents: tuple[Array, ...]) -> tuple[Any, Any]:
-        return given[0], tangents[0] * a.numpy.where(given[1], a.asarray(np.nan, x.dtype), a.asarray(1, x.dtype))
+    def rule(primals: tuple[Array, ...], tangents: tuple[Array, ...]) -> tuple[Any, Any]:
+        return primals[0], tangents[0] * a.numpy.where(primals[1], a.asarray(np.nan, x.dtype), a.asarray(1, x.dtype))
 
     return tuple(a.with_jvp(lambda one, _: one, rule, one, tied) for one in (u, s, vh))
 

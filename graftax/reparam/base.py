@@ -11,12 +11,12 @@ from graftax.core.dtypes import is_floating, is_inexact
 from graftax.core.errors import AssignmentError, CreatorError, DTypeError, ShapeError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, Shape, VariableLike, unwrap
-from graftax.core.undefined import undefined
+from graftax.core.undefined import undefined_error
 from graftax.variables import regularizers
 from graftax.variables.arithmetic import Arithmetic
 from graftax.variables.calls import training
 from graftax.variables.fitting import fit, fit_term
-from graftax.variables.given_back import constrained
+from graftax.variables.given_back import apply_constraint
 from graftax.variables.graph.module import Module, structure
 from graftax.variables.regularizers import RegularizerLike
 from graftax.variables.spec import Regularizer, VariableSpec
@@ -81,7 +81,7 @@ class Reparam(Module, Arithmetic):
 
     def forward(self) -> Array:
         """Compute the value, computed from the parts."""
-        raise undefined(self, "forward()")
+        raise undefined_error(self, "forward()")
 
     def inverse(self, value: Array) -> None:
         """Assign the parts so that `forward` gives ``value``, as nearly as it can."""
@@ -137,13 +137,13 @@ class Reparam(Module, Arithmetic):
         """Return the value now; a constraint of the weight is part of the expression."""
         wanted = self._read_in()
         if (ask := storage.stand_ins.top) is not None and (stand_in := ask(self)) is not None:
-            return _rounded(stand_in.read(), wanted)
+            return _cast(stand_in.read(), wanted)
         if wanted is None:
             return self._gx_stored
         memo = storage.memo()
         if memo is None:
-            return _rounded(self._gx_stored, wanted)
-        return memo.value((self, wanted, structure.version), lambda: _rounded(self._gx_stored, wanted))
+            return _cast(self._gx_stored, wanted)
+        return memo.value((self, wanted, structure.version), lambda: _cast(self._gx_stored, wanted))
 
     def _read_in(self) -> str | None:
         """Return the dtype in which the layer that computes now reads it; None for the one that it has."""
@@ -178,7 +178,7 @@ class Reparam(Module, Arithmetic):
                 f"it stands for a weight of dtype {self._dtype}, and no gradient goes through integers",
                 "ops.cast(value, self.dtype)",
             )
-        return constrained(self, value)
+        return apply_constraint(self, value)
 
     @door
     def assign(self, value: ArrayLike) -> Self:
@@ -233,9 +233,9 @@ class Reparam(Module, Arithmetic):
     __hash__ = Module.__hash__
 
 
-def _rounded(value: Array, wanted: str | None) -> Array:
+def _cast(value: Array, dtype: str | None) -> Array:
     """Return a value in the dtype of a layer that computes in another one than it stores; None for the stored one."""
-    return value if wanted is None or not is_floating(value.dtype) else value.astype(wanted)
+    return value if dtype is None or not is_floating(value.dtype) else value.astype(dtype)
 
 
 def _described(value: Any) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graftax.backend.gathering import gathered
+from graftax.backend.gathering import gather_whole
 from graftax.core.dtypes import is_complex
 from graftax.core.errors import ArgumentError
 
@@ -16,7 +16,7 @@ _MARGIN = 1.05  # what starts from random vectors ends a little further off the 
 
 def distance(new: Any, old: Any) -> float:
     """Return how far a value is from another, relative to the norm of that."""
-    a, b = (np.asarray(gathered(x), "complex128" if is_complex(x.dtype) else "float64") for x in (new, old))
+    a, b = (np.asarray(gather_whole(x), "complex128" if is_complex(x.dtype) else "float64") for x in (new, old))
     norm = float(np.linalg.norm(b))
     return float(np.linalg.norm(a - b)) / (norm or 1.0)
 

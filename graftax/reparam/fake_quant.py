@@ -10,7 +10,7 @@ from graftax.core.errors import CreatorError
 from graftax.core.typedefs import Array, VariableLike
 from graftax.reparam.base import Reparam
 from graftax.reparam.creator import Check, CheckedCreator, count, flag
-from graftax.reparam.grid import Grid, Per, checked_per, codes_of, scale_of, spread
+from graftax.reparam.grid import Grid, Per, checked_per, codes_of, safe_divisor, scale_of
 from graftax.reparam.quantized import QuantizedWeight
 from graftax.variables.floating import floating
 from graftax.variables.spec import VariableSpec
@@ -128,7 +128,7 @@ class FakeQuantizedWeight(Reparam):
         axes = None if self.per == "tensor" else tuple(range(value.ndim - 1))
         low, high = ops.minimum(ops.min(value, axis=axes), 0), ops.maximum(ops.max(value, axis=axes), 0)
         scale: Array = (high - low) / (2**self.bits - 1)
-        return Grid(scale, ops.round(-low / spread(scale)), self.bits)  # 0 is a number of the grid
+        return Grid(scale, ops.round(-low / safe_divisor(scale)), self.bits)  # 0 is a number of the grid
 
     def _symmetric(self, value: Array) -> Array:
         scale = self._grid(value).scale
@@ -136,6 +136,6 @@ class FakeQuantizedWeight(Reparam):
 
     def _asymmetric(self, value: Array) -> Array:
         scale, zero, _ = self._grid(value)
-        steps = ops.clip(ops.round(value / spread(scale)) + zero, 0, 2**self.bits - 1)
+        steps = ops.clip(ops.round(value / safe_divisor(scale)) + zero, 0, 2**self.bits - 1)
         rounded: Array = (steps - zero) * scale
         return rounded

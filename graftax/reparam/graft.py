@@ -16,7 +16,7 @@ from graftax.reparam.distance import checked_tolerance, distance, tolerance_for
 from graftax.reparam.places import (
     Weight,
     chosen_weights,
-    folded,
+    fold,
     freeze,
     is_frozen,
     own_leaves,
@@ -169,7 +169,7 @@ def ungraft(module: Module, where: SelectorLike = "**", untie: bool = False) -> 
         ties = [weight for weight in chosen if isinstance(weight.node, SharedWeight)]
     own = [weight for weight in chosen if weight not in ties]
     with concretely():
-        plain = [folded(weight.node) for weight in own]
+        plain = [fold(weight.node) for weight in own]
     for weight, variable in zip(own, plain, strict=True):
         replace(module, weight, variable)
     join(module, ties)
@@ -215,24 +215,24 @@ def _make(
     carried = is_frozen(node)
     name = getattr(creator, "base_name", "base")
 
-    def next_creator(asked: VariableSpec) -> VariableLike:
+    def next_creator(requested: VariableSpec) -> VariableLike:
         nonlocal carried
-        base = asked.name == name and asked.path in (spec.path, f"{spec.path}/{name}")  # none of a part of it
-        if asked is spec or (base and (asked.shape, asked.dtype) == (spec.shape, spec.dtype)):
-            penalties[id(node)] = asked.regularizer  # that of the whole is the expression's
-            rests = asked.resting > 0 or not asked.trainable
+        base = requested.name == name and requested.path in (spec.path, f"{spec.path}/{name}")  # none of a part of it
+        if requested is spec or (base and (requested.shape, requested.dtype) == (spec.shape, spec.dtype)):
+            penalties[id(node)] = requested.regularizer  # that of the whole is the expression's
+            rests = requested.resting > 0 or not requested.trainable
             carried = carried and not rests  # the base stays frozen, what is new is what is to be trained
-            differs = rests if spec.trainable else asked.trainable
+            differs = rests if spec.trainable else requested.trainable
             if differs and not isinstance(node, Adapted):  # whose base rests already
                 for leaf in own_leaves(node):
                     changed.append((leaf, leaf.trainability))
                     if rests:
-                        leaf.trainability = leaf.trainability.rested()
+                        leaf.trainability = leaf.trainability.with_resting()
                     else:
                         leaf.trainable = True
                 structure.bump()
             return cast(VariableLike, node)
-        parts.append(make(asked))
+        parts.append(make(requested))
         return cast(VariableLike, parts[-1])
 
     new = creator(next_creator, spec)
@@ -313,9 +313,9 @@ def _settle(weight: Weight, new: Any, tolerance: float) -> float:
     return error
 
 
-def _check_distances(made: list[tuple[Weight, Graft]], tolerance: float, creator: Creator) -> None:
+def _check_distances(grafts: list[tuple[Weight, Graft]], tolerance: float, creator: Creator) -> None:
     """Raise if a value moved too far, with the tolerance that would do for all of them."""
-    far = [done for _, done in made if done.error > tolerance]
+    far = [done for _, done in grafts if done.error > tolerance]
     if not far:
         return
     furthest = max(far, key=lambda done: done.error)

@@ -35,7 +35,7 @@ def scale_of(value: Array, bits: int, per: Per) -> Array:
     return step
 
 
-def spread(scale: Array) -> Array:
+def safe_divisor(scale: Array) -> Array:
     """Return what to divide by: 1 where all is 0."""
     return ops.where(ops.equal(scale, 0), 1, scale)
 
@@ -43,18 +43,18 @@ def spread(scale: Array) -> Array:
 def codes_of(value: Array, scale: Array, bits: int) -> Array:
     """Return the nearest numbers of a symmetric grid, as they count; a scale rounded down leads to none outside."""
     most = 2 ** (bits - 1) - 1
-    steps = floating(value, "weight") / floating(spread(scale), "scale")
+    steps = floating(value, "weight") / floating(safe_divisor(scale), "scale")
     return ops.clip(ops.round(steps), -most, most)
 
 
-def packed(codes: Array) -> Array:
+def pack_int4(codes: Array) -> Array:
     """Return integers from -8 to 7, two in a byte, in a row."""
     flat = ops.cast(ops.reshape(codes, (-1,)) + 8, "uint8")
     pairs = ops.reshape(ops.pad(flat, ((0, flat.shape[0] % 2),)), (-1, 2))
     return ops.bitwise_or(pairs[:, 0], ops.left_shift(pairs[:, 1], 4))
 
 
-def unpacked(pairs: Array, shape: Shape) -> Array:
-    """Return what `packed` has packed, in its shape."""
+def unpack_int4(pairs: Array, shape: Shape) -> Array:
+    """Return the integers of `pack_int4`, in their shape."""
     codes = ops.stack([ops.bitwise_and(pairs, 15), ops.right_shift(pairs, 4)], axis=-1)
     return ops.reshape(ops.cast(ops.reshape(codes, (-1,))[: math.prod(shape)], "int8") - 8, shape)

@@ -78,25 +78,25 @@ def expressions(module: Module, kind: type[Reparam]) -> list[Weight]:
     return _with_places(module, {id(n): Weight("/".join(map(str, edges)), n, []) for edges, n in reversed(nodes)})
 
 
-def _with_places(module: Module, found: dict[int, Weight]) -> list[Weight]:
+def _with_places(module: Module, weights: dict[int, Weight]) -> list[Weight]:
     own = [node for node in walk(module) if isinstance(node, Module)]
     known = {id(owner) for owner in own}
     elsewhere = (node for node in walk(outermost(module)) if isinstance(node, Reparam))
     for owner in (*own, *(node for node in elsewhere if id(node) not in known)):
         for edges, node in own_nodes(owner):
-            if id(node) in found:
-                found[id(node)].places.append((owner, edges))
-    return list(found.values())
+            if id(node) in weights:
+                weights[id(node)].places.append((owner, edges))
+    return list(weights.values())
 
 
-def chosen_weights(known: list[Weight], where: SelectorLike, function: str) -> list[Weight]:
+def chosen_weights(weights: list[Weight], where: SelectorLike, function: str) -> list[Weight]:
     """Return the weights that are selected.
 
     Raises:
         SelectorError: there are none, or a part of the selector is in vain.
     """
-    by_node = {id(weight.node): weight for weight in known}
-    nodes = compile_selector(where).pick([((weight.path,), weight.node) for weight in known], function)
+    by_node = {id(weight.node): weight for weight in weights}
+    nodes = compile_selector(where).pick([((weight.path,), weight.node) for weight in weights], function)
     return [by_node[id(node)] for node in nodes]
 
 
@@ -135,12 +135,12 @@ def _part(node: Reparam, name: str) -> Any:
     return part if fits else None
 
 
-def folded(node: Reparam) -> VariableLike:
+def fold(node: Reparam) -> VariableLike:
     """Return a Variable of the value now: the one that the expression started from, where there is one."""
     value, trainable = node.value, _was_trainable(node)
     base = origin_of(node)
     if isinstance(base, Reparam):
-        base = folded(base)
+        base = fold(base)
     if isinstance(base, Variable):
         base.assign(value)
         give_penalty(node, base)
@@ -173,7 +173,7 @@ def thaw(base: object, trainable: bool) -> None:
         return
     for leaf in own_leaves(base):
         if leaf.trainability.resting:
-            leaf.trainability = leaf.trainability.rested(-1)
+            leaf.trainability = leaf.trainability.with_resting(-1)
         elif leaf is base:  # made not to be trained, since it was to be a base
             leaf.trainability = Trainability(True, leaf.trainability.frozen)
     structure.bump()

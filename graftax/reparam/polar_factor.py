@@ -49,8 +49,8 @@ def _by_svd(x: Array) -> Any:
     return ops.matmul(u, v)
 
 
-def _factor_jvp(a: Arrays, path: str, given: tuple[Array, ...], tangents: tuple[Array, ...]) -> tuple[Any, Any]:
-    x, dx = given[0], tangents[0]
+def _factor_jvp(a: Arrays, path: str, primals: tuple[Array, ...], tangents: tuple[Array, ...]) -> tuple[Any, Any]:
+    x, dx = primals[0], tangents[0]
     factor = _factor(a, path, x)
     turned = _adjoint(a, factor) @ dx
     length = _hermitian(a, _adjoint(a, factor) @ x)

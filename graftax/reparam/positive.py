@@ -9,7 +9,7 @@ import numpy as np
 
 from graftax import ops
 from graftax.backend import registry
-from graftax.backend.gathering import gathered
+from graftax.backend.gathering import gather_whole
 from graftax.core.errors import AssignmentError
 from graftax.core.typedefs import Array, VariableLike
 from graftax.reparam.base import Reparam
@@ -107,7 +107,7 @@ class PositiveWeight(Reparam):
         if not arrays.is_concrete(above):
             check(ops.greater(above, 0), "what is assigned to a Positive weight must lie above its floor")
             return
-        host = np.asarray(gathered(above), "float64")
+        host = np.asarray(gather_whole(above), "float64")
         bad = int((~(host > 0)).sum())
         if bad:
             raise AssignmentError(

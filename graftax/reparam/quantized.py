@@ -10,7 +10,7 @@ from graftax import ops
 from graftax.core.typedefs import Array, Initializer, VariableLike
 from graftax.reparam.base import Reparam
 from graftax.reparam.creator import Check, CheckedCreator
-from graftax.reparam.grid import Grid, Per, checked_per, codes_of, packed, scale_of, unpacked
+from graftax.reparam.grid import Grid, Per, checked_per, codes_of, pack_int4, scale_of, unpack_int4
 from graftax.variables.initializers import Zeros
 from graftax.variables.keys import variable_key
 from graftax.variables.spec import VariableSpec
@@ -119,7 +119,7 @@ class QuantizedWeight(Reparam):
         scale = ops.asarray(self.scale)
         codes = ops.asarray(self.codes)
         if self.bits == 4:
-            codes = unpacked(codes, self.shape)
+            codes = unpack_int4(codes, self.shape)
         return ops.cast(codes, scale.dtype) * scale
 
     def grid(self) -> Grid:
@@ -130,5 +130,5 @@ class QuantizedWeight(Reparam):
         """Store the nearest numbers of the grid."""
         scale = ops.cast(scale_of(value, self.bits, self.per), self.dtype)
         codes = ops.cast(codes_of(value, scale, self.bits), "int8")
-        self.codes.assign(packed(codes) if self.bits == 4 else codes)  # type: ignore[attr-defined]
+        self.codes.assign(pack_int4(codes) if self.bits == 4 else codes)  # type: ignore[attr-defined]
         self.scale.assign(scale)  # type: ignore[attr-defined]

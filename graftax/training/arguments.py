@@ -15,11 +15,11 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def keywords(elsewhere: Mapping[str, str]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def keywords(foreign: Mapping[str, str]) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Return a decorator for a method: the error for an unknown argument says what to write instead.
 
     Args:
-        elsewhere: Names of arguments in other libraries, with what to write here instead.
+        foreign: Names of arguments in other libraries, with what to write here instead.
     """
 
     def decorate(fn: Callable[P, R]) -> Callable[P, R]:
@@ -29,7 +29,7 @@ def keywords(elsewhere: Mapping[str, str]) -> Callable[[Callable[P, R]], Callabl
         def run(*args: P.args, **kwargs: P.kwargs) -> R:
             for name, value in kwargs.items():
                 if name not in known:
-                    raise _unknown(fn.__name__, name, value, known, elsewhere)
+                    raise _unknown(fn.__name__, name, value, known, foreign)
             return fn(*args, **kwargs)
 
         return run
@@ -37,11 +37,9 @@ def keywords(elsewhere: Mapping[str, str]) -> Callable[[Callable[P, R]], Callabl
     return decorate
 
 
-def _unknown(
-    method: str, name: str, value: object, known: list[str], elsewhere: Mapping[str, str]
-) -> ArgumentTypeError:
+def _unknown(method: str, name: str, value: object, known: list[str], foreign: Mapping[str, str]) -> ArgumentTypeError:
     near = get_close_matches(name, known, n=1, cutoff=0.7)
-    meant = elsewhere.get(name) or (f"{near[0]}={value!r:.40}; did you mean {near[0]}?" if near else "without it")
+    meant = foreign.get(name) or (f"{near[0]}={value!r:.40}; did you mean {near[0]}?" if near else "without it")
     return ArgumentTypeError(f"{method} got {name}={value!r:.40}", f"it takes {', '.join(known)}", meant)
 
 

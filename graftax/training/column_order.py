@@ -36,23 +36,38 @@ class Ordered(NamedTuple):
     columns: Columns
 
 
-def columns_of(model: KnowsColumns) -> Columns:
-    """Return the columns that a model was trained on, or else those known to what its inputs go into first."""
+def columns_of(model: KnowsColumns, x: object) -> Columns:
+    """Return the columns that a model was trained on, or else those known to what its inputs go into first.
+
+    Args:
+        model: The model, or a layer.
+        x: The inputs: a single layer that was trained as a part of another model knows those of such tables only.
+    """
     known = model._gx_columns
     if known.x is not None:
-        return known
+        return known if model._gx_requires_columns or _is_trained_on(model, x) else Columns(None, known.y)
     for part in model._gx_takers():
-        if (inside := columns_of(part)).x is not None:
+        if (inside := columns_of(part, x)).x is not None:
             return Columns(inside.x, known.y)
     return known
 
 
+def _is_trained_on(layer: KnowsColumns, x: object) -> bool:
+    """Tell whether a single layer has weights, whose rows belong to the columns of this table."""
+    return has_the_columns(x, layer._gx_columns.x) and any(v.role in ("weight", "state") for v in layer.variables)
+
+
 def remember(model: KnowsColumns, columns: Columns) -> None:
-    """Let a model know the columns that it is trained on, and what its inputs go into first, if that knows none."""
+    """Let a model know the columns that it is trained on, and what its inputs go into first.
+
+    A part that requires columns keeps those that it knows; a single layer knows the latest.
+    """
     if model._gx_columns != columns:
         model._gx_columns = columns
+    if columns.x is None:
+        return
     for part in model._gx_takers():
-        if part._gx_columns.x is None and part._gx_tells_columns_apart:
+        if part._gx_tells_columns_apart and not (part._gx_requires_columns and part._gx_columns.x is not None):
             remember(part, Columns(columns.x, part._gx_columns.y))
 
 
@@ -62,7 +77,7 @@ def ordered_inputs(model: KnowsColumns, x: object) -> Any:
     Raises:
         DataError: a table has other columns.
     """
-    return in_known_order(x, columns_of(model).x, "x")
+    return in_known_order(x, columns_of(model, x).x, "x")
 
 
 def _columns_of_run(where: object, known: Columns) -> Columns:
@@ -123,8 +138,10 @@ def ordered(
     Raises:
         DataError: a table has other columns, or two tables have the same rows in different orders.
     """
-    known = columns_of(model) if resume is None else _columns_of_run(resume, columns_of(model))
     given, targets, against = with_all_columns(x, y, validation_data)
+    known = columns_of(model, given)
+    if resume is not None:
+        known = _columns_of_run(resume, known)
     given, targets = in_known_order(given, known.x, "x"), in_known_order(targets, known.y, "y")
     found = Columns(
         known_columns(given) if known.x is None else known.x, known_columns(targets) if known.y is None else known.y

@@ -15,8 +15,8 @@ from graftax.core.typedefs import Array
 from graftax.layers.call_context import call_context
 from graftax.metrics.metric import Metric
 from graftax.optimizers import registry as optimizers
-from graftax.optimizers.minimizer import Minimizer, returned
-from graftax.training import arguments, elsewhere, executions, loop, on_batch
+from graftax.optimizers.minimizer import Minimizer, check_returned
+from graftax.training import arguments, executions, foreign_names, loop, on_batch
 from graftax.training.active_loops import refuse_compile_between_steps
 from graftax.training.arguments import keywords
 from graftax.training.batch import Batch, unpack
@@ -77,12 +77,12 @@ class Model(SummaryMixin):
     _gx_steps_per_execution = 1
 
     def _gx_missing(self, name: str, message: str) -> MissingAttributeError:
-        return elsewhere.missing(self, name) or super()._gx_missing(name, message)
+        return foreign_names.missing(self, name) or super()._gx_missing(name, message)
 
     # --- compile ------------------------------------------------------------------------------------------------------
 
     @door
-    @keywords(elsewhere.COMPILE)
+    @keywords(foreign_names.COMPILE)
     def compile(
         self,
         optimizer: str | Minimizer | None = None,
@@ -186,7 +186,7 @@ class Model(SummaryMixin):
 
         if variables:
             found = self.optimizer.minimize(forward, variables, has_aux=True)
-            _, (loss, y_pred, masks) = returned(self.optimizer, found)
+            _, (loss, y_pred, masks) = check_returned(self.optimizer, found)
         else:
             _, (loss, y_pred, masks) = forward()  # everything is frozen, but the loss is still reported
         return self._gx_measure(loss, y, y_pred, sample_weight, masks)
@@ -244,7 +244,7 @@ class Model(SummaryMixin):
     # --- the loops ----------------------------------------------------------------------------------------------------
 
     @door
-    @keywords(elsewhere.FIT)
+    @keywords(foreign_names.FIT)
     def fit(
         self,
         x: Any = None,
@@ -320,7 +320,7 @@ class Model(SummaryMixin):
         return loop.fit(self, source, against, numbers, verbose, listed(callbacks), is_due, check_nans, resume)
 
     @door
-    @keywords(elsewhere.EVALUATE)
+    @keywords(foreign_names.EVALUATE)
     def evaluate(
         self,
         x: Any = None,
@@ -339,7 +339,7 @@ class Model(SummaryMixin):
         return loop.evaluate(self, source, arguments.verbosity(verbose), listed(callbacks))
 
     @door
-    @keywords(elsewhere.PREDICT)
+    @keywords(foreign_names.PREDICT)
     def predict(
         self,
         x: Any,
@@ -361,7 +361,7 @@ class Model(SummaryMixin):
         return loop.predict(self, data.in_order(x, size, steps), arguments.verbosity(verbose), listed(callbacks))
 
     @door
-    @keywords(elsewhere.TRAIN_ON_BATCH)
+    @keywords(foreign_names.TRAIN_ON_BATCH)
     def train_on_batch(
         self,
         x: Any,
@@ -374,7 +374,7 @@ class Model(SummaryMixin):
         return on_batch.on_batch(self, "train_step", (x, y, sample_weight), reset_metrics, class_weight)
 
     @door
-    @keywords(elsewhere.ON_BATCH)
+    @keywords(foreign_names.ON_BATCH)
     def test_on_batch(
         self, x: Any, y: Any = None, sample_weight: Any = None, reset_metrics: bool = True
     ) -> dict[str, float]:
@@ -382,7 +382,7 @@ class Model(SummaryMixin):
         return on_batch.on_batch(self, "test_step", (x, y, sample_weight), reset_metrics)
 
     @door
-    @keywords(elsewhere.ON_BATCH)
+    @keywords(foreign_names.ON_BATCH)
     def predict_on_batch(self, x: Any) -> Any:
         """Return the output for one batch, as NumPy arrays in the structure of the model's output."""
         return on_batch.predict_on_batch(self, x)

@@ -18,7 +18,7 @@ from graftax.metrics.beside_loss import pairs, require_same_scores
 from graftax.metrics.metric import Metric
 from graftax.metrics.one_number import require_one_number
 from graftax.metrics.reduction import Mean, SampleMetric
-from graftax.objectives.sample_weights import spread
+from graftax.objectives.sample_weights import broadcast_weight
 from graftax.optimizers.minimizer import Minimizer
 from graftax.training.outputs import ONLY, OutputShape, listed_by_name, outputs_of, per_output, targets_of
 from graftax.training.raw_scores import RawScores
@@ -296,7 +296,7 @@ def _taken(metric: Metric, weight: Any, mask: Any) -> dict[str, Any]:
         return given | {"mask": mask}
     if mask is not None and given:  # as in Keras, where masks are passed as weights
         mask = ops.cast(mask, "float32")
-        weight = mask if weight is None else mask * spread(weight, mask)
+        weight = mask if weight is None else mask * broadcast_weight(weight, mask)
         return {"sample_weight": weight}
     missing = "mask" if mask is not None else "sample_weight"
     if mask is not None or (weight is not None and not given):

@@ -10,7 +10,7 @@ from graftax.layers.layer import Layer
 from graftax.layers.stateful import Stateful
 from graftax.metrics.metric import Metric
 from graftax.variables.graph.module import Module
-from graftax.variables.graph.node import Edge, ignored
+from graftax.variables.graph.node import Edge, ignored_attributes
 from graftax.variables.graph.structure import structure
 from graftax.variables.graph.walking import walk_with_edges
 from graftax.variables.state.storage import frames
@@ -74,7 +74,7 @@ def parts_of(model: Module) -> Parts:
 
 def _containers_of(module: Module) -> Iterator[Any]:
     """Yield the lists and dicts in the attributes of a Module, including nested ones."""
-    skip, seen = ignored(type(module)), set[int]()
+    skip, seen = ignored_attributes(type(module)), set[int]()
     stack = [one for name, one in module.__dict__.items() if isinstance(one, _CONTAINERS) and name not in skip]
     while stack:
         one = stack.pop()

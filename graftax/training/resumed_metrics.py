@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from graftax.checkpoint.index import Edge, Index, Kind
-from graftax.checkpoint.paths import escaped
+from graftax.checkpoint.paths import escape
 from graftax.core import user_line
 from graftax.metrics.metric import Metric
 
@@ -65,7 +65,7 @@ def resumed_metrics(index: Index, metrics: dict[str, Metric]) -> ResumedMetrics:
         root = {name: metric for name, metric in metrics.items() if name in saved}
         left = [name for name in saved if name not in metrics]
         new = {name: metric for name, metric in metrics.items() if name not in saved}
-    with_values = [re.escape(escaped(edge)) for edge in left if index.nodes[saved[edge]].edges]
+    with_values = [re.escape(escape(edge)) for edge in left if index.nodes[saved[edge]].edges]
     skip = (re.compile(f"^{ROOT}/({'|'.join(with_values)})(/|$)"),) if with_values else ()
     return ResumedMetrics(root, tuple(left), new, skip)
 

@@ -10,7 +10,7 @@ from graftax.backend.rendezvous import Rendezvous, several
 from graftax.checkpoint import values
 from graftax.core import user_line
 from graftax.core.errors import StateError
-from graftax.core.undefined import undefined
+from graftax.core.undefined import undefined_error
 from graftax.metrics.metric import Metric
 from graftax.training.hooks.callback import Callback
 from graftax.training.hooks.callback_list import CallbackList
@@ -60,7 +60,7 @@ class RunState(Module):
 
     def roots(self) -> dict[str, Any]:
         """Return the roots of a checkpoint of the run."""
-        raise undefined(self, "roots()")
+        raise undefined_error(self, "roots()")
 
     def _saved(self) -> list[Variable]:
         """Return the Variables of all roots."""

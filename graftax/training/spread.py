@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from graftax.backend import registry
-from graftax.backend.gathering import gathered
+from graftax.backend.gathering import gather_whole
 from graftax.backend.rendezvous import Rendezvous, several
 from graftax.core.errors import ProcessError, StateError
 from graftax.distribution.comparison import compare_assigned, compare_rows
@@ -138,7 +138,7 @@ def whole(value: Any) -> Any:
     """Return an output as one array on the host, in all processes. All processes must call it."""
     if not hasattr(value, "dtype"):
         return value
-    return gathered(value)
+    return gather_whole(value)
 
 
 def all_whole(values: Sequence[Any]) -> list[Any]:

@@ -10,7 +10,7 @@ from graftax.core.known_names import closest
 from graftax.core.short_traceback import door
 from graftax.core.user_functions import check_takes
 from graftax.layers.layer import Layer
-from graftax.training import elsewhere
+from graftax.training import foreign_names
 from graftax.training.arguments import keywords
 from graftax.training.display.html_table import html_of
 from graftax.training.display.summary_table import Summary, count_params
@@ -22,7 +22,7 @@ class SummaryMixin(TrainableModel):
     """The methods of a model that describe its content."""
 
     @door
-    @keywords(elsewhere.SUMMARY)
+    @keywords(foreign_names.SUMMARY)
     def summary(
         self, print_fn: Callable[[str], Any] = print, expand: bool | int = True, show_trainable: bool = True
     ) -> None:

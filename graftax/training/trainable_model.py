@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from graftax.core.undefined import undefined
+from graftax.core.undefined import undefined_error
 from graftax.layers.table_columns import KnowsColumns
 from graftax.metrics.metric import Metric
 from graftax.training.executions import CompiledSteps
@@ -17,7 +17,7 @@ from graftax.training.whole.saving_mixin import SavingMixin
 from graftax.variables.graph.module import Module
 
 
-class TrainableModel(SavingMixin, KnowsColumns):
+class TrainableModel(SavingMixin):
     """A layer with the steps and metrics that the loops of fit, evaluate and predict need, such as `Model`."""
 
     stop_training = False
@@ -26,6 +26,7 @@ class TrainableModel(SavingMixin, KnowsColumns):
     _gx_objectives: Objectives | None = None
     _gx_functions: CompiledSteps | None = None
     _gx_run_eagerly = False
+    _gx_requires_columns = True
 
     def _gx_takers(self) -> list[KnowsColumns]:
         found = [] if self._gx_graph is None else [self.layers[number] for number in self._gx_graph.takers()]
@@ -34,20 +35,20 @@ class TrainableModel(SavingMixin, KnowsColumns):
     @property
     def steps_per_execution(self) -> int:
         """Return the number of batches that one run trains on."""
-        raise undefined(self, "steps_per_execution")
+        raise undefined_error(self, "steps_per_execution")
 
     @property
     def metrics(self) -> list[Metric]:
         """Return all metrics."""
-        raise undefined(self, "metrics")
+        raise undefined_error(self, "metrics")
 
     def reset_metrics(self) -> None:
         """Reset all metrics."""
-        raise undefined(self, "reset_metrics()")
+        raise undefined_error(self, "reset_metrics()")
 
     def _gx_has_own(self, step: str) -> bool:
         """Tell whether a step, by name, is one of the user's."""
-        raise undefined(self, "_gx_has_own(step)")
+        raise undefined_error(self, "_gx_has_own(step)")
 
     @property
     def _gx_own_predict_step(self) -> Callable[[object], Any] | None:
@@ -61,8 +62,8 @@ class TrainableModel(SavingMixin, KnowsColumns):
 
     def _gx_compiled_step(self, step: str, check_nans: bool = False) -> Callable[..., Any]:
         """Return a step by name, compiled if possible; with ``check_nans`` it raises for values that are not finite."""
-        raise undefined(self, "_gx_compiled_step(step, check_nans)")
+        raise undefined_error(self, "_gx_compiled_step(step, check_nans)")
 
     def _gx_hooks(self, callbacks: Sequence[Callback], params: dict[str, Any]) -> CallbackList:
         """Return the callbacks for a loop, after setting their model and ``params``."""
-        raise undefined(self, "_gx_hooks(callbacks, params)")
+        raise undefined_error(self, "_gx_hooks(callbacks, params)")

@@ -27,12 +27,12 @@ def _put(variable: Variable, name: str | None) -> None:
         storage.buffer = arrays.asarray(value, variable.dtype) if name is None else devices.put(value, name)
 
 
-def _is_of(variable: Variable, made: VariableLike) -> bool:
+def _is_of(variable: Variable, created: VariableLike) -> bool:
     """Return True unless the Variable was there before, as one that is shared."""
     node: object = variable
-    while node is not made and node is not None:
+    while node is not created and node is not None:
         node = getattr(node, "_gx_owner", None)
-    return node is made
+    return node is created
 
 
 def _within_a_distribution(name: str | None, values: str) -> StateError:

@@ -86,7 +86,10 @@ def functional_call(
     level = backend.tracing.level() if backend.has("tracing") else None
     around = frames.top
     given = [
-        (one._storage, around.branched(values[path]) if around is not None and one.role == "seed" else values[path])
+        (
+            one._storage,
+            around.branch_stream(values[path]) if around is not None and one.role == "seed" else values[path],
+        )
         for path, one in variables.items()
     ]
     frame = Substitution(around, given, level)
@@ -149,8 +152,8 @@ def _check_module(name: str, module: object) -> None:
     )
 
 
-def _refuse_made(module: Module, known: Mapping[str, Variable]) -> None:
-    made = [path for path in module.named_variables() if path not in known]
+def _refuse_made(module: Module, variables: Mapping[str, Variable]) -> None:
+    made = [path for path in module.named_variables() if path not in variables]
     if made:
         raise NotBuiltError(
             f"functional_call of {type(module).__name__} made {made}",

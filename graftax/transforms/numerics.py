@@ -69,7 +69,7 @@ def check(condition: ArrayLike, message: str, /, **values: ArrayLike) -> None:
     if arrays.is_concrete(holds):
         if not bool(arrays.numpy.all(holds)):
             raise _failed(message, tuple(values), *(unwrap(value) for value in values.values()))
-    elif not traced_checks.leave_out(f"check: {message}") and traced_checks.wanted():
+    elif not traced_checks.leave_out(f"check: {message}") and traced_checks.is_checking():
         shown = [arrays.asarray(unwrap(value)) for value in values.values()]
         explain = partial(_failed, message, tuple(values))
         traced_checks.emit(explain, arrays.numpy.logical_not(arrays.numpy.all(holds)), *shown)
@@ -222,5 +222,5 @@ def find_nan(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Culprit | 
         entry, leaves, names = compiled.staged(*args, **kwargs)
     except TypeError as error:
         raise not_taken(error, fn, args, kwargs) or error from None
-    donated, kept = ([storage.buffer for storage in storages] for storages in (entry.donated, entry.kept))
-    return entry.program.culprit(donated, kept, leaves, names)
+    donated, read_only = ([storage.buffer for storage in storages] for storages in (entry.donated, entry.read_only))
+    return entry.program.culprit(donated, read_only, leaves, names)

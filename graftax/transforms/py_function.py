@@ -133,11 +133,11 @@ def py_function(fn: Callable[..., Any], args: Sequence[Any] = (), output: object
     transforms = backend.callbacks
     made: list[Any] = []  # the structure, which no program can carry
 
-    def run(*given: Any) -> list[Any]:
+    def run(*arrays: Any) -> list[Any]:
         results: list[Any]
         # on another thread perhaps, and at no known time: Variables may be in the middle of a step
         with frames.replaced((_NoState(),)):
-            results, structure = _conform(fn, fn(*given), output)
+            results, structure = _conform(fn, fn(*arrays), output)
         made[:] = [structure]
         return results
 
@@ -235,13 +235,13 @@ def _conform(fn: Callable[..., Any], result: object, output: object) -> tuple[An
     return [_as_announced(fn, p, x, y) for p, x, y in zip(paths, leaves, wanted, strict=True)], expected
 
 
-def _as_announced(fn: Callable[..., Any], path: str, leaf: Any, wanted: Any) -> Any:
+def _as_announced(fn: Callable[..., Any], path: str, leaf: Any, spec: Any) -> Any:
     arrays = registry.current().arrays
-    array, dtype = arrays.asarray(leaf), arrays.canonical_dtype(wanted.dtype)
-    if tuple(array.shape) != tuple(wanted.shape):
+    array, dtype = arrays.asarray(leaf), arrays.canonical_dtype(spec.dtype)
+    if tuple(array.shape) != tuple(spec.shape):
         raise ShapeError(
             f"py_function({function_name(fn)}): {path!r} has shape {tuple(array.shape)}, "
-            f"{tuple(wanted.shape)} was announced",
+            f"{tuple(spec.shape)} was announced",
             "the program around it was made for that",
             f"output={ArraySpec(tuple(array.shape), dtype)!r}",
         )

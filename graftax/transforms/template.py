@@ -74,13 +74,13 @@ class Template(Module):
         if frame is not None:
             frame.build(self, done=True)
 
-    def _differs(self, index: int, found: tuple[str | None, tuple[int, ...], str]) -> ArgumentError:
-        def show(one: tuple[str | None, tuple[int, ...], str]) -> str:
-            return f"{one[2]}{list(one[1])}" + (f" named {one[0]!r}" if one[0] else "")
+    def _differs(self, index: int, record: tuple[str | None, tuple[int, ...], str]) -> ArgumentError:
+        def show(record: tuple[str | None, tuple[int, ...], str]) -> str:
+            return f"{record[2]}{list(record[1])}" + (f" named {record[0]!r}" if record[0] else "")
 
         before = show(self._made[index]) if index < len(self._made) else "nothing"
         return ArgumentError(
-            f"a call of the template {getattr(self._fn, '__qualname__', self._fn)!r} makes {show(found)} as its "
+            f"a call of the template {getattr(self._fn, '__qualname__', self._fn)!r} makes {show(record)} as its "
             f"Variable {index}, where the first call made {before}",
             "every call uses the Variables of the first, told by order, name, shape and dtype",
             "make the same Variables in the same order, or another template",

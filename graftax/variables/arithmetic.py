@@ -11,7 +11,7 @@ from graftax.backend import registry
 from graftax.core.errors import ShapeError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, VariableLike
-from graftax.core.undefined import undefined
+from graftax.core.undefined import undefined_error
 from graftax.ops.checks import check_subscript
 from graftax.variables import numpy_functions
 from graftax.variables.array_names import missing
@@ -81,7 +81,7 @@ class Arithmetic(VariableLike):
         """Return the value on the host as a read-only NumPy array, which stays as it is when the value changes."""
         value = self.value
         if (frame := frames.top) is not None:
-            frame.left(value, getattr(self, "_gx_path", type(self).__name__))
+            frame.note_conversion(value, getattr(self, "_gx_path", type(self).__name__))
         array = registry.current().arrays.to_numpy(value).view()
         array.flags.writeable = False
         return array
@@ -89,7 +89,7 @@ class Arithmetic(VariableLike):
     @abstractmethod
     def assign(self, value: ArrayLike) -> Self:
         """Give it a new value of the same shape and dtype, and return it."""
-        raise undefined(self, "assign")
+        raise undefined_error(self, "assign")
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         array = self.numpy()

@@ -9,7 +9,7 @@ from graftax import ops
 from graftax.core.errors import ArgumentError
 from graftax.core.hyperparameters import is_number
 from graftax.core.typedefs import Array
-from graftax.core.undefined import undefined
+from graftax.core.undefined import undefined_error
 from graftax.variables.floating import floating
 from graftax.variables.graph.adjustable import Adjustable
 
@@ -19,7 +19,7 @@ class BaseConstraint(Adjustable):
 
     def __call__(self, value: Array) -> Array:
         """Return the projected value."""
-        raise undefined(self, "__call__(value)")
+        raise undefined_error(self, "__call__(value)")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"

@@ -8,7 +8,7 @@ from graftax.backend.host import limits
 from graftax.core.dtypes import is_complex, is_inexact
 from graftax.core.errors import ArgumentError, DTypeError
 from graftax.core.typedefs import Array, Shape
-from graftax.core.undefined import undefined
+from graftax.core.undefined import undefined_error
 from graftax.variables.graph.adjustable import Adjustable
 
 
@@ -26,7 +26,7 @@ class BaseInitializer(Adjustable):
 
     def __call__(self, key: Array, shape: Shape, dtype: str) -> Array:
         """Return values of that shape and dtype."""
-        raise undefined(self, "__call__(key, shape, dtype)")
+        raise undefined_error(self, "__call__(key, shape, dtype)")
 
     def __repr__(self) -> str:
         arguments = ", ".join(f"{name}={value!r}" for name, value in vars(self).items() if value is not None)

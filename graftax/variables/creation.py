@@ -127,7 +127,7 @@ def check_creator(creator: Creator) -> None:
 
 
 @contextmanager
-def remembered(captured: tuple[CreatorScope, ...]) -> Iterator[None]:
+def reenter_scopes(captured: tuple[CreatorScope, ...]) -> Iterator[None]:
     """Put the scopes under which a layer was constructed outside those active now; none applies twice."""
     active = scopes.items
     missing = tuple(scope for scope in captured if scope not in active)
@@ -199,7 +199,7 @@ def _step(scope: CreatorScope, inner: NextCreator, whole: VariableSpec) -> NextC
     return step
 
 
-def note_creator(made: object, base: object, creator: Creator) -> None:
+def note_creator(expression: object, base: object, creator: Creator) -> None:
     """Keep with an expression which creators have made it: those of its base, and this one."""
-    if isinstance(made, Branch) and "_gx_creators" not in vars(made):
-        object.__setattr__(made, "_gx_creators", (*getattr(base, "_gx_creators", ()), creator))
+    if isinstance(expression, Branch) and "_gx_creators" not in vars(expression):
+        object.__setattr__(expression, "_gx_creators", (*getattr(base, "_gx_creators", ()), creator))

@@ -96,7 +96,7 @@ def parameter(name: str, value: ArrayLike, kind: Kind, shape: Shape, dtype: str)
     if arrays.is_concrete(given):
         if (error := explain(arrays.to_numpy(given))) is not None:
             raise error
-    elif traced_checks.wanted():
+    elif traced_checks.is_checking():
         traced_checks.emit(explain, ~arrays.numpy.all(kind.fits(given)), given)
     return given
 
@@ -128,7 +128,7 @@ def check_room(name: str, value: Any, dtype: str) -> None:
         )
 
 
-def ordered(low: Any, high: Any) -> tuple[Any, Any]:
+def check_bounds(low: Any, high: Any) -> tuple[Any, Any]:
     """Return both bounds, if the lower one is not above the upper one.
 
     Raises:
@@ -142,7 +142,7 @@ def ordered(low: Any, high: Any) -> tuple[Any, Any]:
         host = [bound if is_number(bound) else arrays.to_numpy(bound) for bound in (low, high)]
         if (error := _reversed_somewhere(*host)) is not None:
             raise error
-    elif traced_checks.wanted():
+    elif traced_checks.is_checking():
         bounds = [arrays.asarray(bound) for bound in (low, high)]
         traced_checks.emit(_reversed_somewhere, arrays.numpy.any(bounds[0] > bounds[1]), *bounds)
     return low, high
@@ -235,10 +235,10 @@ def _integer(name: str, value: object) -> int:
     return int(plain)
 
 
-def _broadcasts(given: Shape, shape: Shape) -> bool:
-    if len(given) > len(shape):
+def _broadcasts(parameters: Shape, shape: Shape) -> bool:
+    if len(parameters) > len(shape):
         return False
-    return all(a in (1, b) for a, b in zip(given[::-1], shape[::-1], strict=False))
+    return all(a in (1, b) for a, b in zip(parameters[::-1], shape[::-1], strict=False))
 
 
 def _misfit(name: str, kind: Kind, host: object) -> ArgumentError | None:

@@ -23,7 +23,7 @@ def _unit(key: Array, shape: Shape, dtype: str) -> Any:
     return registry.current().arrays.numpy.maximum(registry.current().random.uniform(key, shape, dtype), half_a_step)
 
 
-def narrowed(drawn: Any, dtype: str) -> Any:
+def cast_draws(drawn: Any, dtype: str) -> Any:
     """Return draws in the dtype that was asked for; those beyond its largest number are that number."""
     if not is_half(dtype):
         return drawn
@@ -34,14 +34,14 @@ def narrowed(drawn: Any, dtype: str) -> Any:
 def exponential(key: Array, shape: Shape, dtype: str) -> Any:
     """Draw from ``exp(-x)`` above 0."""
     drawn = _unit(key, shape, at_least_single(dtype))
-    return narrowed(-registry.current().arrays.numpy.log(drawn), dtype)
+    return cast_draws(-registry.current().arrays.numpy.log(drawn), dtype)
 
 
 def gumbel(key: Array, shape: Shape, dtype: str) -> Any:
     """Draw the largest of many: ``-log(-log(u))``."""
     numpy = registry.current().arrays.numpy
     drawn = _unit(key, shape, at_least_single(dtype))
-    return narrowed(-numpy.log(-numpy.log(drawn)), dtype)
+    return cast_draws(-numpy.log(-numpy.log(drawn)), dtype)
 
 
 def laplace(key: Array, shape: Shape, dtype: str) -> Any:
@@ -92,7 +92,7 @@ def dirichlet(key: Array, alpha: object, shape: Shape, dtype: str) -> Any:
     return numpy.where(total > 0, draws / numpy.where(total > 0, total, 1), 1 / shape[-1])
 
 
-def chosen(key: Array, rows: ArrayLike, count: int, replace: bool, p: object) -> Any:
+def choose_rows(key: Array, rows: ArrayLike, count: int, replace: bool, p: object) -> Any:
     """Draw rows of an array, with shares or without.
 
     Raises:
@@ -133,7 +133,9 @@ def chosen(key: Array, rows: ArrayLike, count: int, replace: bool, p: object) ->
     return arrays.numpy.take(values, places, 0)
 
 
-def located(draw: str, shape: Shape, loc: ArrayLike, scale: ArrayLike, dtype: str) -> tuple[Shape, str, Any, Any]:
+def location_and_scale(
+    draw: str, shape: Shape, loc: ArrayLike, scale: ArrayLike, dtype: str
+) -> tuple[Shape, str, Any, Any]:
     """Return the shape, the dtype, what is added and what is multiplied by, of draws that are moved and stretched.
 
     Raises:

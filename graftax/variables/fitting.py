@@ -83,21 +83,21 @@ def fit_term(
     return term
 
 
-def require_kept(arrays: Arrays, given: object, array: Array, label: str) -> None:
-    """Raise if numbers became infinite in another floating dtype, or other numbers in one of integers.
+def require_kept(arrays: Arrays, values: object, array: Array, label: str) -> None:
+    """Raise if numbers became infinite in another floating dtype, or changed in an integer dtype.
 
     Args:
         arrays: The arrays of the backend in charge.
-        given: What was given.
-        array: What became of it.
-        label: What is made of it, and of which dtype, for the message.
+        values: The numbers as they came.
+        array: The same numbers in the new dtype.
+        label: What is made of them, and its dtype, for the message.
 
     Raises:
         ArgumentError: They did.
     """
-    if not (arrays.is_concrete(array) and arrays.is_concrete(given)):
+    if not (arrays.is_concrete(array) and arrays.is_concrete(values)):
         return
-    before = arrays.to_numpy(given) if arrays.is_array(given) else np.asarray(given)  # type: ignore[arg-type]
+    before = arrays.to_numpy(values) if arrays.is_array(values) else np.asarray(values)  # type: ignore[arg-type]
     dtype = str(array.dtype)
     if before.dtype == dtype:
         return

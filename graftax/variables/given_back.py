@@ -14,7 +14,7 @@ from graftax.core.typedefs import Array, ArrayLike, Shape, unwrap
 from graftax.variables.fitting import loses_nothing
 
 
-def named(function: object) -> str:
+def label_of(function: object) -> str:
     """Return how a function is called in messages.
 
     Example:
@@ -24,7 +24,7 @@ def named(function: object) -> str:
     return str(getattr(function, "__name__", None) or f"{function!r:.60}")
 
 
-def shown(value: Any) -> str:
+def describe_value(value: Any) -> str:
     """Return a value in a message: dtype and shape of an array, a short form of anything else.
 
     Example:
@@ -36,7 +36,7 @@ def shown(value: Any) -> str:
     return f"{value!r:.40}"
 
 
-def activated(activation: Callable[[Array], Array], x: Array, shape: Shape | None = None) -> Array:
+def apply_activation(activation: Callable[[Array], Array], x: Array, shape: Shape | None = None) -> Array:
     """Return an activation of an array, as an array.
 
     Args:
@@ -51,13 +51,13 @@ def activated(activation: Callable[[Array], Array], x: Array, shape: Shape | Non
     out: Any = activation(x)
     if not hasattr(out, "shape") or not hasattr(out, "dtype"):
         raise ArgumentTypeError(
-            f"the activation {named(activation)} gave {shown(out)} for {shown(x)}",
+            f"the activation {label_of(activation)} gave {describe_value(out)} for {describe_value(x)}",
             "an activation gives an array; what gives None is often a function without a return",
             "def activation(x): return ops.maximum(x, 0)",
         )
     if shape is not None and tuple(out.shape) != tuple(shape):
         raise ShapeError(
-            f"the activation {named(activation)} gave {shown(out)} for {shown(x)}",
+            f"the activation {label_of(activation)} gave {describe_value(out)} for {describe_value(x)}",
             f"this layer goes on computing with the shape {tuple(shape)}",
             "a function of each element, such as ops.tanh",
         )
@@ -75,7 +75,7 @@ def initial_value(initializer: object, value: object, shape: Shape, dtype: str, 
     given = unwrap(value)
     if given is None or isinstance(given, str):
         raise ArgumentTypeError(
-            f"the initializer {named(initializer)} gave {shown(given)} for the variable {path!r}",
+            f"the initializer {label_of(initializer)} gave {describe_value(given)} for the variable {path!r}",
             "it gives the first value; what gives None is often a function without a return",
             "def initializer(key, shape, dtype): return ops.zeros(shape, dtype)",
         )
@@ -89,7 +89,7 @@ def initial_value(initializer: object, value: object, shape: Shape, dtype: str, 
     source = str(given.dtype if hasattr(given, "dtype") else np.asarray(given).dtype)
     if not loses_nothing(source, dtype) and (np.asarray(given) != arrays.to_numpy(array)).any():
         raise ArgumentError(
-            f"the initializer {named(initializer)} gave {shown(given)} for the variable {path!r}",
+            f"the initializer {label_of(initializer)} gave {describe_value(given)} for the variable {path!r}",
             f"a variable of dtype {dtype} cannot hold these numbers",
             f'return ops.cast(ops.round(x), "{dtype}")',
         )
@@ -116,20 +116,20 @@ def penalty(value: ArrayLike, subject: str) -> Array:
             array = None
     if array is None or not any(word in str(array.dtype) for word in ("float", "int")):
         raise ArgumentTypeError(
-            f"{subject} {shown(given)}",
+            f"{subject} {describe_value(given)}",
             "a term of the loss is one real number; what gives None is often a function without a return",
             "ops.sum(...) or ops.mean(...) of real numbers",
         )
     if array.shape != ():
         raise ShapeError(
-            f"{subject} {shown(array)}",
+            f"{subject} {describe_value(array)}",
             "a term of the loss is one number, and whether several are to be added or averaged is not known",
             "ops.sum(...) or ops.mean(...) of it",
         )
     return registry.current().arrays.asarray(array)
 
 
-def constrained(variable: Any, value: Array) -> Array:
+def apply_constraint(variable: Any, value: Array) -> Array:
     """Return the value as the constraint of its variable projects it; as it is, where there is none.
 
     Raises:
@@ -142,13 +142,15 @@ def constrained(variable: Any, value: Array) -> Array:
     out: Any = unwrap(constraint(value))
     if not hasattr(out, "shape") or not hasattr(out, "dtype"):
         raise ArgumentTypeError(
-            f"the constraint {named(constraint)} of {variable._gx_path!r} gave {shown(out)} for {shown(value)}",
+            f"the constraint {label_of(constraint)} of {variable._gx_path!r} gave "
+            f"{describe_value(out)} for {describe_value(value)}",
             "it gives the projected weight; what gives None is often a function without a return",
             "def constraint(value): return ops.maximum(value, 0)",
         )
     if tuple(out.shape) != tuple(value.shape):
         raise ShapeError(
-            f"the constraint {named(constraint)} of {variable._gx_path!r} gave {shown(out)} for {shown(value)}",
+            f"the constraint {label_of(constraint)} of {variable._gx_path!r} gave "
+            f"{describe_value(out)} for {describe_value(value)}",
             "a projected weight has the shape of the weight",
             "reductions with keepdims=True, and the weight times what they give",
         )

@@ -14,7 +14,7 @@ from graftax.variables.spec import sizes
 from graftax.variables.state.storage import concretely, first_value, tracer_of
 
 
-def described(
+def infer_spec(
     initial_value: object, shape: Shape | None, dtype: DTypeLike | None, initializer: object
 ) -> tuple[Shape, str, Any]:
     """Return the shape, the dtype and the initializer of a Variable, from what its constructor is given.

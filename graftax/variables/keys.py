@@ -26,7 +26,7 @@ class _Global:
         self.seed = secrets.randbits(32)
         self.epoch = 0
         self.roots = 0
-        self.taken: frozenset[int] = frozenset()  # numbers of roots that were restored
+        self.restored: frozenset[int] = frozenset()  # numbers of roots that come from checkpoints
 
 
 _state = _Global()
@@ -34,7 +34,7 @@ _state = _Global()
 
 def reset(seed: int) -> None:
     """Start over with a seed: roots count from zero again."""
-    _state.seed, _state.roots, _state.taken = seed, 0, frozenset()
+    _state.seed, _state.roots, _state.restored = seed, 0, frozenset()
     _state.epoch += 1
 
 
@@ -63,13 +63,13 @@ def get_random_seed() -> int:
 
 
 def root_number(owner: Node | None) -> int:
-    """Return a number for the root above ``owner``: two models with equal paths must not get equal weights."""
+    """Return the number of the root above ``owner``: two models with equal paths must not get equal weights."""
     root = outermost(owner) if owner is not None else None
-    known = root._gx_seed_root if isinstance(root, Branch) else None
-    if known is not None and known[0] == _state.epoch:
-        return known[1]
+    drawn = root._gx_seed_root if isinstance(root, Branch) else None
+    if drawn is not None and drawn[0] == _state.epoch:
+        return drawn[1]
     number = _state.roots
-    while number in _state.taken:
+    while number in _state.restored:
         number += 1
     _state.roots = number + 1
     if isinstance(root, Branch):
@@ -77,42 +77,42 @@ def root_number(owner: Node | None) -> int:
     return number
 
 
-def known_number(root: Branch) -> int | None:
+def drawn_number(root: Branch) -> int | None:
     """Return the number of a root that has drawn from the global seed; None if it has not."""
-    known = root._gx_seed_root
-    return known[1] if known is not None and known[0] == _state.epoch else None
+    drawn = root._gx_seed_root
+    return drawn[1] if drawn is not None and drawn[0] == _state.epoch else None
 
 
-def number(root: Branch, value: int) -> None:
-    """Let a root have that number, and no other that comes later, for the global seed that there is."""
-    _state.taken |= {value}
+def assign_number(root: Branch, value: int) -> None:
+    """Give a number to a root, and to no later root, until the global seed is set again."""
+    _state.restored |= {value}
     object.__setattr__(root, "_gx_seed_root", (_state.epoch, value))
 
 
-Mark: TypeAlias = tuple[int, int, int, frozenset[int]]
+SeedState: TypeAlias = tuple[int, int, int, frozenset[int]]
 
 
-def mark() -> Mark:
-    """Note how the global seed is now, to go back there."""
-    return _state.seed, _state.epoch, _state.roots, _state.taken
+def save_state() -> SeedState:
+    """Return the state of the global seed, for `restore_state`."""
+    return _state.seed, _state.epoch, _state.roots, _state.restored
 
 
-def back_to(point: Mark) -> None:
-    """Go back to a mark."""
-    _state.seed, _state.epoch, _state.roots, _state.taken = point
+def restore_state(state: SeedState) -> None:
+    """Set the state of the global seed to one that `save_state` returned."""
+    _state.seed, _state.epoch, _state.roots, _state.restored = state
 
 
 _drawn: dict[int, tuple[weakref.ref[Any], int, Counter[str]]] = {}
 
 
-def _uses(source: object, path: str) -> int:
-    """Return how often something drew for a path before, since the global seed was set."""
-    known = _drawn.get(id(source))
-    if known is None or known[0]() is not source or known[1] != _state.epoch:
-        known = _drawn[id(source)] = weakref.ref(source), _state.epoch, Counter()
+def _count_draw(source: object, path: str) -> int:
+    """Count a draw for a path, and return how many came before it since the global seed was set."""
+    drawn = _drawn.get(id(source))
+    if drawn is None or drawn[0]() is not source or drawn[1] != _state.epoch:
+        drawn = _drawn[id(source)] = weakref.ref(source), _state.epoch, Counter()
         weakref.finalize(source, _drawn.pop, id(source), None)
-    known[2][path] += 1
-    return known[2][path] - 1
+    drawn[2][path] += 1
+    return drawn[2][path] - 1
 
 
 def variable_key(owner: Node | None, path: str, seed: int | None = None, source: object = None) -> Any:
@@ -127,7 +127,7 @@ def variable_key(owner: Node | None, path: str, seed: int | None = None, source:
     else:
         root_number(owner)  # counted all the same, so that a seeded weight shifts nobody else's draws
         key = random.key(checked_seed(seed))
-        if source is not None and (number := _uses(source, path)):
+        if source is not None and (number := _count_draw(source, path)):
             key = random.fold_in(key, number)
     digest = xxhash.xxh3_64_intdigest(path.encode())
     return random.fold_in(random.fold_in(key, digest >> 32), digest & 0xFFFFFFFF)

@@ -102,7 +102,7 @@ def uniform(
         distributions.parameter(name, bound, distributions.NUMBER, shape, dtype)
         for name, bound in (("minval", minval), ("maxval", maxval))
     )
-    distributions.ordered(low, high)
+    distributions.check_bounds(low, high)
     return registry.current().random.uniform(key_of(seed), shape, dtype, low, high)
 
 
@@ -237,7 +237,7 @@ def gumbel(
         >>> gumbel((2, 3), seed=0).shape
         (2, 3)
     """
-    shape, dtype, middle, factor = draws.located("gumbel", shape, loc, scale, dtype)
+    shape, dtype, middle, factor = draws.location_and_scale("gumbel", shape, loc, scale, dtype)
     return _scaled(draws.gumbel(key_of(seed), shape, dtype), middle, factor)
 
 
@@ -258,7 +258,7 @@ def laplace(
         >>> laplace((2, 3), seed=0).shape
         (2, 3)
     """
-    shape, dtype, middle, factor = draws.located("laplace", shape, loc, scale, dtype)
+    shape, dtype, middle, factor = draws.location_and_scale("laplace", shape, loc, scale, dtype)
     return _scaled(draws.laplace(key_of(seed), shape, dtype), middle, factor)
 
 
@@ -349,7 +349,7 @@ def choice(x: ArrayLike, count: int, replace: bool = True, p: ArrayLike | None =
     number = hyperparameters.whole("count", count, "it counts rows", 1)
     if number < 0:
         raise ArgumentError(f"count={count}", "it counts rows, from 0 up", "count=1")
-    return draws.chosen(key_of(seed), rows, number, hyperparameters.flag("replace", replace), p)  # type: ignore[no-any-return]
+    return draws.choose_rows(key_of(seed), rows, number, hyperparameters.flag("replace", replace), p)  # type: ignore[no-any-return]
 
 
 def _moments(mean: ArrayLike, stddev: ArrayLike, shape: Shape, dtype: str) -> tuple[Any, Any]:

@@ -36,11 +36,11 @@ def logistic(
         >>> random.logistic((2, 3), seed=0).shape
         (2, 3)
     """
-    shape, dtype, middle, factor = draws.located("logistic", shape, loc, scale, dtype)
+    shape, dtype, middle, factor = draws.location_and_scale("logistic", shape, loc, scale, dtype)
     first, second = registry.current().random.split(key_of(seed), 2)
     wide = at_least_single(dtype)
     ratio = draws.exponential(first, shape, wide) / draws.exponential(second, shape, wide)
-    drawn = draws.narrowed(registry.current().arrays.numpy.log(ratio), dtype)
+    drawn = draws.cast_draws(registry.current().arrays.numpy.log(ratio), dtype)
     return drawn * factor + middle  # type: ignore[no-any-return]
 
 
@@ -62,13 +62,13 @@ def cauchy(
         >>> random.cauchy((2, 3), seed=0).shape
         (2, 3)
     """
-    shape, dtype, middle, factor = draws.located("cauchy", shape, loc, scale, dtype)
+    shape, dtype, middle, factor = draws.location_and_scale("cauchy", shape, loc, scale, dtype)
     random, numpy = registry.current().random, registry.current().arrays.numpy
     first, second = random.split(key_of(seed), 2)
     wide = at_least_single(dtype)
     below: Any = random.normal(second, shape, wide)
     ratio = random.normal(first, shape, wide) / numpy.where(below == 0, _SMALLEST, below)
-    return draws.narrowed(ratio, dtype) * factor + middle  # type: ignore[no-any-return]
+    return draws.cast_draws(ratio, dtype) * factor + middle  # type: ignore[no-any-return]
 
 
 @door
@@ -95,7 +95,7 @@ def student_t(shape: Shape, df: ArrayLike, dtype: str = "float32", seed: Seed = 
     half: Any = number / 2 if hyperparameters.is_number(number) else arrays.asarray(number, wide) / 2
     first, second = random.split(key_of(seed), 2)
     squares = draws.gamma(first, half, shape, wide) / half
-    return draws.narrowed(random.normal(second, shape, wide) / arrays.numpy.sqrt(squares), dtype)  # type: ignore[no-any-return]
+    return draws.cast_draws(random.normal(second, shape, wide) / arrays.numpy.sqrt(squares), dtype)  # type: ignore[no-any-return]
 
 
 @door

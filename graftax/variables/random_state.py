@@ -22,7 +22,7 @@ class RandomState:
 
     def get_state(self) -> dict[str, Any]:
         """Return the seed, the key of the stream or None, and the numbers of roots."""
-        numbers = {name: keys.known_number(root) for name, root in self._modules().items()}
+        numbers = {name: keys.drawn_number(root) for name, root in self._modules().items()}
         return {
             "seed": keys.get_random_seed(),
             "roots": {name: number for name, number in numbers.items() if number is not None},
@@ -45,19 +45,19 @@ class RandomState:
         modules = self._modules()
         for name, number in state["roots"].items():
             if name in modules:
-                keys.number(modules[name], number)
+                keys.assign_number(modules[name], number)
         streams.set_stream_state(state["stream"])
 
     def point_of_return(self) -> Callable[[], None]:
         """Return what brings everything back to how it is now."""
-        mark, stream = keys.mark(), streams.stream_mark()
+        mark, stream = keys.save_state(), streams.stream_mark()
         roots = [(root, root._gx_seed_root) for root in self._modules().values()]
 
         def back() -> None:
             streams.back_to_stream(stream)
             for root, known in roots:
                 object.__setattr__(root, "_gx_seed_root", known)
-            keys.back_to(mark)
+            keys.restore_state(mark)
 
         return back
 

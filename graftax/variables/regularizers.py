@@ -12,7 +12,7 @@ from graftax.core.known_names import not_made, unknown
 from graftax.core.namespaces import answering as _answering
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
-from graftax.core.undefined import undefined
+from graftax.core.undefined import undefined_error
 from graftax.core.user_functions import takes
 from graftax.variables.floating import floating
 from graftax.variables.graph.adjustable import Adjustable
@@ -35,7 +35,7 @@ class BaseRegularizer(Adjustable):
 
     def __call__(self, value: Array) -> Array:
         """Return the penalty, a scalar."""
-        raise undefined(self, "__call__(value)")
+        raise undefined_error(self, "__call__(value)")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"

@@ -93,7 +93,7 @@ class SeedGenerator(Module):
             )
             with _making:
                 if "state" not in self.__dict__:  # else another thread has just made it
-                    with creation.remembered(self._gx_captured):
+                    with creation.reenter_scopes(self._gx_captured):
                         made = make(spec)
                     with storage.concretely():  # made by the library: no change that a compiled function makes itself
                         self.state = made
@@ -167,7 +167,7 @@ def stream_state() -> list[int] | None:
     if not _global:
         return None
     stream = _global[0]
-    number = keys.known_number(stream)
+    number = keys.drawn_number(stream)
     if number is None:  # it has not drawn since the seed was set
         return None
     return [*(int(part) for part in stream.state.numpy()), number]
@@ -181,7 +181,7 @@ def set_stream_state(state: list[int] | None) -> None:
         return
     stream = _global_stream()
     stream.state.assign(np.asarray(state[:2], "uint32"))
-    keys.number(stream, state[2])
+    keys.assign_number(stream, state[2])
 
 
 def stream_mark() -> tuple[Array, tuple[int, int] | None] | None:

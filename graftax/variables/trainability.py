@@ -27,9 +27,9 @@ class Trainability:
 
     Example:
         >>> weight = Trainability(made=True)
-        >>> weight.trained, weight.with_frozen(True).trained, weight.rested().trained
+        >>> weight.trained, weight.with_frozen(True).trained, weight.with_resting().trained
         (True, False, False)
-        >>> weight.rested().with_frozen(True).rested(-1)
+        >>> weight.with_resting().with_frozen(True).with_resting(-1)
         Trainability(made=True, frozen=True, resting=0)
     """
 
@@ -46,7 +46,7 @@ class Trainability:
         """Return the same, frozen by the user or not."""
         return replace(self, frozen=frozen)
 
-    def rested(self, expressions: int = 1) -> Trainability:
+    def with_resting(self, expressions: int = 1) -> Trainability:
         """Return the same with so many more expressions that keep the Variable as it is; fewer for a negative number.
 
         Args:

@@ -28,7 +28,7 @@ from graftax.variables.first_buffer import first_buffer
 from graftax.variables.fitting import fit, fit_term
 from graftax.variables.graph.node import BOOKKEEPING, UNCHANGING, Leaf
 from graftax.variables.graph.structure import structure
-from graftax.variables.initial_value import described
+from graftax.variables.initial_value import infer_spec
 from graftax.variables.regularizers import RegularizerLike
 from graftax.variables.spec import Constraint, Regularizer, VariableSpec, sizes
 from graftax.variables.state.storage import Storage, autocast, changing, touch, tracer_of
@@ -93,7 +93,7 @@ class Variable(Leaf, Arithmetic):
         autocast: bool = True,
     ) -> Variable:
         """Make what the creators around make of the spec: a Variable, or an expression in its place."""
-        shape, kind, initializer = described(initial_value, shape, dtype, initializer)
+        shape, kind, initializer = infer_spec(initial_value, shape, dtype, initializer)
         spec = VariableSpec(
             shape=shape,
             dtype=kind,

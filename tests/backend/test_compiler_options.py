@@ -17,7 +17,7 @@ FUSED = "xla_cpu_use_multi_output_fusion=true"
 @pytest.fixture
 def fresh(monkeypatch):
     """JAX as if it had not started."""
-    monkeypatch.setattr(tracing, "started", lambda: False)
+    monkeypatch.setattr(tracing, "is_initialized", lambda: False)
     monkeypatch.setenv("XLA_FLAGS", "")
     return monkeypatch
 
@@ -44,7 +44,7 @@ def test_the_environment_keeps_what_else_it_says(before, after, fresh):
 
 
 def test_too_late(monkeypatch):
-    monkeypatch.setattr(tracing, "started", lambda: True)
+    monkeypatch.setattr(tracing, "is_initialized", lambda: True)
     now = gx.backend.options()["multi_output_fusion"]
     before = os.environ.get("XLA_FLAGS")
     with pytest.raises(BackendError, match="(?s)after JAX has started.*once.*XLA_FLAGS="):

@@ -87,15 +87,15 @@ class Mine(BackendBase):
 
 def test_a_backend_says_its_libraries_its_notices_and_what_its_errors_mean() -> None:
     error = Broken("somewhere deep")
-    assert foreign_errors.translated(error) is None
+    assert foreign_errors.translate(error) is None
     assert "mine_below" not in libraries.names()
     mine: object = Mine()
     with registry.scope(mine):  # type: ignore[arg-type]
         assert "mine_below" in libraries.names()
-        assert "another" in str(foreign_errors.translated(error))
+        assert "another" in str(foreign_errors.translate(error))
         assert libraries.notices()[-1] == "[mine] "
     assert "mine_below" not in libraries.names()
-    assert foreign_errors.translated(error) is None
+    assert foreign_errors.translate(error) is None
     assert "[mine] " not in libraries.notices()
 
 

@@ -9,7 +9,7 @@ import pytest
 from graftax.checkpoint.arrays import castable, from_bytes, to_bytes
 from graftax.checkpoint.commit import commit
 from graftax.checkpoint.dtypes import DTYPES, nbytes
-from graftax.checkpoint.layout import Item, arranged
+from graftax.checkpoint.layout import Item, divide_into_files
 from graftax.checkpoint.loading import load
 from graftax.checkpoint.reader import Reader
 from graftax.checkpoint.verify import verify
@@ -100,10 +100,10 @@ def test_multiples_of_64_bytes_come_first_and_are_aligned_on_disk_and_in_memory(
 
 def test_files_roll_at_a_size_and_at_a_count():
     items = [Item("uint8", (n,), str(n), memoryview(bytes(n))) for n in (640, 64, 128, 5000, 64)]
-    files = arranged(items, max_file=1000)
+    files = divide_into_files(items, max_file=1000)
     assert sorted(i for file in files for i in file) == list(range(5))
     assert all(len(file) == 1 or sum(len(items[i].data) for i in file) <= 1000 for file in files)
-    assert [len(file) for file in arranged(items, max_tensors=2)] == [2, 2, 1]
+    assert [len(file) for file in divide_into_files(items, max_tensors=2)] == [2, 2, 1]
 
 
 def test_other_tools_read_the_data_files(tmp_path, toys):

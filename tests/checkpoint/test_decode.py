@@ -74,7 +74,7 @@ def test_a_later_major_version_and_unknown_features_are_too_new(checkpoint):
     data = bytearray((path / GRAPH).read_bytes())
     data[8] = 2
     with pytest.raises(FormatTooNew, match=r"2\.0"):
-        envelope.opened(bytes(data))
+        envelope.open_envelope(bytes(data))
 
 
 def test_records_that_are_decoded_lazily_are_the_same(checkpoint):

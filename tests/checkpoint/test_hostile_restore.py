@@ -10,7 +10,7 @@ import pytest
 import graftax as gx
 from graftax.checkpoint import outline, partial_restore, values
 from graftax.checkpoint.checkpoint import Checkpoint
-from graftax.checkpoint.envelope import opened, seal
+from graftax.checkpoint.envelope import open_envelope, seal
 from graftax.checkpoint.names import GRAPH
 from graftax.cli import main as command
 from graftax.core.errors import CheckpointError, CorruptMetadata, SelectorError, StateError
@@ -31,7 +31,7 @@ def trained(saved, toys):
 
 def resealed(path, change):
     """The checkpoint with another index, well sealed."""
-    top = values.unpack(opened((path / GRAPH).read_bytes()))
+    top = values.unpack(open_envelope((path / GRAPH).read_bytes()))
     change(top)
     (path / GRAPH).write_bytes(seal(values.pack(repacked(top))))
 

@@ -190,7 +190,7 @@ def test_who_is_referred_to_stays_as_long_as_that(tmp_path, toys):
 def test_who_refers_is_deleted_before_what_it_refers_to():
     records = [Record(step, f"step-{step}", {}) for step in (1, 2, 3, 4)]
     targets = {"step-2": ("step-1", "step-3"), "step-3": ("step-1",)}
-    assert [r.step for r in Retention(keep=1).doomed(records, targets)] == [2, 3, 1]
+    assert [r.step for r in Retention(keep=1).to_delete(records, targets)] == [2, 3, 1]
 
 
 def test_a_failed_save_deletes_nothing(tmp_path, toys, monkeypatch):

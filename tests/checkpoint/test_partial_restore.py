@@ -42,7 +42,7 @@ def looks(monkeypatch):
             counts["parts"] += found is not None
             return found
 
-        monkeypatch.setattr(restore, "narrowed", of_part)
+        monkeypatch.setattr(restore, "affected_part", of_part)
         monkeypatch.setattr(restore, "is_small_part", is_small_part if is_part else lambda *args: False)
         return counts
 

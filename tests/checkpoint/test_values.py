@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graftax.checkpoint import values
-from graftax.checkpoint.state import revived
+from graftax.checkpoint.state import revive
 from graftax.core.errors import CheckpointError, CorruptMetadata, LimitExceeded, UnsupportedValue
 
 scalars = (
@@ -64,7 +64,7 @@ def test_nan_bits_and_negative_zero_survive():
 
 @pytest.mark.parametrize("scalar", [np.float32(1.5), np.int64(-7), np.bool_(True), np.complex64(1j), np.float64(2.0)])
 def test_numpy_scalars_keep_their_dtype(scalar):
-    back = revived(there_and_back({"x": (scalar,)}), {})["x"][0]
+    back = revive(there_and_back({"x": (scalar,)}), {})["x"][0]
     assert type(back) is type(scalar)
     assert back == scalar
 

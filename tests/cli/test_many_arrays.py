@@ -11,7 +11,7 @@ import pytest
 import graftax as gx
 from graftax.checkpoint.commit import Draft, commit
 from graftax.checkpoint.decode import decode
-from graftax.checkpoint.envelope import opened, seal
+from graftax.checkpoint.envelope import open_envelope, seal
 from graftax.checkpoint.index import Kind, NodeRecord, encode
 from graftax.checkpoint.layout import Item
 
@@ -85,7 +85,7 @@ def test_ls_of_10_gb_takes_no_longer(tmp_path):
     """Data files are not opened, however large they are."""
     save(tmp_path / "large", 1, count=20)
     graph = tmp_path / "large" / "graph.msgpack"
-    index = decode(opened(graph.read_bytes()))
+    index = decode(open_envelope(graph.read_bytes()))
     file = index.files[0]._replace(size=10_000_000_000)
     graph.write_bytes(seal(encode(index._replace(files=(file,)))))
     os.truncate(tmp_path / "large" / file.name, file.size)

@@ -8,7 +8,7 @@ import pytest
 
 from graftax import ops
 from graftax.backend.testing.op_cases import INPUTS
-from graftax.backend.testing.op_checks import PYTHON_RESULTS, listed
+from graftax.backend.testing.op_checks import PYTHON_RESULTS, as_list
 from graftax.core.typedefs import VariableLike
 from graftax.ops.signatures import parameters
 from graftax.ops.table import OPS
@@ -24,7 +24,7 @@ one_compiled = pytest.mark.parametrize(
 
 
 def leaves(result: Any) -> list[np.ndarray[Any, Any]]:
-    return [np.asarray(one) for one in listed(result)]
+    return [np.asarray(one) for one in as_list(result)]
 
 
 def test_every_case_is_of_an_op() -> None:

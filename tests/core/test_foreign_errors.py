@@ -45,7 +45,7 @@ KEPT = []
     ],
 )
 def test_known_errors(function, kind, words):
-    told = foreign_errors.explained(caught(function), "here")
+    told = foreign_errors.explain(caught(function), "here")
     assert type(told) is kind
     assert words in str(told)
     assert "test_foreign_errors.py:" in str(told)
@@ -56,12 +56,12 @@ def test_known_errors(function, kind, words):
 
 def test_others_get_notes_and_ours_their_context():
     mine = caught(lambda: {}["x"])
-    assert foreign_errors.explained(mine, "here") is None
+    assert foreign_errors.explain(mine, "here") is None
     assert [note.split(":")[0] for note in mine.__notes__] == ["  at", "  where"]
-    foreign_errors.explained(mine, "further out")
+    foreign_errors.explain(mine, "further out")
     assert mine.__notes__[2:] == ["  where: further out"]
     ours = GraftaxError("this")
-    assert foreign_errors.explained(ours, "here") is None
+    assert foreign_errors.explain(ours, "here") is None
     assert ours.context == ["here"]
 
 

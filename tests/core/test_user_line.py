@@ -58,11 +58,11 @@ def test_files_below_the_working_directory_are_named_from_there(tmp_path, monkey
     file = tmp_path / "train.py"
     file.write_text("first\n  second  =  2\n" + "x" * 200 + "\n")
     monkeypatch.chdir(tmp_path)
-    assert user_line.shown((str(file), 2)) == "train.py:2: second = 2"
-    assert len(user_line.shown((str(file), 3))) <= 140
-    assert user_line.shown((str(tmp_path / "gone.py"), 3)) == "gone.py:3"
+    assert user_line.show_place((str(file), 2)) == "train.py:2: second = 2"
+    assert len(user_line.show_place((str(file), 3))) <= 140
+    assert user_line.show_place((str(tmp_path / "gone.py"), 3)) == "gone.py:3"
     monkeypatch.chdir("/")
-    assert user_line.shown((str(file), 2)) == f"{str(file).removeprefix('/')}:2: second = 2"
+    assert user_line.show_place((str(file), 2)) == f"{str(file).removeprefix('/')}:2: second = 2"
 
 
 def test_a_warning_stands_at_the_line_and_once_a_line():

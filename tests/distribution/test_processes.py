@@ -81,7 +81,7 @@ def test_what_torchrun_says():
     ids=["nobody", "torchrun", "one", "srun", "sbatch", "ompi", "pmi", "kubernetes"],
 )
 def test_who_started_this_process(environment, expected):
-    found = launchers.started(environment)
+    found = launchers.detect_launcher(environment)
     assert (None if found is None else found[:3]) == expected
 
 

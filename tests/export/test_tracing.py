@@ -13,7 +13,7 @@ from graftax.export.tracing import Traced, trace
 
 
 def paths(traced: Traced) -> list[str]:
-    return [one.path for one in traced.kept]
+    return [one.path for one in traced.read_only]
 
 
 def net() -> gx.Sequential:
@@ -22,7 +22,7 @@ def net() -> gx.Sequential:
 
 def results(traced: Traced, *arrays: Any) -> list[Any]:
     """What the program gives for these numbers, run here."""
-    buffers = [[one.buffer for one in cells] for cells in (traced.donated, traced.kept)]
+    buffers = [[one.buffer for one in cells] for cells in (traced.donated, traced.read_only)]
     return [np.asarray(one) for one in traced.program.run(*buffers, [ops.asarray(one) for one in arrays])]
 
 

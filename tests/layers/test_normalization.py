@@ -32,15 +32,6 @@ def test_integers_and_lists_of_numbers_are_data_too():
     assert layers.Normalization(mean=128.0, variance=4.0)(np.uint8([[130]])).tolist() == [[1.0]]
 
 
-def test_without_adapt_it_raises_and_in_compiled_code_gives_nan():
-    with pytest.raises(gx.errors.StateError, match=r"adapt\(\) was not called"):
-        layers.Normalization()(X)
-    layer = layers.Normalization()
-    assert np.isnan(np.asarray(gx.jit(lambda x: layer(x))(X))).all()
-    with pytest.raises(gx.errors.StateError, match=r"adapt\(\) was not called"):
-        gx.jit(lambda x: layer(x), checked=True)(X)
-
-
 def test_statistics_are_in_checkpoints(tmp_path):
     layer = layers.Normalization()
     layer.adapt(X)

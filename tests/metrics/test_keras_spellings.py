@@ -162,7 +162,7 @@ def test_a5_modules_have_no_other_attributes_than_they_say():
         assert not hasattr(module, "__wrapped__")
         assert not hasattr(module, "CohenKappa")
         assert all(hasattr(module, name) for name in module.__all__)
-        for answers in (module._CLASSES, __import__(f"{module.__name__}.registry", fromlist="x").ELSEWHERE):
+        for answers in (module._CLASSES, __import__(f"{module.__name__}.foreign_names", fromlist="x").NAMES):
             for _, instead in answers.values():  # what is suggested exists
                 for word in instead.replace("(", " ").replace(",", " ").split():
                     if word.startswith(("graftax.losses.", "graftax.metrics.")):

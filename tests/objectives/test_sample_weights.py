@@ -18,9 +18,11 @@ def test_weights_for_rows_or_for_values(data, shape):
     weight = np.arange(np.prod(shape[:ndim]), dtype="float32").reshape(shape[:ndim])
     expected = np.broadcast_to(weight.reshape(shape[:ndim] + (1,) * (len(shape) - ndim)), shape)
     with gx.backend.use("numpy"):  # where no shape is compiled
-        np.testing.assert_array_equal(sample_weights.spread(weight, ops.zeros(shape)), expected)
+        np.testing.assert_array_equal(sample_weights.broadcast_weight(weight, ops.zeros(shape)), expected)
         if ndim == len(shape):
-            np.testing.assert_array_equal(sample_weights.spread(weight[..., None], ops.zeros(shape)), expected)
+            np.testing.assert_array_equal(
+                sample_weights.broadcast_weight(weight[..., None], ops.zeros(shape)), expected
+            )
 
 
 @pytest.mark.parametrize(
@@ -28,7 +30,7 @@ def test_weights_for_rows_or_for_values(data, shape):
 )
 def test_weights_that_do_not_fit(weight, values):
     with pytest.raises(ShapeError, match="sample_weight"):
-        sample_weights.spread(np.ones(weight), ops.zeros(values))
+        sample_weights.broadcast_weight(np.ones(weight), ops.zeros(values))
 
 
 @pytest.mark.broad

@@ -1,4 +1,4 @@
-"""Arguments of compile, fit, evaluate and predict, and names of models elsewhere: used, or refused with a way out."""
+"""Arguments of compile, fit, evaluate and predict, and foreign names of models: used, or refused with a way out."""
 
 import contextlib
 import io
@@ -9,7 +9,7 @@ import pytest
 import graftax as gx
 from graftax import layers, ops
 from graftax.core.errors import ArgumentError, GraftaxError, MissingAttributeError
-from graftax.training import elsewhere
+from graftax.training import foreign_names
 
 X = np.arange(6, dtype="float32")[:, None]
 Y = np.zeros((6, 1), "float32")
@@ -125,12 +125,12 @@ def test_a_validation_that_never_comes_is_told(freq):
 
 
 TABLES = {
-    "compile": elsewhere.COMPILE,
-    "fit": elsewhere.FIT,
-    "evaluate": elsewhere.EVALUATE,
-    "predict": elsewhere.PREDICT,
-    "train_on_batch": elsewhere.TRAIN_ON_BATCH,
-    "test_on_batch": elsewhere.ON_BATCH,
+    "compile": foreign_names.COMPILE,
+    "fit": foreign_names.FIT,
+    "evaluate": foreign_names.EVALUATE,
+    "predict": foreign_names.PREDICT,
+    "train_on_batch": foreign_names.TRAIN_ON_BATCH,
+    "test_on_batch": foreign_names.ON_BATCH,
 }
 
 
@@ -163,12 +163,12 @@ def test_a4_misspelt_arguments(method, name, meant):
         getattr(line(), method)(**{name: 3})
 
 
-# --- names of models elsewhere ----------------------------------------------------------------------------------------
+# --- names of models in other libraries -------------------------------------------------------------------------------
 
 
 @pytest.mark.in_turn(4, 1)
 @pytest.mark.parametrize("built", [False, True])
-@pytest.mark.parametrize("name", elsewhere.METHODS)
+@pytest.mark.parametrize("name", foreign_names.METHODS)
 def test_a4_attributes_from_elsewhere_say_what_to_write_and_that_runs(name, built):
     model = gx.Sequential([layers.Dense(1)])
     if built:
@@ -195,7 +195,7 @@ def test_a4_misspelt_attributes_are_still_told_by_layers():
 def test_the_table_of_attributes_names_nothing_that_models_have():
     model = line()
     model(X)
-    assert [name for name in elsewhere.METHODS if name in dir(model)] == []
+    assert [name for name in foreign_names.METHODS if name in dir(model)] == []
 
 
 def test_the_errors_of_arguments_are_short():

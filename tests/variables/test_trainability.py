@@ -25,8 +25,8 @@ def test_what_is_trained(state, trained):
 
 def test_steps_are_undone_one_by_one():
     start = Trainability(True)
-    assert start.rested().rested().rested(-1).rested(-1) == start
-    assert start.rested(-1) == start  # never below none
+    assert start.with_resting().with_resting().with_resting(-1).with_resting(-1) == start
+    assert start.with_resting(-1) == start  # never below none
     assert start.with_frozen(True).with_frozen(False) == start
 
 
@@ -41,7 +41,7 @@ def test_a_variable_keeps_what_it_was_made_for():
 
 def test_assigning_true_undoes_freezing_and_rest():
     w = gx.Variable([1.0])
-    w.trainability = w.trainability.with_frozen(True).rested()
+    w.trainability = w.trainability.with_frozen(True).with_resting()
     assert not w.trainable
     w.trainable = True
     assert w.trainability == Trainability(True)
@@ -49,7 +49,7 @@ def test_assigning_true_undoes_freezing_and_rest():
 
 def test_assigning_false_keeps_the_rest_of_it():
     w = gx.Variable([1.0])
-    w.trainability = w.trainability.rested()
+    w.trainability = w.trainability.with_resting()
     w.trainable = False
     assert w.trainability == Trainability(False, resting=1)
 

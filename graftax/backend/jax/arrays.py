@@ -24,7 +24,7 @@ from graftax.backend.host import (
     owned,
 )
 from graftax.backend.jax import ctc, foreign, neural, packing, tracing, windows
-from graftax.backend.jax.foreseen import foreseen
+from graftax.backend.jax.constant_value import constant_value
 from graftax.backend.neural import Padding
 from graftax.core import free_sizes
 from graftax.core.dtypes import is_complex
@@ -63,7 +63,7 @@ class JaxArrays:
         with tracing.eagerly():  # what is known stays known, so that it can be checked
             return jax.device_put(host)  # placed: weights that a traced call makes need no compiling for each new shape
 
-    def adopted(self, values: Sequence[np.ndarray[Any, Any]]) -> list[Any]:
+    def adopt(self, values: Sequence[np.ndarray[Any, Any]]) -> list[Any]:
         """Place all in one call; on the CPU, what begins at a multiple of 64 bytes is not copied."""
         placed: list[Any] = jax.device_put(list(values))
         return placed
@@ -72,9 +72,9 @@ class JaxArrays:
         """Tell whether it is a jax.Array, traced ones included."""
         return isinstance(x, jax.Array)
 
-    def foreseen(self, x: object) -> Any:
+    def constant_value(self, x: object) -> Any:
         """Return the value of a traced array that follows from constants alone, such as a shape; else None."""
-        return foreseen(x)
+        return constant_value(x)
 
     def is_concrete(self, x: Any) -> bool:
         """Tell whether it is not traced."""
@@ -107,7 +107,7 @@ class JaxArrays:
         """Run operations on concrete arrays now within the block, even while tracing."""
         return tracing.eagerly()
 
-    def fused(self, function: Callable[..., Any], static: tuple[str, ...]) -> Callable[..., Any]:
+    def fuse(self, function: Callable[..., Any], static: tuple[str, ...]) -> Callable[..., Any]:
         """Compile the function into one piece, one version for each value of its static arguments."""
         return jax.jit(function, static_argnames=static, inline=True)
 

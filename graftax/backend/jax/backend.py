@@ -39,7 +39,7 @@ class JaxBackend(BackendBase):
 
     def translated(self, error: Exception) -> GraftaxError | None:
         """Return the error of graftax that says what an error of JAX means."""
-        return foreign.translated(error)
+        return foreign.translate(error)
 
     def options(self) -> dict[str, bool]:
         """Return how XLA compiles."""

@@ -78,9 +78,9 @@ def _at_the_host(function: Function, shapes: Callable[[], Sequence[Any]], values
     if not _is_staged(values):
         return list(function(*values))  # an exception stays what it is
 
-    def called(*given: Any) -> list[np.ndarray[Any, Any]]:
+    def called(*args: Any) -> list[np.ndarray[Any, Any]]:
         try:
-            return [np.asarray(result) for result in function(*map(jnp.asarray, given))]
+            return [np.asarray(result) for result in function(*map(jnp.asarray, args))]
         except BaseException as error:
             _raised.append(error)
             raise

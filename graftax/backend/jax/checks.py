@@ -86,7 +86,7 @@ def inner(params: dict[str, Any]) -> Any:
     return params["jaxpr"] if "jaxpr" in params else params["call_jaxpr"]
 
 
-def opened(program: object) -> tuple[Any, list[Any]]:
+def open_program(program: object) -> tuple[Any, list[Any]]:
     """Return a program and its constants."""
     return getattr(program, "jaxpr", program), list(getattr(program, "consts", ()))
 
@@ -94,13 +94,13 @@ def opened(program: object) -> tuple[Any, list[Any]]:
 def of_jax(equation: Any) -> bool:
     """Tell whether a function is one of JAX, such as ``logaddexp``, whose steps may be nan where its result is not."""
     if equation.primitive.name == "custom_jvp_call":
-        return opened(inner(equation.params))[0].debug_info.func_name.partition(" ")[0] in _OF_JAX
+        return open_program(inner(equation.params))[0].debug_info.func_name.partition(" ")[0] in _OF_JAX
     return equation.primitive.name in ("jit", "pjit") and equation.params["name"] in _OF_JAX
 
 
 def has_checks(program: object) -> bool:
     """Tell whether there is a check anywhere inside."""
-    jaxpr, _ = opened(program)
+    jaxpr, _ = open_program(program)
     return any(e.primitive is check_p or any(map(has_checks, tracing.programs_in(e.params))) for e in jaxpr.eqns)
 
 
@@ -165,48 +165,48 @@ class Checked:
         self.sites.append(site)
         return jnp.where(jnp.logical_and(code == 0, bad), jnp.int32(len(self.sites)), code)
 
-    def _step(self, equation: Any, given: list[Any], code: object, around: Any) -> tuple[list[Any], Any, bool]:
+    def _step(self, equation: Any, inputs: list[Any], code: object, around: Any) -> tuple[list[Any], Any, bool]:
         """Return results, the number, and whether what is inside has been looked at."""
         name, params = equation.primitive.name, equation.params
         deep = (self._numbers and not of_jax(equation)) or any(map(has_checks, tracing.programs_in(params)))
         around = (*around, equation)
         if not deep or name not in WHOLE | LOOPS:
-            return tracing.bind(equation, given), code, False
+            return tracing.bind(equation, inputs), code, False
         if name in WHOLE:
-            jaxpr, constants = opened(inner(params))
-            results, code = self._run(jaxpr, constants, given, code, around)
+            jaxpr, constants = open_program(inner(params))
+            results, code = self._run(jaxpr, constants, inputs, code, around)
         elif name == "scan":
-            results, code = self._scan(params, given, code, around)
+            results, code = self._scan(params, inputs, code, around)
         elif name == "while":
-            results, code = self._while(params, given, code, around)
+            results, code = self._while(params, inputs, code, around)
         else:
-            branches = [partial(self._branch, opened(branch), around) for branch in params["branches"]]
-            results, code = lax.switch(given[0], branches, given[1:], code)
+            branches = [partial(self._branch, open_program(branch), around) for branch in params["branches"]]
+            results, code = lax.switch(inputs[0], branches, inputs[1:], code)
         return results, code, True
 
-    def _branch(self, program: Any, around: Any, given: list[Any], code: Any) -> tuple[list[Any], Any]:
+    def _branch(self, program: Any, around: Any, inputs: list[Any], code: Any) -> tuple[list[Any], Any]:
         jaxpr, constants = program
-        return self._run(jaxpr, constants, given, code, around)
+        return self._run(jaxpr, constants, inputs, code, around)
 
-    def _scan(self, params: dict[str, Any], given: list[Any], code: Any, around: Any) -> tuple[list[Any], Any]:
-        jaxpr, constants = opened(params["jaxpr"])
+    def _scan(self, params: dict[str, Any], inputs: list[Any], code: Any, around: Any) -> tuple[list[Any], Any]:
+        jaxpr, constants = open_program(params["jaxpr"])
         fixed, carried = tracing.scan_counts(params)
 
         def body(carry: Any, rows: list[Any]) -> tuple[Any, list[Any]]:
             code, kept = carry
-            results, code = self._run(jaxpr, constants, [*given[:fixed], *kept, *rows], code, around)
+            results, code = self._run(jaxpr, constants, [*inputs[:fixed], *kept, *rows], code, around)
             return (code, results[:carried]), results[carried:]
 
-        start = code, given[fixed : fixed + carried]
+        start = code, inputs[fixed : fixed + carried]
         (code, last), stacked = lax.scan(
-            body, start, given[fixed + carried :], params["length"], params["reverse"], params["unroll"]
+            body, start, inputs[fixed + carried :], params["length"], params["reverse"], params["unroll"]
         )
         return [*last, *stacked], code
 
-    def _while(self, params: dict[str, Any], given: list[Any], code: Any, around: Any) -> tuple[list[Any], Any]:
+    def _while(self, params: dict[str, Any], inputs: list[Any], code: Any, around: Any) -> tuple[list[Any], Any]:
         first, second = params["cond_nconsts"], params["body_nconsts"]
-        fixed, kept, start = given[:first], given[first : first + second], given[first + second :]
-        condition, body = opened(params["cond_jaxpr"]), opened(params["body_jaxpr"])
+        fixed, kept, start = inputs[:first], inputs[first : first + second], inputs[first + second :]
+        condition, body = open_program(params["cond_jaxpr"]), open_program(params["body_jaxpr"])
 
         def going(code: object, carry: list[Any]) -> tuple[Any, Any]:
             (flag,), code = self._run(*condition, [*fixed, *carry], code, around)

@@ -31,7 +31,7 @@ def set_option(name: str, value: bool) -> None:
     if options()[name] == value:
         return
     theirs = _NAMES[name]
-    if tracing.started():
+    if tracing.is_initialized():
         raise BackendError(
             f"options({name}={value}) after JAX has started",
             "XLA reads its options once, when the first array is made",

@@ -45,7 +45,7 @@ class JaxControl:
         backwards: Callable[[], Exception],
     ) -> Any:
         """Run the body as long as the condition holds."""
-        return forwards.only(lax.while_loop(cond_fn, body_fn, init), backwards)
+        return forwards.forward_only(lax.while_loop(cond_fn, body_fn, init), backwards)
 
     def scan(
         self, function: Callable[[Any, Any], tuple[Any, Any]], init: object, xs: object, length: int, reverse: bool

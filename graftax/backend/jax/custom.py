@@ -13,7 +13,7 @@ from graftax.core.errors import GradientError
 from graftax.core.typedefs import Array
 
 
-def tapped(value: object, token: object, hear: Callable[[Any], None], level: object) -> Any:
+def tap(value: object, token: object, hear: Callable[[Any], None], level: object) -> Any:
     """Return the value at a level, where ``token`` is differentiated; ``hear`` gets the cotangent of the value."""
 
     @jax.custom_vjp
@@ -41,11 +41,11 @@ def call(
 ) -> list[Any]:
     """Call ``function(inputs)``, with a rule for its cotangents."""
 
-    def forwards(given: list[Any]) -> tuple[list[Any], Any]:
-        for one, explain in zip(given, refused, strict=True):
+    def forwards(leaves: list[Any]) -> tuple[list[Any], Any]:
+        for one, explain in zip(leaves, refused, strict=True):
             if explain is not None and one.perturbed:
                 raise explain()
-        results, arrays, kept = forward([one.value for one in given])
+        results, arrays, kept = forward([one.value for one in leaves])
         return results, (arrays, _Static(kept))
 
     def backwards(residual: Any, cotangents: list[Any]) -> tuple[list[Any]]:

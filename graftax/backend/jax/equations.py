@@ -22,7 +22,7 @@ _PROGRAMS = ("jaxpr", "call_jaxpr", "fun_jaxpr")
 class JaxEquations:
     """Questions about equations of JAX."""
 
-    def evaluate(self, equations: Sequence[Any], given: dict[Any, Any], wanted: Sequence[Any]) -> list[Any]:
+    def evaluate(self, equations: Sequence[Any], given: dict[Any, Any], outputs: Sequence[Any]) -> list[Any]:
         """Return what variables are after these equations, compiled as one."""
         names = list(given)
 
@@ -33,36 +33,36 @@ class JaxEquations:
                 return atom.val if isinstance(atom, tracing.Literal) else known[atom]
 
             for equation in equations:
-                known.update(zip(equation.outvars, _made(equation, list(map(read, equation.invars))), strict=True))
-            return [known[one] for one in wanted]
+                known.update(zip(equation.outvars, _evaluate(equation, list(map(read, equation.invars))), strict=True))
+            return [known[one] for one in outputs]
 
         with tracing.eagerly():
             results = jax.jit(run)(list(given.values()))
         return [np.asarray(one) for one in results]
 
-    def inlined(self, equation: Any) -> Any | None:
+    def inline(self, equation: Any) -> Any | None:
         """Return the program that an equation stands for; None for an operation."""
         if equation.primitive.name not in _WHOLE:
             return None
         return next(equation.params[name] for name in _PROGRAMS if name in equation.params)
 
-    def opened(self, program: Any) -> tuple[Any, list[np.ndarray[Any, Any]]]:
+    def open_program(self, program: Any) -> tuple[Any, list[np.ndarray[Any, Any]]]:
         """Return a program and its constants."""
-        jaxpr, constants = checks.opened(program)
+        jaxpr, constants = checks.open_program(program)
         return jaxpr, [np.asarray(one) for one in constants]
 
     def scan_counts(self, parameters: dict[str, Any]) -> tuple[int, int]:
         """Return how many constants and how much carry a loop over rows has."""
         return tracing.scan_counts(parameters)
 
-    def located(self, around: Sequence[Any]) -> Culprit:
+    def locate(self, around: Sequence[Any]) -> Culprit:
         """Return what the last of these equations is, and where in the layers and the user's lines."""
-        return replaying.located(around)
+        return replaying.locate(around)
 
 
-def _made(equation: Any, values: list[Any]) -> list[Any]:
-    program = JaxEquations().inlined(equation)
+def _evaluate(equation: Any, values: list[Any]) -> list[Any]:
+    program = JaxEquations().inline(equation)
     if program is None:
         return tracing.bind(equation, values)
-    jaxpr, constants = checks.opened(program)
+    jaxpr, constants = checks.open_program(program)
     return list(jax.core.eval_jaxpr(jaxpr, constants, *values))

@@ -36,7 +36,7 @@ class JaxExporting(JaxTransforms):
     def free_inputs(self, inputs: Sequence[tuple[Sequence[Size], str]], constraints: Sequence[str]) -> list[Any]:
         """Return stand-ins for arrays of these shapes and dtypes; names are sizes of one scope."""
         try:
-            scope = free_equality.watched(jax_export.SymbolicScope(list(constraints)))
+            scope = free_equality.watch_comparisons(jax_export.SymbolicScope(list(constraints)))
             return [jax.ShapeDtypeStruct(_shape(shape, scope), dtype) for shape, dtype in inputs]
         except ValueError as error:
             raise ExportError(
@@ -45,7 +45,7 @@ class JaxExporting(JaxTransforms):
                 "constraints that sizes of at least 1 can fulfil",
             ) from error
 
-    def outlined(self, shape: Shape, dtype: str) -> Any:
+    def outline(self, shape: Shape, dtype: str) -> Any:
         """Return a stand-in for an array."""
         return jax.ShapeDtypeStruct(shape, dtype)
 
@@ -66,19 +66,19 @@ class JaxExporting(JaxTransforms):
         assert isinstance(program, JaxProgram)
 
         # gathered where several devices share them: the program is for one
-        constants = [jnp.asarray(np.asarray(cell.buffer)) for cell in program.kept] if inside else []
+        constants = [jnp.asarray(np.asarray(cell.buffer)) for cell in program.read_only] if inside else []
 
-        def pure(donated: list[Any], kept: list[Any], leaves: list[Any]) -> tuple[list[Any], list[Any]]:
-            out = program.whole(donated, [*constants, *kept], leaves)
+        def pure(donated: list[Any], read_only: list[Any], leaves: list[Any]) -> tuple[list[Any], list[Any]]:
+            out = program.whole(donated, [*constants, *read_only], leaves)
             return out[:results], out[results:]
 
         donated = [_outline(cell.buffer) for cell in program.donated]
-        kept = [] if inside else [_outline(cell.buffer) for cell in program.kept]
+        read_only = [] if inside else [_outline(cell.buffer) for cell in program.read_only]
         with _without_source_lines():
             try:
                 # what is not used stays an argument, so that values are found by their numbers
                 exported = jax_export.export(jax.jit(pure, keep_unused=True), platforms=tuple(platforms))(
-                    donated, kept, list(leaves)
+                    donated, read_only, list(leaves)
                 )
                 written = exported.serialize(vjp_order=vjp_order)
             except ImportError as error:
@@ -88,7 +88,7 @@ class JaxExporting(JaxTransforms):
                     "pip install flatbuffers, or graftax[export]",
                 ) from error
             except NotImplementedError as error:
-                raise foreign_errors.translated(error) or error from error
+                raise foreign_errors.translate(error) or error from error
         outputs = exported.out_avals[:results]
         arrays = tuple(ExportedArray(self.sizes_of(one), str(one.dtype)) for one in outputs)
         portable = exported.mlir_module_serialized

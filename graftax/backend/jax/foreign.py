@@ -22,7 +22,7 @@ from graftax.core.foreign_errors import SHAPE, broadcast, contraction
 NOTICE = "--------------------\nFor simplicity, JAX has removed its internal frames"
 
 
-def translated(error: Exception) -> GraftaxError | None:
+def translate(error: Exception) -> GraftaxError | None:
     """Return the error of graftax that says the same; None if there is none."""
     text = str(error)
     told = _BY_CLASS.get(type(error).__name__) if type(error).__module__.startswith("jax") else None
@@ -118,7 +118,7 @@ def _number(text: str) -> CompileError:
 
 def _leak(text: str) -> TracerLeakError:
     made = re.search(r"was created on line (\S+?):(\d+)(?::\d+)?\s+\((.*?)\)", text)
-    line = f", made at {user_line.shown((made[1], int(made[2])))}" if made else ""
+    line = f", made at {user_line.show_place((made[1], int(made[2])))}" if made else ""
     return TracerLeakError(
         f"a traced value of a trace that is over was used{line}",
         "it was kept outside of the function that was traced (in a list, an attribute, a global), or by a function of "

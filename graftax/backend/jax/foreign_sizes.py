@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from graftax.core.broadcasting import instead, mismatch
+from graftax.core.broadcasting import mismatch, suggestion
 from graftax.core.errors import ExportError, GraftaxError, ShapeError
 from graftax.core.foreign_errors import sizes_in_text
 
@@ -103,7 +103,7 @@ def _subscript(text: str) -> ExportError:
 def _product(left: str, right: str) -> ShapeError:
     before = [sizes_in_text(f"({one})")[:-2] for one in (left, right)]
     why = mismatch(*before) or "the axes before the last two do not broadcast"
-    return ShapeError(f"matmul: [{left}] and [{right}]", f"of the axes before the last two, {why}", instead(*before))
+    return ShapeError(f"matmul: [{left}] and [{right}]", f"of the axes before the last two, {why}", suggestion(*before))
 
 
 def _lacking(what: str) -> ExportError:

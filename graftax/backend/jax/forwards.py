@@ -13,7 +13,7 @@ from graftax.backend.jax import checks, tracing
 _forwards_p = tracing.Primitive("graftax_forwards_only")
 
 
-def only(tree: object, explain: Callable[[], Exception]) -> Any:
+def forward_only(tree: object, explain: Callable[[], Exception]) -> Any:
     """Return the same arrays, which raise what ``explain`` gives when they are differentiated backwards."""
 
     def guarded(leaf: object) -> Any:

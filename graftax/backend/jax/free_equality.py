@@ -21,7 +21,7 @@ _kind: Any = type(jax_export.symbolic_shape("n")[0])
 _equal = _kind.__eq__
 
 
-def watched(scope: object) -> Any:
+def watch_comparisons(scope: object) -> Any:
     """Return a scope of sizes, of which the user's comparisons raise where nothing decides them."""
     setattr(scope, _OURS, True)
     _kind.__eq__, _kind.__ne__ = _asked_equal, _asked_unequal

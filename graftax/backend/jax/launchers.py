@@ -20,7 +20,7 @@ _OF_A_JOB = "JOB_COMPLETION_INDEX"
 """What Kubernetes tells the pods of an indexed Job, and nobody else."""
 
 
-def started(environment: Mapping[str, str] = os.environ) -> Started | None:
+def detect_launcher(environment: Mapping[str, str] = os.environ) -> Started | None:
     """Return who started this process as one of several, and which one; None where nothing says so."""
     for launcher, (number, count) in _COUNTS.items():
         if environment.get(number, "").isdecimal() and environment.get(count, "").isdecimal():
@@ -47,7 +47,7 @@ def with_torchrun_settings(how: Joining, environment: Mapping[str, str] = os.env
 
 def with_partial_settings(how: Joining, environment: Mapping[str, str] = os.environ) -> Joining:
     """Return it with where process 0 is from two of torchrun's variables, and the rest from who started this one."""
-    found = started(environment)
+    found = detect_launcher(environment)
     if found is None or found.processes is None or not all(name in environment for name in _TORCHRUN[:2]):
         return how
     place = _beside(environment["MASTER_ADDR"], environment["MASTER_PORT"])

@@ -88,11 +88,11 @@ class JaxMeshes:
         return jax.make_array_from_process_local_data(sharding, owned(x))
 
     def for_shards(
-        self, function: Callable[[list[Any]], list[Any]], mesh: Mesh, taken: Sequence[Axes], given: Any
+        self, function: Callable[[list[Any]], list[Any]], mesh: Mesh, in_axes: Sequence[Axes], out_axes: Any
     ) -> Callable[[list[Any]], list[Any]]:
         """Return `jax.shard_map` of the function."""
-        outs = [PartitionSpec(*axes) for axes in given] if isinstance(given, list) else PartitionSpec(*given)
-        ins = ([PartitionSpec(*axes) for axes in taken],)
+        outs = [PartitionSpec(*axes) for axes in out_axes] if isinstance(out_axes, list) else PartitionSpec(*out_axes)
+        ins = ([PartitionSpec(*axes) for axes in in_axes],)
         split: Any = jax.shard_map
         made: Callable[[list[Any]], list[Any]] = split(function, mesh=mesh, in_specs=ins, out_specs=outs)
         return made

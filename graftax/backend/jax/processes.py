@@ -70,7 +70,7 @@ class JaxProcesses:
 
     def started(self) -> Started | None:
         """Return what the environment says."""
-        return launchers.started()
+        return launchers.detect_launcher()
 
     def index(self) -> int:
         """Return the number of this process; starts no devices."""
@@ -91,7 +91,7 @@ class JaxProcesses:
             found: bytes = _client().blocking_key_value_get_bytes(key, _milliseconds(timeout))
         return found
 
-    def listed(self, folder: str) -> dict[str, bytes]:
+    def list_values(self, folder: str) -> dict[str, bytes]:
         """Return what was said."""
         begin = len(folder) + 1
         with _translated():
@@ -150,7 +150,7 @@ class JaxProcesses:
             "one of graftax.backend's boxes(array) that names this process",
         )
 
-    def filled(self, like: Any, read: Callable[[Shape, Shape], np.ndarray[Any, Any]]) -> Any:
+    def fill(self, like: Any, read: Callable[[Shape, Shape], np.ndarray[Any, Any]]) -> Any:
         """Make it shard by shard; a box that several devices need is read once."""
         known: dict[tuple[Shape, Shape], np.ndarray[Any, Any]] = {}
 
@@ -193,7 +193,7 @@ def _require_alone() -> None:
     Raises:
         ProcessError: with what to tell.
     """
-    found = launchers.started()
+    found = launchers.detect_launcher()
     if found is None:
         return
     count = "so many" if found.processes is None else str(found.processes)

@@ -15,8 +15,8 @@ from graftax.backend.jax import tracing
 from graftax.backend.jax.callbacks import original_exceptions
 from graftax.backend.jax.checks import Checked, check_p, has_checks, is_floating
 from graftax.backend.jax.lowering import JaxLowering
-from graftax.backend.jax.replaying import Replay, located
-from graftax.backend.jax.rows import in_rows
+from graftax.backend.jax.replaying import Replay, locate
+from graftax.backend.jax.rows import with_rows
 from graftax.backend.jax.staged import Staged
 from graftax.backend.traced_checks import CHECKED, PLAIN, RESULTS
 from graftax.core.culprit import Culprit
@@ -26,8 +26,8 @@ from graftax.core.errors import CheckError, GraftaxError, NumericsError, StateEr
 class JaxProgram:
     """A function traced once, to be run compiled.
 
-    ``written`` are the cells that it assigns, ``kept`` those that it only reads; ``donated`` those of ``written`` that
-    it reads too: their buffers are given away at each run, unless something is looked at.
+    ``written`` are the cells that it assigns, ``read_only`` those that it only reads. ``donated`` are the cells of
+    ``written`` that it also reads: each run donates their buffers, unless it has checks.
 
     Args:
         staged: The trace.
@@ -57,34 +57,36 @@ class JaxProgram:
         changing = {id(cell) for cell in written}
         reading = {id(cell) for cell in cells}
         self.donated = [cell for cell in written if id(cell) in reading]  # in this order results come back
-        self.kept = [cell for cell in cells if id(cell) not in changing]
+        self.read_only = [cell for cell in cells if id(cell) not in changing]
         self.constants: list[Any] = constants
         self._staged, self._constants, self._looks = staged, constants, looks
-        self._arranged = arrangement([*self.donated, *self.kept], cells)
+        self._reorder = reordering([*self.donated, *self.read_only], cells)
         self.run = jax.jit(self._call)
-        self.taken: list[Any] = self.donated
-        self.given: list[Any] = self.written
+        self.donated_packed: list[Any] = self.donated
+        self.written_packed: list[Any] = self.written
         if looks != PLAIN or self.has_checks:
-            self._donating = self.run_looking
+            self._donating = self.run_checked
         elif staged.may_fail:
-            self._donating = self._careful
+            self._donating = self._run_and_wait
         elif groups := disjoint(groups, self.donated):
-            self._donating = self._packed(groups)
+            self._donating = self._pack(groups)
         else:
             self._donating = jax.jit(self._call, donate_argnums=0)
 
-    def _call(self, donated: list[Any], kept: list[Any], leaves: list[Any]) -> list[Any]:
-        return self._at_home(self._staged.run_whole(self._constants, self._arranged([*donated, *kept]), leaves))
+    def _call(self, donated: list[Any], read_only: list[Any], leaves: list[Any]) -> list[Any]:
+        return self._constrain_homes(
+            self._staged.run_whole(self._constants, self._reorder([*donated, *read_only]), leaves)
+        )
 
-    def _at_home(self, results: list[Any]) -> list[Any]:
+    def _constrain_homes(self, results: list[Any]) -> list[Any]:
         """Return results with new values where their cells lie, lest the compiler choose."""
         returned = len(results) - len(self.written)
-        new = map(_placed, results[returned:], map(_home_of, self.written))
+        new = map(_place, results[returned:], map(_home_of, self.written))
         return [*results[:returned], *new]
 
-    def whole(self, donated: list[Any], kept: list[Any], leaves: list[Any]) -> list[Any]:
+    def whole(self, donated: list[Any], read_only: list[Any], leaves: list[Any]) -> list[Any]:
         """Return results and new values, traced where this is traced, wherever they come to lie."""
-        return self._staged.run_whole(self._constants, self._arranged([*donated, *kept]), leaves)
+        return self._staged.run_whole(self._constants, self._reorder([*donated, *read_only]), leaves)
 
     @property
     def opened(self) -> tuple[Any, list[Any]]:
@@ -97,60 +99,62 @@ class JaxProgram:
         used = self._staged.used[len(self._constants) + len(self.read) :]
         return [number for number, one in enumerate(used) if not one]
 
-    def _packed(self, groups: list[Sequence[Any]]) -> Callable[..., list[Any]]:
+    def _pack(self, groups: list[Sequence[Any]]) -> Callable[..., list[Any]]:
         """Return the program with the cells of each group in one array, as it comes in and as it goes out."""
         grouped = {id(cell) for group in groups for cell in group}
-        self.taken = [*groups, *(cell for cell in self.donated if id(cell) not in grouped)]
-        self.given = [*groups, *(cell for cell in self.written if id(cell) not in grouped)]
+        self.donated_packed = [*groups, *(cell for cell in self.donated if id(cell) not in grouped)]
+        self.written_packed = [*groups, *(cell for cell in self.written if id(cell) not in grouped)]
         count, returned = len(groups), len(self._staged.results) - len(self.written)
         members = [id(cell) for group in groups for cell in group]
         read = {id(cell): i for i, cell in enumerate(self.read, len(self._constants))}
         written = {id(cell): i for i, cell in enumerate(self.written, returned)}
         shapes = [tuple(tuple(cell.buffer.shape) for cell in group) for group in groups]
         places = [read[cell] for cell in members], [written[cell] for cell in members]
-        staged = Staged(in_rows(self._staged.whole, shapes, *places, returned))
+        staged = Staged(with_rows(self._staged.whole, shapes, *places, returned))
         alone = [cell for cell in self.read if id(cell) not in grouped]
-        arranged = arrangement([*self.taken[count:], *self.kept], alone)
+        reorder = reordering([*self.donated_packed[count:], *self.read_only], alone)
 
-        def call(taken: list[Any], kept: list[Any], leaves: list[Any]) -> list[Any]:
-            late = [*self._constants, *arranged([*taken[count:], *kept])]
-            results = staged.run_whole(taken[:count], late, leaves)
+        def call(donated: list[Any], read_only: list[Any], leaves: list[Any]) -> list[Any]:
+            late = [*self._constants, *reorder([*donated[count:], *read_only])]
+            results = staged.run_whole(donated[:count], late, leaves)
             # asked here, as it is traced: some are told where they lie after this was made, before the first run
-            homes = [_home_of(cell[0] if i < count else cell) for i, cell in enumerate(self.given)]
-            return [*results[:returned], *map(_placed, results[returned:], homes)]
+            homes = [_home_of(cell[0] if i < count else cell) for i, cell in enumerate(self.written_packed)]
+            return [*results[:returned], *map(_place, results[returned:], homes)]
 
         return jax.jit(call, donate_argnums=0)
 
-    def lower(self, taken: list[Any], kept: list[Any], leaves: list[Any]) -> JaxLowering:
+    def lower(self, donated: list[Any], read_only: list[Any], leaves: list[Any]) -> JaxLowering:
         """Return the program for these arguments, to look at."""
-        gives_away = self._donating not in (self._careful, self.run_looking)
+        gives_away = self._donating not in (self._run_and_wait, self.run_checked)
         jitted: Any = self._donating if gives_away else self.run
-        return JaxLowering(jitted.lower(_outlined(taken, self.taken), _outlined(kept, self.kept), leaves))
+        return JaxLowering(
+            jitted.lower(_outline(donated, self.donated_packed), _outline(read_only, self.read_only), leaves)
+        )
 
     @property
     def run_donating(self) -> Callable[..., list[Any]]:
         """Return `run` with the buffers of ``donated`` reused, unless it may fail while it runs."""
-        return self._careful if tracing.looks_for_nans() else self._donating
+        return self._run_and_wait if tracing.looks_for_nans() else self._donating
 
-    def _careful(self, donated: list[Any], kept: list[Any], leaves: list[Any]) -> list[Any]:
+    def _run_and_wait(self, donated: list[Any], read_only: list[Any], leaves: list[Any]) -> list[Any]:
         with original_exceptions():
-            results: list[Any] = jax.block_until_ready(self.run(donated, kept, leaves))
+            results: list[Any] = jax.block_until_ready(self.run(donated, read_only, leaves))
         return results
 
     # --- looking --------------------------------------------------------------------------------------------------
 
     @cached_property
-    def _checked(self) -> Checked:
+    def _checking_program(self) -> Checked:
         return Checked(self._staged.whole, self._looks == CHECKED)
 
     @cached_property
-    def _compiled(self) -> Callable[..., tuple[list[Any], Any]]:
+    def _checking_run(self) -> Callable[..., tuple[list[Any], Any]]:
         """Return a function for results and what is wrong: the number of a check, or -1 for a bad result."""
 
-        def call(donated: list[Any], kept: list[Any], leaves: list[Any]) -> tuple[list[Any], Any]:
-            values = [*self._constants, *self._arranged([*donated, *kept]), *leaves]
-            results, code = self._checked.run(values)
-            results = self._at_home(results)
+        def call(donated: list[Any], read_only: list[Any], leaves: list[Any]) -> tuple[list[Any], Any]:
+            values = [*self._constants, *self._reorder([*donated, *read_only]), *leaves]
+            results, code = self._checking_program.run(values)
+            results = self._constrain_homes(results)
             if self._looks == RESULTS:
                 returned = len(results) - len(self.written)
                 bad = [jnp.any(~jnp.isfinite(one)) for one in results[:returned] if is_floating(one)]
@@ -160,13 +164,13 @@ class JaxProgram:
 
         return jax.jit(call)
 
-    def run_looking(self, donated: list[Any], kept: list[Any], leaves: list[Any]) -> list[Any]:
+    def run_checked(self, donated: list[Any], read_only: list[Any], leaves: list[Any]) -> list[Any]:
         """Run, wait, and raise what the checks found."""
         if self._looks == PLAIN and not self.has_checks:
-            plain: list[Any] = self.run(donated, kept, leaves)
+            plain: list[Any] = self.run(donated, read_only, leaves)
             return plain
         with original_exceptions():
-            results, code = self._compiled(donated, kept, leaves)
+            results, code = self._checking_run(donated, read_only, leaves)
             if isinstance(code, jax.core.Tracer):
                 raise StateError(
                     "a compiled function that has checks is called inside of a transformation",
@@ -175,41 +179,43 @@ class JaxProgram:
                 )
             number = int(code)
         if number:
-            raise self._error(number, donated, kept, leaves)
+            raise self._error(number, donated, read_only, leaves)
         return results
 
-    def _error(self, number: int, donated: list[Any], kept: list[Any], leaves: list[Any]) -> GraftaxError:
+    def _error(self, number: int, donated: list[Any], read_only: list[Any], leaves: list[Any]) -> GraftaxError:
         stops = number > 0
-        if not any(isinstance(value, jax.core.Tracer) for value in [*donated, *kept, *leaves]):
-            found = self._replayed(Replay(stops, self._looks == CHECKED), donated, kept, leaves, self.names)
-            if found is not None:
-                if found.result is not None and found.result < len(self.result_names):
-                    found = replace(found, result_name=self.result_names[found.result])
-                return found.to_error()
+        if not any(isinstance(value, jax.core.Tracer) for value in [*donated, *read_only, *leaves]):
+            culprit = self._replay(Replay(stops, self._looks == CHECKED), donated, read_only, leaves, self.names)
+            if culprit is not None:
+                if culprit.result is not None and culprit.result < len(self.result_names):
+                    culprit = replace(culprit, result_name=self.result_names[culprit.result])
+                return culprit.to_error()
         if not stops:
             return NumericsError(
                 "a result is not finite",
                 "the same step, one operation after another, gave finite numbers: the compiler rounds in another way",
                 "graftax.jit(step, checked=True), which looks at each operation of the compiled step",
             )
-        site = self._checked.sites[number - 1]
+        site = self._checking_program.sites[number - 1]
         if site[-1].primitive is not check_p:
-            return located(site).to_error()
+            return locate(site).to_error()
         error = CheckError(
             "a check failed, inside of a gradient or another transformation that runs at once",
             "its numbers are not at hand there, to say more",
             "graftax.jit(..., checked=True) around the whole",
         )
-        return replace(located(site), kind="check", error=error).to_error()
+        return replace(locate(site), kind="check", error=error).to_error()
 
-    def culprit(self, donated: list[Any], kept: list[Any], leaves: list[Any], names: Sequence[str]) -> Culprit | None:
-        """Return where the first bad number comes from, the program run in steps."""
-        return self._replayed(Replay(stops=False), donated, kept, leaves, names)
-
-    def _replayed(
-        self, replay: Replay, donated: list[Any], kept: list[Any], leaves: list[Any], names: Sequence[str]
+    def culprit(
+        self, donated: list[Any], read_only: list[Any], leaves: list[Any], names: Sequence[str]
     ) -> Culprit | None:
-        cells = self._arranged([*donated, *kept])
+        """Return where the first bad number comes from, the program run in steps."""
+        return self._replay(Replay(stops=False), donated, read_only, leaves, names)
+
+    def _replay(
+        self, replay: Replay, donated: list[Any], read_only: list[Any], leaves: list[Any], names: Sequence[str]
+    ) -> Culprit | None:
+        cells = self._reorder([*donated, *read_only])
         called = [
             *["a constant of the function"] * len(self._constants),
             *(f"the Variable {cell.path!r}" for cell in self.read),
@@ -224,28 +230,28 @@ def _home_of(cell: object) -> Any:
     return getattr(cell, "home", None)
 
 
-def _placed(value: Any, home: Any) -> Any:
+def _place(value: Any, home: Any) -> Any:
     """Return a value that is to lie as a home says."""
     return value if home is None else jax.lax.with_sharding_constraint(value, home.stored)
 
 
-def _outlined(buffers: list[Any], cells: Sequence[Any]) -> list[Any]:
+def _outline(buffers: list[Any], cells: Sequence[Any]) -> list[Any]:
     """Return buffers for `lower`, to which shape, dtype and place of one that is not there will do."""
     return [
-        one if isinstance(one, jax.Array) else jax.ShapeDtypeStruct(one.shape, one.dtype, sharding=_lies(cell))
+        one if isinstance(one, jax.Array) else jax.ShapeDtypeStruct(one.shape, one.dtype, sharding=_sharding_of(cell))
         for one, cell in zip(buffers, cells, strict=True)
     ]
 
 
-def _lies(cell: object) -> Any:
+def _sharding_of(cell: object) -> Any:
     home = _home_of(cell)
     return None if home is None else home.stored
 
 
-def arrangement(given: Sequence[Any], wanted: Sequence[Any]) -> Callable[[Sequence[Any]], list[Any]]:
+def reordering(cells: Sequence[Any], order: Sequence[Any]) -> Callable[[Sequence[Any]], list[Any]]:
     """Return a function that puts the values of some cells into the order of others."""
-    place = {id(cell): i for i, cell in enumerate(given)}
-    where = [place[id(cell)] for cell in wanted]
+    place = {id(cell): i for i, cell in enumerate(cells)}
+    where = [place[id(cell)] for cell in order]
     return lambda values: [values[i] for i in where]
 
 

@@ -60,9 +60,9 @@ class Replay:
                     return replace(origin, result=number)
         return None
 
-    def _run(self, jaxpr: Any, constants: Sequence[Any], given: Sequence[_Value], around: Any) -> list[_Value]:
+    def _run(self, jaxpr: Any, constants: Sequence[Any], inputs: Sequence[_Value], around: Any) -> list[_Value]:
         consts = [_input(value, "a constant of the function") for value in constants]
-        env = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *given], strict=True))
+        env = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *inputs], strict=True))
 
         def read(atom: Any) -> _Value:
             return _Value(jnp.asarray(atom.val), written=True) if isinstance(atom, tracing.Literal) else env[atom]
@@ -72,36 +72,36 @@ class Replay:
             env.update(zip(equation.outvars, results, strict=True))
         return [read(atom) for atom in jaxpr.outvars]
 
-    def _step(self, equation: Any, given: list[_Value], around: Any) -> list[_Value]:
+    def _step(self, equation: Any, inputs: list[_Value], around: Any) -> list[_Value]:
         name, params = equation.primitive.name, equation.params
         if equation.primitive is checks.check_p:
-            self._check(params["explain"], given, around)
+            self._check(params["explain"], inputs, around)
             return []
         if name in checks.WHOLE:
             if checks.of_jax(equation) and not any(map(checks.has_checks, tracing.programs_in(params))):
-                whole = self._made(equation, given, around, looks=False)
+                whole = self._evaluate(equation, inputs, around, looks=False)
                 if not any(one.nan or one.infinity for one in whole):
                     return whole
-            return self._run(*checks.opened(checks.inner(params)), given, around)
+            return self._run(*checks.open_program(checks.inner(params)), inputs, around)
         if name == "cond":
-            return self._run(*checks.opened(params["branches"][int(given[0].array)]), given[1:], around)
+            return self._run(*checks.open_program(params["branches"][int(inputs[0].array)]), inputs[1:], around)
         if name == "scan":
-            return self._scan(params, given, around)
+            return self._scan(params, inputs, around)
         if name == "while":
-            return self._while(params, given, around)
-        return self._made(equation, given, around)
+            return self._while(params, inputs, around)
+        return self._evaluate(equation, inputs, around)
 
-    def _scan(self, params: dict[str, Any], given: list[_Value], around: Any) -> list[_Value]:
-        jaxpr, constants = checks.opened(params["jaxpr"])
+    def _scan(self, params: dict[str, Any], inputs: list[_Value], around: Any) -> list[_Value]:
+        jaxpr, constants = checks.open_program(params["jaxpr"])
         fixed, carried = tracing.scan_counts(params)
         length, outside = params["length"], self._inside
-        carry, rows = given[fixed : fixed + carried], given[fixed + carried :]
+        carry, rows = inputs[fixed : fixed + carried], inputs[fixed + carried :]
         stacked: list[list[_Value]] = [[] for _ in range(len(jaxpr.outvars) - carried)]
         for i in reversed(range(length)) if params["reverse"] else range(length):
             self._inside = (*outside, f"step {i} of {length} of a scan")
             now = [_Value(row.array[i], row.nan, row.infinity) for row in rows]
             now = [_Value(v.array, v.nan if _has_nan(v) else None, v.infinity if _has_inf(v) else None) for v in now]
-            results = self._run(jaxpr, constants, [*given[:fixed], *carry, *now], around)
+            results = self._run(jaxpr, constants, [*inputs[:fixed], *carry, *now], around)
             carry = results[:carried]
             for whole, one in zip(stacked, results[carried:], strict=True):
                 whole.append(one)
@@ -118,10 +118,10 @@ class Replay:
             outs.append(_Value(array, nan[0] if nan else None, infinity[0] if infinity else None))
         return [*carry, *outs]
 
-    def _while(self, params: dict[str, Any], given: list[_Value], around: Any) -> list[_Value]:
+    def _while(self, params: dict[str, Any], inputs: list[_Value], around: Any) -> list[_Value]:
         first, second = params["cond_nconsts"], params["body_nconsts"]
-        fixed, kept, carry = given[:first], given[first : first + second], given[first + second :]
-        condition, body = checks.opened(params["cond_jaxpr"]), checks.opened(params["body_jaxpr"])
+        fixed, kept, carry = inputs[:first], inputs[first : first + second], inputs[first + second :]
+        condition, body = checks.open_program(params["cond_jaxpr"]), checks.open_program(params["body_jaxpr"])
         outside, number, start = self._inside, 0, carry
         flag = started = self._run(*condition, [*fixed, *carry], around)[0].array
         while bool(np.any(flag)):
@@ -132,53 +132,53 @@ class Replay:
                 now = [_Value(array, v.nan, v.infinity) for array, v in zip(arrays, carry, strict=True)]
             asked = results = self._run(*body, [*kept, *now], around)
             if flag.ndim:
-                asked = [_chosen(flag, new, old) for new, old in zip(results, now, strict=True)]
-                results = [_chosen(flag, new, old) for new, old in zip(results, carry, strict=True)]
+                asked = [_select(flag, new, old) for new, old in zip(results, now, strict=True)]
+                results = [_select(flag, new, old) for new, old in zip(results, carry, strict=True)]
             going_on = self._run(*condition, [*fixed, *asked], around)[0].array
             carry, flag = results, jnp.logical_and(flag, going_on)
             number += 1
         self._inside = outside
         return carry
 
-    def _made(self, equation: Any, given: list[_Value], around: Any, looks: bool = True) -> list[_Value]:
-        written = bool(given) and all(one.written for one in given)
-        made = [_Value(array, written=written) for array in tracing.bind(equation, [one.array for one in given])]
+    def _evaluate(self, equation: Any, inputs: list[_Value], around: Any, looks: bool = True) -> list[_Value]:
+        written = bool(inputs) and all(one.written for one in inputs)
+        made = [_Value(array, written=written) for array in tracing.bind(equation, [one.array for one in inputs])]
         for value in made if not written else ():  # what takes the infinity of a constant in is what made it
             for kind, has in (("nan", _has_nan), ("infinity", _has_inf)):
                 if not has(value):
                     continue
-                before = next((getattr(one, kind) for one in given if getattr(one, kind)), None)
-                computed = [one for one in given if not one.written]
+                before = next((getattr(one, kind) for one in inputs if getattr(one, kind)), None)
+                computed = [one for one in inputs if not one.written]
                 if before is None and not any(map(has, computed)):
-                    before = self._culprit(kind.removesuffix("inity"), given, made, around)
-                    is_new = not any(map(has, given))
+                    before = self._culprit(kind.removesuffix("inity"), inputs, made, around)
+                    is_new = not any(map(has, inputs))
                     if kind == "nan" and is_new and self._stops and self._numbers and looks:
                         raise _Found(before)
                 setattr(value, kind, before)
         return made
 
-    def _culprit(self, kind: str, given: list[_Value], made: list[_Value], around: Any) -> Culprit:
-        infinity = next((one.infinity for one in given if one.infinity), None) if kind == "nan" else None
-        where = located(around)
-        ranges = (tuple(ranged(one.array) for one in values) for values in (given, made))
-        inputs, outputs = ranges
-        return replace(where, kind=kind, inside=self._inside, inputs=inputs, outputs=outputs, infinity=infinity)
+    def _culprit(self, kind: str, inputs: list[_Value], outputs: list[_Value], around: Any) -> Culprit:
+        infinity = next((one.infinity for one in inputs if one.infinity), None) if kind == "nan" else None
+        ranges_in, ranges_out = (tuple(value_range(one.array) for one in values) for values in (inputs, outputs))
+        return replace(
+            locate(around), kind=kind, inside=self._inside, inputs=ranges_in, outputs=ranges_out, infinity=infinity
+        )
 
-    def _check(self, explain: Any, given: list[_Value], around: Any) -> None:
-        if not bool(np.any(given[0].array)):
+    def _check(self, explain: Any, inputs: list[_Value], around: Any) -> None:
+        if not bool(np.any(inputs[0].array)):
             return
-        error = explain(*(np.asarray(one.array) for one in given[1:]))
+        error = explain(*(np.asarray(one.array) for one in inputs[1:]))
         if error is not None and self._stops:
-            raise _Found(replace(located(around), kind="check", inside=self._inside, error=error))
+            raise _Found(replace(locate(around), kind="check", inside=self._inside, error=error))
 
 
-def _chosen(flag: Any, new: _Value, old: _Value) -> _Value:
+def _select(flag: Any, new: _Value, old: _Value) -> _Value:
     """Choose for each row of a loop one or the other."""
     array = checks.rows_of(flag, new.array, old.array)
     return _Value(array, new.nan or old.nan, new.infinity or old.infinity)
 
 
-def located(around: Sequence[Any]) -> Culprit:
+def locate(around: Sequence[Any]) -> Culprit:
     """Return which operation the last of these equations is, and where in the layers and the user's lines."""
     names, backward, lines = tracing.origin(around)
     name = around[-1].primitive.name
@@ -187,7 +187,7 @@ def located(around: Sequence[Any]) -> Culprit:
     return Culprit("nan", ops[0] if ops else name, name, "/".join(names), backward, place)
 
 
-def ranged(array: Any) -> Range:
+def value_range(array: Any) -> Range:
     """Return an array in a few numbers."""
     shape, dtype = tuple(array.shape), str(array.dtype)
     try:
@@ -204,7 +204,7 @@ def _input(value: jax.Array, name: str) -> _Value:
     found = _Value(value)
     for kind, has, short in (("nan", _has_nan, "nan"), ("infinity", _has_inf, "inf")):
         if has(found):
-            setattr(found, kind, Culprit(short, "", "", given=name, outputs=(ranged(value),)))
+            setattr(found, kind, Culprit(short, "", "", given=name, outputs=(value_range(value),)))
     return found
 
 

@@ -37,23 +37,23 @@ class Stretch(NamedTuple):
     size: int
 
 
-def in_rows(
-    program: Any, groups: Sequence[Sequence[Any]], taken: Sequence[int], given: Sequence[int], results: int
+def with_rows(
+    program: Any, groups: Sequence[Sequence[Any]], in_places: Sequence[int], out_places: Sequence[int], results: int
 ) -> Any:
-    """Return a program that takes some inputs, and gives some outputs, in rows.
+    """Return a program that takes some of its inputs, and returns some of its outputs, joined to rows.
 
     Args:
         program: Without constants.
         groups: Shapes of the arrays in each row.
-        taken: The inputs of the rows, in their order, as places among the inputs of the program.
-        given: The outputs of the rows, likewise.
+        in_places: The inputs of the rows, in their order, as places among the inputs of the program.
+        out_places: The outputs of the rows, likewise.
         results: How many outputs come before the rows; others come after them.
 
     Returns:
         A program that takes the rows and the other inputs, and gives ``results`` outputs, the rows and the others.
     """
     sizes = [sum(map(prod, shapes)) for shapes in groups]
-    kinds = [program.invars[taken[sum(map(len, groups[:i]))]].aval.dtype for i in range(len(groups))]
+    kinds = [program.invars[in_places[sum(map(len, groups[:i]))]].aval.dtype for i in range(len(groups))]
     rows = [jax.ShapeDtypeStruct((size,), kind) for size, kind in zip(sizes, kinds, strict=True)]
     parts = [jax.ShapeDtypeStruct(shape, kind) for shapes, kind in zip(groups, kinds, strict=True) for shape in shapes]
 
@@ -65,9 +65,9 @@ def in_rows(
         return [packing.join(parts[start:end]) for start, end in pairwise(ends)]
 
     before, after = (jax.make_jaxpr(one)(*inputs).jaxpr for one, inputs in ((split, rows), (join, parts)))
-    stands_for = dict(zip([program.invars[i] for i in taken], before.outvars, strict=True))
-    stands_for |= dict(zip(after.invars, [program.outvars[i] for i in given], strict=True))
-    chosen_in, chosen_out = set(taken), set(given)
+    stands_for = dict(zip([program.invars[i] for i in in_places], before.outvars, strict=True))
+    stands_for |= dict(zip(after.invars, [program.outvars[i] for i in out_places], strict=True))
+    chosen_in, chosen_out = set(in_places), set(out_places)
     others = [variable for i, variable in enumerate(program.outvars) if i not in chosen_out]
     whole = program.replace(
         invars=[*before.invars, *(variable for i, variable in enumerate(program.invars) if i not in chosen_in)],
@@ -128,11 +128,11 @@ class _Seen:
         return self._stretches[variable]
 
 
-def _reshaped(stretches: list[Stretch], equation: Equation) -> list[Stretch]:
+def _reshape(stretches: list[Stretch], equation: Equation) -> list[Stretch]:
     return stretches if equation.params["dimensions"] is None and len(stretches) == 1 else []
 
 
-def _parts(stretches: list[Stretch], equation: Equation) -> list[Stretch]:
+def _split(stretches: list[Stretch], equation: Equation) -> list[Stretch]:
     shape, sizes = equation.invars[0].aval.shape, equation.params["sizes"]
     if equation.params["axis"] != 0:
         return []
@@ -142,7 +142,7 @@ def _parts(stretches: list[Stretch], equation: Equation) -> list[Stretch]:
     return [Stretch(whole, start + (end - size) * row, size * row) for size, end in zip(sizes, ends, strict=True)]
 
 
-def _joined(stretches: list[Stretch], equation: Equation) -> list[Stretch]:
+def _concatenate(stretches: list[Stretch], equation: Equation) -> list[Stretch]:
     if equation.params["dimension"] != 0:
         return []
     whole, start, size = stretches[0]
@@ -153,4 +153,4 @@ def _joined(stretches: list[Stretch], equation: Equation) -> list[Stretch]:
     return [Stretch(whole, start, size)]
 
 
-_STRETCHES: Any = {"reshape": _reshaped, "split": _parts, "concatenate": _joined}
+_STRETCHES: Any = {"reshape": _reshape, "split": _split, "concatenate": _concatenate}

@@ -164,7 +164,7 @@ def preemption_manager() -> Any:
     return distributed.global_state.preemption_sync_manager
 
 
-def started() -> bool:
+def is_initialized() -> bool:
     """Tell whether JAX has looked for its devices, from which on XLA takes no more options."""
     return bool(bridge.backends_are_initialized())
 
@@ -343,12 +343,12 @@ def programs_in(value: object) -> Iterator[Any]:
             yield from programs_in(one)
 
 
-def bind(equation: Any, given: Sequence[Any]) -> list[Any]:
+def bind(equation: Any, inputs: Sequence[Any]) -> list[Any]:
     """Return the results of an equation for these inputs."""
     functions, parameters = (), equation.primitive.get_bind_params(equation.params)
     if isinstance(parameters, tuple):  # before jax 0.11: with the functions apart
         functions, parameters = parameters
-    results = equation.primitive.bind(*functions, *given, **parameters)
+    results = equation.primitive.bind(*functions, *inputs, **parameters)
     return list(results) if equation.primitive.multiple_results else [results]
 
 

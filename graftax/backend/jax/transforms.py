@@ -157,9 +157,9 @@ class JaxTransforms(JaxControl):
             results, pull, aux = jax.vjp(function, *args, has_aux=True)
         return results, pull, aux
 
-    def tapped(self, value: Array, token: Array, hear: Callable[[Any], None], level: object) -> Any:
+    def tap(self, value: Array, token: Array, hear: Callable[[Any], None], level: object) -> Any:
         """Return the value at a level; ``hear`` gets its cotangent."""
-        return custom.tapped(value, token, hear, level)
+        return custom.tap(value, token, hear, level)
 
     def custom_vjp(
         self,
@@ -216,6 +216,6 @@ def _explained() -> Iterator[None]:
         if type(error).__name__ == "CustomVJPException":  # which has no public name
             closed = custom.closed_over()
             raise closed from chained(closed, error)
-        if (told := foreign_errors.explained(error)) is not None:
+        if (told := foreign_errors.explain(error)) is not None:
             raise told from chained(told, error)
         raise

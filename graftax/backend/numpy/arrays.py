@@ -38,7 +38,7 @@ class NumpyArrays:
         array.flags.writeable = False
         return array
 
-    def adopted(self, values: Sequence[np.ndarray[Any, Any]]) -> list[Any]:
+    def adopt(self, values: Sequence[np.ndarray[Any, Any]]) -> list[Any]:
         """Return the same arrays, which cannot be written to any more."""
         for value in values:
             value.flags.writeable = False
@@ -53,7 +53,7 @@ class NumpyArrays:
             and not isinstance(x, np.ma.MaskedArray)
         )
 
-    def foreseen(self, x: object) -> Any:
+    def constant_value(self, x: object) -> Any:
         """Return None: nothing is traced here."""
         return None
 
@@ -80,7 +80,7 @@ class NumpyArrays:
         """Do nothing: everything is eager."""
         return nullcontext()
 
-    def fused(self, function: Callable[..., Any], static: tuple[str, ...]) -> Callable[..., Any]:
+    def fuse(self, function: Callable[..., Any], static: tuple[str, ...]) -> Callable[..., Any]:
         """Return the function with canonical results of their own; nothing is compiled."""
         return unshared(quiet(function))
 
@@ -104,7 +104,7 @@ class NumpyArrays:
         input_dilation: Shape | None = None,
     ) -> Any:
         """Convolve, channels last."""
-        stretched = x if input_dilation is None else windows.stretched(x, input_dilation)
+        stretched = x if input_dilation is None else windows.dilate(x, input_dilation)
         return canonical(windows.conv(stretched, kernel, tuple(strides), padding, tuple(dilation), groups))
 
     def max_pool(self, x: Array, window: Shape, strides: Shape, padding: Padding) -> Any:

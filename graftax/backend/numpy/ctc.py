@@ -69,6 +69,8 @@ def _beams(logs: Any, blank: int, beam_width: int) -> list[tuple[tuple[int, ...]
     return [(prefix, float(np.logaddexp(*logs))) for prefix, logs in beams.items()]
 
 
-def _add(found: dict[tuple[int, ...], tuple[float, float]], prefix: tuple[int, ...], blanked: Any, ended: Any) -> None:
-    one, other = found.get(prefix, (-np.inf, -np.inf))
-    found[prefix] = (float(np.logaddexp(one, blanked)), float(np.logaddexp(other, ended)))
+def _add(
+    prefixes: dict[tuple[int, ...], tuple[float, float]], prefix: tuple[int, ...], blanked: Any, ended: Any
+) -> None:
+    one, other = prefixes.get(prefix, (-np.inf, -np.inf))
+    prefixes[prefix] = (float(np.logaddexp(one, blanked)), float(np.logaddexp(other, ended)))

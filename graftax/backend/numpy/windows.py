@@ -11,7 +11,7 @@ from graftax.backend.neural import Padding
 from graftax.core.typedefs import Array, Shape
 
 
-def padded(x: Any, padding: Padding, value: Any) -> Any:
+def pad(x: Any, padding: Padding, value: Any) -> Any:
     """Add borders on the axes of space; negative ones crop."""
     grow = [(max(low, 0), max(high, 0)) for low, high in padding]
     grown = np.pad(x, [(0, 0), *grow, (0, 0)], constant_values=value)
@@ -30,7 +30,7 @@ def windows(x: Array, window: Shape, strides: Shape, dilation: Shape) -> Any:
     return view[(*moved, *(slice(None, None, d) for d in dilation))]
 
 
-def stretched(x: Array, dilation: Shape) -> Any:
+def dilate(x: Array, dilation: Shape) -> Any:
     """Put zeros between the values of the axes of space."""
     sizes = [(n - 1) * d + 1 if n else 0 for n, d in zip(x.shape[1:-1], dilation, strict=True)]
     result = np.zeros((x.shape[0], *sizes, x.shape[-1]), x.dtype)
@@ -42,7 +42,7 @@ def conv(x: object, kernel: Any, strides: Shape, padding: Padding, dilation: Sha
     """Convolve, channels last: one product over window and channels for each group."""
     *window, per_group, out = kernel.shape
     space = len(window)
-    seen = windows(padded(x, padding, 0), tuple(window), strides, dilation)
+    seen = windows(pad(x, padding, 0), tuple(window), strides, dilation)
     seen = np.moveaxis(seen, space + 1, -1)  # (batch, *space', *window, channels)
     contracted = (tuple(range(space + 1, 2 * space + 2)), tuple(range(space + 1)))
     parts = [
@@ -58,5 +58,5 @@ def conv(x: object, kernel: Any, strides: Shape, padding: Padding, dilation: Sha
 
 def pool(x: object, window: Shape, strides: Shape, padding: Padding, reduce: Any, neutral: object) -> Any:
     """Reduce over windows."""
-    seen = windows(padded(x, padding, neutral), window, strides, (1,) * len(window))
+    seen = windows(pad(x, padding, neutral), window, strides, (1,) * len(window))
     return reduce(seen, axis=tuple(range(-len(window), 0)))

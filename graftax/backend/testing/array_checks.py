@@ -106,7 +106,7 @@ def _adoption(kit: Kit) -> None:
     raw = np.arange(4 * 3 + 64, dtype="uint8")
     start = -raw.ctypes.data % 64
     aligned, other = raw[start : start + 8].view("float32"), np.array([[True, False]])
-    made = kit.backend.arrays.adopted([aligned, other, np.zeros((0, 2), "int32")])
+    made = kit.backend.arrays.adopt([aligned, other, np.zeros((0, 2), "int32")])
     assert [kit.backend.arrays.is_array(x) for x in made] == [True] * 3
     for x, source in zip(made, (aligned, other, np.zeros((0, 2), "int32")), strict=True):
         assert str(x.dtype) == source.dtype.name
@@ -248,11 +248,13 @@ def _calls(kit: Kit) -> None:
     arrays, x = kit.backend.arrays, kit.array(X)
     with arrays.eager():
         kit.close(x + 1, X + 1, "in eager()")
-    fused = arrays.fused(lambda x, axis: arrays.numpy.sum(x, axis=axis), ("axis",))
+    fused = arrays.fuse(lambda x, axis: arrays.numpy.sum(x, axis=axis), ("axis",))
     kit.close(fused(x, axis=0), X.sum(0), "fused")
     kit.close(fused(x, axis=1), X.sum(1), "fused with another static argument")
     kit.close(arrays.stop_gradient(x), X, "stop_gradient")
-    assert arrays.foreseen(x) is None or np.array_equal(arrays.foreseen(x), X), "foreseen gives another value"
+    assert arrays.constant_value(x) is None or np.array_equal(arrays.constant_value(x), X), (
+        "constant_value gives another value"
+    )
 
 
 def _devices(kit: Kit) -> None:

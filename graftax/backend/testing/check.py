@@ -39,16 +39,16 @@ class Kit:
         """Return the values of a native array on the host."""
         return np.asarray(self.backend.arrays.to_numpy(x))
 
-    def close(self, found: Any, expected: Any, what: str = "", dtype: str | None = None) -> None:
+    def close(self, actual: Any, expected: Any, what: str = "", dtype: str | None = None) -> None:
         """Raise AssertionError unless an array has the shape, the dtype and about the numbers of another one.
 
         Args:
-            found: A native array, or what the backend makes one of.
+            actual: A native array, or what the backend makes one of.
             expected: The numbers of NumPy.
             what: What is compared, for the message.
             dtype: The dtype that is wanted; None for that of ``expected``.
         """
-        given, wanted = self.host(self.array(found)), np.asarray(expected)
+        given, wanted = self.host(self.array(actual)), np.asarray(expected)
         name = dtype or wanted.dtype.name
         assert given.shape == wanted.shape, f"{what}: shape {given.shape}, not {wanted.shape}"
         assert given.dtype.name == name, f"{what}: dtype {given.dtype.name}, not {name}"

@@ -48,7 +48,7 @@ def _late_inputs(kit: Kit) -> None:
     program = kit.backend.compiling.trace(function, [kit.array(X)])
     assert calls == [1], f"trace ran the function {len(calls)} times, not once"
     assert list(program.donated) == [one], "donated has the cells that are read and written"
-    assert list(program.kept) == [other], "kept has the cells that are only read, each although they share a buffer"
+    assert list(program.read_only) == [other], "read_only has each cell that is only read"
     assert list(program.written) == [one]
     for a, b, x in ((1.0, 1.0, X), (2.0, 7.0, X + 3)):
         result, new = program.run([kit.array([a, a])], [kit.array([b, b])], [kit.array(x)])
@@ -106,12 +106,12 @@ def _several_in_a_row(kit: Kit) -> None:
         return [], [(cell, value * 2) for cell, value in zip(cells, values, strict=True)]
 
     program = kit.backend.compiling.trace(function, [])
-    given = []
-    for place in program.taken:
+    buffers = []
+    for place in program.donated_packed:
         several: Any = place if isinstance(place, list | tuple) else [place]
-        given.append(kit.backend.arrays.join([one.buffer for one in several]))
-    found = program.run_donating(given, [], [])
-    for place, value in zip(program.given, found, strict=True):
+        buffers.append(kit.backend.arrays.join([one.buffer for one in several]))
+    found = program.run_donating(buffers, [], [])
+    for place, value in zip(program.written_packed, found, strict=True):
         several = place if isinstance(place, list | tuple) else [place]
         expected = np.concatenate(
             [np.array([2, 4], "float32") if one is cells[0] else np.array([6], "float32") for one in several]

@@ -23,7 +23,7 @@ def _free_sizes(kit: Kit) -> None:
     assert exporting.sizes_of(y) == ("2*batch",), f"sizes_of(y) is {exporting.sizes_of(y)}"
     assert is_free(x.shape[0]), "a free size is not known to graftax.core.free_sizes"
     assert y.shape[0] == 2 * x.shape[0], "one name is two sizes"
-    assert tuple(exporting.outlined((2, 3), "float32").shape) == (2, 3)
+    assert tuple(exporting.outline((2, 3), "float32").shape) == (2, 3)
     with raises(ExportError):
         exporting.free_inputs([(("batch",), "float32")], ["batch is large"])
 

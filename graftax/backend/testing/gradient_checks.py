@@ -13,7 +13,7 @@ from graftax import ops
 from graftax.backend.testing.check import Check, Kit, raises, rows
 from graftax.backend.testing.families.every import FAMILIES
 from graftax.backend.testing.op_cases import INPUTS
-from graftax.backend.testing.op_checks import listed, reference
+from graftax.backend.testing.op_checks import as_list, reference
 
 DIFFERENTIABLE = (
     "abs negative exp exp2 expm1 log log2 log10 log1p sqrt cbrt square reciprocal sin cos tan arcsin arccos "
@@ -80,7 +80,7 @@ def _of_op(name: str, kit: Kit) -> None:
     def parts(function: Callable[..., Any], values: Sequence[Any], others: Sequence[Any]) -> list[Any]:
         given = [*others]
         given[start] = list(values) if several else values[0]
-        found = listed(function(*given, **options))
+        found = as_list(function(*given, **options))
         return found[:1] if name == "eigh" else found  # the sign of an eigenvector is free
 
     def plain(step: float) -> float:
@@ -150,12 +150,12 @@ def _vjp_and_jvp(kit: Kit) -> None:
 def _own_rule(kit: Kit) -> None:
     gradients, numpy = kit.backend.gradients, kit.backend.arrays.numpy
 
-    def forward(given: list[Any]) -> tuple[list[Any], list[Any], Any]:
-        return [given[0] * given[1]], [given[1]], "kept"
+    def forward(leaves: list[Any]) -> tuple[list[Any], list[Any], Any]:
+        return [leaves[0] * leaves[1]], [leaves[1]], "kept"
 
-    def backward(kept: list[Any], thing: object, cotangents: list[Any]) -> list[Any]:
+    def backward(residuals: list[Any], thing: object, cotangents: list[Any]) -> list[Any]:
         assert thing == "kept"
-        return [cotangents[0] * kept[0] * 100, None]
+        return [cotangents[0] * residuals[0] * 100, None]
 
     def function(x: object) -> Any:
         (out,) = gradients.custom_vjp(lambda given: [given[0] * given[1]], forward, backward, [x, y], [None, None])
@@ -199,9 +199,7 @@ def _tapped(kit: Kit) -> None:
     heard: list[Any] = []
 
     def function(token: Any) -> Any:
-        value = gradients.tapped(
-            kit.array([1.0, 2.0]), token, lambda one: heard.append(kit.host(one)), gradients.level()
-        )
+        value = gradients.tap(kit.array([1.0, 2.0]), token, lambda one: heard.append(kit.host(one)), gradients.level())
         return numpy.sum(value * value * 3), None
 
     gradients.value_and_grad(function)(kit.array(0.0))

@@ -35,7 +35,7 @@ def reference(name: str) -> Callable[..., Any]:
     raise LookupError(name)
 
 
-def listed(result: object) -> list[Any]:
+def as_list(result: object) -> list[Any]:
     """Return the arrays of a result, one or several."""
     return list(result) if isinstance(result, (tuple, list)) else [result]
 
@@ -43,8 +43,8 @@ def listed(result: object) -> list[Any]:
 def _of_case(name: str, index: int, kit: Kit) -> None:
     args, options = INPUTS[name][index]
     with np.errstate(all="ignore"):
-        expected = listed(reference(name)(*args, **options))
-    found = listed(getattr(ops, name)(*args, **options))
+        expected = as_list(reference(name)(*args, **options))
+    found = as_list(getattr(ops, name)(*args, **options))
     assert len(found) == len(expected), f"{len(found)} results, not {len(expected)}"
     for one, wanted in zip(found, map(np.asarray, expected), strict=True):
         if name in PYTHON_RESULTS:

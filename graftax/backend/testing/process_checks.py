@@ -30,7 +30,7 @@ def _parts(kit: Kit) -> None:
         asked.append((start, extent))
         return X[tuple([slice(s, s + e) for s, e in zip(start, extent, strict=True)])] + 1
 
-    kit.close(processes.filled(x, read), X + 1, "filled")
+    kit.close(processes.fill(x, read), X + 1, "filled")
     assert asked == [((0, 0), (8, 3))], "each box is read once"
 
 

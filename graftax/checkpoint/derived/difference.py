@@ -16,7 +16,7 @@ from graftax.checkpoint.index import Kind
 from graftax.checkpoint.loading import load
 from graftax.checkpoint.paths import node_paths
 from graftax.checkpoint.reader import Reader
-from graftax.checkpoint.state import renumbered
+from graftax.checkpoint.state import renumber_arrays
 from graftax.checkpoint.subset import Spot, Subset
 from graftax.checkpoint.uncollected import uncollected
 from graftax.core.dtypes import is_complex
@@ -76,7 +76,7 @@ def held_by_checkpoint(reader: Reader) -> dict[str, Held]:
             found[path] = _array(reader, tensor, role)
         elif record.kind is Kind.VALUE or (record.kind is Kind.BYTES):
             arrays = list(dict.fromkeys(array.number for array in values.arrays_in(record.payload)))
-            value = renumbered(record.payload, {number: i for i, number in enumerate(arrays)})
+            value = renumber_arrays(record.payload, {number: i for i, number in enumerate(arrays)})
             inside = tuple([_array(reader, number, "") for number in arrays])
             found[path] = Held("", "", (), partial(_same, value), inside=inside)
     return found

@@ -9,8 +9,8 @@ import numpy as np
 from graftax.checkpoint.arrays import HostArray
 from graftax.checkpoint.derived.sheet import Sheet
 from graftax.checkpoint.index import Edge, Kind, NodeRecord, SlotRecord
-from graftax.checkpoint.paths import escaped
-from graftax.checkpoint.state import renumbered
+from graftax.checkpoint.paths import escape
+from graftax.checkpoint.state import renumber_arrays
 from graftax.checkpoint.values import encode
 from graftax.core.errors import RenameConflict
 
@@ -73,7 +73,7 @@ class _Merge:
         if node.kind is Kind.VARIABLE and payload[0] is not None:
             payload = (tensors[payload[0]], *payload[1:])
         elif node.kind is Kind.VALUE:
-            payload = renumbered(payload, tensors)
+            payload = renumber_arrays(payload, tensors)
         elif node.tensor is not None:
             payload = (payload[0], tensors[node.tensor])
         return node._replace(edges=edges, payload=payload)
@@ -103,7 +103,7 @@ class _Merge:
         one, other = self._first.nodes[mine], self._first.nodes[theirs]
         edges: dict[Edge, int] = dict(one.edges)
         for edge, child in other.edges:
-            edges[edge] = self._joined(f"{path}/{escaped(edge)}", edges[edge], child) if edge in edges else child
+            edges[edge] = self._joined(f"{path}/{escape(edge)}", edges[edge], child) if edge in edges else child
         attributes = self._joined_attributes(path, one.payload or {}, other.payload or {})
         self._first.nodes[mine] = self._first.nodes[mine]._replace(payload=attributes or None)
         self._first.set_edges(mine, list(edges.items()))
@@ -155,7 +155,7 @@ def _same_numbers(one: HostArray, other: HostArray) -> bool:
 def _without_arrays(node: NodeRecord) -> Any:
     """Return the payload of a leaf, its arrays numbered from 0."""
     if node.kind is Kind.VALUE:
-        return renumbered(node.payload, {number: i for i, number in enumerate(node.tensors)})
+        return renumber_arrays(node.payload, {number: i for i, number in enumerate(node.tensors)})
     if node.kind is Kind.VARIABLE:
         return node.payload[1:]
     return node.payload if node.tensor is None else node.payload[0]

@@ -13,8 +13,8 @@ from graftax.checkpoint.commit import Draft
 from graftax.checkpoint.facts import facts_of_node
 from graftax.checkpoint.index import Edge, Kind, NodeRecord, SlotRecord
 from graftax.checkpoint.layout import Item
-from graftax.checkpoint.paths import escaped, joined, slot_path
-from graftax.checkpoint.state import renumbered
+from graftax.checkpoint.paths import escape, join, slot_path
+from graftax.checkpoint.state import renumber_arrays
 from graftax.core.typedefs import Shape
 
 
@@ -102,13 +102,13 @@ class Sheet:
     def paths(self) -> dict[int, str]:
         """Return the shortest path of every node that can be reached. Slots come last."""
         found: dict[int, str] = {}
-        level = [(escaped(name), node) for name, node in self.roots.items()]
+        level = [(escape(name), node) for name, node in self.roots.items()]
         while level:
             deeper = []
             for path, node in level:
                 if node not in found:
                     found[node] = path
-                    deeper += [(joined(path, edge), child) for edge, child in self.nodes[node].edges]
+                    deeper += [(join(path, edge), child) for edge, child in self.nodes[node].edges]
             level = deeper
         for slot in self.slots:
             if slot.slot not in found and slot.optimizer in found and slot.variable in found:
@@ -141,7 +141,7 @@ class Sheet:
 
     def child(self, node: int, component: str) -> tuple[Edge, int] | None:
         """Return the edge of a node that a path component names, and the node that it leads to."""
-        return next(((edge, child) for edge, child in self.nodes[node].edges if escaped(edge) == component), None)
+        return next(((edge, child) for edge, child in self.nodes[node].edges if escape(edge) == component), None)
 
     def set_edges(self, node: int, edges: list[tuple[Edge, int]]) -> None:
         """Give a node other edges."""
@@ -184,7 +184,7 @@ def _renumbered(node: NodeRecord, numbers: Mapping[int, int], tensors: Mapping[i
     if node.kind is Kind.VARIABLE and payload[0] is not None:
         payload = (tensors[payload[0]], *payload[1:])
     elif node.kind is Kind.VALUE:
-        payload = renumbered(payload, tensors)
+        payload = renumber_arrays(payload, tensors)
     elif node.tensor is not None:
         payload = (payload[0], tensors[node.tensor])
     return node._replace(edges=edges, payload=payload)

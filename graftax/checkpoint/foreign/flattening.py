@@ -61,7 +61,7 @@ def _features(module: Any, kind: str) -> int:
     return int(module.kernel.shape[0] if kind == "dense" else module.moving_mean.shape[0])
 
 
-def reordered(choice: Choice, shape: Shape) -> Choice:
+def reorder_first_axis(choice: Choice, shape: Shape) -> Choice:
     """Return a choice that reorders the first axis from ``(channels, *space)`` to ``(*space, channels)``.
 
     Args:

@@ -11,7 +11,7 @@ from graftax.checkpoint.arrays import HostArray, castable
 from graftax.checkpoint.foreign.foreign_array import ForeignArray, ForeignFile
 from graftax.checkpoint.foreign.name_map import Scope, is_within, rest_of, scopes_of, split_groups, split_units
 from graftax.checkpoint.foreign.naming import components_of_names, components_of_path
-from graftax.checkpoint.foreign.opening import opened
+from graftax.checkpoint.foreign.opening import open_weights
 from graftax.checkpoint.foreign.pairing import Pairing, Pairs
 from graftax.checkpoint.foreign.report import ForeignReport, LeftOut
 from graftax.checkpoint.foreign.settings import differing
@@ -101,7 +101,7 @@ def load_foreign(
         ('torch', ['fc.weight', 'fc.bias'])
     """
     _check(module, mode, cast)
-    with opened(path) as file:
+    with open_weights(path) as file:
         report = ForeignReport(file.path, source_of(file, source), mode)
         loading = _Loading(file, module, report, Subset(only, skip))
         loading.pair(names or {})
@@ -175,7 +175,7 @@ class _Loading:
             scopes = [*scopes, Scope("", self._common_root(units, groups))]
         claimed: set[int] = set()
         first, twins = without_twins(groups)
-        for scoped in _scoped(scopes, units, first):
+        for scoped in _divide_by_scope(scopes, units, first):
             paths = [components_of_path(rest_of(unit.path, scoped.scope.path)) for unit in scoped.units]
             there = components_of_names([rest_of(group.name, scoped.scope.name) for group in scoped.groups])
             named = list(zip(there, scoped.groups, strict=True))
@@ -276,8 +276,8 @@ class _Loading:
             setting for path, node in self._modules for setting in differing(node, path or "the module", report.source)
         )
 
-    def _is_made(self, made: Made) -> bool:
-        return self._is_wanted(made.part.path, made.part.variable)
+    def _is_made(self, assignment: Made) -> bool:
+        return self._is_wanted(assignment.part.path, assignment.part.variable)
 
     def _unused(self, skipped: list[Unit]) -> list[Group]:
         """Return the groups that no unit uses, except tied ones and those of skipped units."""
@@ -344,13 +344,13 @@ def _once(read: dict[int, HostArray], array: ForeignArray) -> HostArray:
     return read[id(array)]
 
 
-def _restored(made: Made) -> Restored:
-    names = " + ".join(array.name for array in made.arrays)
-    array = made.arrays[0]
-    return Restored(made.part.path, names, array.dtype, array.shape, made.choice.note)
+def _restored(assignment: Made) -> Restored:
+    names = " + ".join(array.name for array in assignment.arrays)
+    array = assignment.arrays[0]
+    return Restored(assignment.part.path, names, array.dtype, array.shape, assignment.choice.note)
 
 
-def _scoped(scopes: list[Scope], units: list[Unit], groups: list[Group]) -> list[_Scoped]:
+def _divide_by_scope(scopes: list[Scope], units: list[Unit], groups: list[Group]) -> list[_Scoped]:
     """Return the scopes with their units and groups: each of these is in the narrowest scope that contains it."""
     found = []
     taken: set[int] = set()

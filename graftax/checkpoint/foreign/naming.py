@@ -94,9 +94,9 @@ def _split(part: str) -> tuple[str, int, str]:
     return found[1], int(found[2]), found[3] or ""
 
 
-def is_order_known(one: Components, other: Components) -> bool:
+def is_order_known(name: Components, other: Components) -> bool:
     """Return True if two names tell their order, because they differ in a number."""
-    for a, b in zip(natural(one), natural(other), strict=False):
+    for a, b in zip(natural(name), natural(other), strict=False):
         if a != b:
             return a[0] == b[0]
     return False

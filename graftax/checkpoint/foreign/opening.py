@@ -43,7 +43,7 @@ _IN_FOLDERS = (
 )
 
 
-def opened(path: str | os.PathLike[str]) -> ForeignFile:
+def open_weights(path: str | os.PathLike[str]) -> ForeignFile:
     """Return the content of a file or directory of weights in any known format.
 
     Args:
@@ -89,7 +89,7 @@ def _opened_folder(folder: str) -> ForeignFile:
     for name in _IN_FOLDERS:
         inside = os.path.join(folder, name)
         if os.path.exists(inside):
-            return opened(inside)
+            return open_weights(inside)
     if is_orbax(folder):
         return read_orbax(folder)
     there = sorted(os.listdir(folder))

@@ -52,33 +52,33 @@ class Pairing:
             units: The units, with the rest of their paths, in the order of definition.
             groups: The groups, with the rest of their names.
         """
-        found = Pairs()
-        rest_units, rest_groups = self._by_names(found, list(units), list(groups))
+        pairs = Pairs()
+        rest_units, rest_groups = self._pair_by_names(pairs, list(units), list(groups))
         if not self._by_name:
-            rest_units, rest_groups = self._by_labels(found, rest_units, rest_groups)
+            rest_units, rest_groups = self._pair_by_labels(pairs, rest_units, rest_groups)
             for by_kind in (True, False):
-                rest_units, rest_groups = self._by_order(found, rest_units, rest_groups, by_kind)
-        found.units = [unit for _, unit in rest_units]
-        found.groups = [group for _, group in rest_groups]
-        return found
+                rest_units, rest_groups = self._pair_by_order(pairs, rest_units, rest_groups, by_kind)
+        pairs.units = [unit for _, unit in rest_units]
+        pairs.groups = [group for _, group in rest_groups]
+        return pairs
 
     # --- names --------------------------------------------------------------------------------------------------------
 
-    def _by_names(self, found: Pairs, units: Units, groups: Groups) -> tuple[Units, Groups]:
-        units, groups = _unwrapped(units, groups)
+    def _pair_by_names(self, pairs: Pairs, units: Units, groups: Groups) -> tuple[Units, Groups]:
+        units, groups = _unwrap(units, groups)
         ours, theirs = _by_first(units), _by_first(groups)
         common = [name for name in ours if name in theirs and name != ""]
         numbers = [name for name in common if name.isdecimal()]
         all_numbers = {name for name in (*ours, *theirs) if name.isdecimal()}
         if set(numbers) != all_numbers:  # the other library may also count layers without weights
             common = [name for name in common if not name.isdecimal()]
-        taken: set[int] = set()
+        paired: set[int] = set()
         for name in common:
             inside = self._within(ours[name], theirs[name])
-            found.made |= inside.made
-            taken |= {id(unit) for unit, _, _ in inside.made.values()}
-            taken |= {id(group) for _, group, _ in inside.made.values()}
-        return _without(units, taken), _without(groups, taken)
+            pairs.made |= inside.made
+            paired |= {id(unit) for unit, _, _ in inside.made.values()}
+            paired |= {id(group) for _, group, _ in inside.made.values()}
+        return _without(units, paired), _without(groups, paired)
 
     def _within(self, units: Units, groups: Groups) -> Pairs:
         found = Pairs()
@@ -87,28 +87,28 @@ class Pairing:
             return found
         return self.paired([(p[1:], u) for p, u in units], [(p[1:], g) for p, g in groups])
 
-    def _by_labels(self, found: Pairs, units: Units, groups: Groups) -> tuple[Units, Groups]:
+    def _pair_by_labels(self, pairs: Pairs, units: Units, groups: Groups) -> tuple[Units, Groups]:
         """Pair layers with the same given name."""
-        taken: set[int] = set()
+        paired: set[int] = set()
         for _, unit in units:
             same = [group for _, group in groups if unit.label and group.label == unit.label]
-            if len(same) == 1 and found.add(unit, same[0]):
-                taken |= {id(unit), id(same[0])}
-        return _without(units, taken), _without(groups, taken)
+            if len(same) == 1 and pairs.add(unit, same[0]):
+                paired |= {id(unit), id(same[0])}
+        return _without(units, paired), _without(groups, paired)
 
     # --- order and shapes ---------------------------------------------------------------------------------------------
 
-    def _by_order(
+    def _pair_by_order(
         self,
-        found: Pairs,
+        pairs: Pairs,
         units: Units,
         groups: Groups,
         by_kind: bool,
     ) -> tuple[Units, Groups]:
         groups = sorted(groups, key=lambda g: g[1].position if self._keeps_order else natural(g[0]))
-        taken: set[int] = set()
+        paired: set[int] = set()
         if self._is_ordered([parts for parts, _ in groups]):
-            taken = self._all_in_order(found, units, groups)
+            paired = self._pair_in_order(pairs, units, groups)
         kinds = {kind for _, unit in units for kind in unit.kind[:1]}
         able = {
             id(unit): [
@@ -118,38 +118,38 @@ class Pairing:
             ]
             for _, unit in units
         }
-        waiting = [unit for _, unit in units if id(unit) not in taken]
+        waiting = [unit for _, unit in units if id(unit) not in paired]
         progress = True
         while progress:
             progress = False
             for unit in waiting:
-                left = [entry for entry in able[id(unit)] if id(entry[1]) not in taken]
-                rivals = [u for u in waiting if any(e[1] is g for e in able[id(u)] for _, g in left)]
-                chosen = self._chosen(unit, rivals, left, able, taken)
+                candidates = [entry for entry in able[id(unit)] if id(entry[1]) not in paired]
+                rivals = [u for u in waiting if any(e[1] is g for e in able[id(u)] for _, g in candidates)]
+                chosen = self._choose(unit, rivals, candidates, able, paired)
                 for one, group in chosen:
-                    found.add(one, group)
-                    taken |= {id(one), id(group)}
+                    pairs.add(one, group)
+                    paired |= {id(one), id(group)}
                 if chosen:
-                    waiting = [u for u in waiting if id(u) not in taken]
+                    waiting = [u for u in waiting if id(u) not in paired]
                     progress = True
                     break
-        return _without(units, taken), _without(groups, taken)
+        return _without(units, paired), _without(groups, paired)
 
-    def _chosen(
+    def _choose(
         self,
         unit: Unit,
         rivals: list[Unit],
-        left: Groups,
+        candidates: Groups,
         able: dict[int, Groups],
-        taken: set[int],
+        paired: set[int],
     ) -> list[tuple[Unit, Group]]:
         """Return unambiguous pairs: one group for one unit, or equally many of both in a known order."""
-        if len(left) == 1 and len(rivals) == 1:
-            return [(unit, left[0][1])]
-        same = [{id(g) for _, g in able[id(u)] if id(g) not in taken} for u in rivals]
-        is_class = len(left) == len(rivals) and all(one == same[0] for one in same)
-        if left and is_class and self._is_ordered([parts for parts, _ in left]):
-            return [(u, group) for u, (_, group) in zip(rivals, left, strict=True)]
+        if len(candidates) == 1 and len(rivals) == 1:
+            return [(unit, candidates[0][1])]
+        same = [{id(g) for _, g in able[id(u)] if id(g) not in paired} for u in rivals]
+        is_class = len(candidates) == len(rivals) and all(one == same[0] for one in same)
+        if candidates and is_class and self._is_ordered([parts for parts, _ in candidates]):
+            return [(u, group) for u, (_, group) in zip(rivals, candidates, strict=True)]
         return []
 
     def _is_ordered(self, names: list[Components]) -> bool:
@@ -157,19 +157,19 @@ class Pairing:
             return True
         return all(is_order_known(a, b) for a, b in pairwise(names))
 
-    def _all_in_order(self, found: Pairs, units: Units, groups: Groups) -> set[int]:
+    def _pair_in_order(self, pairs: Pairs, units: Units, groups: Groups) -> set[int]:
         """Pair them in order if all match (units that are not selected need not match), and return the pairs."""
         if len(units) != len(groups):
             return set()
         fits = [fitted(unit, group) for (_, unit), (_, group) in zip(units, groups, strict=True)]
         if not all(made or not unit.is_wanted for made, (_, unit) in zip(fits, units, strict=True)):
             return set()
-        taken = set()
+        paired = set()
         for (_, unit), (_, group), made in zip(units, groups, fits, strict=True):
             if made is not None:
-                found.made[id(unit)] = unit, group, made
-                taken |= {id(unit), id(group)}
-        return taken
+                pairs.made[id(unit)] = unit, group, made
+                paired |= {id(unit), id(group)}
+        return paired
 
 
 def _is_other_kind(unit: Unit, parts: Components, kinds: set[str]) -> bool:
@@ -178,7 +178,7 @@ def _is_other_kind(unit: Unit, parts: Components, kinds: set[str]) -> bool:
     return stem in kinds and bool(unit.kind) and stem not in unit.kind
 
 
-def _unwrapped(units: Units, groups: Groups) -> tuple[Units, Groups]:
+def _unwrap(units: Units, groups: Groups) -> tuple[Units, Groups]:
     """Drop a first component that all names of one side have and none of the other, such as ``module.``."""
     changed = True
     while changed:
@@ -202,5 +202,5 @@ def _by_first(sides: Sequence[tuple[Components, T]]) -> dict[str, list[tuple[Com
     return found
 
 
-def _without(sides: Sequence[tuple[Components, T]], taken: set[int]) -> list[tuple[Components, T]]:
-    return [(parts, side) for parts, side in sides if id(side) not in taken]
+def _without(sides: Sequence[tuple[Components, T]], paired: set[int]) -> list[tuple[Components, T]]:
+    return [(parts, side) for parts, side in sides if id(side) not in paired]

@@ -44,9 +44,9 @@ def without_twins(groups: Iterable[Group]) -> tuple[list[Group], list[Group]]:
     return first, twins
 
 
-def _is_same(one: ForeignArray, other: ForeignArray) -> bool:
-    if one.shape != other.shape or one.dtype != other.dtype or len(one.shape) < 2:
+def _is_same(array: ForeignArray, other: ForeignArray) -> bool:
+    if array.shape != other.shape or array.dtype != other.dtype or len(array.shape) < 2:
         return False  # vectors of zeros or ones are often equal by chance
-    if one.memory is not None and one.memory == other.memory:
+    if array.memory is not None and array.memory == other.memory:
         return True
-    return np.array_equal(one.read(), other.read())
+    return np.array_equal(array.read(), other.read())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from graftax.checkpoint.foreign.flattening import flattened_before, reordered
+from graftax.checkpoint.foreign.flattening import flattened_before, reorder_first_axis
 from graftax.checkpoint.foreign.layer_rules import rule_of
 from graftax.checkpoint.foreign.rules.layouts import one
 from graftax.checkpoint.foreign.unit import Choice, Part, Rule, Unit
@@ -85,4 +85,4 @@ class Units:
 
 
 def _all_reordered(choices: tuple[Choice, ...], shape: tuple[int, ...]) -> tuple[Choice, ...]:
-    return tuple(reordered(choice, shape) for choice in choices)
+    return tuple(reorder_first_axis(choice, shape) for choice in choices)

@@ -49,7 +49,7 @@ class Translation:
 
     def write(self, graph: Graph, program: Any, operands: Sequence[Operand]) -> list[Operand]:
         """Write a program into a graph, and return its results."""
-        jaxpr, constants = self._equations.opened(program)
+        jaxpr, constants = self._equations.open_program(program)
         env: dict[Any, Operand] = dict(zip(jaxpr.constvars, map(Known, constants), strict=True))
         env.update(zip(jaxpr.invars, operands, strict=True))
 
@@ -101,25 +101,25 @@ class Translation:
         inputs_fixed = all(are_fixed(one.aval.shape) for one in equation.invars)
         if not outputs_fixed or not inputs_fixed or name in _NEVER or "callback" in name or equation.effects:
             return False
-        program = self._equations.inlined(equation)
+        program = self._equations.inline(equation)
         if program is not None:
-            return all(map(self._may_fold, self._equations.opened(program)[0].eqns))
+            return all(map(self._may_fold, self._equations.open_program(program)[0].eqns))
         return name not in ("scan", "while", "cond") or not equation.effects
 
     def _can_write(self, equation: Any) -> bool:
-        program = self._equations.inlined(equation)
+        program = self._equations.inline(equation)
         if program is not None:
-            return all(map(self._can_write, self._equations.opened(program)[0].eqns))
+            return all(map(self._can_write, self._equations.open_program(program)[0].eqns))
         return equation.primitive.name in RULES
 
     def _written(self, graph: Graph, equation: Any, operands: list[Operand]) -> list[Operand]:
         self._around.append(equation)
         before = graph.within
         try:
-            program = self._equations.inlined(equation)
+            program = self._equations.inline(equation)
             if program is not None:
                 return self.write(graph, program, operands)
-            graph.within = self._equations.located(self._around).layer
+            graph.within = self._equations.locate(self._around).layer
             graph.file.halves |= any(str(one.aval.dtype) == "float16" for one in equation.outvars)
             write = RULES.get(equation.primitive.name)
             if write is None:
@@ -136,7 +136,7 @@ class Translation:
             self._around.pop()
 
     def _refused(self, error: Unwritable, equation: Any) -> ExportError:
-        at = self._equations.located(self._around)
+        at = self._equations.locate(self._around)
         kinds = ", ".join(f"{one.aval.dtype}[{', '.join(map(str, one.aval.shape))}]" for one in equation.invars)
         name = at.op if at.op == at.primitive else f"{at.op} ({at.primitive})"
         told = ExportError(f"{name} of {kinds} cannot be written as ONNX", error.why, error.instead)

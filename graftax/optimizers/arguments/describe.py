@@ -6,21 +6,21 @@ import inspect
 from typing import Any
 
 
-def call_of(thing: object, **shown: Any) -> str:
-    """Return ``Class(argument=value, ...)``, found in the signatures of the class and its bases.
+def call_of(instance: object, **shown: Any) -> str:
+    """Return ``Class(argument=value, ...)``, as in the signatures of the class and its bases.
 
     Args:
-        thing: An object that keeps its arguments under their names.
+        instance: An object that keeps its arguments under their names.
         **shown: Arguments to show in any case, with the values to show.
     """
     found: dict[str, str] = {}
-    for kind in type(thing).__mro__:
+    for kind in type(instance).__mro__:
         signature = inspect.signature(vars(kind)["__init__"]) if "__init__" in vars(kind) else None
         for name, parameter in list(signature.parameters.items())[1:] if signature else ():
             if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL) or name in found:
                 continue
             kept = getattr(
-                thing, "_gx_name" if name == "name" else name, parameter.default
+                instance, "_gx_name" if name == "name" else name, parameter.default
             )  # a name not given is no argument
             value = shown.get(name, kept)
             hidden = name not in shown and _same(value, parameter.default)
@@ -28,7 +28,7 @@ def call_of(thing: object, **shown: Any) -> str:
         if signature is None or any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values()):
             continue
         break
-    return f"{type(thing).__name__}({', '.join(filter(None, found.values()))})"
+    return f"{type(instance).__name__}({', '.join(filter(None, found.values()))})"
 
 
 def _same(value: object, default: object) -> bool:

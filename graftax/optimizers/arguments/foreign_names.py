@@ -11,8 +11,8 @@ from typing import Any
 from graftax.core import attributes
 from graftax.core.attributes import OF_OPTIMIZERS, Answer
 from graftax.core.errors import MissingAttributeError
-from graftax.core.keywords_elsewhere import ELSEWHERE
-from graftax.core.known_names import Elsewhere, squashed
+from graftax.core.foreign_keywords import KEYWORDS
+from graftax.core.known_names import ForeignNames, squash
 
 _SAVED = 'graftax.Checkpoint(model=model, optimizer=optimizer).save("here")'
 _RESTORED = 'graftax.Checkpoint(model=model, optimizer=optimizer).restore("here")'
@@ -96,7 +96,7 @@ _LINES = {
     "LearningRateScheduler": f"{_CLASSES}SGD(lambda step: 0.1 / (1 + step))",
     "ReduceLROnPlateau": "optimizer.learning_rate = float(optimizer.learning_rate) / 2",
 }
-CLASSES: Elsewhere = {squashed(name): ("it is done in another way here", line) for name, line in _LINES.items()}
+CLASSES: ForeignNames = {squash(name): ("it is done in another way here", line) for name, line in _LINES.items()}
 """What elsewhere is a class or a function, and what does it here: a line that runs."""
 
 _RATE = f"{_CLASSES}SGD({_SCHEDULES}InverseTimeDecay(0.1, 1000, 0.5))"
@@ -190,7 +190,7 @@ def _assigned_instead(owner: object, name: str, value: object, names: Sequence[s
         return f"optimizer.optimizer.{name} = {value!r:.60}"
     called = "learning_rate" if name == "lr" else None
     near = get_close_matches(name, names, n=1, cutoff=0.86)
-    meant = next((one for one in (called, *near, *ELSEWHERE.get(name, ())) if one in names), None)
+    meant = next((one for one in (called, *near, *KEYWORDS.get(name, ())) if one in names), None)
     if meant is not None:
         return f"optimizer.{meant} = {value!r:.60}"
     if not hasattr(owner, "minimize"):
@@ -199,7 +199,7 @@ def _assigned_instead(owner: object, name: str, value: object, names: Sequence[s
     if apart and set(apart) <= set(names):
         given = value if isinstance(value, tuple | list) and len(value) == len(apart) else (0.9, 0.999)
         return "; ".join(f"optimizer.{one} = {number!r:.60}" for one, number in zip(apart, given, strict=True))
-    return next((SETTINGS[one] for one in (name, *ELSEWHERE.get(name, ())) if one in SETTINGS), None)
+    return next((SETTINGS[one] for one in (name, *KEYWORDS.get(name, ())) if one in SETTINGS), None)
 
 
 def _names_of(kind: Any) -> tuple[str, ...]:

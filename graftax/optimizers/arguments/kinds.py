@@ -44,27 +44,27 @@ class Kind:
         """Return the same kind, with None allowed."""
         return replace(self, optional=True, instead=f"{self.instead}, or None")
 
-    def checked(self, owner: str, name: str, given: Any) -> Any:
+    def checked(self, owner: str, name: str, value: Any) -> Any:
         """Return the argument as it is kept: a number of NumPy becomes one of Python.
 
         Raises:
             ArgumentTypeError: it is no number, where one is asked for.
             ArgumentError: it is out of range, or a bool.
         """
-        if given is None and self.optional:
-            return given
-        found = _plain(given) if self.number else given
+        if value is None and self.optional:
+            return value
+        found = _plain(value) if self.number else value
         if not self.number:
             fits = self.fits(found)
         elif isinstance(found, VariableLike) or hasattr(found, "shape"):
             fits = not self.whole and is_real_scalar(found) and self._fits_now(found)
         elif not isinstance(found, int | float):
-            raise ArgumentTypeError(f"{owner}: {name}={given!r:.60}", self.words, f"{name}={self.instead}")
+            raise ArgumentTypeError(f"{owner}: {name}={value!r:.60}", self.words, f"{name}={self.instead}")
         else:
             plain = type(found) is int if self.whole else not isinstance(found, bool)
             fits = plain and not math.isnan(found) and self.fits(found)
         if not fits:
-            raise ArgumentError(f"{owner}: {name}={given!r:.60}", self.words, f"{name}={self.instead}")
+            raise ArgumentError(f"{owner}: {name}={value!r:.60}", self.words, f"{name}={self.instead}")
         return found if self.kept is None else self.kept(found)
 
     def _fits_now(self, holder: object) -> bool:
@@ -138,18 +138,18 @@ def is_real_scalar(holder: object) -> bool:
     return tuple(getattr(holder, "shape", ())) == () and name != "bool" and not is_complex(name)
 
 
-def _plain(given: Any) -> Any:
-    if isinstance(given, np.floating):
-        return float(str(given))  # 0.1 as written, not its float32
-    if isinstance(given, np.integer):
-        return int(given)
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.floating):
+        return float(str(value))  # 0.1 as written, not its float32
+    if isinstance(value, np.integer):
+        return int(value)
     arrays = registry.current().arrays
-    if hasattr(given, "shape") and not isinstance(given, VariableLike) and tuple(given.shape) == ():
-        if arrays.is_concrete(given) and is_floating(given.dtype):
-            return float(str(arrays.to_numpy(given)))
-        if arrays.is_concrete(given) and "int" in str(given.dtype):
-            return int(arrays.to_numpy(given))
-    return given
+    if hasattr(value, "shape") and not isinstance(value, VariableLike) and tuple(value.shape) == ():
+        if arrays.is_concrete(value) and is_floating(value.dtype):
+            return float(str(arrays.to_numpy(value)))
+        if arrays.is_concrete(value) and "int" in str(value.dtype):
+            return int(arrays.to_numpy(value))
+    return value
 
 
 def _declared(kind: Any) -> dict[str, Kind]:
@@ -222,6 +222,6 @@ class Checked(Module):
         )
 
 
-def _same(one: object, other: object) -> bool:
+def _same(value: object, other: object) -> bool:
     plain = (int, float, str, tuple)
-    return one is other or (isinstance(one, plain) and isinstance(other, plain) and one == other)
+    return value is other or (isinstance(value, plain) and isinstance(other, plain) and value == other)

@@ -17,7 +17,7 @@ from graftax.optimizers.engine.slot import SlotValues
 from graftax.optimizers.engine.sparse_rows import TouchedRows
 from graftax.optimizers.engine.step import Step, StepFor
 from graftax.optimizers.engine.update import Update
-from graftax.variables.given_back import constrained
+from graftax.variables.given_back import apply_constraint
 from graftax.variables.state.storage import frames
 from graftax.variables.streams import Drawn, without_draws
 from graftax.variables.variable import Variable
@@ -59,7 +59,7 @@ def apply_rule(rule: Rule, updates: list[Update], step_for: StepFor) -> None:
             step, l2, decay = _numbers(rule, update, step_for)
             given = RuleInput(variable, gradient, cast_to(value, dtype), _seen(slots, dtype), step)
             if l2 is not None or decay is not None:
-                given = _decayed(given, l2, decay)
+                given = _decay(given, l2, decay)
             result = rule.update(given.gradient, given.value, given.slots, step)
             _check(rule, "update", declared, result)
             new, changes = result
@@ -108,7 +108,7 @@ def _update_joined(rule: Rule, group: list[Update], step_for: StepFor) -> bool:
         for update, part in zip(group, split(cast_to(change, first.slots[name].dtype), group), strict=True):
             update.slots[name].assign(part)
     for update, part in zip(group, split(cast_to(new, first.variable.dtype), group), strict=True):
-        update.variable.assign(constrained(update.variable, part))
+        update.variable.assign(apply_constraint(update.variable, part))
     return True
 
 
@@ -139,7 +139,7 @@ def _rule_input(
     """Return what the rule gets: in the dtype of the update, with the decays that are not the rule's."""
     dtype = compute_dtype(update.variable.dtype)
     step, l2, decay = _numbers(rule, update, step_for)
-    return _decayed(RuleInput(update.variable, gradient, cast_to(value, dtype), _seen(slots, dtype), step), l2, decay)
+    return _decay(RuleInput(update.variable, gradient, cast_to(value, dtype), _seen(slots, dtype), step), l2, decay)
 
 
 def _seen(slots: Mapping[str, Array], dtype: str) -> SlotValues:
@@ -154,14 +154,14 @@ def _numbers(rule: Rule, update: Update, step_for: StepFor) -> tuple[Step, Numbe
     return step, l2 if is_on(l2) else None, decay if is_on(decay) and not rule.decays_inside else None
 
 
-def _decayed(given: RuleInput, l2: Number | None, decay: Number | None) -> RuleInput:
+def _decay(inputs: RuleInput, l2: Number | None, decay: Number | None) -> RuleInput:
     """Return what a rule gets with the decays done that are not None."""
-    dtype = dtype_name(given.value.dtype)
+    dtype = dtype_name(inputs.value.dtype)
     if l2 is not None:
-        given = given._replace(gradient=given.gradient + number(l2, dtype) * given.value)
+        inputs = inputs._replace(gradient=inputs.gradient + number(l2, dtype) * inputs.value)
     if decay is not None:
-        given = given._replace(value=given.value - given.step.learning_rate * number(decay, dtype) * given.value)
-    return given
+        inputs = inputs._replace(value=inputs.value - inputs.step.learning_rate * number(decay, dtype) * inputs.value)
+    return inputs
 
 
 def _fitted(update: Update, new: Array) -> Array:
@@ -169,12 +169,12 @@ def _fitted(update: Update, new: Array) -> Array:
     variable, new = update.variable, cast_to(new, update.variable.dtype)
     rows = update.rows
     if rows is None:
-        return constrained(variable, new)
+        return apply_constraint(variable, new)
     whole: Array = rows.put(variable._gx_stored, new)
     if variable.constraint is None:
         return whole
     # the others stay, within the bounds or not
-    kept: Array = rows.put(variable._gx_stored, rows.of(constrained(variable, whole)))
+    kept: Array = rows.put(variable._gx_stored, rows.of(apply_constraint(variable, whole)))
     return kept
 
 
@@ -202,9 +202,9 @@ def _check(rule: Rule, method: str, slots: Mapping[str, object], result: object)
         )
 
 
-def _check_joined(rule: Rule, found: Mapping[str, tuple[Any, Array]]) -> None:
+def _check_joined(rule: Rule, arguments: Mapping[str, tuple[Any, Array]]) -> None:
     """Raise unless each thing has the shape of the one beside it: a number for each element of several variables."""
-    for what, (new, old) in found.items():
+    for what, (new, old) in arguments.items():
         shape = tuple(getattr(new, "shape", ()))
         if shape != tuple(old.shape):
             name = type(rule).__name__

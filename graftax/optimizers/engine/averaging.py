@@ -47,7 +47,7 @@ def two_averages(rule: Averaging) -> ArgumentError:
 
 
 @contextmanager
-def swapped(pairs: list[tuple[Variable, Array]]) -> Iterator[None]:
+def swap_values(pairs: list[tuple[Variable, Array]]) -> Iterator[None]:
     """Give each variable the value beside it for the block, and at the end its own again, whatever happens."""
     before = [variable._gx_stored for variable, _ in pairs]
     try:
@@ -119,7 +119,7 @@ class Averaging(SlotKeeper):
         _swapped.add(self)
         structure.bump()  # compiled steps look at fingerprints again
         try:
-            with swapped(pairs):
+            with swap_values(pairs):
                 yield
         finally:
             _swapped.discard(self)

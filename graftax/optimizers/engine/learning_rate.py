@@ -24,7 +24,7 @@ from graftax.variables.variable import Variable, make
 LearningRate: TypeAlias = "float | Array | VariableLike | Callable[[Any], Any]"
 
 
-def keep(owner: Module, before: object, given: Any) -> Any:
+def keep(owner: Module, before: object, rate: Any) -> Any:
     """Return what an optimizer keeps of a rate that it is given: a number goes into the Variable there, or a new one.
 
     Raises:
@@ -32,47 +32,43 @@ def keep(owner: Module, before: object, given: Any) -> Any:
         ArgumentError: the number, or the one that a Variable holds, is negative, infinite or nan.
         ShapeError: a Variable or an array holds more than one number.
     """
-    number = isinstance(given, int | float) and not isinstance(given, bool)
-    holder = isinstance(given, VariableLike) or (hasattr(given, "shape") and not isinstance(given, Module))
-    if (
-        isinstance(given, type | bool)
-        or not (number or callable(given) or holder)
-        or (holder and _holds_no_number(given))
-    ):
+    number = isinstance(rate, int | float) and not isinstance(rate, bool)
+    holder = isinstance(rate, VariableLike) or (hasattr(rate, "shape") and not isinstance(rate, Module))
+    if isinstance(rate, type | bool) or not (number or callable(rate) or holder) or (holder and _holds_no_number(rate)):
         raise ArgumentTypeError(
-            f"learning_rate={given!r:.100}",
+            f"learning_rate={rate!r:.100}",
             "it is a number, a schedule, another function of the step, or a Variable",
             "learning_rate=1e-3",
         )
-    if isinstance(given, np.floating | np.integer):
-        given = float(str(given))  # 0.1 as written, not its float32
-    if holder and tuple(getattr(given, "shape", ())) != ():
-        raise _no_scalar(getattr(given, "shape", ()), given)
-    if not isinstance(given, VariableLike) and (isinstance(given, Module) or (callable(given) and not holder)):
-        if not isinstance(given, Module) and not _takes_nothing(given):
-            check_takes("the optimizer", "learning_rate", given, ["step"])
-        return given  # a Module first: OneCycle has a `shape`, and is no array
-    arrays, value = registry.current().arrays, unwrap(given)
+    if isinstance(rate, np.floating | np.integer):
+        rate = float(str(rate))  # 0.1 as written, not its float32
+    if holder and tuple(getattr(rate, "shape", ())) != ():
+        raise _no_scalar(getattr(rate, "shape", ()), rate)
+    if not isinstance(rate, VariableLike) and (isinstance(rate, Module) or (callable(rate) and not holder)):
+        if not isinstance(rate, Module) and not _takes_nothing(rate):
+            check_takes("the optimizer", "learning_rate", rate, ["step"])
+        return rate  # a Module first: OneCycle has a `shape`, and is no array
+    arrays, value = registry.current().arrays, unwrap(rate)
     if holder and arrays.is_concrete(value):
         value = float(str(arrays.to_numpy(arrays.asarray(value))))
     if isinstance(value, int | float) and not 0 <= value < inf:
         raise ArgumentError(
-            f"learning_rate={given!r:.100}",
+            f"learning_rate={rate!r:.100}",
             "a step goes down the gradient by a finite part of it; a negative rate would go up",
             "learning_rate=1e-3, and minus the loss to climb",
         )
-    if isinstance(given, VariableLike):
-        return given
-    given = value
+    if isinstance(rate, VariableLike):
+        return rate
+    rate = value
     if isinstance(before, Variable):
-        return before.assign(cast_to(registry.current().arrays.asarray(given), before.dtype))
+        return before.assign(cast_to(registry.current().arrays.asarray(rate), before.dtype))
     if before is not None:
         raise ArgumentTypeError(
-            f"learning_rate = {given!r} while something else is in place: {before!r}",
+            f"learning_rate = {rate!r} while something else is in place: {before!r}",
             "it says what the rate is, and the number would be ignored",
-            f"optimizer.learning_rate = graftax.optimizers.schedules.Constant({given!r})",
+            f"optimizer.learning_rate = graftax.optimizers.schedules.Constant({rate!r})",
         )
-    return scalar(owner, "learning_rate", "hyper", widest(), given)
+    return scalar(owner, "learning_rate", "hyper", widest(), rate)
 
 
 def _holds_no_number(holder: object) -> bool:

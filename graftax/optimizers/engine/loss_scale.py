@@ -82,7 +82,7 @@ class LossScale(Checked):
 
         cond(finite, good, bad)
 
-    def watched(self, differentiate: Callable[[], tuple[Any, Any]]) -> tuple[Any, Any]:
+    def differentiate_and_watch(self, differentiate: Callable[[], tuple[Any, Any]]) -> tuple[Any, Any]:
         """Return values and gradients, and let take effect what the loss assigned on its way.
 
         Where the gradients say that the step is left out, a moving statistic that became nan or infinite stays as it
@@ -120,16 +120,16 @@ def all_finite(gradients: Sequence[Any]) -> Array:
     return ops.all(ops.stack([ops.all(ops.isfinite(one)) for one in arrays])) if arrays else ops.asarray(True)
 
 
-def as_loss_scale(given: LossScaleLike) -> LossScale | None:
+def as_loss_scale(loss_scale: LossScaleLike) -> LossScale | None:
     """Return what an optimizer keeps of ``loss_scale=``.
 
     Raises:
         ArgumentError: it is neither a number, ``"dynamic"``, a `LossScale` nor None.
     """
-    if given is None or isinstance(given, LossScale):
-        return given
-    if given == "dynamic":
+    if loss_scale is None or isinstance(loss_scale, LossScale):
+        return loss_scale
+    if loss_scale == "dynamic":
         return LossScale()
-    if isinstance(given, int | float) and not isinstance(given, bool):
-        return LossScale(float(given), None)
-    raise ArgumentError(f"loss_scale={given!r}", "it is a number, or adapts itself", 'loss_scale="dynamic"')
+    if isinstance(loss_scale, int | float) and not isinstance(loss_scale, bool):
+        return LossScale(float(loss_scale), None)
+    raise ArgumentError(f"loss_scale={loss_scale!r}", "it is a number, or adapts itself", 'loss_scale="dynamic"')

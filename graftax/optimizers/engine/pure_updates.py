@@ -9,7 +9,7 @@ from graftax.backend import registry
 from graftax.core.errors import ArgumentError, ArgumentTypeError, NotBuiltError, StateError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, unwrap
-from graftax.core.undefined import undefined
+from graftax.core.undefined import undefined_error
 from graftax.optimizers.engine.gradients import Variables
 from graftax.optimizers.engine.keeper import SlotKeeper
 from graftax.transforms.functional import state as state_of
@@ -23,11 +23,11 @@ class PureUpdates(SlotKeeper):
 
     def build(self, variables: Variables) -> None:
         """Make the slots of those that are trainable, and check the rules, now rather than in the first `apply`."""
-        raise undefined(self, "build(variables)")
+        raise undefined_error(self, "build(variables)")
 
     def apply(self, gradients: Any, variables: Variables) -> None:
         """Move each variable along its gradient."""
-        raise undefined(self, "apply(gradients, variables)")
+        raise undefined_error(self, "apply(gradients, variables)")
 
     @door
     def pure_state(self, variables: Variables) -> dict[str, Array]:
@@ -160,9 +160,9 @@ class PureUpdates(SlotKeeper):
         return variable, array
 
 
-def _check_mappings(kind: str, given: Mapping[str, object]) -> None:
+def _check_mappings(kind: str, arguments: Mapping[str, object]) -> None:
     """Raise unless all three arguments are dicts by path."""
-    for name, value in given.items():
+    for name, value in arguments.items():
         if not isinstance(value, Mapping):
             raise ArgumentTypeError(
                 f"{kind}.pure_update got {name} of type {type(value).__name__}",

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from graftax.core.errors import ArgumentTypeError
 from graftax.core.typedefs import Array
-from graftax.core.undefined import undefined
+from graftax.core.undefined import undefined_error
 from graftax.optimizers.engine.slot import Slot, SlotValues
 from graftax.optimizers.engine.step import Step
 from graftax.variables.variable import Variable
@@ -68,7 +68,7 @@ class Rule:
             slots: The slots as attributes; those without a new value stay as they are.
             step: ``learning_rate``, ``iterations`` and ``count``; see `Step`.
         """
-        raise undefined(self, "update(gradient, value, slots, step)")
+        raise undefined_error(self, "update(gradient, value, slots, step)")
 
     def update_all(self, moving: Sequence[RuleInput]) -> Sequence[RuleOutput]:
         """Return what `update` returns for each of the variables, in order; by `update` unless a subclass defines it.

@@ -84,9 +84,9 @@ class _Product(VariableLike):
 
     __slots__ = ("_one", "_other")
 
-    def __init__(self, one: Number, other: Number) -> None:
-        self._one = one
-        self._other = other
+    def __init__(self, first: Number, second: Number) -> None:
+        self._one = first
+        self._other = second
 
     @property
     def value(self) -> Array:
@@ -94,10 +94,10 @@ class _Product(VariableLike):
         return ops.multiply(self._one, self._other)
 
 
-def _product(one: Number, other: Number) -> Number:
-    if isinstance(one, VariableLike) or isinstance(other, VariableLike):
-        return _Product(one, other)
-    return one * other
+def _product(first: Number, second: Number) -> Number:
+    if isinstance(first, VariableLike) or isinstance(second, VariableLike):
+        return _Product(first, second)
+    return first * second
 
 
 DEFAULT = Settings()

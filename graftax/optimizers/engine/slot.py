@@ -80,7 +80,7 @@ def make_slot(owner: Module, variable: Variable, name: str, slot: Slot, default_
         placement=None if (home := variable._storage.home) is None else home.for_slot(variable.shape),
     )
     there = is_allocated(variable._storage)
-    with creation.remembered(owner._gx_captured), allocating_nothing(not there):
+    with creation.reenter_scopes(owner._gx_captured), allocating_nothing(not there):
         return cast(Variable, creation.create(spec, _named_by_path))
 
 

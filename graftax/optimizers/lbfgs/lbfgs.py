@@ -201,7 +201,7 @@ class _Descent:
             settings.pairs.value,
             ops.zeros((settings.history_size,), "bool"),
         )
-        more = ops.logical_and(ops.isfinite(loss), self.unsolved(gradient))
+        more = ops.logical_and(ops.isfinite(loss), self.has_gradient(gradient))
         start = _State(loss, gradient, history, more, ops.zeros((), "int32"), ops.ones((), "int32"))
         end: _State = while_loop(self.goes_on, self.step, start)
         self.keep(end.history)
@@ -215,7 +215,7 @@ class _Descent:
 
     def step(self, state: _State) -> _State:
         """Take one step: find the direction, search along it, and learn from what was found."""
-        settings, origin, gradient = self.settings, self.joined([v._gx_stored for v in self.moving]), state.gradient
+        settings, origin, gradient = self.settings, self.join([v._gx_stored for v in self.moving]), state.gradient
         direction = state.history.direction(gradient)
         slope = ops.sum(direction * gradient)
         usable = ops.logical_and(state.history.pairs > 0, ops.logical_and(ops.isfinite(slope), slope < 0))
@@ -238,7 +238,7 @@ class _Descent:
             settings.tolerance_change / ops.max(ops.abs(direction)),
         )
         self.place(origin, direction, search.low.step)
-        moved = self.joined([v._gx_stored for v in self.moving]) - origin  # as it was rounded
+        moved = self.join([v._gx_stored for v in self.moving]) - origin  # as it was rounded
         changed = ops.logical_and(
             ops.max(ops.abs(moved)) > settings.tolerance_change,
             state.loss - search.low.value > settings.tolerance_change * ops.abs(state.loss),
@@ -248,7 +248,7 @@ class _Descent:
             search.low.value,
             search.gradient,
             state.history.after(moved, search.gradient - gradient, search.found),
-            ops.logical_and(self.unsolved(search.gradient), ops.logical_or(changed, lost)),
+            ops.logical_and(self.has_gradient(search.gradient), ops.logical_or(changed, lost)),
             state.iterations + 1,
             state.evaluations + search.evaluations,
         )
@@ -256,9 +256,9 @@ class _Descent:
     def evaluate(self) -> tuple[Array, Array, Any]:
         """Return the loss where the variables are, its gradient, and what the loss function returned besides."""
         (loss, aux), gradients = self.differentiated()
-        return cast_to(loss, self.dtype), self.joined(gradients), aux
+        return cast_to(loss, self.dtype), self.join(gradients), aux
 
-    def unsolved(self, gradient: Array) -> Array:
+    def has_gradient(self, gradient: Array) -> Array:
         """Tell whether the gradient says that there is something to gain."""
         largest = ops.max(ops.abs(gradient))
         return ops.logical_and(ops.isfinite(largest), largest > self.settings.tolerance_gradient)
@@ -269,7 +269,7 @@ class _Descent:
         for variable, value in zip(self.moving, self.split(there, ()), strict=True):
             variable.assign(cast_to(value, variable.dtype))
 
-    def joined(self, values: Sequence[Array]) -> Array:
+    def join(self, values: Sequence[Array]) -> Array:
         """Join all values in one vector."""
         return ops.concatenate([cast_to(ops.ravel(value), self.dtype) for value in values])
 

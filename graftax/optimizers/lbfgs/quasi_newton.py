@@ -55,17 +55,17 @@ class History(NamedTuple):
         _, r = while_loop(lambda carry: carry[0] >= 0, oldest_first, (kept - 1, r))
         return cast(Array, -r)
 
-    def after(self, step: Array, change: Array, found: Array) -> History:
-        """Return it with one more pair, unless that has no curvature; empty if the search found nothing."""
+    def after(self, step: Array, change: Array, succeeded: Array) -> History:
+        """Return the history with one more pair if that has curvature; an empty history if the search failed."""
         size = self.steps.shape[0]
         lengths = ops.sqrt(ops.sum(step * step)) * ops.sqrt(ops.sum(change * change))
-        kept = ops.logical_and(found, ops.sum(step * change) > _LEAST_CURVATURE * lengths)
+        kept = ops.logical_and(succeeded, ops.sum(step * change) > _LEAST_CURVATURE * lengths)
         here = ops.logical_and(ops.equal(_places(size), self.pairs % size), kept)
         column = ops.expand_dims(here, 1)
         return History(
             ops.where(column, step, self.steps),
             ops.where(column, change, self.changes),
-            ops.where(found, self.pairs + ops.cast(kept, "int32"), 0),
+            ops.where(succeeded, self.pairs + ops.cast(kept, "int32"), 0),
             ops.logical_or(self.written, here),
         )
 

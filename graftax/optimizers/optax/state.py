@@ -79,8 +79,8 @@ class StateLayout:
             self._plans[key] = [self._leaf(way, leaf, params) for way, leaf in found], structure
         return self._plans[key]
 
-    def _leaf(self, way: tuple[str, ...], found: Any, paths: Iterable[str]) -> Leaf:
-        name, shape, dtype = _name(way), tuple(found.shape), str(found.dtype)
+    def _leaf(self, way: tuple[str, ...], value: Any, paths: Iterable[str]) -> Leaf:
+        name, shape, dtype = _name(way), tuple(value.shape), str(value.dtype)
         if name in self.own and tuple(self.own[name].shape) == shape:
             return Leaf(name, None, shape, dtype)
         keys = {f"[{path!r}]": path for path in paths}

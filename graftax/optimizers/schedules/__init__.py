@@ -3,7 +3,7 @@
 import typing as _typing
 
 from graftax.core.namespaces import answering as _answering
-from graftax.optimizers.arguments.foreign_names import CLASSES as _ELSEWHERE
+from graftax.optimizers.arguments.foreign_names import CLASSES as _FOREIGN
 from graftax.optimizers.schedules.cosine import CosineDecay as CosineDecay
 from graftax.optimizers.schedules.cosine import CosineDecayRestarts as CosineDecayRestarts
 from graftax.optimizers.schedules.cyclic import Cyclic as Cyclic
@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 if not _typing.TYPE_CHECKING:  # a checker should see which names there are
-    __getattr__ = _answering("optimizers.schedules", _ELSEWHERE)
+    __getattr__ = _answering("optimizers.schedules", _FOREIGN)
 
 
 def __dir__() -> list[str]:

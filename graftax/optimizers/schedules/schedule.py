@@ -9,7 +9,7 @@ from graftax import ops
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError, GraftaxError
 from graftax.core.typedefs import Array, ArrayLike, unwrap
-from graftax.core.undefined import undefined
+from graftax.core.undefined import undefined_error
 from graftax.optimizers.arguments.describe import call_of
 from graftax.optimizers.arguments.kinds import NOT_NEGATIVE, Checked, Kind, Kinds
 from graftax.variables.state import storage
@@ -41,7 +41,7 @@ class Schedule(Checked):
 
     def rate(self, step: Array) -> Array:
         """Compute the learning rate; for subclasses to define."""
-        raise undefined(self, "rate(step)")
+        raise undefined_error(self, "rate(step)")
 
     def __repr__(self) -> str:
         return call_of(self)
@@ -69,16 +69,16 @@ class Constant(Schedule):
         return ops.full_like(step, self.value)
 
 
-def as_schedule(given: ScheduleLike) -> Schedule:
+def as_schedule(schedule: ScheduleLike) -> Schedule:
     """Return a schedule: the one that is given, or `Constant` of a number."""
-    return given if isinstance(given, Schedule) else Constant(given)
+    return schedule if isinstance(schedule, Schedule) else Constant(schedule)
 
 
-def _is_schedule_like(given: object) -> bool:
-    if isinstance(given, Schedule):
+def _is_schedule_like(value: object) -> bool:
+    if isinstance(value, Schedule):
         return True
     try:
-        NOT_NEGATIVE.checked("", "", given)
+        NOT_NEGATIVE.checked("", "", value)
     except GraftaxError:
         return False
     return True
@@ -105,20 +105,20 @@ def check_boundaries(boundaries: tuple[float, ...], pieces: int, name: str, firs
         )
 
 
-def _is_sequence(given: object) -> bool:
-    return isinstance(given, list | tuple | range) or len(getattr(given, "shape", ())) == 1
+def _is_sequence(value: object) -> bool:
+    return isinstance(value, list | tuple | range) or len(getattr(value, "shape", ())) == 1
 
 
 def _numbers(name: str) -> Callable[[Any], tuple[float, ...]]:
     return lambda given: tuple(NOT_NEGATIVE.checked(name, f"{name}[{i}]", one) for i, one in enumerate(given))
 
 
-def _as_schedules(given: Sequence[ScheduleLike]) -> list[Schedule]:
-    return [as_schedule(one) for one in given]
+def _as_schedules(schedules: Sequence[ScheduleLike]) -> list[Schedule]:
+    return [as_schedule(one) for one in schedules]
 
 
-def _are_schedule_like(given: Any) -> bool:
-    return _is_sequence(given) and all(_is_schedule_like(one) for one in given)
+def _are_schedule_like(values: Any) -> bool:
+    return _is_sequence(values) and all(_is_schedule_like(one) for one in values)
 
 
 _ONE = "a schedule, or a number that is not negative; another function of the step can only be a whole learning rate"

@@ -129,18 +129,18 @@ class Prodigy(Optimizer):
             moved.append((one.value - rate * direction, slots))
         return moved
 
-    def _gather(self, one: RuleInput, d: Array) -> tuple[Array, Mapping[str, Array], Array]:
+    def _gather(self, inputs: RuleInput, d: Array) -> tuple[Array, Mapping[str, Array], Array]:
         """Return the rate of a variable, its new slots, and how far it has come against its gradient."""
-        rate, weight, scaled, slots = d * one.step.once(self._factor), d / self.d0, d * one.gradient, one.slots
-        start = ops.where(one.step.iterations < 1, one.value, slots.start)  # values may have been loaded since
+        rate, weight, scaled, slots = d * inputs.step.once(self._factor), d / self.d0, d * inputs.gradient, inputs.slots
+        start = ops.where(inputs.step.iterations < 1, inputs.value, slots.start)  # values may have been loaded since
         new = {
             "momentum": slots.momentum + (1 - self.beta_1) * (scaled - slots.momentum),
             "velocity": slots.velocity + (1 - self.beta_2) * (scaled * scaled - slots.velocity),
             "gradient_sum": self._kept() * slots.gradient_sum
-            + weight * (d if self.safeguard_warmup else rate) * one.gradient,
+            + weight * (d if self.safeguard_warmup else rate) * inputs.gradient,
             "start": start,
         }
-        return rate, new, weight * rate * ops.sum(one.gradient * (start - one.value))
+        return rate, new, weight * rate * ops.sum(inputs.gradient * (start - inputs.value))
 
     def _factor(self, step: Step) -> Array:
         """Return what the rate is beside ``d``."""

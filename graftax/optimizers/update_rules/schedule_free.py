@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, Unpack
 from graftax import ops
 from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array
-from graftax.core.undefined import undefined
+from graftax.core.undefined import undefined_error
 from graftax.optimizers.arguments.kinds import FRACTION, NOT_NEGATIVE, PART, WHOLE, Kinds, one_of
 from graftax.optimizers.engine import learning_rate as rates
 from graftax.optimizers.engine.averaging import slot_for, two_averages
@@ -107,7 +107,7 @@ class ScheduleFree(Optimizer):
 
     def _direction(self, gradient: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
         """Return where the fast sequence goes, and new values of other slots."""
-        raise undefined(self, "_direction(gradient, slots, step)")
+        raise undefined_error(self, "_direction(gradient, slots, step)")
 
     def _gx_own_averages(self) -> Iterator[tuple[Variable, Array]]:
         for variable, state in self._gx_slots.items():

@@ -22,7 +22,7 @@ from graftax.layers.set_remat_policy import RematPolicy
 from graftax.training.whole.description import Describing
 from graftax.training.whole.rebuilding import Rebuilding
 from graftax.variables.graph.module import Module, walk_with_edges
-from graftax.variables.graph.node import Node, holds_node, ignored
+from graftax.variables.graph.node import Node, holds_node, ignored_attributes
 from graftax.variables.graph.prints import is_plain
 from graftax.variables.trainability import Trainability
 from graftax.variables.variable import Variable
@@ -102,7 +102,7 @@ def _changed(node: Any, other: Any) -> Iterator[tuple[str, Any]]:
         if node.trainability != other.trainability:
             yield _TRAINABILITY, list(astuple(node.trainability))
         return
-    yield from changed_attributes(node, other, ignored(type(node)) | {"built"})
+    yield from changed_attributes(node, other, ignored_attributes(type(node)) | {"built"})
     before = vars(other)
     for name, at_first in _KEPT.items():
         if vars(node).get(name, at_first) != before.get(name, at_first):

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterator
 from types import FunctionType
 
 from graftax.variables.graph.module import Module, walk
-from graftax.variables.graph.node import ignored
+from graftax.variables.graph.node import ignored_attributes
 from graftax.variables.graph.prints import is_plain, told_apart
 from graftax.variables.variable import Variable
 
@@ -46,7 +46,7 @@ class _OtherObject(Exception):
 
 
 def _settings(node: Module, number: dict[int, int]) -> Iterator[Hashable]:
-    skip = ignored(type(node))
+    skip = ignored_attributes(type(node))
     for name, value in list(vars(node).items()):
         if name not in skip and name != "_gx_name" and not name.endswith(_NOT_COMPUTED_WITH):
             yield name, _part(value, number)

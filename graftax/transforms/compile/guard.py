@@ -12,17 +12,18 @@ from graftax.transforms.compile.reach import Surroundings, has_nodes
 from graftax.transforms.compile.seen import Seen, prints_of
 from graftax.variables.graph.class_attributes import given_by_class
 from graftax.variables.graph.config_objects import Look, given_to, held_by, is_config
+from graftax.variables.graph.containers import LONG, is_small_array, size_of
 from graftax.variables.graph.module import Module, Node
-from graftax.variables.graph.node import holds_node, ignored
+from graftax.variables.graph.node import holds_node, ignored_attributes
 from graftax.variables.graph.prints import (
     Print,
     Same,
+    bytes_of,
     changing_in,
     differences,
     ids_in,
-    is_small_array,
-    kept,
     may_change,
+    weak_references,
 )
 from graftax.variables.graph.structure import structure
 from graftax.variables.state.storage import touch
@@ -107,7 +108,7 @@ class Guard:
         # attributes that are lists, and other containers, each with the ids of what is in it
         self._lists: list[tuple[weakref.ref[Module], str, list[int]]] = []
         self._others: list[tuple[Any, list[int]]] = []
-        self._arrays: list[tuple[Any, bytes]] = []
+        self._arrays: list[tuple[Callable[[], bytes], bytes]] = []
         self._bound: list[tuple[Callable[[], Any], int]] = []
         self._configs: list[tuple[Callable[[], Any], list[int]]] = []
         self._around: list[tuple[list[Any], list[Any]]] = []  # a list in the surroundings, and what was in it
@@ -133,7 +134,7 @@ class Guard:
             node = ref()
             if isinstance(node, Surroundings):
                 now = [look() for look in node.bindings]
-                self._kept += kept(now, gone)
+                self._kept += weak_references(now, gone)
                 self._bound += [(look, id(value)) for look, value in zip(node.bindings, now, strict=True)]
                 self._empty += [container for container in node.empty if not container]
             if isinstance(node, Module):
@@ -141,15 +142,16 @@ class Guard:
             for name, value in () if node is None else node._gx_traced_attributes().items():
                 for one in changing_in(value, look=Look(met)) if may_change(value) else ():
                     if is_small_array(one):
-                        self._arrays.append((one, one.tobytes()))
+                        content = bytes_of(one)
+                        self._arrays.append((content, content()))
                     elif is_config(one):
-                        self._kept += kept([*held_by(one)], gone)
+                        self._kept += weak_references([*held_by(one)], gone)
                         self._configs.append((Same(one).find, [*map(id, held_by(one))]))
                         shared |= {(type(one), name): given for name, given in given_to(one).items()}
                     elif isinstance(node, Surroundings) and isinstance(one, list):
                         self._around.append((one, [*one]))  # twice as quick as ids, at the price of keeping it alive
-                    elif len(one) <= _LONG or holds_node(one):
-                        self._kept += kept(one, gone)
+                    elif size_of(one) <= LONG or holds_node(one):
+                        self._kept += weak_references(one, gone)
                         if one is value and isinstance(one, list) and isinstance(node, Module) and name in vars(node):
                             # found through its module: not kept alive
                             self._lists.append((weakref.ref(node), name, [*map(id, one)]))
@@ -157,7 +159,7 @@ class Guard:
                             self._others.append((one, [*ids_in(one)]))
         for kind in classes:
             shared |= {(kind, name): value for name, value in given_by_class(kind).items()}
-        self._kept += kept(shared.values(), gone)
+        self._kept += weak_references(shared.values(), gone)
         self._bound += [(partial(getattr, kind, name, None), id(value)) for (kind, name), value in shared.items()]
         looked_at = (self._lists, self._others, self._arrays, self._configs, self._bound, self._around, self._empty)
         self._constant = not any(looked_at)  # as of most small functions
@@ -183,7 +185,7 @@ class Guard:
                 return False
         if self._empty and self._is_filled():
             return False
-        return not self._arrays or all(array.tobytes() == content for array, content in self._arrays)
+        return not self._arrays or all(look() == content for look, content in self._arrays)
 
     def _is_filled(self) -> bool:
         """Return True if there are Modules or Variables where there was nothing."""
@@ -201,7 +203,7 @@ class Guard:
             if isinstance(node, Surroundings):
                 yield from ((node, name, value) for name, value in node._gx_traced_attributes().items())
             elif isinstance(node, Module):
-                skip = ignored(type(node))
+                skip = ignored_attributes(type(node))
                 for name, value in list(node.__dict__.items()):
                     if name not in skip:
                         yield node, name, value
@@ -234,8 +236,6 @@ BY_ITSELF = "in the function itself"
 
 IN_OBJECT = "in the object"
 """What stands before the name at the end of a reason, where an attribute of an object in an attribute has changed."""
-
-_LONG = 1000  # entries beyond which a container of plain values is compared only when something else has changed, too
 
 
 def _where(node: Node) -> str:

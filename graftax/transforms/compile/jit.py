@@ -32,7 +32,7 @@ from graftax.transforms.compile.repeated import MISSED, Repeated
 from graftax.transforms.compile.retrace_reason import retrace_reason
 from graftax.transforms.compile.run import run_donating, run_nested
 from graftax.transforms.compile.trace import Entry
-from graftax.transforms.lifting.carried import carrying, given_masks, masks_of, with_masks
+from graftax.transforms.lifting.carried import flatten_with_masks, give_masks, masks_of, with_masks
 from graftax.transforms.lifting.frames import CompileFrame
 from graftax.variables import masks
 from graftax.variables.state.storage import Storage, frames
@@ -112,7 +112,7 @@ class CompiledFunction(Generic[P, R]):
             if (frames.read() and self._is_a_part()) or (eagerly.count and eagerly.on()):
                 return self._plain(args, kwargs)
             transforms = registry.current().compiling
-            leaves, tree = with_masks(transforms, args, kwargs)
+            leaves, tree = flatten_with_masks(transforms, args, kwargs)
             key, dynamic = key_of(leaves, tree)
             entries = self._entries.get(key)
             if entries is None or entries[0].difference() is not None:
@@ -128,11 +128,11 @@ class CompiledFunction(Generic[P, R]):
             else:
                 results = run_nested(entry, dynamic)
             out = transforms.unflatten(entry.out_structure, results[: entry.results])
-            return cast(R, out if not entry.masked else carrying(transforms, *out))
+            return cast(R, out if not entry.masked else with_masks(transforms, *out))
         except Exception as error:
             here = args if self._instance is None else (self._instance(), *args)
             # besides, what the library finds only when it compiles
-            told = not_taken(error, self._fn, here, kwargs) or foreign_errors.translated(error)
+            told = not_taken(error, self._fn, here, kwargs) or foreign_errors.translate(error)
             if told is not None:
                 cause = chained(told, error)
                 shorten(told)
@@ -182,7 +182,7 @@ class CompiledFunction(Generic[P, R]):
     def staged(self, *args: P.args, **kwargs: P.kwargs) -> tuple[Entry, list[Any], list[str]]:
         """Return the trace for these arguments, the arrays among them, and what these are called."""
         transforms = registry.current().compiling
-        leaves, tree = with_masks(transforms, args, kwargs)
+        leaves, tree = flatten_with_masks(transforms, args, kwargs)
         key, dynamic = key_of(leaves, tree)
         entry = self._find_or_trace(transforms, key, leaves, tree, runs=False)
         return entry, dynamic, self._names(transforms, leaves, tree)
@@ -192,7 +192,7 @@ class CompiledFunction(Generic[P, R]):
         if self._last is not None and not kwargs and self._last.fits(args) is not None:
             return
         transforms = registry.current().compiling
-        leaves, tree = with_masks(transforms, args, kwargs)
+        leaves, tree = flatten_with_masks(transforms, args, kwargs)
         key, _ = key_of(leaves, tree)
         entries = self._entries.get(key)
         if entries is None or entries[0].difference() is not None:
@@ -246,9 +246,9 @@ class CompiledFunction(Generic[P, R]):
             frame = CompileFrame(lift, list(zip(dynamic, concrete, strict=True)), self._allow_callback)
             values = iter(dynamic)
             filled = [leaf if is_static(leaf) else next(values) for leaf in leaves]
-            args, kwargs = given_masks(transforms, *transforms.unflatten(tree, filled))
+            args, kwargs = give_masks(transforms, *transforms.unflatten(tree, filled))
             with frames.replaced((frame,)), traced_checks.tracing(self._looks) as before:
-                frame.looked((around,))  # before the function runs, which may change what is around it
+                frame.note_structure((around,))  # before the function runs, which may change what is around it
                 for module in modules:
                     frame.watch(module)
                 out = self._fn(*args, **kwargs)
@@ -282,7 +282,7 @@ class CompiledFunction(Generic[P, R]):
         return entry
 
     def _check_owned(self, program: Program) -> None:
-        for storage in cast("list[Storage]", [*program.kept, *program.written]):
+        for storage in cast("list[Storage]", [*program.read_only, *program.written]):
             if storage.user is None and not storage.passing:
                 raise StateError(
                     f"{function_name(self._fn)} makes a Variable of shape {tuple(storage.buffer.shape)} "

@@ -279,9 +279,9 @@ def _numbered(program: Program, results: int, out_structure: object, storages: l
     number: dict[Cell, int] = {storage: i for i, storage in enumerate(storages)}
     try:
         changing, read, written = (
-            [number[cell] for cell in cells] for cells in (program.donated, program.kept, program.written)
+            [number[cell] for cell in cells] for cells in (program.donated, program.read_only, program.written)
         )
     except KeyError:
         return None
-    run = program.run_looking if program.has_checks else program.run
+    run = program.run_checked if program.has_checks else program.run
     return _Program(run, changing, read, written, results, out_structure)

@@ -89,13 +89,13 @@ class Lowered:
         self.trace_count = trace_count
         self.donated = _variables(entry.donated)
         """Variables that are read and assigned: their memory is reused."""
-        self.read = [*self.donated, *_variables(entry.kept)]
+        self.read = [*self.donated, *_variables(entry.read_only)]
         """Variables whose values come in."""
         self.written = _variables(entry.written)
         """Variables that are assigned."""
         settle(entry)
-        taken, kept = ([cell.buffer for cell in cells] for cells in (entry.taken(), entry.kept))
-        self._lowering: Lowering = entry.program.lower(taken, kept, leaves)
+        donated, read_only = ([cell.buffer for cell in cells] for cells in (entry.donated_cells(), entry.read_only))
+        self._lowering: Lowering = entry.program.lower(donated, read_only, leaves)
 
     @cached_property
     def text(self) -> str:

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import dis
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
-from types import CodeType, FunctionType, MethodType, ModuleType
+from types import CodeType, FunctionType, GetSetDescriptorType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
 from graftax.core import libraries
 from graftax.variables.graph.adjustable import Adjustable
 from graftax.variables.graph.class_attributes import given_by_class
-from graftax.variables.graph.config_objects import attributes_in, is_config
+from graftax.variables.graph.config_objects import attributes_in, is_array, is_config
+from graftax.variables.graph.containers import LONG, elements_of, is_container, size_of
 from graftax.variables.graph.module import Module
-from graftax.variables.graph.node import Node, holds_node
+from graftax.variables.graph.node import Node
 from graftax.variables.graph.prints import changing_in
 
 
@@ -79,23 +81,34 @@ def reached(roots: Iterable[Any], name: str = "") -> tuple[list[Module], Surroun
     around = Surroundings(name)
     seen: dict[int, Any] = {}
     noted: set[int] = set()
-    waiting = [(_Held("", root), 0) for root in roots]
-    while waiting:
-        (label, value, look, step), depth = waiting.pop()
-        depth += step
-        if isinstance(value, Module):
-            found[id(value)] = value
-            if look is not None:
-                around.add(label, value, look)
-        elif id(value) not in seen and depth <= _DEEPEST:
-            seen[id(value)] = value  # kept, so that its number stays its own
-            _note(around, label, value, look, depth, noted)
-            waiting += [(one, depth) for one in _in(value)]
+    places: set[tuple[int, str]] = set()
+    waiting = [_Held("", root) for root in roots]
+    for depth in range(_DEEPEST + 2):  # level by level: what is found in two ways counts for the shorter one
+        deeper: list[_Held] = []
+        while waiting:
+            one = waiting.pop()
+            if one.place is not None:
+                if one.place in places:
+                    continue
+                places.add(one.place)
+            if isinstance(one.value, Module):
+                found[id(one.value)] = one.value
+                if one.look is not None:
+                    around.add(*one[:3])
+            elif id(one.value) in seen:
+                if one.look is not None and id(one.value) in noted:  # another name for it, that may become another's
+                    around.add(*one[:3])
+            elif depth <= _DEEPEST and len(seen) < _MOST:
+                seen[id(one.value)] = one.value  # kept, so that its number stays its own
+                _note(around, one, depth, noted)
+                for held in _in(one.value):
+                    (deeper if held.deeper else waiting).append(held)
+        waiting = deeper[::-1]
     return list(found.values()), around
 
 
-_DEEPEST = 3  # containers and objects inside of each other; functions do not count
-_LONG = 1000  # elements, beyond which a container is of numbers
+_DEEPEST = 6  # containers and objects inside of each other; functions do not count
+_MOST = 20_000  # values that are looked into, those nearest to the function
 
 
 class _Held(NamedTuple):
@@ -104,19 +117,21 @@ class _Held(NamedTuple):
     name: str
     value: Any
     look: Callable[[], Any] | None = None  # finds what is there later, where that may be another object
-    deeper: int = 0
+    deeper: bool = False
+    place: tuple[int, str] | None = None  # of a variable, which many functions may name
 
 
-def _note(
-    around: Surroundings, name: str, value: object, look: Callable[[], Any] | None, depth: int, noted: set[int]
-) -> None:
+def _note(around: Surroundings, one: _Held, depth: int, noted: set[int]) -> None:
     """Note a value if it holds Modules, or settings, in a way that may change; of containers, the outermost ones."""
+    name, value, look, *_ = one
     if id(value) in noted:
+        if look is not None:
+            around.add(name, value, look)
         return
-    if isinstance(value, list | tuple | dict | set):
-        if len(value) > _LONG:
+    if is_container(value):
+        if size_of(value) > LONG:
             return
-        if not value and not isinstance(value, tuple) and depth <= 1:
+        if isinstance(value, _GROWING) and not value and depth <= 1:
             around.empty.append(value)
         elif not has_nodes(value):
             return
@@ -126,9 +141,20 @@ def _note(
     around.add(name, value, look)
 
 
-def has_nodes(value: object) -> bool:
+def has_nodes(value: object, seen: set[int] | None = None) -> bool:
     """Return True for a Module or Variable, and for a container that has one somewhere."""
-    return any(isinstance(one, Node) for one in value) if isinstance(value, set) else holds_node(value)
+    if isinstance(value, Node):
+        return True
+    if not is_container(value):
+        return False
+    seen = set() if seen is None else seen
+    if id(value) in seen:
+        return False
+    seen.add(id(value))
+    return any(has_nodes(one, seen) for one in elements_of(value))
+
+
+_GROWING = (list, dict, set, deque)
 
 
 def _has_settings(value: object) -> bool:
@@ -154,29 +180,59 @@ def _in(value: object) -> Iterator[_Held]:
         yield _Held("self", value.__self__)
         yield _Held("", value.__func__)
     elif isinstance(value, partial):
-        yield from (_Held("", one) for one in (value.func, *value.args, *value.keywords.values()))
+        yield from (_Held("", one) for one in (value.func, value.args, value.keywords))
     elif isinstance(value, weakref.ref):
         yield _Held("self", value(), value)  # not kept alive by what is noted
-    elif isinstance(value, list | tuple | dict | set | frozenset):
-        if len(value) <= _LONG:
-            yield from (_Held("", one, deeper=1) for one in (value.values() if isinstance(value, dict) else value))
+    elif is_container(value) or isinstance(value, frozenset):
+        if size_of(value) <= LONG:
+            yield from (_Held("", one, deeper=True) for one in elements_of(value))
     elif isinstance(value, type):
         yield from _of_class(value)
-    elif not isinstance(value, ModuleType) and not hasattr(value, "dtype"):
-        if (wrapped := getattr(value, "__wrapped__", None)) is not None:
-            yield _Held("", wrapped)
-        held = getattr(value, "__dict__", None)
-        if isinstance(held, dict) and len(held) <= _LONG:
-            yield from (_Held(str(name), one, partial(held.get, name), 1) for name, one in held.items())
-        for name in _slots(type(value)):
-            if (one := getattr(value, name, None)) is not None:
-                yield _Held(name, one, partial(getattr, value, name, None), 1)
-        yield from _of_class(type(value))
+    elif not isinstance(value, ModuleType) and not is_array(type(value)):
+        yield from _of_object(value)
+
+
+def _of_object(value: object) -> Iterator[_Held]:
+    """Return what an object keeps, its class, and what it wraps: none of its own code runs."""
+    held = dict(attributes_in(value))
+    wrapped = held.pop("__wrapped__", None)
+    if wrapped is None and isinstance(place := _in_class(type(value), "__wrapped__"), GetSetDescriptorType):
+        wrapped = place.__get__(value)
+    if wrapped is not None:
+        yield _Held("", wrapped)
+        if type(value).__module__.partition(".")[0] in libraries.names():
+            return  # a compiled function, which keeps notes of its own besides
+    if len(held) <= LONG:
+        find = _finder(value)
+        yield from (_Held(str(name), one, partial(find, name), True) for name, one in held.items())
+    yield from _of_class(type(value))
+
+
+def _finder(value: object) -> Callable[[str], Any]:
+    """Return what finds an attribute of an object, such that the object is not kept alive by it if possible."""
+    if not type(value).__dictoffset__ or any(_slots(type(value))):
+        try:
+            return partial(_attribute, weakref.ref(value))
+        except TypeError:
+            return partial(_attribute, partial(_itself, value))
+    own: dict[str, Any] = object.__getattribute__(value, "__dict__")
+    return own.get
+
+
+def _attribute(find: Callable[[], Any], name: str) -> Any:
+    try:
+        return object.__getattribute__(find(), name)
+    except AttributeError:
+        return None
+
+
+def _in_class(kind: type[Any], name: str) -> object:
+    return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)
 
 
 def _of_class(kind: type[Any]) -> Iterator[_Held]:
     for name, one in given_by_class(kind).items():
-        yield _Held(name, one, partial(getattr, kind, name, None), 1)
+        yield _Held(name, one, partial(getattr, kind, name, None), True)
 
 
 def _slots(kind: type[Any]) -> Iterator[str]:
@@ -188,7 +244,8 @@ def _slots(kind: type[Any]) -> Iterator[str]:
 def _of_function(function: FunctionType) -> Iterator[_Held]:
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
         try:
-            yield _Held(name, cell.cell_contents, partial(getattr, cell, "cell_contents", None))
+            look = partial(getattr, cell, "cell_contents", None)
+            yield _Held(name, cell.cell_contents, look, place=(id(cell), name))
         except ValueError:  # not assigned yet
             continue
     yield from (_Held("", one) for one in function.__defaults__ or ())
@@ -199,7 +256,7 @@ def _of_function(function: FunctionType) -> Iterator[_Held]:
         for name in _global_names(function.__code__):
             value = known.get(name)
             if not isinstance(value, FunctionType) or value.__globals__ is known:
-                yield _Held(name, value, partial(known.get, name))
+                yield _Held(name, value, partial(known.get, name), place=(id(known), name))
 
 
 @lru_cache(maxsize=1024)  # to take the code apart takes longer than all else here

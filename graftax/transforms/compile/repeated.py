@@ -107,8 +107,8 @@ class Repeated:
         if entry.before:
             entry.begin()
         if self._changes_nothing and entry.settled == HomesMoved.count:
-            kept = [*map(buffer_of, entry.kept)] if entry.kept else _NONE
-            results = entry.program.run_donating(_NONE, kept, leaves)
+            read_only = [*map(buffer_of, entry.read_only)] if entry.read_only else _NONE
+            results = entry.program.run_donating(_NONE, read_only, leaves)
         else:
             results = run_donating(entry, leaves)
         if self._alone:

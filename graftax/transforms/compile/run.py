@@ -33,13 +33,13 @@ def run_donating(entry: Entry, leaves: list[Any]) -> list[Any]:
         _make_ready(entry, leaves)
     if not entry.written:  # nothing to lose
         entry.fresh = False
-        return entry.program.run_donating([], [*map(buffer_of, entry.kept)], leaves)
-    kept = [*map(buffer_of, entry.kept)]  # first: who has taken buffers waits for nobody
+        return entry.program.run_donating([], [*map(buffer_of, entry.read_only)], leaves)
+    read_only = [*map(buffer_of, entry.read_only)]  # first: who has taken buffers waits for nobody
     box: list[list[Any]] = []
     donation = Donation()
     try:
         buffers = entry.take(donation)
-        donated = donation.taken
+        donated = donation.buffers
         if donated and max(map(sys.getrefcount, donated)) > _LONE:
             # somebody else holds one of these arrays (a value read before, two Variables with one array): theirs must
             # live on
@@ -49,23 +49,25 @@ def run_donating(entry: Entry, leaves: list[Any]) -> list[Any]:
         # such call. Wherever it comes, what is in the box is put in place.
         if entry.fresh:
             with _uninterrupted():
-                box.append(entry.program.run_donating(donated, kept, leaves))
+                box.append(entry.program.run_donating(donated, read_only, leaves))
             entry.fresh = False
         else:
-            box.extend(map(entry.program.run_donating, (donated,), (kept,), (leaves,)))
+            box.extend(map(entry.program.run_donating, (donated,), (read_only,), (leaves,)))
         if buffers is not None:
             buffers[:] = box[0][entry.results :]
         else:
             donation.come_back()
-            for cell, value in zip(entry.given(), box[0][entry.results :], strict=True):
+            for cell, value in zip(entry.written_cells(), box[0][entry.results :], strict=True):
                 cell.buffer = value
     except BaseException as error:
         if not box:
             donation.give_back()
         donation.come_back()
         if box:
-            deque(map(setattr, entry.given(), repeat("buffer"), box[0][entry.results :]), 0)
-        elif isinstance(error, Exception) and (lost := [c.path for c in entry.taken() if _is_deleted(c.buffer)]):
+            deque(map(setattr, entry.written_cells(), repeat("buffer"), box[0][entry.results :]), 0)
+        elif isinstance(error, Exception) and (
+            lost := [c.path for c in entry.donated_cells() if _is_deleted(c.buffer)]
+        ):
             raise StateError(
                 f"the device failed during a step, and the Variables {', '.join(lost[:5])} were lost with it: {error}",
                 "their memory had been given to the step",
@@ -79,7 +81,7 @@ def run_donating(entry: Entry, leaves: list[Any]) -> list[Any]:
 
 def _make_ready(entry: Entry, leaves: list[Any]) -> None:
     if entry.fresh:
-        require_allocated([*entry.kept, *entry.written])
+        require_allocated([*entry.read_only, *entry.written])
     if entry.settled != HomesMoved.count:
         settle(entry)
     if entry.fresh:
@@ -114,7 +116,7 @@ def run_nested(entry: Entry, leaves: list[Any]) -> list[Any]:
         settle(entry)
     donated = [storage.read() for storage in entry.donated]
     # what its checks find is raised after the outermost compiled function has run
-    run = entry.program.run if traces.top is not None else entry.program.run_looking
-    results = run(donated, [storage.read() for storage in entry.kept], leaves)
+    run = entry.program.run if traces.top is not None else entry.program.run_checked
+    results = run(donated, [storage.read() for storage in entry.read_only], leaves)
     assign(entry.written, results[entry.results :])
     return results

@@ -16,6 +16,7 @@ from typing import Any
 from graftax.backend import registry
 from graftax.variables.graph.class_attributes import given_by_class
 from graftax.variables.graph.config_objects import attributes_in, is_config
+from graftax.variables.graph.containers import elements_of, is_container, is_mapping
 from graftax.variables.graph.node import Branch, Node
 from graftax.variables.graph.prints import Print, differences, may_change, print_of
 from graftax.variables.state.storage import frames
@@ -33,7 +34,7 @@ class Seen:
         self._made: dict[int, weakref.ref[Branch]] = {}
         self._dead: dict[tuple[int, str], frozenset[Hashable]] = {}  # where values of earlier traces were found
 
-    def made(self, module: Branch) -> None:
+    def note_created(self, module: Branch) -> None:
         """Note that it is made during the trace: whatever becomes of it, no later call finds it as it was before."""
         self._made[id(module)] = weakref.ref(module)
 
@@ -118,10 +119,10 @@ def traced_in(value: Any, level: object) -> frozenset[Hashable]:
     """
     leaks = registry.current().tracing.leaks
     pairs: Iterable[tuple[Hashable, Any]]
-    if isinstance(value, dict):
+    if is_mapping(value):
         pairs = (((key,), one) for key, one in value.items())
-    elif isinstance(value, list | tuple):
-        pairs = enumerate(value)
+    elif is_container(value) and not isinstance(value, set):
+        pairs = enumerate(elements_of(value))
     elif is_config(value):
         pairs = (((name,), one) for name, one in attributes_in(value))
     else:

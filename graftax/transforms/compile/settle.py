@@ -21,7 +21,7 @@ def settle(entry: Entry) -> None:
     Raises:
         StateError: Variables have been placed over two meshes.
     """
-    cells = [*entry.kept, *entry.written]
+    cells = [*entry.read_only, *entry.written]
     anchor = _anchor(cells)
     for cell in cells:
         if cell.home is not None and cell.home.fixed:
@@ -34,15 +34,15 @@ def settle(entry: Entry) -> None:
 
 def before_first_run(entry: Entry, leaves: Sequence[object]) -> None:
     """Look at a program and the arguments of its first run, if it is spread over a mesh."""
-    cells = [*entry.kept, *entry.written]
+    cells = [*entry.read_only, *entry.written]
     if (anchor := _anchor(cells)) is not None:
         anchor.before_first_run(cells, leaves, bool(entry.written), lambda: _text(entry, leaves))
 
 
 def _text(entry: Entry, leaves: Sequence[object]) -> str:
     """Return the program as it goes to the compiler."""
-    taken, kept = ([cell.buffer for cell in cells] for cells in (entry.taken(), entry.kept))
-    return entry.program.lower(taken, kept, list(leaves)).text()
+    donated, read_only = ([cell.buffer for cell in cells] for cells in (entry.donated_cells(), entry.read_only))
+    return entry.program.lower(donated, read_only, list(leaves)).text()
 
 
 def _same(one: Home | None, other: Home | None) -> bool:

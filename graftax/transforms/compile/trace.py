@@ -15,7 +15,7 @@ from graftax.variables.graph.config_objects import is_config
 from graftax.variables.state.donation import Donation, at_rest, lock
 from graftax.variables.state.home import Home
 from graftax.variables.state.pack import Pack, pack_of
-from graftax.variables.state.storage import Moves, Storage, together
+from graftax.variables.state.storage import Moves, Storage, gather_buffers
 
 
 class Entry(Guard):
@@ -35,21 +35,23 @@ class Entry(Guard):
         self.results = results  # how many; new values come after them
         self.written = cast("list[Storage]", list(program.written))
         self.donated = cast("list[Storage]", list(program.donated))
-        self.kept = cast("list[Storage]", list(program.kept))
+        self.read_only = cast("list[Storage]", list(program.read_only))
         self.masked = masked  # whether the results come with their masks, as a pair
         self.statics = statics  # and what else is to be kept alive, so that its identity stays its own
         self.fresh = True  # not run yet
         self.before: list[Callable[[], None]] = []  # what is called before each run, and may raise
         self.settled = -1  # what `HomesMoved` counted when all that it reads and assigns lay together
-        self._groups = [cast("Sequence[Storage]", one) for one in program.taken if isinstance(one, Sequence)]
+        self._groups = [cast("Sequence[Storage]", one) for one in program.donated_packed if isinstance(one, Sequence)]
         count = len(self._groups)
         self._packs: list[Pack] = []
-        self._alone = cast("tuple[list[Storage], ...]", (program.taken[count:], program.given[count:]))
+        self._alone = cast(
+            "tuple[list[Storage], ...]", (program.donated_packed[count:], program.written_packed[count:])
+        )
         self._together = self._alone[0] == self._alone[1] and count + len(self._alone[0]) > 0
         self._buffers: list[Any] = []
         self._moves = -1
         self._takes = 0
-        self._homes = [_fixed(cell) for cell in (*self.kept, *self.written)]
+        self._homes = [_fixed(cell) for cell in (*self.read_only, *self.written)]
         self._seen = frame.seen
         super().__init__(list(frame.touched.values()), frame.seen)
 
@@ -60,21 +62,21 @@ class Entry(Guard):
         self.pay()
 
     def _moved(self) -> str | None:
-        for cell, before in zip((*self.kept, *self.written), self._homes, strict=True):
+        for cell, before in zip((*self.read_only, *self.written), self._homes, strict=True):
             if _fixed(cell) is not before:
                 return f"{cell.path} was placed elsewhere"
         return None
 
-    def taken(self) -> list[Storage | Pack]:
-        """Return what its donating program takes, in order."""
+    def donated_cells(self) -> list[Storage | Pack]:
+        """Return the cells whose buffers `run_donating` takes, in order."""
         return [*self._packed(), *self._alone[0]]
 
-    def given(self) -> list[Storage | Pack]:
-        """Return what its donating program gives, in order."""
+    def written_cells(self) -> list[Storage | Pack]:
+        """Return the cells whose new values `run_donating` returns, in order."""
         return [*self._packed(), *self._alone[1]]
 
     def _packed(self) -> list[Pack]:
-        """Return its groups, packed."""
+        """Return a pack for each group."""
         for i, group in enumerate(self._groups):
             if i == len(self._packs):
                 self._packs.append(pack_of(group))
@@ -117,11 +119,11 @@ class Entry(Guard):
     def _gather(self) -> None:
         """Put all that is assigned into one list."""
         with at_rest([*(storage for group in self._groups for storage in group), *self._alone[0]]):
-            taken = self.taken()
-            if not all(one.place[0] is self._buffers for one in taken):
+            cells = self.donated_cells()
+            if not all(one.place[0] is self._buffers for one in cells):
                 self._takes += 1
                 self._together = self._takes <= _OFTEN  # another function takes them again and again
-                self._buffers = _one_list(taken) if self._together else []
+                self._buffers = _one_list(cells) if self._together else []
             self._moves = Moves.count
 
     def warn_of_leaks(self, transforms: Tracing, function: str) -> None:
@@ -158,7 +160,7 @@ def _fixed(cell: Storage) -> Home | None:
 def _one_list(cells: list[Storage | Pack]) -> list[Any]:
     """Return a list of the buffers of just these; a cell that has a list to itself keeps it, for other steps to use."""
     there = cells[0].place[0]
-    return there if len(cells) == 1 and type(there) is list and len(there) == 1 else together(cells)
+    return there if len(cells) == 1 and type(there) is list and len(there) == 1 else gather_buffers(cells)
 
 
 _OFTEN = 3  # times that the buffers of a trace are put into one list, before each stays where it is

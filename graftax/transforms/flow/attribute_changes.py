@@ -104,23 +104,27 @@ def _depends(name: str, function: str, changed: Sequence[str], user: str = "it")
     )
 
 
-def _alike(one: Part, other: Part, unless_known: bool = False) -> bool:
+def _alike(first: Part, second: Part, unless_known: bool = False) -> bool:
     """Return True if they are known to be the same program; or, if asked for, unless they are known not to be."""
-    if [*one.found] != [*other.found] or one.written != other.written or len(one.constants) != len(other.constants):
+    if (
+        [*first.found] != [*second.found]
+        or first.written != second.written
+        or len(first.constants) != len(second.constants)
+    ):
         return False
-    known = one.program.key, other.program.key
+    known = first.program.key, second.program.key
     if None in known:
         return unless_known
-    pairs = zip(one.constants, other.constants, strict=True)
+    pairs = zip(first.constants, second.constants, strict=True)
     same = known[0] == known[1] or (unless_known and str(known[0]) == str(known[1]))  # but for objects made anew
     return same and all(_equal(*pair, unless_known) for pair in pairs)
 
 
-def _equal(one: Array, other: Array, unless_known: bool) -> bool:
+def _equal(first: Array, second: Array, unless_known: bool) -> bool:
     arrays = registry.current().arrays
-    if one is other:
+    if first is second:
         return True
-    if not (arrays.is_concrete(one) and arrays.is_concrete(other)):
+    if not (arrays.is_concrete(first) and arrays.is_concrete(second)):
         return unless_known
-    same_kind = (one.shape, one.dtype) == (other.shape, other.dtype)
-    return same_kind and arrays.to_numpy(one).tobytes() == arrays.to_numpy(other).tobytes()
+    same_kind = (first.shape, first.dtype) == (second.shape, second.dtype)
+    return same_kind and arrays.to_numpy(first).tobytes() == arrays.to_numpy(second).tobytes()

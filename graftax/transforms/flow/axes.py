@@ -48,7 +48,7 @@ def argument_names(fn: Callable[..., Any], count: int) -> list[str]:
     return named[:count] if len(named) >= count else [f"argument {i}" for i in range(count)]
 
 
-def spread(argument: str, axes: object, value: object, path: str) -> list[int | None]:
+def axes_of_leaves(argument: str, axes: object, value: object, path: str) -> list[int | None]:
     """Return the axis of each leaf of a structure, in order; what is said of a part holds for all in it.
 
     Raises:
@@ -70,7 +70,7 @@ def spread(argument: str, axes: object, value: object, path: str) -> list[int | 
         raise ArgumentTypeError(
             f"vectorized_map got {argument}={axes!r:.60} for {path!r}", "an axis is an integer", f"{argument}=0"
         )
-    return [axis for part in parts for axis in spread(argument, *part)]
+    return [axis for part in parts for axis in axes_of_leaves(argument, *part)]
 
 
 def _unlike(argument: str, axes: object, value: object, path: str) -> ArgumentError:
@@ -124,7 +124,7 @@ def _moved(path: str, leaf: Array, axis: int) -> Array:
     return leaf if axis == 0 else registry.current().arrays.numpy.moveaxis(leaf, axis, 0)
 
 
-def placed(result: Array, axis: int | None, path: str) -> Array:
+def move_rows(result: Array, axis: int | None, path: str) -> Array:
     """Return a stacked result with its rows along that axis.
 
     Raises:

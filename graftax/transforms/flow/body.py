@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from graftax.backend import registry
 from graftax.transforms.flow.attribute_changes import traced_until_stable
-from graftax.transforms.lifting.agreement import agreed, as_dtypes
+from graftax.transforms.lifting.agreement import as_dtypes, common_dtypes
 from graftax.transforms.lifting.outline import Outline
 from graftax.transforms.lifting.parts import Part
 
@@ -23,7 +23,7 @@ class Settled(NamedTuple):
     """Plain attributes that the Python of the body changed on the way."""
 
 
-def settled(
+def trace_until_stable(
     name: str,
     fn: Callable[..., Any],
     body: Callable[[list[Any]], tuple[Any, ...]],
@@ -51,7 +51,7 @@ def settled(
         part = anew()
         changed += part.changed
         part = traced_until_stable(name, "body", part, anew)
-        dtypes = agreed(name, ["init", "the result"], [init, part.outlines[0]], "carry")
+        dtypes = common_dtypes(name, ["init", "the result"], [init, part.outlines[0]], "carry")
         weak = any(map(is_weak, init.leaves))
         same = dtypes == [str(leaf.dtype) for leaf in init.leaves] and not part.program.numbers_gave_way
         init = Outline(init.structure, as_dtypes(init.leaves, dtypes))

@@ -14,8 +14,8 @@ from graftax.core.user_functions import check_takes
 from graftax.ops.checks import outside
 from graftax.transforms.flow.attribute_changes import require_no_changes
 from graftax.transforms.function_argument import check_functions
-from graftax.transforms.lifting.agreement import agreed, as_dtypes
-from graftax.transforms.lifting.carried import filled, masks_of, set_masks
+from graftax.transforms.lifting.agreement import as_dtypes, common_dtypes
+from graftax.transforms.lifting.carried import broadcast_mask, masks_of, set_masks
 from graftax.transforms.lifting.outline import Outline, like
 from graftax.transforms.lifting.parts import Part, Threaded
 
@@ -104,7 +104,7 @@ def switch(index: ArrayLike, branches: Sequence[Branch], *operands: Any) -> Any:
         if not 0 <= int(where) < len(branches):
             raise _no_branch(len(branches), where)
         return branches[int(where)](*operands)
-    if traced_checks.wanted():  # programs cannot raise; without checks the nearest branch is taken
+    if traced_checks.is_checking():  # programs cannot raise; without checks the nearest branch is taken
         traced_checks.emit(partial(_no_branch, len(branches)), outside(len(branches), where), where)
 
     def choose(functions: Sequence[Callable[[Any], Any]], state: object) -> Any:
@@ -138,7 +138,7 @@ def _one_of(
             made = made if first is None else like(first.structure, len(first.leaves), made)
             found = masks_of(transforms.flatten(made)[0])
             if shapes:
-                found = [s and filled(mask, s) for mask, s in zip(found, shapes, strict=True)]
+                found = [s and broadcast_mask(mask, s) for mask, s in zip(found, shapes, strict=True)]
             return made, found
 
         return run
@@ -147,7 +147,7 @@ def _one_of(
         part = Part(name, whole(function, parts[0].outlines[0] if parts else None), (), (function, *operands))
         parts.append(require_no_changes(name, label, part))
     outlines = [part.outlines[0] for part in parts]
-    dtypes = agreed(name, labels, outlines, "result")
+    dtypes = common_dtypes(name, labels, outlines, "result")
     shapes = _mask_shapes(parts)
     if shapes:  # a branch without a mask where another one has it gives one in which all counts
         parts = [Part(name, whole(function, outlines[0]), ()) for function in functions]

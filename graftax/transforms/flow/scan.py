@@ -14,7 +14,7 @@ from graftax.core.short_traceback import door
 from graftax.core.static_numbers import check_known
 from graftax.core.user_functions import check_takes
 from graftax.transforms.compile.pure import compiled_if_possible
-from graftax.transforms.flow.body import settled
+from graftax.transforms.flow.body import trace_until_stable
 from graftax.transforms.function_argument import check_functions
 from graftax.transforms.lifting.agreement import as_dtypes, common_length
 from graftax.transforms.lifting.carried import Carry, masks_of, masks_of_rows, set_masks
@@ -74,16 +74,16 @@ def scan(
     def step(values: list[Any]) -> tuple[Any, Any]:
         carry, row, row_masks = values[:kept], values[kept : kept + count], iter(values[kept + count :])
         set_masks(row, [None if mask is None else next(row_masks) for mask in found_masks])
-        made = fn(own.opened(carry), transforms.unflatten(rows_structure, row))
+        made = fn(own.unpack(carry), transforms.unflatten(rows_structure, row))
         if not isinstance(made, tuple) or len(made) != 2:
             raise ArgumentTypeError(
                 f"the function of a scan returned {'one array' if hasattr(made, 'shape') else repr(made)}",
                 "it gives back the next carry and the result of the step",
                 "return carry, y (None where there is no result)",
             )
-        return own.closed(made[0]), (made[1], masks_of(transforms.flatten(made[1])[0]))
+        return own.pack(made[0]), (made[1], masks_of(transforms.flatten(made[1])[0]))
 
-    part, start, _ = settled(
+    part, start, _ = trace_until_stable(
         "scan", fn, step, Outline(own.structure, own.leaves), [_Row(row.shape[1:], row.dtype) for row in rows]
     )
     threaded = Threaded(part)
@@ -91,7 +91,7 @@ def scan(
     threaded.commit(after)
     results, result_masks = transforms.unflatten(part.outlines[1].structure, stacked)
     set_masks(transforms.flatten(results)[0], result_masks)
-    return own.opened(last), results
+    return own.unpack(last), results
 
 
 class _Row(NamedTuple):
@@ -127,8 +127,8 @@ def _run(
 class _Loops:
     """Compiled loops, those used last."""
 
-    def __init__(self, kept: int) -> None:
-        self._kept = kept
+    def __init__(self, most: int) -> None:
+        self._kept = most
         self.compiled: OrderedDict[Hashable, Callable[..., Any]] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -143,7 +143,7 @@ class _Loops:
             return self.compiled[key]
 
 
-_loops = _Loops(kept=128)
+_loops = _Loops(most=128)
 
 
 @door

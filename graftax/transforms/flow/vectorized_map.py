@@ -11,7 +11,7 @@ from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
 from graftax.core.user_functions import check_takes
 from graftax.transforms.chunk_size import check_chunk_size
-from graftax.transforms.flow.axes import Axes, argument_names, by_argument, placed, rows_first, spread
+from graftax.transforms.flow.axes import Axes, argument_names, axes_of_leaves, by_argument, move_rows, rows_first
 from graftax.transforms.function_argument import check_functions
 from graftax.transforms.lifting.attribute_frame import AttributeFrame
 from graftax.transforms.lifting.carried import RowMasks, set_masks_of_rows
@@ -27,8 +27,8 @@ from graftax.variables.state.storage import Storage
 class RowFrame(AttributeFrame):
     """State as one row sees it: random streams branch off, one branch for each row; nothing else may be assigned."""
 
-    def __init__(self, around: Around, given: Sequence[Any], row: Array) -> None:
-        super().__init__(around, given)
+    def __init__(self, around: Around, storages: Sequence[Any], row: Array) -> None:
+        super().__init__(around, storages)
         self._row = row
         context = contexts.top
         self._called_around = context is not None and context.root is not None
@@ -41,9 +41,9 @@ class RowFrame(AttributeFrame):
                 self._now[storage] = self._branch(value)
         return self._now[storage]
 
-    def branched(self, key: Array) -> Array:
+    def branch_stream(self, key: Array) -> Array:
         """Return this row's branch of a stream that is the same for all rows; a stream of each row's own as it is."""
-        key = super().branched(key)  # of a map around this one
+        key = super().branch_stream(key)  # of a map around this one
         is_rows_own = registry.current().tracing.leaks(key, self._around.level)
         return key if is_rows_own else self._branch(key)
 
@@ -133,8 +133,8 @@ def vectorized_map(
     check_takes("vectorized_map", "fn", fn, ["row"] * len(elems), "graftax.vectorized_map(lambda x, y: x * y, xs, ys)")
     around, lifted = Around(), Lifted()
 
-    def one_row(given: tuple[Array, list[Array], list[Array]]) -> tuple[list[Any], list[Array | None]]:
-        number, own, masks = given
+    def one_row(row: tuple[Array, list[Array], list[Array]]) -> tuple[list[Any], list[Array | None]]:
+        number, own, masks = row
         frame = RowFrame(around, (fn, *elems), number)
         outcome = lifted(frame, lambda: fn(*rows.arguments(own, masks)))
         if found := frame.changed():
@@ -170,9 +170,9 @@ def _placed(structure: object, results: list[Array], masks: Sequence[Array | Non
     unflatten = registry.current().vectorizing.unflatten
     places: list[int | None] = [0] * len(results)
     if type(out_axes) is not int or out_axes != 0:
-        places = spread("out_axes", out_axes, unflatten(structure, results), "result")
+        places = axes_of_leaves("out_axes", out_axes, unflatten(structure, results), "result")
         paths = Outline(structure, results).paths("result")
-        results = [placed(*each) for each in zip(results, places, paths, strict=True)]
+        results = [move_rows(*each) for each in zip(results, places, paths, strict=True)]
     set_masks_of_rows(results, masks, places)
     return unflatten(structure, results)
 
@@ -227,7 +227,7 @@ class _Argument:
         self.paths: list[str] = []
         self.came: list[Any] = []
         if axes is not None:  # else it is passed as it is
-            self.axes = spread("in_axes", axes, value, name)
+            self.axes = axes_of_leaves("in_axes", axes, value, name)
             self.leaves, self._structure = arrays_of(value)
             self.came = registry.current().tracing.flatten(value)[0]
             self.paths = Outline(self._structure, self.leaves).paths(name)

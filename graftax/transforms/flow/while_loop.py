@@ -12,7 +12,7 @@ from graftax.core.short_traceback import door
 from graftax.core.static_numbers import check_known
 from graftax.core.user_functions import check_takes
 from graftax.transforms.flow.attribute_changes import require_same_program, traced_until_stable
-from graftax.transforms.flow.body import settled
+from graftax.transforms.flow.body import trace_until_stable
 from graftax.transforms.flow.branches import predicate
 from graftax.transforms.function_argument import check_functions
 from graftax.transforms.lifting.agreement import as_dtypes
@@ -86,15 +86,15 @@ def _compiled_while(
     own = Carry("while_loop", init)
 
     def condition(leaves: list[Any]) -> tuple[Any]:
-        return (predicate("while_loop", cond_fn(own.opened(leaves))),)
+        return (predicate("while_loop", cond_fn(own.unpack(leaves))),)
 
     def body(leaves: list[Any]) -> tuple[Any]:
-        return (own.closed(body_fn(own.opened(leaves))),)
+        return (own.pack(body_fn(own.unpack(leaves))),)
 
     # the condition comes first, as in the first turn of a plain loop: what the body changes, that turn does not see
     anew = partial(Part, "while_loop", condition, own.leaves, (cond_fn,))
     looking = traced_until_stable("while_loop", "condition", anew(), anew)
-    part, leaves, changed = settled("while_loop", body_fn, body, Outline(own.structure, own.leaves))
+    part, leaves, changed = trace_until_stable("while_loop", body_fn, body, Outline(own.structure, own.leaves))
     if changed:
         require_same_program("while_loop", looking, anew(), changed)
     if any(map(registry.current().arrays.is_weak, own.leaves)):  # the body may have made other dtypes of these
@@ -126,7 +126,7 @@ def _compiled_while(
 
         (after, leaves), _ = transforms.scan(bounded, start, None, maximum_iterations, False)
     threaded.commit(after)
-    return own.opened(leaves)
+    return own.unpack(leaves)
 
 
 def _backwards() -> GradientError:

@@ -15,7 +15,7 @@ from graftax.core.dtypes import is_inexact
 from graftax.core.errors import CompileError, GradientError
 from graftax.transforms.gradients.custom_rule import (
     CustomRule,
-    assigned,
+    assignment_error,
     closed_over,
     differentiated_around,
     without_rule,
@@ -87,7 +87,7 @@ class _Written:
             for storage in frame.written:
                 # a stream that moves there is none of the function's: `run` lets it continue elsewhere
                 if not is_stream(storage):
-                    raise assigned(rule, storage)
+                    raise assignment_error(rule, storage)
             # None is zero, which costs nothing, where an array of zeros would be computed with
             self._has_gradient = [gradient is not None for gradient in gradients]
             return [gradient for gradient in gradients if gradient is not None]
@@ -151,9 +151,9 @@ class _Written:
             leaves = self._with_rule(inputs)  # so that second derivatives meet the rule again
         return leaves, kept, None
 
-    def _backward(self, kept: list[Any], _: None, dys: list[Any]) -> list[Any]:
+    def _backward(self, residuals: list[Any], _: None, dys: list[Any]) -> list[Any]:
         given = [dy for dy in dys if dy is not None]
-        gradients = iter(self._back.run(kept, [], given))
+        gradients = iter(self._back.run(residuals, [], given))
         constants, found = self._counts
         by_rule = [next(gradients) if one else None for one in self._has_gradient]
         read, values = by_rule[: len(self._read)], by_rule[len(self._read) :]

@@ -128,34 +128,34 @@ class CustomRule:
         by_storage = {v._storage: g for v, g in zip(self.variables, told, strict=True)}
         return [*(by_storage.get(storage) for storage in storages), *self._of_arguments(made, values)]
 
-    def _with_variables(self, made: object) -> tuple[Any, list[Any]]:
+    def _with_variables(self, result: object) -> tuple[Any, list[Any]]:
         variables = self.variables
-        if not isinstance(made, tuple | list) or len(made) != 2:
+        if not isinstance(result, tuple | list) or len(result) != 2:
             raise GradientError(
-                f"the grad_fn of {self.name} returned {_kind(made)}",
+                f"the grad_fn of {self.name} returned {_kind(result)}",
                 f"it got {len(variables)} variables",
                 "return gradients_of_arguments, [gradients_of_variables]",
             )
-        if isinstance(made[1], dict):
+        if isinstance(result[1], dict):
             raise GradientError(
                 f"the grad_fn of {self.name} returned the gradients of variables in a dict",
                 "they are told in the order of the variables that it gets",
                 "return dx, [gradients[v.path] for v in variables]",
             )
-        of_variables = tree.flatten(made[1]) if made[1] is not None else []
+        of_variables = tree.flatten(result[1]) if result[1] is not None else []
         if len(of_variables) != len(variables):
             raise GradientError(
                 f"the grad_fn of {self.name} returned {len(of_variables)} gradients of variables for "
                 f"{len(variables)}: {', '.join(repr(v.path) for v in variables)}",
                 "there is one for each, in their order; None for zero",
             )
-        return made[0], [
+        return result[0], [
             self._fitted(gradient, f"the variable {v.path!r}", v.shape, v.dtype)
             for gradient, v in zip(of_variables, variables, strict=True)
         ]
 
-    def _of_arguments(self, made: object, values: list[Any]) -> list[Any]:
-        told = self._by_place(made)
+    def _of_arguments(self, gradients: object, values: list[Any]) -> list[Any]:
+        told = self._by_place(gradients)
         for i, gradient in told.items():
             if gradient is not None and not _is_number(self._leaves[i]):
                 raise GradientError(
@@ -168,27 +168,27 @@ class CustomRule:
             for i, value in zip(self._moving, values, strict=True)
         ]
 
-    def _by_place(self, made: Any) -> dict[int, Any]:
+    def _by_place(self, gradients: Any) -> dict[int, Any]:
         """Return the gradients by the places of what they belong to; by structure, or in order where they are flat."""
         numbers = [i for i, leaf in enumerate(self._leaves[: self._positional]) if _is_number(leaf)]
         moving = [i for i in self._moving if i < self._positional]
-        if type(made) in (list, tuple):  # such as (dx, []) of a rule that would tell of variables, too
-            made = [one for one in made if tree.is_leaf(one) or tree.flatten(one)]
+        if type(gradients) in (list, tuple):  # such as (dx, []) of a rule that would tell of variables, too
+            gradients = [one for one in gradients if tree.is_leaf(one) or tree.flatten(one)]
         for known in (range(self._positional), numbers, moving):
             # arguments that have no gradient, such as strings, may be left out
             kept = [one for one in self._places if not {*tree.flatten(one)}.isdisjoint(known)]
-            for like, given in ((kept, made), (kept[0] if len(kept) == 1 else None, made)):
+            for like, given in ((kept, gradients), (kept[0] if len(kept) == 1 else None, gradients)):
                 if like is not None and (pairs := _paired(like, given, {*moving})) is not None:
                     return dict(pairs)
-        if not tree.is_leaf(made) and (isinstance(made, dict) or not all(map(tree.is_leaf, made))):
+        if not tree.is_leaf(gradients) and (isinstance(gradients, dict) or not all(map(tree.is_leaf, gradients))):
             paths = [path for path, _ in tree.flatten_with_paths(self._structure[0])]
             raise GradientError(
                 f"the grad_fn of {self.name} returned gradients with the leaves "
-                f"{[path for path, _ in tree.flatten_with_paths(made)]} for arguments with the leaves {paths}",
+                f"{[path for path, _ in tree.flatten_with_paths(gradients)]} for arguments with the leaves {paths}",
                 "they have the structure of the positional arguments, or come in a flat list",
                 "return {'kernel': ..., 'bias': ...} for an argument that is a dict with these keys",
             )
-        found = tree.flatten(made)
+        found = tree.flatten(gradients)
         if len(found) not in (len(numbers), len(moving)):
             raise GradientError(
                 f"the grad_fn of {self.name} returned {len(found)} gradients for {len(moving)} arguments",
@@ -227,7 +227,7 @@ def differentiated_around(inputs: list[Any]) -> bool:
     return not transforms.eager() or any(map(transforms.is_tracer, inputs))
 
 
-def assigned(rule: CustomRule, storage: Storage) -> StateError:
+def assignment_error(rule: CustomRule, storage: Storage) -> StateError:
     """Return what it means that a rule assigns."""
     return StateError(
         f"the grad_fn of {rule.name} assigned {storage.path!r}",
@@ -271,29 +271,29 @@ def _signature(fn: Callable[..., Any]) -> inspect.Signature | None:
         return None
 
 
-def _paired(places: Any, made: Any, moving: set[int]) -> list[tuple[int, Any]] | None:
+def _paired(places: Any, gradients: Any, moving: set[int]) -> list[tuple[int, Any]] | None:
     """Return each gradient with the place of what it belongs to; None if the structure is another one.
 
     Args:
         places: The places of leaves, in the structure of the arguments.
-        made: What the rule returned; None stands for zeros everywhere below.
+        gradients: What the rule returned; None stands for zeros everywhere below.
         moving: The places of arrays; what has no array below may be missing in a dict.
     """
-    if made is None:
+    if gradients is None:
         return [(place, None) for place in tree.flatten(places)]
-    if tree.is_leaf(places) or tree.is_leaf(made):
-        return [(places, made)] if tree.is_leaf(places) and tree.is_leaf(made) else None
-    if isinstance(places, dict) != isinstance(made, dict):
+    if tree.is_leaf(places) or tree.is_leaf(gradients):
+        return [(places, gradients)] if tree.is_leaf(places) and tree.is_leaf(gradients) else None
+    if isinstance(places, dict) != isinstance(gradients, dict):
         return None
     if isinstance(places, dict):
-        missing = [place for key, below in places.items() if key not in made for place in tree.flatten(below)]
-        if not moving.isdisjoint(missing) or not all(key in places for key in made):
+        missing = [place for key, below in places.items() if key not in gradients for place in tree.flatten(below)]
+        if not moving.isdisjoint(missing) or not all(key in places for key in gradients):
             return None
-        parts = [_paired(places[key], below, moving) for key, below in made.items()]
-    elif len(places) != len(made):
+        parts = [_paired(places[key], below, moving) for key, below in gradients.items()]
+    elif len(places) != len(gradients):
         return None
     else:
-        parts = [_paired(one, other, moving) for one, other in zip(places, made, strict=True)]
+        parts = [_paired(one, other, moving) for one, other in zip(places, gradients, strict=True)]
     return None if any(part is None for part in parts) else [pair for part in parts for pair in part or ()]
 
 
@@ -307,7 +307,7 @@ def _is_number(leaf: object) -> bool:
     return isinstance(leaf, int) or _is_moving(leaf)
 
 
-def _kind(made: object) -> str:
-    if isinstance(made, tuple | list):
-        return f"a {type(made).__name__} of {len(made)}"
-    return "one array" if hasattr(made, "shape") else f"one {type(made).__name__}"
+def _kind(value: object) -> str:
+    if isinstance(value, tuple | list):
+        return f"a {type(value).__name__} of {len(value)}"
+    return "one array" if hasattr(value, "shape") else f"one {type(value).__name__}"

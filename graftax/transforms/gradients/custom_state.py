@@ -38,8 +38,8 @@ class Stopped(Reading):
 class GradientFrame(Substitution):
     """State as a gradient sees it: as the function left it; random streams branch off."""
 
-    def __init__(self, given: dict[Storage, Array]) -> None:
-        super().__init__(frames.top, given.items(), registry.current().gradients.level())
+    def __init__(self, values: dict[Storage, Array]) -> None:
+        super().__init__(frames.top, values.items(), registry.current().gradients.level())
         self._branched: set[Storage] = set()
 
     def read(self, storage: Storage) -> Array:

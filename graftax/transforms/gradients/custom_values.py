@@ -11,7 +11,7 @@ from graftax.core import foreign_errors
 from graftax.core.dtypes import is_inexact
 from graftax.core.errors import CompileError, GradientError
 from graftax.core.typedefs import Array
-from graftax.transforms.gradients.custom_rule import CustomRule, assigned, differentiated_around
+from graftax.transforms.gradients.custom_rule import CustomRule, assignment_error, differentiated_around
 from graftax.transforms.gradients.custom_state import GradientFrame, Reading, Stopped, move_on
 from graftax.transforms.lifting.frames import Around, Substitution
 from graftax.transforms.lifting.streams import is_stream
@@ -57,7 +57,7 @@ class ByValues:
             with frames.entered(found):
                 _, grad_fn = self._rule.call(self._rule.values)
         except Exception as error:
-            if not isinstance(foreign_errors.translated(error) or error, CompileError):
+            if not isinstance(foreign_errors.translate(error) or error, CompileError):
                 raise
             found = Stopped(Around())
             with frames.entered(found):
@@ -122,7 +122,7 @@ class ByValues:
         gradients = self._within(frame, lambda: self._rule.gradients(ran.grad_fn, ys, ran.values, self._storages))
         for storage in frame.written:
             if not is_stream(storage):
-                raise assigned(self._rule, storage)
+                raise assignment_error(self._rule, storage)
             if storage not in self._storages:
                 move_on(storage)
         return gradients

@@ -10,19 +10,19 @@ from graftax.core.errors import DTypeError
 from graftax.core.typedefs import ArrayLike, DTypeLike, unwrap
 
 
-def direction(name: str, given: ArrayLike, dtype: DTypeLike) -> Any:
+def direction(name: str, value: ArrayLike, dtype: DTypeLike) -> Any:
     """Return a tangent or weight as an array of the dtype of what it belongs to.
 
     Args:
         name: What to call it in messages.
-        given: The numbers.
-        dtype: That of the array to which they belong.
+        value: The numbers.
+        dtype: The dtype of the array to which they belong.
 
     Raises:
         DTypeError: The numbers are complex, and the array is real: the imaginary parts would be lost.
     """
     arrays = registry.current().arrays
-    found = arrays.asarray(unwrap(given))
+    found = arrays.asarray(unwrap(value))
     if is_floating(str(dtype)) and is_complex(found.dtype):
         raise DTypeError(
             f"{name} is {found.dtype}{list(found.shape)}, what it belongs to is {dtype}",

@@ -71,13 +71,13 @@ def value_and_grad(fn: Callable[P, R], wrt: object = None, has_aux: bool = False
         parent = frames.top
         lifted = Lifted(lambda result: transforms.flatten(_split(fn, result, has_aux)))
 
-        def pure(given: list[Any]) -> tuple[Any, Outcome]:
+        def pure(values: list[Any]) -> tuple[Any, Outcome]:
             # with wrt= the arguments are constants, and the Variables are what the frame says
             call_args = args
             if wrt is None:
-                hand_on(leaves_of_it, given)
-                call_args = (tree.rebuild(args[0], iter(given)), *args[1:])
-            frame = Substitution(parent, zip(storages, given, strict=False), transforms.level())
+                hand_on(leaves_of_it, values)
+                call_args = (tree.rebuild(args[0], iter(values)), *args[1:])
+            frame = Substitution(parent, zip(storages, values, strict=False), transforms.level())
             outcome = lifted(frame, lambda: cast(Callable[..., Any], fn)(*call_args, **kwargs))
             return outcome.leaves[0], outcome._replace(leaves=outcome.leaves[1:])
 

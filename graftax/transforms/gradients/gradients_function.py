@@ -16,7 +16,7 @@ from graftax.core.short_traceback import door, door_around
 from graftax.core.typedefs import Array, VariableLike, unwrap
 from graftax.core.wrapping import function_name
 from graftax.transforms.function_argument import check_functions
-from graftax.transforms.gradients.vjp import pulled
+from graftax.transforms.gradients.vjp import pull_back
 from graftax.transforms.lifting.frames import Substitution
 from graftax.variables.state.storage import Frame, Storage, frames
 from graftax.variables.variable import Variable
@@ -64,12 +64,12 @@ def value_and_gradients_function(fn: Callable[..., Any], params: Params = None) 
         values = [_floating(fn, place, leaf) for place, one in pairs for leaf in tree.flatten(one)]
         came = tree.flatten(chosen)
 
-        def call(given: list[Any]) -> Any:
-            new = dict(zip(places, tree.rebuild(chosen, iter(given)), strict=True))
+        def call(values: list[Any]) -> Any:
+            new = dict(zip(places, tree.rebuild(chosen, iter(values)), strict=True))
             positional = [new.get(i, arg) for i, arg in enumerate(args)]
             return fn(*positional, **{name: new.get(name, arg) for name, arg in kwargs.items()})
 
-        found = pulled(fn, call, values, came=came)
+        found = pull_back(fn, call, values, came=came)
         gradients = found.pull(found.weights(dy))
         return found.value, list(tree.rebuild(chosen, iter(gradients)))
 
@@ -118,18 +118,18 @@ def _places(fn: Callable[..., Any], params: Params, args: tuple[Any, ...], kwarg
     return found
 
 
-def _place(fn: Callable[..., Any], one: int | str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int | str:
-    if isinstance(one, int) and not isinstance(one, bool):
-        if 0 <= one < len(args):
-            return one
-    elif one in kwargs:
-        return one
+def _place(fn: Callable[..., Any], argnum: int | str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int | str:
+    if isinstance(argnum, int) and not isinstance(argnum, bool):
+        if 0 <= argnum < len(args):
+            return argnum
+    elif argnum in kwargs:
+        return argnum
     else:
         names = _parameters(fn)
-        if one in names and names.index(one) < len(args):
-            return names.index(one)
+        if argnum in names and names.index(argnum) < len(args):
+            return names.index(argnum)
     raise ArgumentError(
-        f"the gradients of {function_name(fn)} with respect to the argument {one!r}",
+        f"the gradients of {function_name(fn)} with respect to the argument {argnum!r}",
         f"it was called with {len(args)} positional arguments and the keywords {list(kwargs)}",
         "params=[0], or the name of an argument that the call has",
     )
@@ -185,7 +185,7 @@ class _Tapped(Substitution):
                 cotangents[storage] = gradient
 
             self.memo.forget(storage)  # what was computed from the value before has no way back to here
-            value = registry.current().gradients.tapped(value, self._token, record, self.level)
+            value = registry.current().gradients.tap(value, self._token, record, self.level)
         self._now[storage] = value
         return value
 
@@ -219,7 +219,9 @@ def implicit_value_and_gradients(fn: Callable[..., Any]) -> Callable[..., tuple[
         parent = frames.top
         arrays = registry.current().arrays
         token = arrays.asarray(0.0, "float32")
-        found = pulled(fn, lambda _: fn(*args, **kwargs), [token], lambda given: _Tapped(parent, given[0], cotangents))
+        found = pull_back(
+            fn, lambda _: fn(*args, **kwargs), [token], lambda given: _Tapped(parent, given[0], cotangents)
+        )
         if not cotangents:
             raise GradientError(
                 f"{function_name(fn)} reads no trainable Variable",

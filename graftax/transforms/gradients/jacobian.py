@@ -17,7 +17,7 @@ from graftax.transforms.chunk_size import check_chunk_size
 from graftax.transforms.function_argument import check_functions
 from graftax.transforms.gradients.derivatives import rows_differ
 from graftax.transforms.gradients.sources import check_sources, expand, first_argument, moved_value
-from graftax.transforms.gradients.vjp import Pulled, floating_results, pulled, substituting
+from graftax.transforms.gradients.vjp import Pulled, floating_results, pull_back, substituting
 from graftax.transforms.lifting.carried import hand_on
 from graftax.variables.state.storage import frames
 
@@ -42,15 +42,15 @@ class _Sources:
         self.came = self._leaves if self._first else []
         """What the values were made of, for their masks."""
 
-    def call(self, given: list[Any]) -> Any:
+    def call(self, values: list[Any]) -> Any:
         """Call the function at other values of the sources."""
         if self._first:
-            return self._fn(tree.rebuild(self._args[0], iter(given)), *self._args[1:])
+            return self._fn(tree.rebuild(self._args[0], iter(values)), *self._args[1:])
         return self._fn(*self._args)
 
-    def rebuild(self, found: Sequence[Any]) -> Any:
+    def rebuild(self, parts: Sequence[Any]) -> Any:
         """Return the structure of the sources, from something for each of them."""
-        return tree.rebuild(self.structure, iter([found[i] for i in self._place]))
+        return tree.rebuild(self.structure, iter([parts[i] for i in self._place]))
 
 
 @door
@@ -84,7 +84,7 @@ def jacobian(fn: Callable[..., Any], *args: Any, wrt: object = None, chunk_size:
     _check_called_at_once("jacobian", fn, args, wrt)
     check_takes("jacobian", "fn", fn, ["argument"] * len(args), "graftax.jacobian(fn, x, y): fn gets what follows")
     sources = _Sources(fn, args, wrt)
-    found = pulled(fn, sources.call, sources.values, sources.frame, sources.came)
+    found = pull_back(fn, sources.call, sources.values, sources.frame, sources.came)
     blocks = [sources.rebuild(_block(found, i, sources.values, chunk_size)) for i in range(len(found.leaves))]
     return registry.current().gradients.unflatten(found.structure, blocks)
 
@@ -121,8 +121,8 @@ def hessian(fn: Callable[..., Any], *args: Any, wrt: object = None, chunk_size: 
     check_takes("hessian", "fn", fn, ["argument"] * len(args), "graftax.hessian(fn, x, y): fn gets what follows")
     sources = _Sources(fn, args, wrt)
 
-    def gradient(given: list[Any]) -> list[Any]:
-        found = pulled(fn, sources.call, given, substituting(sources.storages), sources.came)
+    def gradient(values: list[Any]) -> list[Any]:
+        found = pull_back(fn, sources.call, values, substituting(sources.storages), sources.came)
         if [tuple(leaf.shape) for leaf in found.leaves] != [()]:
             raise GradientError(
                 f"{found.name} returned {len(found.leaves)} arrays of shapes {[tuple(x.shape) for x in found.leaves]}",
@@ -131,7 +131,7 @@ def hessian(fn: Callable[..., Any], *args: Any, wrt: object = None, chunk_size: 
             )
         return found.pull(found.weights())
 
-    found = pulled(fn, gradient, sources.values, sources.frame, sources.came)
+    found = pull_back(fn, gradient, sources.values, sources.frame, sources.came)
     blocks = [sources.rebuild(_block(found, i, sources.values, chunk_size)) for i in range(len(found.leaves))]
     return sources.rebuild(blocks)
 
@@ -165,7 +165,7 @@ def batch_jacobian(fn: Callable[[Any], Any], x: object, chunk_size: int | None =
     check_takes("batch_jacobian", "fn", fn, ["x"], "graftax.batch_jacobian(lambda x: fn(x, other), x)")
     check_chunk_size("batch_jacobian", chunk_size)
     sources = _Sources(fn, (x,), None)
-    found = pulled(fn, sources.call, sources.values, sources.frame, sources.came)
+    found = pull_back(fn, sources.call, sources.values, sources.frame, sources.came)
     shapes = [tuple(leaf.shape) for leaf in (*found.leaves, *sources.values)]
     if len(shapes) != 2 or min(map(len, shapes)) < 2 or shapes[0][0] != shapes[1][0]:
         raise ShapeError(
@@ -177,10 +177,10 @@ def batch_jacobian(fn: Callable[[Any], Any], x: object, chunk_size: int | None =
     (target, source), numpy = shapes, registry.current().arrays.numpy
     if check:
 
-        def again(given: Sequence[Any]) -> list[Any]:
+        def again(values: Sequence[Any]) -> list[Any]:
             with frames.entered(sources.frame([])):  # what it assigns has taken effect already
-                hand_on(sources.came, given)
-                return floating_results(fn, sources.call(list(given)))[0]
+                hand_on(sources.came, values)
+                return floating_results(fn, sources.call(list(values)))[0]
 
         differ = rows_differ(again, sources.values, [], target, str(found.leaves[0].dtype))[0]
         if bool(differ):
@@ -196,23 +196,23 @@ def batch_jacobian(fn: Callable[[Any], Any], x: object, chunk_size: int | None =
 # --- rows -------------------------------------------------------------------------------------------------------------
 
 
-def _block(found: Pulled, which: int, values: list[Any], chunk_size: int | None) -> list[Any]:
+def _block(pullback: Pulled, which: int, values: list[Any], chunk_size: int | None) -> list[Any]:
     """Compute the derivatives of one result with respect to each source."""
-    shape = tuple(found.leaves[which].shape)
-    rows = _rows(found, which, shape, chunk_size)
+    shape = tuple(pullback.leaves[which].shape)
+    rows = _rows(pullback, which, shape, chunk_size)
     return [row.reshape((*shape, *value.shape)) for row, value in zip(rows, values, strict=True)]
 
 
-def _rows(found: Pulled, which: int, unit: Shape, chunk_size: int | None) -> list[Any]:
+def _rows(pullback: Pulled, which: int, unit: Shape, chunk_size: int | None) -> list[Any]:
     """Compute the gradients of each element of the last axes of a result."""
     numpy, vectorizing = registry.current().arrays.numpy, registry.current().vectorizing
     count = numpy.arange(math.prod(unit))
-    zeros = [numpy.zeros_like(leaf) for leaf in found.leaves]
-    target = found.leaves[which]
+    zeros = [numpy.zeros_like(leaf) for leaf in pullback.leaves]
+    target = pullback.leaves[which]
 
     def row(index: Array) -> list[Any]:
         one = (count == index).astype(target.dtype).reshape(unit)
-        return found.pull([*zeros[:which], numpy.broadcast_to(one, target.shape), *zeros[which + 1 :]])
+        return pullback.pull([*zeros[:which], numpy.broadcast_to(one, target.shape), *zeros[which + 1 :]])
 
     return list(vectorizing.map_rows(row, count, chunk_size))
 

@@ -80,10 +80,10 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any])
     parent = frames.top
     lifted = Lifted(partial(floating_results, fn))
 
-    def pure(*given: Any) -> Outcome:
-        hand_on(leaves, given)
-        moved = [(leaf._storage, new) for leaf, new in zip(leaves, given, strict=True) if isinstance(leaf, Variable)]
-        filled = [leaf if isinstance(leaf, Variable) else new for leaf, new in zip(leaves, given, strict=True)]
+    def pure(*values: Any) -> Outcome:
+        hand_on(leaves, values)
+        moved = [(leaf._storage, new) for leaf, new in zip(leaves, values, strict=True) if isinstance(leaf, Variable)]
+        filled = [leaf if isinstance(leaf, Variable) else new for leaf, new in zip(leaves, values, strict=True)]
         frame = Substitution(parent, moved, transforms.level())
         return lifted(frame, lambda: fn(*tree.rebuild(primals, iter(filled))))
 

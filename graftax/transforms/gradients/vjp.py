@@ -63,7 +63,7 @@ class Pulled(NamedTuple):
         return [arrays.numpy.broadcast_to(w, leaf.shape) for w, leaf in zip(weights, self.leaves, strict=True)]
 
 
-def pulled(
+def pull_back(
     fn: Callable[..., Any],
     call: Callable[[list[Any]], Any],
     values: list[Any],
@@ -86,10 +86,10 @@ def pulled(
     parent = frames.top
     lifted = Lifted(partial(floating_results, fn))
 
-    def pure(given: list[Any]) -> tuple[list[Any], Outcome]:
-        inside = Substitution(parent, (), transforms.level()) if frame is None else frame(given)
-        hand_on(came, given[: len(came)])
-        outcome = lifted(inside, lambda: call(given))
+    def pure(values: list[Any]) -> tuple[list[Any], Outcome]:
+        inside = Substitution(parent, (), transforms.level()) if frame is None else frame(values)
+        hand_on(came, values[: len(came)])
+        outcome = lifted(inside, lambda: call(values))
         return outcome.leaves, outcome._replace(leaves=[])
 
     # what is assigned is no result: nobody weighs it, and its gradient goes on with the value that is committed
@@ -125,8 +125,8 @@ def substituting(storages: Sequence[Any]) -> MakeFrame:
     """Return what makes frames in which the first of the given values are those of Variables."""
     parent = frames.top
 
-    def make(given: list[Any]) -> Substitution:
+    def make(values: list[Any]) -> Substitution:
         level = registry.current().gradients.level()
-        return Substitution(parent, zip(storages, given[: len(storages)], strict=True), level)
+        return Substitution(parent, zip(storages, values[: len(storages)], strict=True), level)
 
     return make

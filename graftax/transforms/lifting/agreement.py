@@ -19,7 +19,7 @@ def kind(dtype: DTypeLike) -> int:
     return min(3, i) if (i := next(i for i, k in enumerate(_KINDS) if name.startswith(k))) == 4 else i
 
 
-def agreed(name: str, labels: Sequence[str], outlines: Sequence[Outline], root: str) -> list[str]:
+def common_dtypes(name: str, labels: Sequence[str], outlines: Sequence[Outline], root: str) -> list[str]:
     """Return the dtypes that all outlines can have: Python numbers give way, everything else must agree.
 
     Args:

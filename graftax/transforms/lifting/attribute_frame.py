@@ -27,13 +27,13 @@ class AttributeFrame(PartFrame):
             a list in one of them may grow without a word.
     """
 
-    def __init__(self, around: Around, given: Sequence[Any]) -> None:
+    def __init__(self, around: Around, values: Sequence[Any]) -> None:
         super().__init__(around)
         self._seen = Seen()
         self._touched: dict[int, Node] = {}
         self._builds = 0  # how many are under way
         # of these and below alone: what is around the function is looked at by the compiled function around it
-        modules, surroundings = reached(given)
+        modules, surroundings = reached(values)
         for module in modules:
             for node in walk(module):
                 if isinstance(node, Module):
@@ -57,10 +57,10 @@ class AttributeFrame(PartFrame):
             self.touch(node)
             self._seen.note_attribute(node, name)
 
-    def made(self, module: Branch) -> None:
+    def note_created(self, module: Branch) -> None:
         """Note that the part makes it, here and around."""
-        super().made(module)
-        self._seen.made(module)
+        super().note_created(module)
+        self._seen.note_created(module)
 
     def build(self, module: Branch, done: bool) -> None:
         """Keep what a build does to lists and dicts apart from what the part does, here and around."""

@@ -31,13 +31,13 @@ def masks_of(leaves: Iterable[Any]) -> list[Array | None]:
     return [None if mask is None else arrays.asarray(unwrap(mask)).astype("bool") for mask in found]
 
 
-def set_masks(leaves: Iterable[Any], found: Iterable[Any]) -> None:
+def set_masks(arrays: Iterable[Any], new_masks: Iterable[Any]) -> None:
     """Give each array its mask, or none."""
-    for leaf, mask in zip(leaves, found, strict=True):
+    for leaf, mask in zip(arrays, new_masks, strict=True):
         masks.set_mask(leaf, mask)
 
 
-def filled(mask: Array | None, shape: Shape) -> Array | None:
+def broadcast_mask(mask: Array | None, shape: Shape) -> Array | None:
     """Return the mask in a shape that has more axes, all True if there is none; None if it does not fit."""
     numpy = registry.current().arrays.numpy
     if mask is None:
@@ -52,7 +52,7 @@ def filled(mask: Array | None, shape: Shape) -> Array | None:
 # --- compiled functions: masks are arguments and results of their own -------------------------------------------------
 
 
-def with_masks(transforms: Tracing, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], Any]:
+def flatten_with_masks(transforms: Tracing, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], Any]:
     """Return the leaves of the arguments and the structure of all; masks that arrays carry come after them."""
     leaves, structure = transforms.flatten((args, kwargs))
     # most programs have no masks, and to look at each leaf costs a microsecond
@@ -61,16 +61,16 @@ def with_masks(transforms: Tracing, args: tuple[Any, ...], kwargs: dict[str, Any
     return transforms.flatten((args, kwargs, masks_of(leaves)))
 
 
-def given_masks(
-    transforms: Tracing, args: tuple[Any, ...], kwargs: dict[str, Any], found: Sequence[Array | None] | None = None
+def give_masks(
+    transforms: Tracing, args: tuple[Any, ...], kwargs: dict[str, Any], masks: Sequence[Array | None] | None = None
 ) -> tuple[Any, Any]:
     """Return the arguments, carrying the masks that came after them."""
-    return (args, kwargs) if found is None else carrying(transforms, (args, kwargs), found)
+    return (args, kwargs) if masks is None else with_masks(transforms, (args, kwargs), masks)
 
 
-def carrying(transforms: Tracing, value: object, found: Sequence[Any]) -> Any:
+def with_masks(transforms: Tracing, value: object, masks: Sequence[Any]) -> Any:
     """Return a structure, each array of which carries its mask."""
-    set_masks(transforms.flatten(value)[0], found)
+    set_masks(transforms.flatten(value)[0], masks)
     return value
 
 
@@ -142,9 +142,9 @@ class RowMasks:
             masks.set_mask(row[i], mask)
 
 
-def set_masks_of_rows(results: Sequence[Any], found: Sequence[Any], axes: Sequence[int | None]) -> None:
+def set_masks_of_rows(results: Sequence[Any], row_masks: Sequence[Any], axes: Sequence[int | None]) -> None:
     """Give stacked results, whose rows lie along these axes, the masks that the rows had."""
-    for result, mask, axis in zip(results, found, axes, strict=True):
+    for result, mask, axis in zip(results, row_masks, axes, strict=True):
         if mask is None or axis is None:
             continue
         if axis % result.ndim < mask.ndim:
@@ -176,7 +176,7 @@ class Carry:
         whole = (init, [mask for mask in found if mask is not None]) if self._shapes else init
         self.leaves, self.structure = arrays_of(whole)
 
-    def opened(self, leaves: list[Any]) -> Any:
+    def unpack(self, leaves: list[Any]) -> Any:
         """Return what the body gets, of these leaves: with its masks."""
         transforms = registry.current().tracing
         whole = transforms.unflatten(self.structure, leaves)
@@ -188,13 +188,13 @@ class Carry:
             masks.set_mask(flat[i], mask)
         return carry
 
-    def closed(self, value: Any) -> Any:
+    def pack(self, value: Any) -> Any:
         """Return what the body returns, as the loop carries it: without a mask, all counts."""
         if not masks.any_set():
             return like(self.structure, len(self.leaves), value)
         found = masks_of(registry.current().tracing.flatten(value)[0])
         found += [None] * (max(self._shapes, default=-1) + 1 - len(found))  # another structure, which raises later
-        carried = {i: filled(found[i], shape) for i, shape in self._shapes.items()}
+        carried = {i: broadcast_mask(found[i], shape) for i, shape in self._shapes.items()}
         if any(mask is not None and carried.get(i) is None for i, mask in enumerate(found)):
             user_line.warn(
                 f"the carry of {self._name} comes out of its body with a mask that its start does not have, or that "
@@ -204,5 +204,5 @@ class Carry:
         if not self._shapes:
             return like(self.structure, len(self.leaves), value)
         # a layer in the body may have lost its mask, and without one all counts
-        ones = [filled(None, shape) if carried[i] is None else carried[i] for i, shape in self._shapes.items()]
+        ones = [broadcast_mask(None, shape) if carried[i] is None else carried[i] for i, shape in self._shapes.items()]
         return like(self.structure, len(self.leaves), (value, ones))

@@ -50,7 +50,7 @@ class CompileFrame(Frame):
         self._written[storage] = None
         self._touch_owners(storage)
 
-    def moved(self, storage: Storage) -> bool:
+    def has_changed(self, storage: Storage) -> bool:
         """Tell whether the function has assigned it."""
         return storage in self._written
 
@@ -66,7 +66,7 @@ class CompileFrame(Frame):
         self.touch(node)
         self.seen.note_attribute(node, name)
 
-    def looked(self, nodes: Iterable[Node]) -> None:
+    def note_structure(self, nodes: Iterable[Node]) -> None:
         """Note how these are when the function asks what there is, and that the program depends on it."""
         for node in nodes:
             self.touch(node)
@@ -78,9 +78,9 @@ class CompileFrame(Frame):
             if isinstance(node, Module):
                 self.touch(node)
 
-    def made(self, module: Branch) -> None:
+    def note_created(self, module: Branch) -> None:
         """Note that the function makes it."""
-        self.seen.made(module)
+        self.seen.note_created(module)
 
     def build(self, module: Branch, done: bool) -> None:
         """Keep what a build does to lists and dicts apart from what the function does."""
@@ -160,11 +160,11 @@ def _kind(storage: Storage) -> Hashable | None:
 class Substitution(Frame):
     """Given values in place of some Variables; assignments stay inside until whoever made it takes them out."""
 
-    def __init__(self, parent: Frame | None, given: Iterable[tuple[Storage, Any]], level: object) -> None:
+    def __init__(self, parent: Frame | None, values: Iterable[tuple[Storage, Any]], level: object) -> None:
         super().__init__()
         self.parent = parent
         self.level = level
-        self._now: dict[Storage, Array] = dict(given)
+        self._now: dict[Storage, Array] = dict(values)
         self._given = frozenset(self._now)
         self.written: dict[Storage, Array] = {}
 
@@ -179,9 +179,9 @@ class Substitution(Frame):
         self._now[storage] = value
         self.written[storage] = value
 
-    def moved(self, storage: Storage) -> bool:
+    def has_changed(self, storage: Storage) -> bool:
         """Tell whether a value was given or assigned here or further out."""
-        return storage in self._given or storage in self.written or super().moved(storage)
+        return storage in self._given or storage in self.written or super().has_changed(storage)
 
     def commit(self, but: Container[Storage] = ()) -> None:
         """Assign, in the frame that is on top, what was assigned inside, but for some."""
@@ -207,8 +207,8 @@ class Abstract(Substitution):
 class PartFrame(Substitution):
     """State inside a part of a program; what it does not have itself is read where the part is called from."""
 
-    def __init__(self, around: Around, given: Iterable[tuple[Storage, Any]] = ()) -> None:
-        super().__init__(around.frame, given, registry.current().tracing.level())
+    def __init__(self, around: Around, values: Iterable[tuple[Storage, Any]] = ()) -> None:
+        super().__init__(around.frame, values, registry.current().tracing.level())
         self._around = around
 
     def read(self, storage: Storage) -> Array:
@@ -232,7 +232,7 @@ class Around:
         with registry.current().tracing.at(self.level), frames.replaced(self._frames):
             return storage.read()
 
-    def gathered(self, storage: Storage) -> Array:
+    def read_whole(self, storage: Storage) -> Array:
         """Return the value there, whole where devices keep parts of it."""
         with registry.current().tracing.at(self.level), frames.replaced(self._frames):
             return storage.as_computed(storage.read())

@@ -20,8 +20,8 @@ from graftax.variables.state.storage import Storage
 class _StagedFrame(AttributeFrame):
     """State inside a part that is being traced: what it reads outside becomes an input."""
 
-    def __init__(self, around: Around, given: Sequence[Any], lift: Lift) -> None:
-        super().__init__(around, given)
+    def __init__(self, around: Around, values: Sequence[Any], lift: Lift) -> None:
+        super().__init__(around, values)
         self._lift = lift
         self.found: dict[Storage, Array] = {}
 
@@ -52,7 +52,7 @@ class Part:
         name: str,
         function: Callable[[list[Any]], tuple[Any, ...]],
         leaves: Sequence[Any],
-        given: Sequence[Any] = (),
+        values: Sequence[Any] = (),
     ) -> None:
         around = Around()
         lifted = Lifted(_leaves_of_each)
@@ -60,7 +60,7 @@ class Part:
 
         def run(lift: Lift, leaves: list[Any]) -> list[Any]:
             nonlocal frame
-            frame = _StagedFrame(around, given, lift)
+            frame = _StagedFrame(around, values, lift)
             # what fails in a branch that does not run has not failed
             with traced_checks.perhaps.entered(*([name] if name in _MAY_NOT_RUN else [])):
                 results = lifted.run(frame, lambda: function(leaves))

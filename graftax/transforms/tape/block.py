@@ -185,7 +185,7 @@ def _warn_integer(what: str, leaf: Array | Variable, why: str) -> None:
     user_line.warn(f"{what}: {name} of dtype {leaf.dtype}: {why}")
 
 
-def unconnected(kind: Unconnected, shape: Shape, dtype: DTypeLike) -> Any:
+def unconnected_value(kind: Unconnected, shape: Shape, dtype: DTypeLike) -> Any:
     """Return None or zeros, as was asked for."""
     if kind not in ("none", "zero"):
         raise ArgumentError(f"unconnected_gradients={kind!r}", "there is no such choice", '"none" or "zero"')

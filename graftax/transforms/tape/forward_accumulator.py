@@ -12,7 +12,7 @@ from graftax.core.typedefs import Array, unwrap
 from graftax.transforms.gradients.derivatives import push
 from graftax.transforms.gradients.directions import direction
 from graftax.transforms.gradients.sources import check_once
-from graftax.transforms.tape.block import RecordedBlock, Unconnected, check_traceable, unconnected
+from graftax.transforms.tape.block import RecordedBlock, Unconnected, check_traceable, unconnected_value
 from graftax.transforms.tape.record import differentiable
 from graftax.transforms.tape.replay import run
 
@@ -76,7 +76,7 @@ class ForwardAccumulator(RecordedBlock):
             GradientError: it is not floating.
         """
         self._check_entered("jvp")
-        unconnected(unconnected_gradients, (), "float32")  # raises for what is no choice
+        unconnected_value(unconnected_gradients, (), "float32")  # raises for what is no choice
         values, slots = self._targets(target, "jvp")
         # a Variable that was assigned in the block has several slots; the first is that of the primal
         leaves = [(leaf, dict([*slots.items()][:1])) for leaf, slots in self._sources(self._primals)]
@@ -88,7 +88,7 @@ class ForwardAccumulator(RecordedBlock):
                 tangents = [moving[source] for source in replay.connected]
                 results.append(run(push, replay, primals, constants, tangents))
             else:
-                results.append(unconnected(unconnected_gradients, value.shape, value.dtype))
+                results.append(unconnected_value(unconnected_gradients, value.shape, value.dtype))
         return tree.rebuild(target, iter(results))
 
 

@@ -42,7 +42,7 @@ from graftax.transforms.chunk_size import check_chunk_size
 from graftax.transforms.gradients.derivatives import batch_jacobian, jacobian, pull, rows_differ
 from graftax.transforms.gradients.directions import direction
 from graftax.transforms.gradients.sources import at_home
-from graftax.transforms.tape.block import RecordedBlock, Source, Unconnected, unconnected
+from graftax.transforms.tape.block import RecordedBlock, Source, Unconnected, unconnected_value
 from graftax.transforms.tape.replay import Transform, run
 from graftax.variables.variable import Variable
 
@@ -254,7 +254,7 @@ class GradientTape(RecordedBlock):
 
     def _begin(self, verb: str, target: object, kind: Unconnected) -> tuple[list[Any], list[int | None]]:
         self._check_entered(verb)
-        unconnected(kind, (), "float32")
+        unconnected_value(kind, (), "float32")
         if self._spent and not self._persistent:
             raise TapeError(
                 f"a second {verb}() of a tape that is not persistent",
@@ -296,9 +296,9 @@ def _single(target: object, verb: str) -> Any:
     return target
 
 
-def _output_gradients(values: list[Any], target: object, given: object) -> list[Any]:
+def _output_gradients(values: list[Any], target: object, gradients: object) -> list[Any]:
     arrays = registry.current().arrays
-    leaves = [None] * len(values) if given is None else _up_to(target, given)
+    leaves = [None] * len(values) if gradients is None else _up_to(target, gradients)
     weights = []
     for value, leaf in zip(values, leaves, strict=True):
         weight = arrays.numpy.ones_like(value) if leaf is None else direction("output_gradients", leaf, value.dtype)
@@ -311,29 +311,31 @@ def _output_gradients(values: list[Any], target: object, given: object) -> list[
     return weights
 
 
-def _up_to(target: Any, given: Any) -> list[Any]:
+def _up_to(target: Any, structure: Any) -> list[Any]:
     """Return what stands in one structure in the places of the leaves of another."""
     if tree.is_leaf(target):
-        return [given]
+        return [structure]
     if (
-        type(given) is not type(target)
-        or len(given) != len(target)
-        or (isinstance(given, dict) and given.keys() != target.keys())
+        type(structure) is not type(target)
+        or len(structure) != len(target)
+        or (isinstance(structure, dict) and structure.keys() != target.keys())
     ):
         raise ArgumentError(
-            f"output_gradients {given!r} for a target that is a {type(target).__name__} of {len(target)}",
+            f"output_gradients {structure!r} for a target that is a {type(target).__name__} of {len(target)}",
             "they have the same structure as the target",
         )
     keys = target if isinstance(target, dict) else range(len(target))
-    return [leaf for key in keys for leaf in _up_to(target[key], given[key])]
+    return [leaf for key in keys for leaf in _up_to(target[key], structure[key])]
 
 
-def _sums(leaves: list[Source], found: dict[int, Any], shape: Shape, skip: int, kind: Unconnected) -> list[Any]:
+def _sums(leaves: list[Source], gradients: dict[int, Any], shape: Shape, skip: int, kind: Unconnected) -> list[Any]:
     """Sum for each source over its slots: a Variable has one for each value that was read."""
     results = []
     for leaf, slots in leaves:
-        parts = [found[slot] for slot in slots if slot in found]
-        total: Any = sum(parts[1:], parts[0]) if parts else unconnected(kind, (*shape, *leaf.shape[skip:]), leaf.dtype)
+        parts = [gradients[slot] for slot in slots if slot in gradients]
+        total: Any = (
+            sum(parts[1:], parts[0]) if parts else unconnected_value(kind, (*shape, *leaf.shape[skip:]), leaf.dtype)
+        )
         if isinstance(leaf, Variable) and skip == 0 and total is not None and tuple(total.shape) == leaf.shape:
             [total] = at_home([leaf._storage], [total])
         results.append(total)

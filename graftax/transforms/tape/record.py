@@ -107,7 +107,7 @@ class Record:
         if differentiable(value) and (slot := self.watch(value)) not in slots:
             slots.append(slot)
 
-    def left(self, value: object, name: str) -> None:
+    def note_conversion(self, value: object, name: str) -> None:
         """Note that a value was turned into a NumPy array, and warn the first time."""
         if self._warns and self.slot(value) is not None:
             self._warns = False

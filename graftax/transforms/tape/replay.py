@@ -55,20 +55,20 @@ class Replay:
         return [known[slot] for slot in self._targets]
 
     def _run(
-        self, known: dict[int, Any], values: Sequence[Any], constants: Sequence[Any], run: Callable[..., Sequence[Any]]
+        self, slots: dict[int, Any], values: Sequence[Any], constants: Sequence[Any], run: Callable[..., Sequence[Any]]
     ) -> Iterator[tuple[Step, list[Any]]]:
         """Fill in the values of all slots with ``run(call, inputs)``, and yield each step with its inputs."""
         rest = iter(constants)
-        known.update((slot, next(rest)) for slot in self._roots)
+        slots.update((slot, next(rest)) for slot in self._roots)
         added: dict[int, Any] = {}
         for slot, value in zip(self.connected, values, strict=True):
-            (added if slot in self.inner else known)[slot] = value
-        given = frozenset(known)  # a source that is computed from another one keeps the value it is given
+            (added if slot in self.inner else slots)[slot] = value
+        given = frozenset(slots)  # a source that is computed from another one keeps the value it is given
         for step in self._steps:
-            inputs = [next(rest) if slot == NOT_A_SLOT else known[slot] for slot in step.inputs]
+            inputs = [next(rest) if slot == NOT_A_SLOT else slots[slot] for slot in step.inputs]
             for slot, result in zip(step.outputs, run(step.call, inputs), strict=True):
                 if slot != NOT_A_SLOT and slot not in given:
-                    known[slot] = result + added[slot] if slot in added else result
+                    slots[slot] = result + added[slot] if slot in added else result
             yield step, inputs
 
     def pull(self, values: Sequence[Any], constants: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
@@ -129,8 +129,8 @@ def _run_step(call: Callable[..., Sequence[Any]], inputs: list[Any]) -> Sequence
 def _pull_step(
     call: Callable[..., Sequence[Any]],
     inputs: list[Any],
-    wanted: tuple[int, ...],
-    made: tuple[int, ...],
+    sources: tuple[int, ...],
+    targets: tuple[int, ...],
     weights: list[Any],
 ) -> list[Any]:
     """Compute the gradients of one operation by some of its inputs, from those of some of its outputs."""
@@ -138,15 +138,15 @@ def _pull_step(
     def pull(inputs: list[Any], weights: list[Any]) -> list[Any]:
         def some(moving: list[Any]) -> list[Any]:
             everything = list(inputs)
-            for i, value in zip(wanted, moving, strict=True):
+            for i, value in zip(sources, moving, strict=True):
                 everything[i] = value
             outputs = call(*everything)
-            return [outputs[i] for i in made]
+            return [outputs[i] for i in targets]
 
-        (gradients,) = registry.current().gradients.vjp(some, [inputs[i] for i in wanted])[1](weights)
+        (gradients,) = registry.current().gradients.vjp(some, [inputs[i] for i in sources])[1](weights)
         return list(gradients)
 
-    key = (getattr(call, "key", None), wanted, made, _kinds(inputs), _kinds(weights))
+    key = (getattr(call, "key", None), sources, targets, _kinds(inputs), _kinds(weights))
     return (_operations.find(key, pull) or pull)(inputs, weights)
 
 
@@ -185,10 +185,10 @@ def run(
 class _Compiler:
     """Compiles a function at the time at which it has come so often that this pays."""
 
-    def __init__(self, at: int, remembered: int, kept: int) -> None:
+    def __init__(self, at: int, remembered: int, most: int) -> None:
         self.at = at
         self.remembered = remembered
-        self.kept = kept
+        self.kept = most
         self.sights: OrderedDict[int, int] = OrderedDict()
         self.compiled: OrderedDict[int, tuple[Hashable, Callable[..., Any]]] = OrderedDict()
         self._lock = threading.Lock()
@@ -219,8 +219,8 @@ class _Compiler:
 
 
 # compiling costs as much as some 30 replays save; operations are met again far more often
-_replays = _Compiler(at=10, remembered=1024, kept=128)
-_operations = _Compiler(at=3, remembered=4096, kept=1024)
+_replays = _Compiler(at=10, remembered=1024, most=128)
+_operations = _Compiler(at=3, remembered=4096, most=1024)
 _MANY = 10  # kinds of replays, beyond which another new one is not expected to come often
 
 

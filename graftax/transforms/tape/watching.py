@@ -38,7 +38,7 @@ class Watcher(Protocol):
         """Note that the one array is the other, for gradients, too."""
         ...
 
-    def left(self, value: object, name: str) -> None:
+    def note_conversion(self, value: object, name: str) -> None:
         """Note that the value was turned into a NumPy array."""
         ...
 
@@ -127,11 +127,11 @@ class Watching(Frame):
         for watcher in self._watchers:
             watcher.assigned(storage, value)
 
-    def left(self, value: object, name: str) -> None:
+    def note_conversion(self, value: object, name: str) -> None:
         """Note that the value of a Variable became a NumPy array."""
         for watcher in self._watchers:
-            watcher.left(value, name)
-        super().left(value, name)
+            watcher.note_conversion(value, name)
+        super().note_conversion(value, name)
 
 
 def watch_reads(watcher: Watcher, level: object) -> Watching:

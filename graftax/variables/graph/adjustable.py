@@ -34,14 +34,14 @@ class Adjustable(Constructed):
         _changed(self)
 
 
-def watch(one: Adjustable) -> None:
+def watch(adjustable: Adjustable) -> None:
     """Note that a trace depends on the settings of this object."""
-    _mark(one, True)
+    _mark(adjustable, True)
 
 
 _mark = Adjustable._is_watched.__set__  # type: ignore[attr-defined]
 
 
-def _changed(one: Adjustable) -> None:
-    if getattr(one, "_is_watched", False):
+def _changed(adjustable: Adjustable) -> None:
+    if getattr(adjustable, "_is_watched", False):
         structure.bump()

@@ -18,8 +18,11 @@ CONFIG_VALUES = 1000
 
 # compared in another way, or no state: containers, plain values, constants, classes, errors
 _OTHERS = (list, tuple, dict, set, frozenset, str, bytes, int, float, complex, Enum, type, BaseException, weakref.ref)
-# an array is compared by itself, and an iterator changes by being read, which is not what a setting does
-_TELLING = ("dtype", "__array__", "__next__")
+# an iterator changes by being read, which is not what a setting does; an array is compared by itself
+_TELLING = ("__next__", "__array__")
+# these keep all in attributes; named, since few programs need their modules
+_OF_PYTHON = {("argparse", "Namespace"), *(("collections", name) for name in ("ChainMap", "UserDict", "UserList"))}
+_OF_ARRAYS = ("dtype", "shape")
 
 
 class _Slots(dict[type[Any], "tuple[MemberDescriptorType, ...] | None"]):
@@ -34,16 +37,20 @@ _slots = _Slots()
 
 
 def _is_config(kind: type[Any]) -> bool:
-    if issubclass(kind, _OTHERS) or any(hasattr(kind, name) for name in _TELLING):
+    if issubclass(kind, _OTHERS) or any(hasattr(kind, name) for name in _TELLING) or is_array(kind):
         return False
     if not kind.__dictoffset__ and not any(_slots_of(kind)):
         return False  # there is nothing that may change
     if any(base.__module__.partition(".")[0] in libraries.names() for base in kind.__mro__):
         return False  # those of graftax are followed by what they are
     # "types" is where Python puts namespaces, and classes that are made by a function
-    return (
-        is_of_user(kind) or kind.__module__ == "types" or (kind.__module__, kind.__name__) == ("argparse", "Namespace")
-    )
+    return is_of_user(kind) or kind.__module__ == "types" or (kind.__module__, kind.__name__) in _OF_PYTHON
+
+
+def is_array(kind: type[Any]) -> bool:
+    """Return True for a class of arrays: dtype and shape are worked out, where those of settings are given."""
+    found = [next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None) for name in _OF_ARRAYS]
+    return all(hasattr(type(one), "__get__") and not isinstance(one, MemberDescriptorType) for one in found)
 
 
 def _slots_of(kind: type[Any]) -> Iterator[MemberDescriptorType]:

@@ -72,7 +72,7 @@ class Copied(Branch):
         """Return the slot of that name for a Variable, made if need be; None if this Module keeps no such slot."""
         return None
 
-    def _gx_carried(self) -> Carried | None:
+    def _gx_state_for_copy(self) -> Carried | None:
         return self._gx_pending.carried(self) if self._gx_pending is not None else None
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
@@ -85,7 +85,7 @@ class Copied(Branch):
         if self._gx_captured:
             object.__setattr__(new, "_gx_captured", self._gx_captured)
         new._gx_readopt()
-        carried = self._gx_carried()
+        carried = self._gx_state_for_copy()
         if carried is not None:
             copy.deepcopy(carried, memo).hang(new)
         return new
@@ -93,7 +93,7 @@ class Copied(Branch):
     def __getstate__(self) -> dict[str, Any]:
         self._gx_ensure_state()
         state = {name: value for name, value in list(self.__dict__.items()) if name not in BOOKKEEPING}
-        carried = self._gx_carried()
+        carried = self._gx_state_for_copy()
         return state if carried is None else {**state, "_gx_pending": carried}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ from graftax.core.argument_kinds import checked_flag
 from graftax.core.errors import SelectorError
 from graftax.core.selectors import SelectorLike, compile_selector
 from graftax.core.short_traceback import door
-from graftax.core.undefined import undefined
+from graftax.core.undefined import undefined_error
 from graftax.variables.graph.candidates import candidates
 from graftax.variables.graph.node import Branch, Edge, Leaf, Node
 from graftax.variables.graph.structure import structure
@@ -26,7 +26,7 @@ class Freezing(Branch):
 
     def _gx_walked(self) -> Iterator[tuple[tuple[Edge, ...], Node]]:
         """Yield this and every Node below it, with its edges."""
-        raise undefined(self, "_gx_walked()")
+        raise undefined_error(self, "_gx_walked()")
 
     @property
     def trainable(self) -> bool:

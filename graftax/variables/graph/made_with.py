@@ -26,14 +26,14 @@ class MadeWith:
 
     __slots__ = ("args", "known", "kwargs")
 
-    def __init__(self, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None, known: bool = True) -> None:
-        self.args, self.kwargs, self.known = args, kwargs or {}, known
+    def __init__(self, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None, is_known: bool = True) -> None:
+        self.args, self.kwargs, self.known = args, kwargs or {}, is_known
 
     def __deepcopy__(self, memo: dict[int, Any]) -> MadeWith:
         try:
             return MadeWith(*copy.deepcopy((self.args, self.kwargs), memo), self.known)
         except Exception:  # noqa: BLE001 - a file, a generator: the object itself has made something of it
-            return MadeWith(known=False)
+            return MadeWith(is_known=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
         if not _can_be_kept([*self.args, *self.kwargs.values()]):

@@ -28,10 +28,10 @@ from graftax.variables.graph.made_with import MadeWith
 from graftax.variables.graph.node import Edge as Edge
 from graftax.variables.graph.node import Leaf as Leaf
 from graftax.variables.graph.node import Node as Node
-from graftax.variables.graph.node import holds_node, ignored, names_by_class
+from graftax.variables.graph.node import holds_node, ignored_attributes, names_by_class
 from graftax.variables.graph.node import items_of as items_of
 from graftax.variables.graph.plain_objects import look_for_lost
-from graftax.variables.graph.reserved import OF_MODULES, Words, allowed
+from graftax.variables.graph.reserved import OF_MODULES, Words, check_reserved
 from graftax.variables.graph.structure import structure as structure
 from graftax.variables.graph.tree_repr import tree_repr
 from graftax.variables.graph.walking import walk as walk
@@ -77,7 +77,7 @@ class Module(Adopting, Holder, Constructed):
     """What attributes were called in older checkpoints, and the class itself: names of before, and names of now."""
 
     _gx_name: str | None = None
-    _gx_made_with: MadeWith = MadeWith(known=False)
+    _gx_made_with: MadeWith = MadeWith(is_known=False)
     """What the constructor was given, for whoever makes another one."""
     _gx_creators: tuple[Any, ...] = ()
     """The creators that put this in the place of a plain Variable, one over the other."""
@@ -114,7 +114,7 @@ class Module(Adopting, Holder, Constructed):
                     for scope in active:
                         scope.waiting.add(self)
             if (frame := storage.frames.top) is not None:
-                frame.made(self)
+                frame.note_created(self)
             return self
 
         __signature__ = ConstructorSignature()
@@ -153,7 +153,7 @@ class Module(Adopting, Holder, Constructed):
         if name in names.words:
             if attributes.is_set_elsewhere(name) and _has_no_setter(type(self), name):
                 raise attributes.not_to_set(self, name)
-            value = allowed(self, name, value, names.words[name])
+            value = check_reserved(self, name, value, names.words[name])
         before = self.__dict__.get(name, _ABSENT)
         if isinstance(before, Leaf) and hasattr(value, "dtype") and not isinstance(value, VariableLike):
             raise AssignmentError(
@@ -179,7 +179,7 @@ class Module(Adopting, Holder, Constructed):
                 structure.bump()
 
     def __delattr__(self, name: str) -> None:
-        if name in self.__dict__ and name not in ignored(type(self)):
+        if name in self.__dict__ and name not in ignored_attributes(type(self)):
             storage.changing(self, name)
         object.__delattr__(self, name)
         if self._gx_watched:
@@ -197,7 +197,7 @@ class Module(Adopting, Holder, Constructed):
 
     def _gx_held(self) -> list[tuple[Edge, Child]]:
         """Return the same, as they are now: nothing is made."""
-        skip = ignored(type(self))
+        skip = ignored_attributes(type(self))
         return [(name, value) for name, value in list(self.__dict__.items()) if name not in skip and holds_node(value)]
 
     @Fallback
@@ -259,7 +259,7 @@ class Module(Adopting, Holder, Constructed):
     def _gx_asked(self) -> None:
         """Tell the function being compiled, if any, that it asks what there is below."""
         if (frame := storage.frames.top) is not None:
-            frame.looked(list(walk(self)))
+            frame.note_structure(list(walk(self)))
 
     def __repr__(self) -> str:
         return tree_repr(self)
@@ -331,7 +331,7 @@ class Module(Adopting, Holder, Constructed):
 
     def _gx_traced_attributes(self) -> dict[str, Any]:
         """Return what a trace may depend on: plain attributes, its class's too, and which objects the children are."""
-        skip = ignored(type(self))
+        skip = ignored_attributes(type(self))
         found = {**given_by_class(type(self)), **self.__dict__}
         return {name: value for name, value in found.items() if name not in skip}
 

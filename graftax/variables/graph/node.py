@@ -8,7 +8,7 @@ from types import FunctionType
 from typing import Any, TypeAlias, cast
 
 from graftax.core.errors import ArgumentError
-from graftax.core.undefined import undefined
+from graftax.core.undefined import undefined_error
 from graftax.variables.graph.prints import Print, print_of
 from graftax.variables.graph.reserved import Names, Word, check_class
 from graftax.variables.trainability import Trainability
@@ -90,7 +90,7 @@ class Branch(Node):
     @property
     def name(self) -> str:
         """Return what it is called in messages."""
-        raise undefined(self, "name")
+        raise undefined_error(self, "name")
 
 
 class Leaf(Node):
@@ -152,7 +152,7 @@ class _NamesByClass(dict[type[Any], Names]):
 names_by_class = _NamesByClass()
 
 
-def ignored(kind: type[Any]) -> frozenset[str]:
+def ignored_attributes(kind: type[Any]) -> frozenset[str]:
     """Return names of the attributes that are no part of the object graph."""
     return names_by_class[kind].ignored
 
@@ -188,7 +188,7 @@ def holds_node(value: object, seen: set[int] | None = None) -> bool:
 
 def own_nodes(module: Node) -> Iterator[tuple[tuple[Edge, ...], Node]]:
     """Yield the Nodes that a Module holds itself, directly or in containers."""
-    skip = ignored(type(module))
+    skip = ignored_attributes(type(module))
     seen: set[int] = set()
     for name, value in list(module.__dict__.items()):
         if type(value) in _PLAIN or name in skip:

@@ -10,7 +10,7 @@ import numpy as np
 
 from graftax.core import user_line
 from graftax.variables.graph.config_objects import attributes_in
-from graftax.variables.graph.node import Branch, Leaf, Node, ignored, inside, outermost
+from graftax.variables.graph.node import Branch, Leaf, Node, ignored_attributes, inside, outermost
 from graftax.variables.graph.walking import walk
 
 # Nothing is looked for in these: numbers and text hold nothing, and functions, classes and modules are no state.
@@ -49,7 +49,7 @@ def forget_added(module: Branch, weight: object) -> None:
 
 
 def _look_through(module: Branch) -> None:
-    skip = ignored(type(module))
+    skip = ignored_attributes(type(module))
     for added in module.__dict__.pop("_gx_asked_weights", ()):
         weight = added()  # None if nobody keeps it
         meant = any(value is weight for name, value in module.__dict__.items() if name in skip)

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Hashable, Iterable, Iterator
+from functools import partial
 from itertools import chain
-from typing import Any, NamedTuple, TypeAlias, TypeGuard
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from graftax.variables.graph.adjustable import Adjustable, watch
 from graftax.variables.graph.config_objects import Look, is_config
+from graftax.variables.graph.containers import (
+    MAY_CHANGE,
+    elements_of,
+    frame_of,
+    is_container,
+    is_mapping,
+    is_small_array,
+    kind_of_array,
+    size_of,
+)
 
 Print: TypeAlias = "Same | tuple[str, Any]"
 
@@ -90,9 +101,6 @@ _SCALARS = (str, bytes, bool, int, float, complex, type(None))
 _DEEPEST = 32
 _OBJECT = 8  # levels that an object with settings counts for: a few of them inside of each other
 
-COMPARED_BYTES = 2**16
-"""The size up to which a NumPy array is compared by its content, at each call."""
-
 
 def is_plain(value: object) -> bool:
     """Return True for what is compared by type and value: numbers, strings, None."""
@@ -117,13 +125,13 @@ def print_of(value: object, depth: int = 0, look: Look | None = None, in_config:
         return type(value).__name__, told_apart(value)
     # by content what changes without an attribute being assigned; deeper down, and for the rest, the object itself
     if depth < _DEEPEST:
-        if isinstance(value, list | tuple | dict | set):
+        if is_container(value):
             look = look or Look()
-            if in_config and not look.has_room(len(value)):
+            if in_config and not look.has_room(size_of(value)):
                 return Same(value)
             return type(value).__name__, _entries(value, depth, look, in_config)
         if is_small_array(value):
-            return type(value).__name__, (value.dtype.str, value.shape, value.tobytes())
+            return type(value).__name__, (*kind_of_array(value), bytes_of(value)())
         if isinstance(value, Adjustable):
             watch(value)
             return type(value).__name__, OfObject(value, _prints(vars(value), depth, look or Look(), in_config))
@@ -137,18 +145,18 @@ def print_of(value: object, depth: int = 0, look: Look | None = None, in_config:
 def _entries(value: Any, depth: int, look: Look, in_config: bool) -> tuple[Any, ...]:
     if isinstance(value, set):
         return _members(value)
-    if isinstance(value, dict):
+    if is_mapping(value):
         return tuple((_key(key), print_of(one, depth + 1, look, in_config)) for key, one in list(value.items()))
-    return tuple(print_of(one, depth + 1, look, in_config) for one in value)
+    return (*frame_of(value), *(print_of(one, depth + 1, look, in_config) for one in elements_of(value)))
 
 
-def _prints(held: dict[str, Any], depth: int, look: Look, in_config: bool) -> dict[str, Print]:
-    return {name: print_of(one, depth + _OBJECT, look, in_config) for name, one in list(held.items())}
+def _prints(attributes: dict[str, Any], depth: int, look: Look, in_config: bool) -> dict[str, Print]:
+    return {name: print_of(one, depth + _OBJECT, look, in_config) for name, one in list(attributes.items())}
 
 
-def is_small_array(value: object) -> TypeGuard[np.ndarray[Any, Any]]:
-    """Return True for a NumPy array that is compared by its content."""
-    return isinstance(value, np.ndarray) and value.nbytes <= COMPARED_BYTES and not value.dtype.hasobject
+def bytes_of(array: Any) -> Callable[[], bytes]:
+    """Return what gives the content of a small array, as it is whenever it is called."""
+    return partial(bytes, array) if isinstance(array, bytearray) else array.tobytes
 
 
 def _key(key: Hashable) -> Hashable:
@@ -163,20 +171,20 @@ def _members(value: set[Any]) -> tuple[Any, ...]:
 def changing_in(value: object, depth: int = 0, look: Look | None = None, in_config: bool = False) -> Iterator[Any]:
     """Yield what may change in place without a word in a value, itself included.
 
-    These are lists, dicts, sets, small arrays and config objects. The arguments are those of `print_of`.
+    These are lists, dicts and other containers, small arrays and config objects. The arguments are those of `print_of`.
     """
     look = look or Look()
     inside: Iterable[Any] = ()
     deeper = 1
-    if isinstance(value, list | tuple | dict | set):
-        if in_config and not look.has_room(len(value)):
+    if is_container(value):
+        if in_config and not look.has_room(size_of(value)):
             return
         if not isinstance(value, set):
-            inside = list(value.values()) if isinstance(value, dict) else value
-        if not isinstance(value, tuple):
+            inside = elements_of(value)
+        if not isinstance(value, _FIXED):
             yield value
     elif is_small_array(value):
-        if not is_constant(value):
+        if not _is_constant(value):
             yield value
     elif isinstance(value, Adjustable):
         inside, deeper = vars(value).values(), _OBJECT
@@ -189,7 +197,8 @@ def changing_in(value: object, depth: int = 0, look: Look | None = None, in_conf
                 yield from changing_in(entry, depth + deeper, look, in_config)
 
 
-_MAY_CHANGE = (list, tuple, dict, set, np.ndarray, Adjustable)
+_FIXED = (tuple, partial)
+_MAY_CHANGE = (Adjustable, *MAY_CHANGE)
 
 
 def may_change(value: object) -> bool:
@@ -197,24 +206,29 @@ def may_change(value: object) -> bool:
     return isinstance(value, _MAY_CHANGE) or is_config(value)
 
 
-def is_constant(array: np.ndarray[Any, Any]) -> bool:
+def _is_constant(array: object) -> bool:
     """Return True for an array that is read-only, and no view of another one."""
-    return not array.flags.writeable and array.base is None
+    return isinstance(array, np.ndarray) and not array.flags.writeable and array.base is None
 
 
 def ids_in(container: Any) -> Iterator[int]:
     """Return numbers that stay the same as long as a container holds the same objects, and these live."""
-    return map(id, chain(container, container.values()) if isinstance(container, dict) else container)
+    if is_mapping(container):
+        return map(id, chain(container, container.values()))
+    return map(id, container.flat if isinstance(container, np.ndarray) else container)
 
 
-def kept(container: Iterable[Any], gone: Callable[[Any], None]) -> list[Any]:
-    """Return what must be kept so that `ids_in` says something: weak references where possible, which call ``gone``."""
-    entries = [*container, *container.values()] if isinstance(container, dict) else container
-    return [_weakly(entry, gone) for entry in entries]
+def weak_references(container: Any, on_end: Callable[[Any], None]) -> list[Any]:
+    """Return references that keep the ids of `ids_in` valid: weak ones if possible, which call ``on_end``."""
+    if is_mapping(container):
+        entries: Iterable[Any] = [*container, *container.values()]
+    else:
+        entries = container.flat if isinstance(container, np.ndarray) else container
+    return [_weakly(entry, on_end) for entry in entries]
 
 
-def _weakly(value: object, gone: Callable[[Any], None]) -> Any:
+def _weakly(value: object, on_end: Callable[[Any], None]) -> Any:
     try:
-        return weakref.ref(value, gone)
+        return weakref.ref(value, on_end)
     except TypeError:
         return value

@@ -184,7 +184,7 @@ def check_class(kind: type[Any], words: Words) -> None:
             )
 
 
-def allowed(target: object, name: str, value: object, word: Word) -> Any:
+def check_reserved(target: object, name: str, value: object, word: Word) -> Any:
     """Return what is to be kept under a name that is taken.
 
     Raises:

@@ -245,7 +245,7 @@ def _lacks_weights(root: Node) -> bool:
 
 def _arguments(node: Node, defaults: dict[str, Any]) -> list[str]:
     """Return what the constructor was given that is short and no default, as it would be written."""
-    made: MadeWith = getattr(node, "_gx_made_with", MadeWith(known=False))
+    made: MadeWith = getattr(node, "_gx_made_with", MadeWith(is_known=False))
     given = []
     for value, default in zip(made.args, [*defaults.values(), *(_MISSING for _ in made.args)], strict=False):
         if (text := _short(value)) is None or value is default:

@@ -5,7 +5,7 @@ back. In between nobody may find the old one. So a step first puts its `Donation
 buffer before that holds a reference to it, which the step sees: it copies such a buffer rather than give it away.
 Whoever comes later finds the donation, and waits. What is read is the value before the step or the one after it.
 
-Where buffers are changes under `lock`; nobody waits for a step while he holds it.
+Where buffers are changes under `lock`; nobody waits for a step while holding it.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ class Placed(Protocol):
 class Donation:
     """Stands in the places of the buffers that one run of a compiled function has taken."""
 
-    __slots__ = ("_answers", "_over", "_places", "_returning", "_thread", "_wanted", "taken")
+    __slots__ = ("_answers", "_over", "_places", "_returning", "_thread", "_wanted", "buffers")
 
     def __init__(self) -> None:
-        self.taken: list[Any] = []
-        self._places: list[tuple[list[Any], slice, slice]] = []  # and where in `taken` is what stood there
+        self.buffers: list[Any] = []
+        self._places: list[tuple[list[Any], slice, slice]] = []  # and where in `buffers` is what stood there
         self._thread = get_ident()
         if _waiting:
             self._let_by()
@@ -64,18 +64,18 @@ class Donation:
 
     def take_list(self, buffers: list[Any]) -> None:
         """Take all buffers of a list."""
-        self.taken = taken = buffers[:]
+        self.buffers = buffers[:]
         self._places.append((buffers, _ALL, _ALL))  # before it is done: an interrupt may come at any time
-        buffers[:] = [self] * len(taken)
+        buffers[:] = [self] * len(buffers)
 
     def take(self, cells: Iterable[Placed]) -> None:
-        """Take the buffers of some cells; those that a pack has split stay there, so that they are not given away."""
+        """Take the buffers of cells. Buffers that a pack has split stay in place too, so the step copies them."""
         for cell in cells:
             holder, index = cell.place
-            self.taken.append(holder[index])
+            self.buffers.append(holder[index])
             if type(holder) is list:
                 # where, and not what: a second list that holds the buffer would keep it from being given away
-                last = slice(len(self.taken) - 1, len(self.taken))
+                last = slice(len(self.buffers) - 1, len(self.buffers))
                 self._places.append((holder, slice(index, index + 1), last))
                 holder[index] = self
 
@@ -83,14 +83,14 @@ class Donation:
         """Put the buffers where they were: the program did not run."""
         for holder, where, which in self._places:
             if any(one is self for one in holder[where]):
-                holder[where] = self.taken[which]
+                holder[where] = self.buffers[which]
 
     def come_back(self) -> None:
         """Let this thread assign what it has taken, from here on: the new values are there."""
         self._returning = True
 
     def end(self) -> None:
-        """Let the threads go on that wait."""
+        """Let waiting threads continue."""
         if self._wanted:
             places = [(cell, cell.place) for cell in self._wanted]
             self._answers = {cell: holder[index] for cell, (holder, index) in places if type(holder) is list}
@@ -121,25 +121,25 @@ class Donation:
 
 
 def donation_at(cell: Placed) -> Donation | None:
-    """Return the donation that has the buffer of a cell now, if one has that is not just coming back here."""
+    """Return the donation that has the buffer of a cell; None without one, or where this thread is assigning again."""
     holder, index = cell.place
     if type(holder) is not list:  # a pack, which has a place of its own
         holder, index = holder.place
-    found = holder[index]
-    if type(found) is not Donation or (found._returning and found._thread == get_ident()):
+    donation = holder[index]
+    if type(donation) is not Donation or (donation._returning and donation._thread == get_ident()):
         return None
-    return found
+    return donation
 
 
-def arrived(cell: Placed) -> Any:
-    """Return the buffer of a cell in whose place a donation stands, or which is moving."""
+def wait_for_buffer(cell: Placed) -> Any:
+    """Return the buffer of a cell, after the step that has it has ended."""
     while True:
         with lock:
             holder, index = cell.place
-            found = holder[index]
-        if type(found) is not Donation:
-            return found
-        if (value := found.wait(cell)) is not None:
+            buffer = holder[index]
+        if type(buffer) is not Donation:
+            return buffer
+        if (value := buffer.wait(cell)) is not None:
             return value
 
 

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from graftax.core.typedefs import Array
-from graftax.variables.state.donation import Donation, arrived, at_rest, lock
+from graftax.variables.state.donation import Donation, at_rest, lock, wait_for_buffer
 from graftax.variables.state.storage import Moves, Storage
 from graftax.variables.state.unallocated import is_allocated
 
@@ -67,7 +67,7 @@ class Pack:
         """Return the row alone."""
         while True:
             self.join()
-            row = arrived(self)
+            row = wait_for_buffer(self)
             if row is not None:  # else somebody has just assigned a part
                 return row  # type: ignore[no-any-return]
 

@@ -18,10 +18,10 @@ from graftax.backend.protocol import Backend
 from graftax.core.errors import StaleReadError, TracerLeakError
 from graftax.core.scopes import ScopeStack, register_ambient
 from graftax.core.typedefs import Array
-from graftax.core.undefined import undefined
+from graftax.core.undefined import undefined_error
 from graftax.variables.graph.node import Branch, Node
 from graftax.variables.state.assigned import Assigned
-from graftax.variables.state.donation import Donation, Placed, arrived, at_rest, donation_at, lock
+from graftax.variables.state.donation import Donation, Placed, at_rest, donation_at, lock, wait_for_buffer
 from graftax.variables.state.home import Home, HomesMoved
 from graftax.variables.state.memo import Memo, computations
 
@@ -39,15 +39,15 @@ class Frame:
 
     def read(self, storage: Storage) -> Array:
         """Return the value that the Variable has now, as this frame sees it."""
-        raise undefined(self, "read")
+        raise undefined_error(self, "read")
 
     def write(self, storage: Storage, value: Array) -> None:
         """Make that the value from now on, as this frame sees it."""
-        raise undefined(self, "write")
+        raise undefined_error(self, "write")
 
-    def moved(self, storage: Storage) -> bool:
+    def has_changed(self, storage: Storage) -> bool:
         """Tell whether the value here may be another one than that of the buffer."""
-        return self.parent is not None and self.parent.moved(storage)
+        return self.parent is not None and self.parent.has_changed(storage)
 
     def touch(self, node: Node) -> None:
         """Note that the trace depends on more of a Module or Variable than values: its `_gx_fingerprint`."""
@@ -59,15 +59,15 @@ class Frame:
         if self.parent is not None:
             self.parent.changing(node, name)
 
-    def looked(self, nodes: Iterable[Node]) -> None:
+    def note_structure(self, nodes: Iterable[Node]) -> None:
         """Note how Modules and Variables are, about whose structure the function being traced asks."""
         if self.parent is not None:
-            self.parent.looked(nodes)
+            self.parent.note_structure(nodes)
 
-    def made(self, module: Branch) -> None:
+    def note_created(self, module: Branch) -> None:
         """Note that the function being traced makes it."""
         if self.parent is not None:
-            self.parent.made(module)
+            self.parent.note_created(module)
 
     def build(self, module: Branch, done: bool) -> None:
         """Note that what happens to a Module from here on, or up to here, is its build."""
@@ -100,14 +100,14 @@ class Frame:
         """Return what a traced argument is at the call under which it is traced; None for any other traced value."""
         return self.parent.first_value(tracer) if self.parent is not None else None
 
-    def branched(self, key: Array) -> Array:
+    def branch_stream(self, key: Array) -> Array:
         """Return the state of a random stream that a function gets: each row of a mapped one has its own branch."""
-        return self.parent.branched(key) if self.parent is not None else key
+        return self.parent.branch_stream(key) if self.parent is not None else key
 
-    def left(self, value: object, name: str) -> None:
+    def note_conversion(self, value: object, name: str) -> None:
         """Note that the value of a Variable of that name became a NumPy array, from which no gradient comes back."""
         if self.parent is not None:
-            self.parent.left(value, name)
+            self.parent.note_conversion(value, name)
 
 
 frames: ScopeStack[Frame] = ScopeStack("state")
@@ -131,7 +131,7 @@ class Storage:
 
     def __init__(self, buffer: Array, backend: Backend, user: Node) -> None:
         self.place: tuple[Any, int] = [buffer], 0
-        """The list that the buffer is in, and where; `together` puts several into one list, a `Pack` into one array."""
+        """The list with the buffer, and its index; `gather_buffers` makes one list of several, a `Pack` one array."""
         self.backend = backend
         self.home: Home | None = None
         """Where the buffer lies on several devices; None for the default device."""
@@ -143,7 +143,7 @@ class Storage:
         buffers, index = self.place
         buffer = buffers[index]
         if buffer is None or type(buffer) is Donation:  # it has just moved, or a step in another thread has it
-            buffer = arrived(self)
+            buffer = wait_for_buffer(self)
         return buffer  # type: ignore[no-any-return]
 
     @buffer.setter
@@ -311,7 +311,7 @@ class Moves:
     count = 0
 
 
-def together(storages: Sequence[Placed]) -> list[Any]:
+def gather_buffers(storages: Sequence[Placed]) -> list[Any]:
     """Return one list in which these have their buffers from now on, in this order.
 
     A compiled function hands it over as it is, and puts all new values in place at once.

@@ -8,7 +8,7 @@ import pytest
 from jax import lax
 
 from graftax.backend.jax.row_parts import with_hidden_places
-from graftax.backend.jax.rows import in_rows
+from graftax.backend.jax.rows import with_rows
 
 COUNT = 12
 
@@ -28,7 +28,7 @@ def program_of(shapes, dtype, used=None):
 
     traced = jax.make_jaxpr(function)(*parts).jaxpr
     found = len(used)
-    return in_rows(traced, [shapes], range(count), range(found, found + count), found)
+    return with_rows(traced, [shapes], range(count), range(found, found + count), found)
 
 
 def checked(program, shapes, dtype, used):
@@ -60,7 +60,7 @@ def test_parts_that_nobody_needs_are_left_where_they_are():
     shapes = KINDS["of several shapes"]
     parts = [jnp.zeros(shape) for shape in shapes]
     traced = jax.make_jaxpr(lambda *parts: [*(parts[i] * 3 for i in used), *parts])(*parts).jaxpr
-    program = in_rows(traced, [shapes], range(COUNT), range(len(used), len(used) + COUNT), len(used))
+    program = with_rows(traced, [shapes], range(COUNT), range(len(used), len(used) + COUNT), len(used))
     assert names(program).count("dynamic_slice") == COUNT - 1
 
 
@@ -75,7 +75,7 @@ def test_rows_of_other_kinds_beside_one_of_numbers_are_taken_from_as_well():
     shapes = ((3,), (2,)) * 3
     parts = [jnp.zeros(shape, dtype) for dtype in ("bfloat16", "float32") for shape in shapes]
     traced = jax.make_jaxpr(lambda *parts: [part + 1 for part in parts])(*parts).jaxpr
-    program = in_rows(traced, [shapes, shapes], range(12), range(12), 0)
+    program = with_rows(traced, [shapes, shapes], range(12), range(12), 0)
     assert names(program).count("dynamic_slice") == 12
     rows = [jnp.arange(15, dtype=dtype) for dtype in ("bfloat16", "float32")]
     for row, new in zip(rows, jax.core.eval_jaxpr(program, [], *rows), strict=True):
@@ -88,7 +88,7 @@ def test_constants_beside_the_rows_are_no_rows():
         return [part + shift for part in parts]
 
     parts = [jnp.zeros(2)] * COUNT
-    program = in_rows(jax.make_jaxpr(function)(*parts).jaxpr, [((2,),) * COUNT], range(COUNT), range(COUNT), 0)
+    program = with_rows(jax.make_jaxpr(function)(*parts).jaxpr, [((2,),) * COUNT], range(COUNT), range(COUNT), 0)
     [row] = jax.core.eval_jaxpr(program, [], jnp.arange(2.0 * COUNT))
     assert np.array_equal(row, np.arange(2.0 * COUNT) + 2)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from jax import lax
 
-from graftax.backend.jax.rows import in_rows
+from graftax.backend.jax.rows import with_rows
 
 SHAPES = ((2, 3), (4,), ())
 PARTS = [np.arange(6.0, dtype="float32").reshape(2, 3), np.arange(4.0, dtype="float32"), np.float32(7)]
@@ -21,7 +21,7 @@ def rowed(function, extra=(), shapes=SHAPES, results=0):
     """The program of a function of the parts and others, that gives results, new parts and others."""
     program = jax.make_jaxpr(function)(*PARTS[: len(shapes)], *extra).jaxpr
     count = len(shapes)
-    return in_rows(program, [shapes], range(count), range(results, results + count), results)
+    return with_rows(program, [shapes], range(count), range(results, results + count), results)
 
 
 def joined(parts):
@@ -61,7 +61,7 @@ def test_parts_of_several_rows_and_other_values_stay_apart():
         return [x, a + 1, b * x]
 
     program = jax.make_jaxpr(function)(*PARTS[:2], np.float32(3)).jaxpr
-    both = in_rows(program, [SHAPES[:1], SHAPES[1:2]], [0, 1], [1, 2], 1)
+    both = with_rows(program, [SHAPES[:1], SHAPES[1:2]], [0, 1], [1, 2], 1)
     x, first, second = jax.core.eval_jaxpr(both, [], ROW[:6], ROW[6:10], np.float32(3))
     assert x == 3
     np.testing.assert_array_equal(first, ROW[:6] + 1)
@@ -79,7 +79,7 @@ def test_the_stacked_weights_of_alike_layers_are_their_row_in_the_gradient_too()
         return [jnp.reshape(part, (4,)) for part in lax.split(new, [4, 4, 4])]
 
     parts = [np.full(4, i, "float32") for i in range(3)]
-    program = in_rows(jax.make_jaxpr(function)(*parts).jaxpr, [((4,),) * 3], range(3), range(3), 0)
+    program = with_rows(jax.make_jaxpr(function)(*parts).jaxpr, [((4,),) * 3], range(3), range(3), 0)
     assert not {"concatenate", "split"} & set(names(program))
     [row] = jax.core.eval_jaxpr(program, [], np.concatenate(parts))
     np.testing.assert_allclose(row, np.concatenate(function(*parts)), rtol=1e-6)

@@ -385,3 +385,13 @@ def test_a_net_of_many_objects_is_looked_through_in_short():
     box = Box(points=points)
     f = gx.jit(lambda x: x * box.points[0].scale)
     assert values(f, lambda: setattr(points[0], "scale", 3.0)) == [2.0, 2.0, 3.0, 3.0]
+
+
+def test_one_that_says_a_dtype_is_no_array():
+    @dataclasses.dataclass
+    class Precision(Data):
+        dtype: str = "float32"
+
+    box = Box(cfg=Precision())
+    f = gx.jit(lambda x: x * box.cfg.scale)
+    assert values(f, lambda: setattr(box.cfg, "scale", 3.0)) == [2.0, 2.0, 3.0, 3.0]

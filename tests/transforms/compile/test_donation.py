@@ -20,7 +20,7 @@ def test_exactly_the_written_ones_are_donated():
     f(2.0)
     ((entry,),) = f._entries.values()
     assert [s.user is written for s in entry.donated] == [True]
-    assert [s.user is read for s in entry.kept] == [True]
+    assert [s.user is read for s in entry.read_only] == [True]
     assert [s.user is v for s, v in zip(entry.written, (written, only_written), strict=True)] == [True, True]
     given = []
     real = entry.program

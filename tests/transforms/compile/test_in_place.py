@@ -6,7 +6,7 @@ import pytest
 import graftax as gx
 from graftax import ops
 from graftax.reparam.base import Reparam
-from graftax.variables.graph.prints import COMPARED_BYTES
+from graftax.variables.graph.containers import COMPARED_BYTES
 
 
 class Masked(gx.Layer):

@@ -174,7 +174,7 @@ def test_eager_scans_that_do_the_same_are_compiled_once():
 
 
 def test_loops_that_are_remembered_are_few(monkeypatch):
-    monkeypatch.setattr(scanning, "_loops", scanning._Loops(kept=2))
+    monkeypatch.setattr(scanning, "_loops", scanning._Loops(most=2))
     for k in range(4):
         gx.scan(lambda c, x, k=float(k): (c + k * x, None), 0.0, np.float32([1, 2]))
     assert len(scanning._loops.compiled) == 2

@@ -89,5 +89,5 @@ def test_reads_of_one_variable_are_one_input():
     f = jit(lambda x: ops.sum(v * v * x) + jax.vmap(lambda y: y * w.value * w.value)(jnp.ones(2)).sum())
     f(1.0)
     ((entry,),) = f._entries.values()
-    assert [s.user is u for s, u in zip(entry.kept, (v, w), strict=True)] == [True, True]
+    assert [s.user is u for s, u in zip(entry.read_only, (v, w), strict=True)] == [True, True]
     assert entry.donated == entry.written == []

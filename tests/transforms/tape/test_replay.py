@@ -12,8 +12,8 @@ from graftax.transforms.tape import replay
 
 @pytest.fixture(autouse=True)
 def compilers(monkeypatch):
-    monkeypatch.setattr(replay, "_replays", replay._Compiler(at=3, remembered=1024, kept=128))
-    monkeypatch.setattr(replay, "_operations", replay._Compiler(at=3, remembered=1024, kept=128))
+    monkeypatch.setattr(replay, "_replays", replay._Compiler(at=3, remembered=1024, most=128))
+    monkeypatch.setattr(replay, "_operations", replay._Compiler(at=3, remembered=1024, most=128))
 
 
 def step(v, x, power=2):
@@ -48,7 +48,7 @@ def test_other_programs_and_shapes_are_others():
 
 @pytest.mark.broad
 def test_the_caches_are_bounded(monkeypatch):
-    monkeypatch.setattr(replay, "_replays", replay._Compiler(at=2, remembered=4, kept=2))
+    monkeypatch.setattr(replay, "_replays", replay._Compiler(at=2, remembered=4, most=2))
     v = gx.Variable(ops.ones((4, 3)))
     for rows in range(1, 6):
         for _ in range(2):

@@ -50,7 +50,7 @@ def read_flax(path: str) -> ForeignFile:
             "Flax writes dicts of dicts of arrays",
             'open(path, "wb").write(flax.serialization.to_bytes(params))',
         )
-    arrays = dict(flattened(found, path))
+    arrays = dict(flatten(found, path))
     if not arrays:
         raise NotACheckpoint(
             f"{path} has no arrays",
@@ -60,7 +60,7 @@ def read_flax(path: str) -> ForeignFile:
     return ForeignFile(path, arrays, "flax", keeps_order=False)
 
 
-def flattened(value: Any, path: str, prefix: str = "", depth: int = 0) -> list[tuple[str, ForeignArray]]:
+def flatten(value: Any, path: str, prefix: str = "", depth: int = 0) -> list[tuple[str, ForeignArray]]:
     """Return the arrays in nested dicts, with names joined by slashes. Numbers, text and None are ignored."""
     if depth > _DEPTH:
         raise UnsafeCheckpoint(
@@ -76,7 +76,7 @@ def flattened(value: Any, path: str, prefix: str = "", depth: int = 0) -> list[t
         value = dict(enumerate(value))
     found = []
     for key, item in value.items() if type(value) is dict else ():
-        found += flattened(item, path, f"{prefix}/{key}" if prefix else str(key), depth + 1)
+        found += flatten(item, path, f"{prefix}/{key}" if prefix else str(key), depth + 1)
     return found
 
 

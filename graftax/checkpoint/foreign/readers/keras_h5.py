@@ -87,18 +87,18 @@ def _collect(
             "no model has so many; a group may contain itself",
             'model.save_weights("model.weights.h5") with Keras 3',
         )
-    for key in _guarded(path, partial(sorted, group.keys(), key=_by_number)):
+    for key in _translate_errors(path, partial(sorted, group.keys(), key=_by_number)):
         name = f"{prefix}/{key}" if prefix else key
-        link = _guarded(path, partial(group.get, key, getlink=True))
+        link = _translate_errors(path, partial(group.get, key, getlink=True))
         if not isinstance(link, h5py.HardLink):
             raise UnsafeCheckpoint(
                 f"{name!r:.100} in {path} is a link to another place",
                 "links are not followed, since they may lead to other files",
                 "h5repack, or model.save_weights again, which writes the values into one file",
             )
-        item = _guarded(path, partial(group.__getitem__, key))
+        item = _translate_errors(path, partial(group.__getitem__, key))
         if isinstance(item, h5py.Group):
-            if key == "vars" and isinstance(label := _guarded(path, partial(item.attrs.get, "name")), str):
+            if key == "vars" and isinstance(label := _translate_errors(path, partial(item.attrs.get, "name")), str):
                 labels[prefix] = label
             _collect(h5py, path, item, name, arrays, labels, depth + 1)
         elif isinstance(item, h5py.Dataset):
@@ -106,14 +106,14 @@ def _collect(
 
 
 def _array(path: str, name: str, item: Any) -> ForeignArray:
-    is_elsewhere = _guarded(path, lambda: item.external or item.is_virtual)
+    is_elsewhere = _translate_errors(path, lambda: item.external or item.is_virtual)
     if is_elsewhere:
         raise UnsafeCheckpoint(
             f"{name!r:.100} in {path} has its values in other files",
             "only the file that was given is read",
             "model.save_weights again, which writes the values into one file",
         )
-    shape, dtype = _guarded(path, lambda: (item.shape, item.dtype))
+    shape, dtype = _translate_errors(path, lambda: (item.shape, item.dtype))
     if shape is None or dtype.kind not in "biufcV":
         raise CorruptMetadata(
             f"{name!r:.100} in {path} has dtype {dtype}",
@@ -122,13 +122,13 @@ def _array(path: str, name: str, item: Any) -> ForeignArray:
         )
 
     def read() -> HostArray:
-        found: HostArray = _guarded(path, lambda: np.asarray(item[()]))
+        found: HostArray = _translate_errors(path, lambda: np.asarray(item[()]))
         return found
 
     return ForeignArray(name, tuple(shape), dtype_name(dtype), read)
 
 
-def _guarded(path: str, act: Callable[[], Any]) -> Any:
+def _translate_errors(path: str, act: Callable[[], Any]) -> Any:
     """Return the result of a call of h5py, with its many kinds of errors for damaged files translated."""
     try:
         return act()

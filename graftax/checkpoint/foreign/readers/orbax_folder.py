@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from graftax.checkpoint.foreign.foreign_array import ForeignFile
-from graftax.checkpoint.foreign.readers.flax_msgpack import flattened
+from graftax.checkpoint.foreign.readers.flax_msgpack import flatten
 from graftax.checkpoint.foreign.readers.optional_library import optional_library
 from graftax.core.errors import CorruptMetadata, NotACheckpoint
 
@@ -42,7 +42,7 @@ def read_orbax(path: str) -> ForeignFile:
             f"{type(error).__name__}: {error}",
             "copy the directory again, with all files in it; or load it with the version of Orbax that wrote it",
         ) from None
-    arrays = dict(flattened(_on_host(found), path))
+    arrays = dict(flatten(_on_host(found), path))
     if not arrays:
         raise NotACheckpoint(
             f"{path} has no arrays",

@@ -131,10 +131,10 @@ def _calls(path: str) -> Callable[[Global, tuple[Any, ...]], Any]:
     return call
 
 
-def _pairs(given: object) -> Any:
-    if type(given) is not list:
+def _pairs(value: object) -> Any:
+    if type(value) is not list:
         raise TypeError("an OrderedDict is made of pairs")
-    return given
+    return value
 
 
 def _tensor(path: str, storage: Any, offset: Any, shape: Any, strides: Any) -> _Tensor:
@@ -177,19 +177,19 @@ def _tensor(path: str, storage: Any, offset: Any, shape: Any, strides: Any) -> _
     return _Tensor(key, dtype, count, offset, tuple(shape), tuple(strides))
 
 
-def _weights(found: object, path: str) -> tuple[Any, tuple[str, ...]]:
+def _weights(content: object, path: str) -> tuple[Any, tuple[str, ...]]:
     """Return the state dict: the whole, or the entry that holds it in a checkpoint of a training loop."""
-    if type(found) is not dict:
+    if type(content) is not dict:
         raise NotACheckpoint(
-            f"{path} has one value of type {type(found).__name__}",
+            f"{path} has one value of type {type(content).__name__}",
             "a state dict is a dict of names and tensors",
             "torch.save(model.state_dict(), path)",
         )
-    inner = [name for name in _WRAPPERS if type(found.get(name)) is dict and _flat(found[name], path)]
-    if any(isinstance(value, _Tensor) for value in found.values()) or len(inner) != 1:
-        return found, ()
-    others = ", ".join(repr(key) for key in found if key != inner[0])
-    return found[inner[0]], (f"took {inner[0]!r}" + (f"; left {others:.200}" if others else ""),)
+    inner = [name for name in _WRAPPERS if type(content.get(name)) is dict and _flat(content[name], path)]
+    if any(isinstance(value, _Tensor) for value in content.values()) or len(inner) != 1:
+        return content, ()
+    others = ", ".join(repr(key) for key in content if key != inner[0])
+    return content[inner[0]], (f"took {inner[0]!r}" + (f"; left {others:.200}" if others else ""),)
 
 
 def _flat(value: Any, path: str, prefix: str = "", depth: int = 0) -> dict[str, _Tensor]:

@@ -24,7 +24,7 @@ _ORDER = (
 )
 
 
-def _numbered(layer: object) -> Choices:
+def _rule_by_number(layer: object) -> Choices:
     """Return the rule for arrays in the order of Keras, whose attention projections have a separate axis for heads."""
     # some of these attributes are flags in other layers, and so have no shape
     names = [name for name in _ORDER if hasattr(getattr(layer, name, None), "shape")]
@@ -40,18 +40,18 @@ def _embedding(layer: object) -> Choices:
 
 
 RULES: dict[str, Rule] = {
-    "dense.Dense": _numbered,
-    "conv.Conv": _numbered,
-    "conv_transpose.ConvTranspose": _numbered,
-    "depthwise_conv.DepthwiseConv": _numbered,
+    "dense.Dense": _rule_by_number,
+    "conv.Conv": _rule_by_number,
+    "conv_transpose.ConvTranspose": _rule_by_number,
+    "depthwise_conv.DepthwiseConv": _rule_by_number,
     "embedding.Embedding": _embedding,
     "position_embedding.PositionEmbedding": _embedding,
-    "layer_normalization.LayerNormalization": _numbered,
-    "group_normalization.GroupNormalization": _numbered,
-    "rms_normalization.RMSNormalization": _numbered,
-    "batch_normalization.BatchNormalization": _numbered,
-    "recurrent_weights.RecurrentWeights": _numbered,
-    "conv_lstm.ConvLSTM2D": _numbered,
-    "relu_layers.PReLU": _numbered,
+    "layer_normalization.LayerNormalization": _rule_by_number,
+    "group_normalization.GroupNormalization": _rule_by_number,
+    "rms_normalization.RMSNormalization": _rule_by_number,
+    "batch_normalization.BatchNormalization": _rule_by_number,
+    "recurrent_weights.RecurrentWeights": _rule_by_number,
+    "conv_lstm.ConvLSTM2D": _rule_by_number,
+    "relu_layers.PReLU": _rule_by_number,
 }
 """Rules by the class of the graftax layer."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graftax.core.layers_elsewhere import LAYERS
+from graftax.core.foreign_layers import LAYERS
 
 _ARRAYS = "graftax.ops"
 _SAVE = 'graftax.Checkpoint(model=model).save("checkpoint")'

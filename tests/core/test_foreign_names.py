@@ -8,9 +8,10 @@ import pytest
 
 import graftax as gx
 from graftax.core.errors import ArgumentTypeError, MissingAttributeError
-from graftax.core.keywords_elsewhere import ELSEWHERE, WORDS
+from graftax.core.foreign_keywords import KEYWORDS as FOREIGN_KEYWORDS
+from graftax.core.foreign_keywords import WORDS
+from graftax.core.foreign_names import NAMES
 from graftax.core.known_names import closest
-from graftax.core.names_elsewhere import NAMES
 from graftax.core.namespaces import SPACES, public
 
 ASKED = {
@@ -184,7 +185,7 @@ def test_tables_of_keywords_name_what_some_constructor_takes():
     taken = {name for kind in constructors() for name in inspect.signature(kind.__init__).parameters}
     for base in (gx.Optimizer, *gx.optimizers.Adam.__mro__[:-1]):
         taken |= set(inspect.signature(base.__init__).parameters)
-    unknown = {near for nears in ELSEWHERE.values() for near in nears} | {needs for needs, _ in WORDS.values()}
+    unknown = {near for nears in FOREIGN_KEYWORDS.values() for near in nears} | {needs for needs, _ in WORDS.values()}
     assert unknown - taken == set()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 _AT_FIRST_CALL = "leave it out: sizes of inputs are known at the first call, or from build"
 _AFFINE = "center=True, scale=True; False for either leaves it out"
 
-ELSEWHERE: dict[str, tuple[str, ...]] = {
+KEYWORDS: dict[str, tuple[str, ...]] = {
     # what torch, Keras 1 and 2, Flax, optax and PEFT call it: here, with what the constructor has of these
     "flash_attention": ("implementation",),
     "units": ("filters", "output_dim"),

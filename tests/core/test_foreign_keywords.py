@@ -6,7 +6,7 @@ import pytest
 import graftax as gx
 from graftax import layers, ops
 from graftax.core.errors import ArgumentTypeError, DataError, MissingAttributeError, ShapeError
-from graftax.core.keywords_elsewhere import CALLS
+from graftax.core.foreign_keywords import CALLS
 
 X = np.random.default_rng(0).normal(size=(2, 3, 8)).astype("float32")
 

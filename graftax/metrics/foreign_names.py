@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graftax.core.known_names import Elsewhere
+from graftax.core.known_names import ForeignNames
 
 _OWN = (
     "a Metric of your own, with sums in add_variable(shape), update(y_true, y_pred) and result(); "
@@ -13,7 +13,7 @@ _BY_CLASS = "it has another name here"
 _BY_NAME = "it is a metric by name, without a class"
 _SHORT = "the class has its long name; short ones are for compile"
 
-ELSEWHERE: Elsewhere = {
+NAMES: ForeignNames = {
     "f1": (_BY_CLASS, 'F1Score(average="macro"), or "micro", "weighted", None for each class; by name "f1_score"'),
     **dict.fromkeys(("prauc", "aucpr"), (_BY_CLASS, 'AUC(curve="PR")')),
     **dict.fromkeys(("rocauc", "aucroc"), (_BY_CLASS, 'AUC(), or "auc"')),
@@ -42,7 +42,7 @@ ELSEWHERE: Elsewhere = {
     (_ABSENT, _OWN),
 )
 
-CLASSES: Elsewhere = {
+CLASSES: ForeignNames = {
     **{
         name: (_SHORT, f"graftax.metrics.{full}")
         for name, full in {
@@ -62,6 +62,6 @@ CLASSES: Elsewhere = {
             "logcosh": "log_cosh",
         }.items()
     },
-    **ELSEWHERE,
+    **NAMES,
 }
 """Likewise for names of classes."""

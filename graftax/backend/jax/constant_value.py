@@ -10,7 +10,7 @@ import jax.core
 from graftax.backend.jax import tracing
 
 
-def foreseen(value: object) -> Any:
+def constant_value(value: object) -> Any:
     """Return the value of a tracer that follows from constants alone, as positions in a shape do; else None.
 
     Inside of a branch or loop it is None, too, since nobody knows whether that will run.
@@ -24,7 +24,7 @@ def foreseen(value: object) -> Any:
             return None
     try:
         with tracing.eagerly():
-            return _worked_out(value, [_MOST_STEPS], {})
+            return _compute(value, [_MOST_STEPS], {})
     except _NotForeseenError:
         return None
 
@@ -39,12 +39,12 @@ _RUN_ONCE = frozenset(
 _MOST_STEPS = 100
 
 
-def _worked_out(value: object, left: list[int], known: dict[int, list[Any]]) -> Any:
+def _compute(value: object, remaining: list[int], computed: dict[int, list[Any]]) -> Any:
     if not isinstance(value, jax.core.Tracer):
         return value
     primal = getattr(value, "primal", None)
     if primal is not None:  # differentiated
-        return _worked_out(primal, left, known)
+        return _compute(primal, remaining, computed)
     constant = value.full_lower()
     if not isinstance(constant, jax.core.Tracer):
         return constant
@@ -52,13 +52,13 @@ def _worked_out(value: object, left: list[int], known: dict[int, list[Any]]) -> 
     equation: Any = getattr(value, "parent", None)
     if isinstance(atom, tracing.Literal):
         return atom.val
-    left[0] -= 1  # a long chain would be computed on the host at each look: what takes that many steps is not known
-    if equation is None or left[0] < 0 or equation.effects or _is_late(equation.primitive):
+    remaining[0] -= 1  # a long chain is not computed: each call would compute it on the host again
+    if equation is None or remaining[0] < 0 or equation.effects or _is_late(equation.primitive):
         raise _NotForeseenError
-    if id(equation) not in known:
-        given = [_worked_out(one, left, known) for one in equation.in_tracers]
-        known[id(equation)] = tracing.bind(equation, given)
-    return known[id(equation)][next(i for i, out in enumerate(equation.outvars) if out is atom)]
+    if id(equation) not in computed:
+        inputs = [_compute(one, remaining, computed) for one in equation.in_tracers]
+        computed[id(equation)] = tracing.bind(equation, inputs)
+    return computed[id(equation)][next(i for i, out in enumerate(equation.outvars) if out is atom)]
 
 
 def _is_late(primitive: Any) -> bool:

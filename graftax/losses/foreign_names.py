@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from graftax.core.known_names import Elsewhere
+from graftax.core.known_names import ForeignNames
 
 _SHORT = "the class has its long name; short ones are for compile"
 _TORCH = "this is the name in PyTorch"
 _ABSENT = "graftax has no such loss"
 _OWN = "a function of (y_true, y_pred) that gives one number for each sample, or a Loss with a call of your own"
 
-ELSEWHERE: Elsewhere = {
+NAMES: ForeignNames = {
     "crossentropy": (
         "which crossentropy is meant depends on the targets",
         "SparseCategoricalCrossentropy for labels, CategoricalCrossentropy for one-hot rows, BinaryCrossentropy for "
@@ -46,13 +46,13 @@ ELSEWHERE: Elsewhere = {
     "tripletsemihardloss": ("the name in TensorFlow Addons", "TripletSemiHard()"),
 } | dict.fromkeys(("polyloss", "fenchelyoung", "fenchelyoungloss", "marginrankingloss", "softmargin"), (_ABSENT, _OWN))
 
-CLASSES: Elsewhere = {
+CLASSES: ForeignNames = {
     "mse": (_SHORT, "graftax.losses.MeanSquaredError"),
     "mae": (_SHORT, "graftax.losses.MeanAbsoluteError"),
     "mape": (_SHORT, "graftax.losses.MeanAbsolutePercentageError"),
     "msle": (_SHORT, "graftax.losses.MeanSquaredLogarithmicError"),
     "bce": (_SHORT, "graftax.losses.BinaryCrossentropy"),
     "kld": (_SHORT, "graftax.losses.KLDivergence"),
-    **{name: answer for name, answer in ELSEWHERE.items() if answer[0] != _TORCH},
+    **{name: answer for name, answer in NAMES.items() if answer[0] != _TORCH},
 }
 """Likewise for names of classes, which have no short forms."""

@@ -12,7 +12,7 @@ import pytest
 import graftax as gx
 from graftax import ops
 from graftax.core.errors import ArgumentTypeError, MissingAttributeError
-from graftax.ops import names as op_names
+from graftax.ops import foreign_names
 from graftax.ops.signatures import needed, parameters
 from graftax.ops.table import OPS
 from graftax.variables import array_names
@@ -56,7 +56,7 @@ def test_a4_a_function_that_there_is_not(name: str, instead: str) -> None:
 
 
 def test_a4_names_of_keras_that_mean_the_same_are_taken(keras: Any) -> None:
-    for name, ours in op_names.ALIASES.items():
+    for name, ours in foreign_names.ALIASES.items():
         assert getattr(ops, name) is getattr(ops, ours)
         assert callable(getattr(keras.ops, name))
     assert ops.convert_to_numpy(THREE).tolist() == [1, 2, 3]
@@ -77,7 +77,7 @@ NO_ANSWER = set(
 
 
 def _answered(name: str) -> bool:
-    return name in op_names._LINES or name in op_names._OPS
+    return name in foreign_names._LINES or name in foreign_names._OPS
 
 
 def _names_in(text: str) -> list[str]:
@@ -92,17 +92,17 @@ def _found(dotted: str) -> Any:
 
 
 def test_a4_what_the_answers_name_is_there() -> None:
-    answers = [*op_names._LINES.values(), *array_names._LINES.values(), *array_names._SETTINGS.values()]
-    answers += [f"ops.{name}" for name in op_names._OPS.values()]
+    answers = [*foreign_names._LINES.values(), *array_names._LINES.values(), *array_names._SETTINGS.values()]
+    answers += [f"ops.{name}" for name in foreign_names._OPS.values()]
     for answer in answers:
         for dotted in _names_in(answer):
             assert _found(dotted) is not None
     parameters = {p for name in OPS for p in inspect.signature(getattr(ops, name)).parameters}
-    assert set(op_names._KEYWORDS.values()) <= parameters
+    assert set(foreign_names._KEYWORDS.values()) <= parameters
 
 
 def test_a4_answers_are_no_names_that_there_are() -> None:
-    assert not (set(op_names._LINES) | set(op_names._OPS) | set(op_names.ALIASES)) & set(OPS)
+    assert not (set(foreign_names._LINES) | set(foreign_names._OPS) | set(foreign_names.ALIASES)) & set(OPS)
 
 
 @pytest.mark.parametrize("keyword", ["axis", "axes"])
