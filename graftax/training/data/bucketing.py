@@ -86,7 +86,7 @@ class Buckets:
         if weights not in ("ones", "mean"):
             raise ArgumentError(f"bucket got weights={weights!r:.60}", "they are 'ones' or 'mean'", 'weights="mean"')
         if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
-            raise ArgumentError(f"bucket got batch_size={batch_size!r}", "it is counted from 1 on", "batch_size=32")
+            raise ArgumentError(f"bucket got batch_size={batch_size!r}", "it must be 1 or more", "batch_size=32")
         self._x = _each(x, "x")
         self._y = None if y is None else _each(y, "y")
         self._weight = None if sample_weight is None else _each(sample_weight, "sample_weight")
