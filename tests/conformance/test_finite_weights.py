@@ -22,6 +22,11 @@ EXCEPTIONS: dict[str, tuple[str, str]] = {
 }
 """What is not finite for a reason: an expression that mistakes match as a whole, and the reason."""
 
+NOT_IN_HALVES = {
+    "spectral_norm": "the slope at 0 is 1e12",
+    "orthogonal_cayley": "whether a turn by 1e30 radians has an inverse is a matter of rounding",
+}
+
 
 def mistakes(name: str, dtype: str) -> list[str]:
     """What goes wrong with all parts of a weight at a point."""
@@ -65,7 +70,7 @@ def test_reparametrisations_are_finite(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", HALVES)
-@pytest.mark.parametrize("name", [name for name in ROWS if name != "spectral_norm"])  # whose slope at 0 is 1e12
+@pytest.mark.parametrize("name", [name for name in ROWS if name not in NOT_IN_HALVES])
 def test_they_are_in_half_precision(name, dtype):
     check(name, dtype)
 
