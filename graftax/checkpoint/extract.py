@@ -79,7 +79,11 @@ class _Part:
         ]
         reached |= {slot.slot for slot in self._slots}
         if not reached:
-            raise ArgumentError(f"nothing to extract from {reader.path}", "only= and skip= leave nothing")
+            raise ArgumentError(
+                f"nothing to extract from {reader.path}",
+                "only= and skip= leave nothing",
+                f"graftax ckpt show {reader.path}, which lists the paths",
+            )
         self._nodes = {node: i for i, node in enumerate(sorted(reached))}
         self._random = index.random if has_random else None
         self._items: list[Item] = []

@@ -14,7 +14,7 @@ def escape(edge: Edge) -> str:
     """Return an edge as a component of a path: never empty, with ``%``, ``/`` and control characters escaped.
 
     Example:
-        >>> escaped("a/b"), escaped(3), escaped("")
+        >>> escape("a/b"), escape(3), escape("")
         ('a%2Fb', '3', '%')
     """
     text = str(edge)
@@ -27,7 +27,7 @@ def unescape(text: str) -> str:
     """Return the edge that a component of a path stands for, as text.
 
     Example:
-        >>> unescaped("a%2Fb"), unescaped("%")
+        >>> unescape("a%2Fb"), unescape("%")
         ('a/b', '')
     """
     return "" if text == "%" else re.sub("%([0-9A-F]{2})", lambda found: chr(int(found[1], 16)), text)

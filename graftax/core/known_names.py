@@ -80,7 +80,7 @@ def unknown(
     there = f"there are {', '.join(names)}"
     return ArgumentError(
         f"{argument}={value!r}",
-        answer[0] if answer else "there is none of that name",
+        answer[0] if answer else "there is no such name",
         "; ".join(filter(None, [meant, there, otherwise])),
     )
 

@@ -64,7 +64,7 @@ def _out_of_range(op: str, name: str, size: int, host: Any) -> GraftaxError:
     return IndexRangeError(
         f"{op}: {subscript(name, place)} = {host[place]} is not in [0, {size})",
         "indices count from 0, and negative ones do not wrap around",
-        f"ops.clip({name}, 0, {size - 1}), or mend the data that they come from",
+        f"ops.clip({name}, 0, {size - 1}), or correct the data",
     )
 
 
@@ -228,7 +228,7 @@ def _no_such_element(op: str, shape: tuple[int, ...], host: Any) -> GraftaxError
     return IndexRangeError(
         f"{op}: {subscript('indices', place)} = {tuple(host[place].tolist())} is not in the shape {shape}",
         "every index must be in [0, size) of its axis, and negative ones do not wrap around",
-        "mend the data that the indices come from",
+        "correct the data that the indices come from",
     )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -29,16 +29,22 @@ from graftax.ops.explain import explain
 from graftax.ops.foreign_names import KEYWORDS, absent, misspelt
 from graftax.ops.functions import FUNCTIONS
 from graftax.ops.masked_results import with_mask, without_mask
-from graftax.ops.numbers import INT32, NUMBERS, check_number, check_weak, fits
-from graftax.ops.refused_kinds import refuse_kind
+from graftax.ops.numbers import INT32, NUMBERS, check_number, check_weak, fits, refuse_kind
 from graftax.ops.signatures import Op, Parameter, array_parameters, parameters, settings, shown, signature
 from graftax.ops.symbolic import MetSymbolic, Symbolic, record_op
+from graftax.ops.table import OPS
 
 _ATOMS = frozenset({int, str, float, complex, bool, type(None)})
 _REAL = frozenset({bool, int, float})
 _LITERALS = frozenset({*NUMBERS, list, tuple})
 _ABSENT: Any = object()
 _native: dict[Backend, set[type]] = {}  # the types that a backend has recognised as its arrays
+
+
+@cache
+def built(name: str) -> Callable[..., Any]:
+    """Return the function of an op by its name, made when it is first asked for."""
+    return build(OPS[name])
 
 
 def build(op: Op) -> Callable[..., Any]:
@@ -203,6 +209,8 @@ def _prepare(given: tuple[Parameter, ...], op: Op, values: tuple[Any, ...]) -> l
             ready.append(number)
             numbers += 1
         else:
+            if one.kind.casts and isinstance(value, VariableLike):
+                value = value._gx_unrounded
             ready.append(to_array(arrays, value, op.name, one.name))
     agreeing = [i for i, one in enumerate(given) if one.kind.agrees and ready[i] is not None]
     if numbers and numbers == len(agreeing):  # nothing but Python numbers: the widest kind decides

@@ -50,7 +50,7 @@ def fit(
             raise AssignmentError(
                 f"{label} got dtype {array.dtype}",
                 f"the variable has dtype {dtype}; its layer computes in {read_in} and reads it rounded to that, and an "
-                "average of rounded values stands still",
+                "average of rounded values stops moving",
                 f'add_weight(..., role="state") for what the layer itself updates, or autocast=False: both are read in '
                 f'{dtype}; assign_add(ops.cast(change, "{dtype}")) adds to what is stored',
             )

@@ -249,6 +249,11 @@ class Variable(Leaf, Arithmetic):
         return wanted if is_cast else None
 
     @property
+    def _gx_unrounded(self) -> Array:
+        with autocast.entered(None):
+            return self.value
+
+    @property
     def _gx_stored(self) -> Array:
         """Return the array as it is kept: for what moves a Variable as a whole, such as an optimizer."""
         return self._storage.read()

@@ -10,6 +10,7 @@ import numpy as np
 
 from graftax.checkpoint.arrays import HostArray, from_bytes, to_bytes
 from graftax.checkpoint.commit import Draft
+from graftax.checkpoint.facts import facts_of_node
 from graftax.checkpoint.index import Edge, Kind, NodeRecord, SlotRecord
 from graftax.checkpoint.layout import Item
 from graftax.checkpoint.paths import escape, join, slot_path
@@ -156,6 +157,10 @@ class Sheet:
         """Return the array of a node, if it has one."""
         number = self.nodes[node].tensor
         return None if number is None else self.tensors[number]
+
+    def facts_of(self, node: int) -> Mapping[str, Any]:
+        """Return what is kept of an object besides its contents, such as the columns of a table."""
+        return facts_of_node(self.nodes[node])
 
     def variables(self) -> dict[str, int]:
         """Return the Variables that have values, by path."""

@@ -42,7 +42,7 @@ CONVERSION = """
 asarray(object: Data, dtype: DType | None = None):
     Make an array; memory of the caller is copied, and 64-bit types become 32-bit ones.
 array(object: Data, dtype: DType | None = None): Make an array, as asarray does.
-cast(x: Castable, dtype: DType | None): Convert the values to another dtype.
+cast(x: Castable, dtype: DType | None): Convert the values to another dtype; those of a Variable as it stores them.
 full(shape: Shape, fill_value: Array, dtype: DType | None = None): Return an array filled with a value.
 zeros_like(x, dtype: DType | None = None): Return zeros of the shape and dtype of x.
 ones_like(x, dtype: DType | None = None): Return ones of the shape and dtype of x.
