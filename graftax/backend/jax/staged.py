@@ -205,9 +205,8 @@ def _may_equal(one: Any, other: Any, depth: int = 0) -> bool:
     if isinstance(inner, FunctionType) and isinstance(its_inner, FunctionType):
         return _may_equal(inner, its_inner, depth + 1)
     if isinstance(one, _Same):
-        return one == other or (
-            not isinstance(one.it, jax.core.Tracer) and _value(np.asarray(one.it)) == _value(np.asarray(other.it))
-        )
+        traced = any(isinstance(each.it, jax.core.Tracer) for each in (one, other))
+        return one == other or (not traced and _value(np.asarray(one.it)) == _value(np.asarray(other.it)))
     if isinstance(name := getattr(one, "name", None), str):  # an operation, for example
         return bool(name == other.name)
     equality: Any = type(one).__eq__
