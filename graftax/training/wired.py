@@ -141,6 +141,8 @@ class Wired(Layer):
             found = _leaves_in_order(graph.inputs, inputs)
         elif tree.is_leaf(graph.inputs) and isinstance(inputs, list | tuple) and len(inputs) == 1:
             found = list(inputs)
+        elif len(layers) == 1 and tree.is_leaf(inputs) and isinstance(graph.inputs, list | tuple):
+            found = [inputs]  # a model of another one's `inputs`
         if found is None or len(found) != len(layers):
             raise ArgumentTypeError(
                 f"{self._gx_title()} got {_shown(inputs)}",

@@ -37,6 +37,16 @@ def test_a_graph_computes_what_its_calls_say():
     np.testing.assert_allclose(model.predict(X, verbose=0), by_hand(model, X), rtol=1e-5, atol=1e-6)
 
 
+def test_a_model_of_the_inputs_of_another_takes_an_array():
+    x = gx.Input((4,))
+    model = gx.Model(x, layers.Dense(3)(layers.Dense(2)(x)))
+    features = gx.Model(model.inputs, model.layers[-1].output)
+    for given in (X, [X]):
+        np.testing.assert_array_equal(features(given), model(given))
+    features.compile("sgd", "mse")
+    features.fit(X, np.zeros((len(X), 3), "float32"), verbose=0)
+
+
 def test_paths_are_positions_and_weights_are_those_of_the_layers():
     model = two_ways()
     assert [v.path for v in model.variables] == [f"layers/{i}/{name}" for i in (1, 2, 3) for name in ("kernel", "bias")]
