@@ -61,6 +61,7 @@ KEPT = {
     "are_local": "what the rows of a process are, which a class says of itself",
     "any_made": "a note, whether there has been a distribution",
     "distributes": "a note of a scope",
+    "_gx_resets_slots": "optimizers make slots anew from create_slots, whichever that is",
     "stop_training": "a note of a model in training",
     "allows_callback": "a note of a frame",
     "passing": "a note of a buffer",

@@ -72,6 +72,10 @@ class Copied(Branch):
         """Return the slot of that name for a Variable, made if need be; None if this Module keeps no such slot."""
         return None
 
+    def _gx_may_get(self, name: str) -> bool:
+        """Tell whether Variables of this Module are made later, under an attribute that it does not have yet."""
+        return False
+
     _gx_resets_slots: ClassVar[bool] = False
     """Whether `_gx_new_slots` gives the slots of this Module as new ones."""
 
