@@ -8,6 +8,7 @@ from itertools import takewhile
 from typing import Any, NamedTuple
 
 from graftax.checkpoint.index import Index, Kind
+from graftax.core.errors import ArgumentError
 from graftax.core.globs import Below
 from graftax.core.selectors import Selector, SelectorLike, Tally, compile_selector
 from graftax.core.spellings import spellings
@@ -142,6 +143,22 @@ class Subset:
             self._only.check()
         if self._skip is not None:
             self._skip.check(new)
+
+
+def nothing_selected(what: str, slots: Sequence[str] = ()) -> ArgumentError:
+    """Return the error for a selection that leaves nothing to write.
+
+    Args:
+        what: What is not done.
+        slots: The paths of slots that are selected, without their Variables.
+    """
+    if not slots:
+        return ArgumentError(what, "only= and skip= leave nothing", "a selection that leaves something to save")
+    return ArgumentError(
+        f"{what}: {len(slots)} slots are selected, such as {slots[0]}, and none of their Variables",
+        "a slot belongs to a Variable, and is saved only together with it",
+        "the paths of the Variables, too, such as 'model/**', beside 'role:slot'",
+    )
 
 
 class _Part:

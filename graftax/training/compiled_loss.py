@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from graftax.core import user_line
+from graftax.core.errors import AssignmentError
 from graftax.variables.graph.config_objects import attributes_in
 from graftax.variables.graph.module import Module, walk
 from graftax.variables.graph.node import Node, inside
@@ -18,6 +19,8 @@ from graftax.variables.variable import Variable
 
 LOSS, WEIGHTS = "compiled_loss", "compiled_loss_weights"
 """The attributes of a model: a loss, or losses by output, with Variables; the factors, which may change."""
+COMPILED = frozenset({"loss", "loss_weights", "weighted_metrics", "run_eagerly"})
+"""Arguments of `compile` that are no attributes of a model."""
 
 
 def hold(model: Any, loss: object, weights: object) -> None:
@@ -83,6 +86,34 @@ def warn_of_lost(model: Module, loss: object, weights: object) -> None:
                     "trained nor saved. Instead: an attribute of the model, self.scale = gx.Variable(...); or of a "
                     "class of losses, class L(gx.losses.Loss)"
                 )
+
+
+def refuse_late(model: object, name: str, value: object, given: Mapping[str, Any]) -> None:
+    """Raise if an argument of `compile` is assigned to an attribute of the model, which nothing would look at.
+
+    A model whose own step computes the loss is compiled without one, and may call its attributes as it likes.
+
+    Args:
+        model: The model.
+        name: One of `COMPILED`.
+        value: What is assigned; arrays and other numbers are a program's own.
+        given: What `compile` was given, by argument.
+
+    Raises:
+        AssignmentError: it is.
+    """
+    is_one = isinstance(value, str | bool | Mapping | list | tuple | Module) or callable(value)
+    if not is_one or value is given.get(name, model) or given["loss"] is None:
+        return
+    shown = f"{value!r:.60}"
+    line = {"loss": f"model.compile(model.optimizer, {shown})"}.get(
+        name, f"model.compile(model.optimizer, loss, {name}={shown})"
+    )
+    raise AssignmentError(
+        f"{type(model).__name__}.{name} = {shown} after compile",
+        f"fit uses what compile was given as {name}, and would not look at this",
+        f"{line}, with metrics= as before: the optimizer goes on with its slots",
+    )
 
 
 def _named(loss: object) -> Iterator[tuple[str, object]]:

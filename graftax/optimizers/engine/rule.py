@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
-from graftax.core.errors import ArgumentError, ArgumentTypeError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, AssignmentError
 from graftax.core.typedefs import Array
 from graftax.core.undefined import undefined_error
 from graftax.optimizers.engine.slot import Slot, SlotValues
@@ -32,6 +32,13 @@ class RuleInput(NamedTuple):
     value: Array
     slots: SlotValues
     step: Step
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AssignmentError(
+            f"RuleInput.{name} = ... in an update_all",
+            "what an update gets is not changed in place: the optimizer would not look at it",
+            f"super().update_all([one._replace({name}=...) for one in moving])",
+        )
 
 
 class Rule:

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any, TypeAlias, TypeVar
 
+from graftax.core.errors import AssignmentError
 from graftax.core.typedefs import Array
 from graftax.optimizers.engine.learning_rate import current
 from graftax.optimizers.engine.numbers import cast_to, identity, is_on, number
 
 T = TypeVar("T")
+
+
+_GIVEN = ("learning_rate", "iterations", "count")
 
 
 class Step:
@@ -31,6 +35,15 @@ class Step:
         self._weight_decay = weight_decay
         self.ignores_decay = is_on(weight_decay)
         self._known: dict[Callable[[Step], Any], Any] = {}
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if (name in _GIVEN and name in self.__dict__) or name == "weight_decay":
+            raise AssignmentError(
+                f"step.{name} = ... in an update",
+                "one step is shared by all variables, and each of them would change it again",
+                f"a name of your own: {name} = 0.5 * step.{name}",
+            )
+        object.__setattr__(self, name, value)
 
     @property
     def weight_decay(self) -> float:
