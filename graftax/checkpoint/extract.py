@@ -6,7 +6,7 @@ from typing import NamedTuple
 from graftax.checkpoint.commit import Draft, commit
 from graftax.checkpoint.index import Chunk, Index, Kind, NodeRecord, SlotRecord, TensorRecord
 from graftax.checkpoint.layout import Item
-from graftax.checkpoint.paths import node_paths
+from graftax.checkpoint.paths import node_paths, with_ancestors
 from graftax.checkpoint.reader import Reader
 from graftax.checkpoint.state import renumber_arrays
 from graftax.checkpoint.subset import RANDOM_SPOT, Subset, nothing_selected, saved_spot
@@ -69,16 +69,18 @@ class _Part:
         has_random = index.random is not None and RANDOM_SPOT in subset
         subset.check(spots.values())
         chosen = {node for node, spot in spots.items() if spot in subset and node not in slots}
-        reached = _with_ancestors(index, chosen)
+        edges = [(i, child) for i, node in enumerate(index.nodes) for _, child in node.edges]
+        reached = with_ancestors(chosen, edges)
         if subset.is_all:
             reached |= set(paths) - set(slots)
         selected = [slot for slot in index.slots if slot.slot in spots and spots[slot.slot] in subset]
         self._slots = [slot for slot in selected if slot.variable in reached]
         self.left_out = tuple([paths[slot.slot] for slot in selected if slot.variable not in reached])
         reached |= {slot.slot for slot in self._slots}
-        reached |= _with_ancestors(index, {slot.optimizer for slot in self._slots})  # without its counts, if need be
+        reached |= with_ancestors({slot.optimizer for slot in self._slots}, edges)  # without its counts, if need be
         if not reached:
-            raise nothing_selected(f"nothing to extract from {reader.path}", self.left_out)
+            shown = f"graftax ckpt show {reader.path}, which lists the paths"
+            raise nothing_selected(f"nothing to extract from {reader.path}", self.left_out, shown)
         self._nodes = {node: i for i, node in enumerate(sorted(reached))}
         self._random = index.random if has_random else None
         self._items: list[Item] = []
@@ -133,17 +135,3 @@ class _Bytes:
         self._reader.read_into(data, self._chunk.file, self._chunk.offset)
         self._reader.check(data, self._chunk, self._record.name)
         return data
-
-
-def _with_ancestors(index: Index, chosen: set[int]) -> set[int]:
-    parents: dict[int, list[int]] = {}
-    for number, node in enumerate(index.nodes):
-        for _, child in node.edges:
-            parents.setdefault(child, []).append(number)
-    kept, waiting = set(chosen), list(chosen)
-    while waiting:
-        for parent in parents.get(waiting.pop(), ()):
-            if parent not in kept:
-                kept.add(parent)
-                waiting.append(parent)
-    return kept

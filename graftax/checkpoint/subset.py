@@ -145,15 +145,18 @@ class Subset:
             self._skip.check(new)
 
 
-def nothing_selected(what: str, slots: Sequence[str] = ()) -> ArgumentError:
+def nothing_selected(
+    what: str, slots: Sequence[str] = (), instead: str = "a selection that leaves something to save"
+) -> ArgumentError:
     """Return the error for a selection that leaves nothing to write.
 
     Args:
         what: What is not done.
         slots: The paths of slots that are selected, without their Variables.
+        instead: What to write where nothing is selected.
     """
     if not slots:
-        return ArgumentError(what, "only= and skip= leave nothing", "a selection that leaves something to save")
+        return ArgumentError(what, "only= and skip= leave nothing", instead)
     return ArgumentError(
         f"{what}: {len(slots)} slots are selected, such as {slots[0]}, and none of their Variables",
         "a slot belongs to a Variable, and is saved only together with it",

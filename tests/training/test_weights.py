@@ -1,6 +1,7 @@
 """Which Variables are the weights of a model."""
 
 import numpy as np
+import pytest
 
 import graftax as gx
 from graftax import layers
