@@ -134,7 +134,7 @@ class GivenRules(tuple[Any, ...]):
     def __delitem__(self, place: object) -> None:
         raise AssignmentError(*_fixed("del optimizer.rules[...]"))
 
-    def __iadd__(self, rules: object) -> Any:
+    def __iadd__(self, rules: object) -> Any:  # type: ignore[misc]  # it never returns
         raise AssignmentError(*_fixed("optimizer.rules += ..."))
 
 
