@@ -9,16 +9,16 @@ from graftax.checkpoint.layout import Item
 from graftax.checkpoint.paths import node_paths, with_ancestors
 from graftax.checkpoint.reader import Reader
 from graftax.checkpoint.state import renumber_arrays
-from graftax.checkpoint.subset import RANDOM_SPOT, Subset, saved_spot
-from graftax.core.errors import ArgumentError
+from graftax.checkpoint.subset import RANDOM_SPOT, Subset, nothing_selected, saved_spot
 
 
 class ExtractReport(NamedTuple):
-    """What was written: where, how many arrays, how many bytes."""
+    """What was written: where, how many arrays, how many bytes; and selected slots whose Variable was not selected."""
 
     path: str
     arrays: int
     nbytes: int
+    left_out: tuple[str, ...] = ()
 
 
 def extract(
@@ -46,9 +46,9 @@ def extract(
     subset = subset or Subset()
     with Reader(checkpoint) as reader:
         reader.check_files()
-        draft = _Part(reader, subset).draft()
-        index = commit(path, draft, overwrite=overwrite)
-    return ExtractReport(os.fspath(path), len(index.tensors), index.nbytes)
+        part = _Part(reader, subset)
+        index = commit(path, part.draft(), overwrite=overwrite)
+    return ExtractReport(os.fspath(path), len(index.tensors), index.nbytes, part.left_out)
 
 
 def part_of(reader: Reader, subset: Subset) -> Draft:
@@ -69,21 +69,18 @@ class _Part:
         has_random = index.random is not None and RANDOM_SPOT in subset
         subset.check(spots.values())
         chosen = {node for node, spot in spots.items() if spot in subset and node not in slots}
-        reached = with_ancestors(chosen, ((i, child) for i, node in enumerate(index.nodes) for _, child in node.edges))
+        edges = [(i, child) for i, node in enumerate(index.nodes) for _, child in node.edges]
+        reached = with_ancestors(chosen, edges)
         if subset.is_all:
             reached |= set(paths) - set(slots)
-        self._slots = [
-            slot
-            for slot in index.slots
-            if slot.slot in spots and spots[slot.slot] in subset and {slot.optimizer, slot.variable} <= reached
-        ]
+        selected = [slot for slot in index.slots if slot.slot in spots and spots[slot.slot] in subset]
+        self._slots = [slot for slot in selected if slot.variable in reached]
+        self.left_out = tuple([paths[slot.slot] for slot in selected if slot.variable not in reached])
         reached |= {slot.slot for slot in self._slots}
+        reached |= with_ancestors({slot.optimizer for slot in self._slots}, edges)  # without its counts, if need be
         if not reached:
-            raise ArgumentError(
-                f"nothing to extract from {reader.path}",
-                "only= and skip= leave nothing",
-                f"graftax ckpt show {reader.path}, which lists the paths",
-            )
+            shown = f"graftax ckpt show {reader.path}, which lists the paths"
+            raise nothing_selected(f"nothing to extract from {reader.path}", self.left_out, shown)
         self._nodes = {node: i for i, node in enumerate(sorted(reached))}
         self._random = index.random if has_random else None
         self._items: list[Item] = []

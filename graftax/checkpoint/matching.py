@@ -33,7 +33,7 @@ class Match:
         subset: The selected part, by program paths.
         renames: Program paths and the checkpoint paths whose values they take.
         mode: In ``exact``, values may wait only where a Variable is expected later (an unbuilt layer, an attribute that
-            is None); in other modes, everywhere.
+            is None); in other modes, everywhere but in layers that are built.
         cast: The cast policy.
     """
 
@@ -249,7 +249,7 @@ class Match:
                 )
         for path in self.mapped:
             above = self.graph.parent_of(path)
-            if above is None or not self._waits(*above):
+            if above is None or not _is_expected(*above):
                 raise no_such_path(path, self.graph)
 
     # --- leftovers of the checkpoint ----------------------------------------------------------------------------------
@@ -287,12 +287,10 @@ class Match:
         return (above[0] if above is not None else place).module
 
     def _waits(self, place: Place, edge: Edge) -> bool:
-        thing = place.thing
-        if not isinstance(thing, Module):
-            return self.mode != "exact"
-        if self.mode != "exact" or thing._gx_lacks_weights:
-            return True
-        return edge != STATE and str(edge) in vars(thing) and not vars(thing)[str(edge)]
+        if self.mode == "exact":
+            return _is_expected(place, edge)
+        # the weights of a layer that is built are there; any other object may get more attributes and elements
+        return _is_expected(place, edge) or not getattr(place.module, "built", False)
 
     def _leaves_below(self, node: int, path: str) -> Iterable[tuple[str, int]]:
         """Yield leaves with the program paths that they would have, each edge once."""
@@ -326,6 +324,16 @@ class Match:
             if not any(place in self.pairs for place in all_of(root)):
                 idle.append(root)
         return idle
+
+
+def _is_expected(place: Place, edge: Edge) -> bool:
+    """Return True if a Variable will be made under an edge: in a layer that is not built, for an attribute of None."""
+    thing = place.thing
+    if not isinstance(thing, Module):
+        return False
+    if thing._gx_lacks_weights or thing._gx_may_get(str(edge)):
+        return True
+    return edge != STATE and str(edge) in vars(thing) and not vars(thing)[str(edge)]
 
 
 def _described(kind: Kind, edges: list[str]) -> str:

@@ -105,12 +105,13 @@ class RestoreReport:
     """What a restore did.
 
     These attributes are tuples: ``restored``, ``missing`` (paths without a saved value), ``unused`` (saved values
-    without a place), ``conflicts``, ``unshared``, ``fresh`` (slots that the checkpoint does not have and that keep
-    their values), ``trainable`` (saved ``trainable`` flags that differ from those of the program), and ``adapters``
-    (weights whose adapters in use were others when they were saved). ``deferred`` lists the paths whose values wait for
-    Variables that are created later; once assigned, they are in ``restored`` and ``trainable`` instead. ``random`` is
-    True if the global seed and its stream were restored, False if they keep their state, None if the checkpoint has
-    none.
+    without a place), ``conflicts``, ``unshared``, ``reset`` (slots that the saved optimizer had not made, and that have
+    their initial values again), ``fresh`` (other slots that the checkpoint does not have, which keep their values, as
+    in mode ``"overlap"``), ``trainable`` (saved ``trainable`` flags that differ from those of the program), and
+    ``adapters`` (weights whose adapters in use were others when they were saved). ``deferred`` lists the paths whose
+    values wait for Variables that are created later; once assigned, they are in ``restored`` and ``trainable`` instead.
+    ``random`` is True if the global seed and its stream were restored, False if they keep their state, None if the
+    checkpoint has none.
     """
 
     def __init__(self, path: str | None, mode: str = "exact") -> None:
@@ -122,6 +123,7 @@ class RestoreReport:
         self.unused: tuple[str, ...] = ()
         self.conflicts: tuple[Conflict, ...] = ()
         self.unshared: tuple[Unshared, ...] = ()
+        self.reset: tuple[str, ...] = ()
         self.fresh: tuple[str, ...] = ()
         self.adapters: tuple[Uses, ...] = ()
         self.random: bool | None = None
@@ -220,6 +222,7 @@ class RestoreReport:
             "unused": self.unused,
             "conflicts": [{"error": c.error.__name__, "path": c.path, "reason": c.reason} for c in self.conflicts],
             "unshared": [u._asdict() for u in self.unshared],
+            "reset": self.reset,
             "fresh": self.fresh,
             "trainable": [t._asdict() for t in self.trainable],
             "random": self.random,
@@ -231,7 +234,7 @@ class RestoreReport:
             return "nothing is being restored"
         deferred = self.deferred
         counts = [f"{len(self.restored)} restored"]
-        names = ("missing", "unused", "conflicts", "unshared", "fresh")
+        names = ("missing", "unused", "conflicts", "unshared", "reset", "fresh")
         counts += [f"{len(found)} {name}" for name in names if (found := getattr(self, name))]
         counts += [f"{len(deferred)} deferred"] if deferred else []
         rows = [("restored", r.path, _source(r)) for r in self.restored]
@@ -239,6 +242,7 @@ class RestoreReport:
         rows += [("unused", path, "") for path in self.unused]
         rows += [("conflict", c.path, c.reason) for c in self.conflicts]
         rows += [("unshared", u.source, f"now {', '.join(u.paths)}") for u in self.unshared]
+        rows += [("reset", path, "not in the checkpoint, given its initial value") for path in self.reset]
         rows += [("fresh", path, "not in the checkpoint, left as it was") for path in self.fresh]
         rows += [("trainable", t.path, _flag_text(t)) for t in self.trainable]
         rows += [("adapters", u.path, _use_text(u)) for u in self.adapters]

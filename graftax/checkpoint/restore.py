@@ -14,7 +14,7 @@ from graftax.checkpoint.deferred import make_deferred
 from graftax.checkpoint.expressions import is_near, off_by
 from graftax.checkpoint.facts import facts_to_take
 from graftax.checkpoint.freezing import Flag, flags
-from graftax.checkpoint.graph import Graph, Place, Root, all_of, leaves_of
+from graftax.checkpoint.graph import Graph, Place, Root, SlotPlace, all_of, leaves_of
 from graftax.checkpoint.index import Kind
 from graftax.checkpoint.joint_restore import JointRestore
 from graftax.checkpoint.loading import values_of
@@ -25,6 +25,7 @@ from graftax.checkpoint.partial_restore import NeedsFullRestore, affected_part, 
 from graftax.checkpoint.paths import join
 from graftax.checkpoint.reader import Reader
 from graftax.checkpoint.report import SHOWN, Conflict, Restored, RestoreReport
+from graftax.checkpoint.reset_slots import reset_slots, slots_to_reset
 from graftax.checkpoint.session import Session, cast_to
 from graftax.checkpoint.slot_matching import SlotMatch
 from graftax.checkpoint.spread_values import SpreadValues
@@ -117,9 +118,10 @@ def _restore(
             check_part(match)
             slots = SlotMatch(match)
             random = _random(match)
+            to_reset = slots_to_reset(match)  # which selectors may speak of, too
             subset.check(new=_new_layers(match))
             report.step, report.meta = reader.index.step, revive(reader.index.meta, {})
-            _judge(match, report)
+            _judge(match, report, to_reset)
         waiting = {slot.node for below in slots.waiting.values() for slot in below} | set(match.awaited.values())
         spread = SpreadValues(match, reader)
         values = values_of(reader, ({*match.pairs.values()} - spread.nodes) | waiting)
@@ -141,6 +143,7 @@ def _restore(
                 changes.set_random(graph.random, random)
             raise_if_interrupted()
             _apply_values(match, changes, ready, known, used, session)
+            reset_slots(changes, to_reset)  # whose initial value may be that of their Variable
             _check_tied(match, report, notes, values)
             joint.done()
         report.tell(_restored(match, notes), [flag.report_line for flag in known])
@@ -185,14 +188,16 @@ def _warn_of_thawing(flags: list[Flag]) -> None:
         )
 
 
-def _judge(match: Match, report: RestoreReport) -> None:
+def _judge(match: Match, report: RestoreReport, to_reset: list[SlotPlace]) -> None:
     """Fill the report, and raise if the mode does not allow what is in it."""
     report.missing = tuple([place.path for place in match.missing])
     report.unused = tuple(match.unused)
     report.conflicts = tuple(match.conflicts)
     report.unshared = match.unshared
+    reset = {slot.slot: None for slot in to_reset}
+    report.reset = tuple([place.path for place in reset])
     slots = [slot.slot for slot in match.graph.slots]
-    slots = [slot for slot in slots if slot not in match.pairs and match.has(slot)]
+    slots = [slot for slot in slots if slot not in match.pairs and slot not in reset and match.has(slot)]
     report.fresh = tuple([place.path for place in [*match.fresh, *slots]])
     conflicts = list(match.conflicts)
     known = ", ".join(match.index.roots)

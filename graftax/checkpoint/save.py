@@ -13,7 +13,7 @@ from graftax.checkpoint.files import FileSystem
 from graftax.checkpoint.graph import Graph, Root
 from graftax.checkpoint.joint_commit import commit_together
 from graftax.checkpoint.not_saved import Beside, plain_attributes
-from graftax.checkpoint.subset import RANDOM_SPOT, Subset
+from graftax.checkpoint.subset import RANDOM_SPOT, Subset, nothing_selected
 from graftax.checkpoint.uncollected import uncollected
 from graftax.checkpoint.waiting import add_waiting
 from graftax.checkpoint.writer_record import writer_record
@@ -159,14 +159,15 @@ def _sketch(path: str | os.PathLike[str], graph: Graph, subset: Subset) -> Sketc
     random = graph.random if RANDOM_SPOT in subset else None
     subset.check(place.spot for place in [*leaves, *(slot.slot for slot in graph.slots)])
     chosen = {place for place in leaves if place.spot in subset}
-    if not chosen:
+    slots = [slot for slot in graph.slots if slot.slot.spot in subset]
+    if not chosen and not leaves:
         raise ArgumentError(
             f"nothing to save at {os.fspath(path)}",
-            "the roots hold no Variables" if not leaves else "only= and skip= leave nothing",
-            "build the model first: call it on an example"
-            if not leaves
-            else "a selection that leaves something to save",
+            "the roots hold no Variables",
+            "build the model first: call it on an example",
         )
+    if not chosen:
+        raise nothing_selected(f"nothing to save at {os.fspath(path)}", [slot.slot.path for slot in slots])
     only_streams = all(_is_stream_of_a_layer(place.thing) for place in chosen)
     if subset.is_all and only_streams and any(_lacks_weights(place.thing) for place in graph.places):
         raise ArgumentError(
@@ -174,10 +175,10 @@ def _sketch(path: str | os.PathLike[str], graph: Graph, subset: Subset) -> Sketc
             "layers beside them are not built, so that there are no weights",
             "build the model first: call it on an example",
         )
-    drawing = Drawing(graph, chosen, subset.is_all)
-    for slot in graph.slots:
-        if slot.slot.spot in subset:
-            drawing.add_slot(slot)
+    keepers = {slot.optimizer for slot in slots if slot.variable in chosen}  # without their counts, if need be
+    drawing = Drawing(graph, chosen | keepers, subset.is_all)
+    for slot in slots:
+        drawing.add_slot(slot)
     plain = plain_attributes(graph) if subset.is_all else ()
     beside = Beside(graph) if subset.is_all else None
     return drawing.sketch()._replace(random=random, plain=plain, beside=beside, lost=drawing.lost(not subset.is_all))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import Any, NamedTuple
 
 from graftax.checkpoint.index import Index, Kind
-from graftax.core.errors import SelectorError
+from graftax.core.errors import ArgumentError
+from graftax.core.globs import Below
 from graftax.core.selectors import Selector, SelectorLike, Tally, compile_selector
 from graftax.core.spellings import spellings
 from graftax.variables.graph.module import Module
@@ -144,12 +145,31 @@ class Subset:
             self._skip.check(new)
 
 
+def nothing_selected(
+    what: str, slots: Sequence[str] = (), instead: str = "a selection that leaves something to save"
+) -> ArgumentError:
+    """Return the error for a selection that leaves nothing to write.
+
+    Args:
+        what: What is not done.
+        slots: The paths of slots that are selected, without their Variables.
+        instead: What to write where nothing is selected.
+    """
+    if not slots:
+        return ArgumentError(what, "only= and skip= leave nothing", instead)
+    return ArgumentError(
+        f"{what}: {len(slots)} slots are selected, such as {slots[0]}, and none of their Variables",
+        "a slot belongs to a Variable, and is saved only together with it",
+        "the paths of the Variables, too, such as 'model/**', beside 'role:slot'",
+    )
+
+
 class _Part:
     """One selector: its paths in a table, its globs as patterns; other kinds are tested on spots."""
 
     def __init__(self, argument: str, selector: SelectorLike) -> None:
         self._argument = argument
-        self._selector = compile_selector(selector)
+        self._selector = _with_all_below(compile_selector(selector))
         self._spots: dict[str, Spot] = {}
         globs = _globs(self._selector)
         self._literals = None if globs is None else {g.test.text: g for g in globs if "*" not in g.test.text}
@@ -167,10 +187,11 @@ class _Part:
         self._spots[spot.path] = spot
         found = False
         for path in (*spot.paths, *spellings(spot.paths, spot.item)):
-            literal = self._literals.get(path)  # type: ignore[union-attr]
-            if literal is not None:
-                self._hit.add(id(literal))
-                found = True
+            for above in _at_and_above(path) if self._literals else ():
+                literal = self._literals.get(above)  # type: ignore[union-attr]
+                if literal is not None:
+                    self._hit.add(id(literal))
+                    found = True
             for one in self._globs:
                 if one.test.matches(path):
                     self._hit.add(id(one))
@@ -181,24 +202,36 @@ class _Part:
         if self._tally is None:
             given = [*(self._literals or {}).values(), *self._globs]
             for glob in [glob for glob in given if id(glob) not in self._hit] if new else ():
-                if glob.test.text in new:
-                    raise _no_weight(self._argument, glob.test.text)
                 if any(glob.test.may_select_below(path) for path in new):
                     self._hit.add(id(glob))
-            if len(self._hit) == len(given):
+            idle = [glob for glob in given if id(glob) not in self._hit]
+            if not idle:
                 return
-            self._tally = Tally(self._selector)  # raises an error that names the part, with suggestions
+            whole = self._selector if len(idle) == len(given) else idle[0]
+            self._tally = Tally(whole)  # raises an error that names the part, with suggestions
             for spot in self._spots.values():
                 self._tally.see(spot.paths, spot.role, spot.item)
+        if new:
+            self._tally.foresee(new)
         self._tally.check(self._argument)
 
 
-def _no_weight(argument: str, path: str) -> SelectorError:
-    return SelectorError(
-        f"{argument} {path!r}, the path of a layer",
-        "a path selects the Variable of this path, and the Variables of a layer are below its path",
-        f"{argument}{f'{path}/**'!r}",
-    )
+def _at_and_above(path: str) -> Iterator[str]:
+    """Yield a path, and those of the objects around."""
+    yield path
+    while (end := path.rfind("/")) >= 0:
+        path = path[:end]
+        yield path
+
+
+def _with_all_below(selector: Selector) -> Selector:
+    """Return the selector with paths that select all below them, as a path in ``map=`` stands for all below it."""
+    if selector.kind == "glob" and selector.test.is_literal:
+        return Selector("glob", selector.text, Below(selector.test.text))
+    parts = tuple(map(_with_all_below, selector.parts))
+    if all(one is other for one, other in zip(parts, selector.parts, strict=True)):
+        return selector
+    return Selector(selector.kind, selector.text, selector.test, parts)
 
 
 def _globs(selector: Selector) -> list[Selector] | None:

@@ -14,4 +14,9 @@ def run(options: Namespace) -> int:
         print_json(report._asdict())
     else:
         print(f"wrote {report.arrays:,} arrays, {size(report.nbytes)}, to {printable(report.path)}")
+        if report.left_out:
+            print(
+                f"left out {len(report.left_out):,} slots, such as {printable(report.left_out[0])}: their Variables "
+                'are not selected. Instead: --only "model/**", too'
+            )
     return 0

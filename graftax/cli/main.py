@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import TextIO
 
+from graftax.cli.destination import parsed
 from graftax.cli.parser import parser
 from graftax.cli.shell_words import shell_message
 from graftax.core.errors import (
@@ -43,8 +44,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if sys.stdout is None:  # closed by the caller: graftax ... >&-
         print("graftax: standard output is closed, so there is nowhere to print to", file=sys.stderr or _nowhere())
         return 5
-    options = parser().parse_args(argv)
+    options: Namespace | None = None
     try:
+        options = parsed(parser(), sys.argv[1:] if argv is None else argv)
         code: int = import_module(f"graftax.cli.{_module(options)}").run(options)
         sys.stdout.flush()
         return code
@@ -53,7 +55,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except (GraftaxError, OSError) as error:
         print(f"graftax: {shell_message(error)}", file=sys.stderr)
-        refused = isinstance(error, ExportError) and options.module == "export_save"  # nothing is corrupt
+        refused = (
+            isinstance(error, ExportError) and options is not None and options.module == "export_save"
+        )  # nothing is corrupt
         return 4 if refused else exit_code(error)
     except KeyboardInterrupt:
         return 130

@@ -14,7 +14,7 @@ _TARGET = (
 _EXPORTED = (
     "FILE.py:FUNCTION or PACKAGE.MODULE:FUNCTION; called without arguments, returns a model, or functions and roots"
 )
-_SELECTOR = ": a glob of paths, or a role such as role:slot; may be repeated"
+_SELECTOR = ": a path, a glob of paths, or a role such as role:weight; may be repeated"
 _FILES = "a checkpoint, or a file such as .safetensors, .pt, .npz"
 
 
@@ -80,7 +80,7 @@ def _changing(commands: Any) -> None:
     merge = _command(commands, "merge", "what several checkpoints have, as one")
     merge.add_argument("checkpoints", metavar="CKPT", nargs="+")
     merge.add_argument("--prefer", choices=("first", "last"), help="whose values count where several have one path")
-    _destination(merge)
+    _destination(merge, of_several=True)
 
     cast = _command(commands, "cast", "the same with arrays of another dtype; integers stay")
     cast.add_argument("checkpoint", metavar="CKPT")
@@ -90,7 +90,7 @@ def _changing(commands: Any) -> None:
 
     average = _command(commands, "average", "the mean of several checkpoints; integers are those of the first")
     average.add_argument("checkpoints", metavar="CKPT", nargs="+")
-    _destination(average)
+    _destination(average, of_several=True)
     _subset(average, "take")
 
     convert = _command(commands, "convert", "a checkpoint into .safetensors or .npz, other files into a checkpoint")
@@ -167,8 +167,12 @@ def _command(commands: Any, name: str, text: str, group: str = "ckpt") -> argpar
     return sub
 
 
-def _destination(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument("--to", required=True, metavar="DEST", help="what is written")
+def _destination(sub: argparse.ArgumentParser, of_several: bool = False) -> None:
+    if of_several:
+        sub.set_defaults(dest=None)  # the last of the words, unless --to is there
+    else:
+        sub.add_argument("dest", nargs="?", metavar="DEST", help="what is written, here or behind --to")
+    sub.add_argument("--to", metavar="DEST", help="what is written")
     sub.add_argument("--overwrite", action="store_true", help="replace a checkpoint that is at DEST")
 
 

@@ -65,6 +65,28 @@ class Glob:
         return []
 
 
+class Below(Glob):
+    """A path, and all that is below it.
+
+    Example:
+        >>> head = Below("model/head")
+        >>> [head.matches(path) for path in ("model/head", "model/head/kernel", "model/header", "model")]
+        [True, True, False, False]
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.is_literal = False  # more paths than this one fit
+
+    def matches(self, path: str) -> bool:
+        """Return True if it is this path, or one below it."""
+        return path == self.text or path.startswith(f"{self.text}/")
+
+    def may_select_below(self, path: str) -> bool:
+        """Return True if it can match a path that begins with this one and is longer."""
+        return self.matches(path) or self.text.startswith(f"{path}/")
+
+
 def _reaches(components: Sequence[str], names: Sequence[str]) -> bool:
     """Return True if the first components match all names, and at least one component is left."""
     if not components:

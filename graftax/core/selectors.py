@@ -181,6 +181,19 @@ class Tally:
             self._hit.add(id(part))
         return found
 
+    def foresee(self, paths: Sequence[str]) -> None:
+        """Take globs for matched that can match something below these paths, which will be made later."""
+        self._foresee(self.selector, paths)
+
+    def _foresee(self, part: Selector, paths: Sequence[str]) -> bool:
+        below = [self._foresee(one, paths) for one in part.parts]
+        found = any(below) if part.kind == "any" else all(below) if part.kind == "all" else False
+        if part.kind == "glob":
+            found = any(part.test.may_select_below(path) for path in paths)
+        if found:
+            self._hit.add(id(part))
+        return found
+
     def idle(self) -> Selector | None:
         """Return a part that was in vain; behind ``~``, only what names a place has to be there."""
         return self._idle(self.selector, False)

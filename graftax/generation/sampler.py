@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from graftax.core.promises import withdraw
 from graftax.core.typedefs import Array
 from graftax.core.undefined import undefined_error
 
@@ -21,7 +22,11 @@ class Sampler:
     """
 
     draws: ClassVar[bool] = True
-    """False for one that draws nothing: no random stream moves on."""
+    """False for one that draws nothing: no random stream moves on. A subclass with another `sample` says so itself."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        withdraw(cls, Sampler, "draws", "sample")
 
     def sample(self, logits: Array, seed: Array | None) -> Array:
         """Return one token for each row.

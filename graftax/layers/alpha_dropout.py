@@ -45,6 +45,8 @@ class AlphaDropout(Dropout):
     Source: Klambauer et al., arXiv 1706.02515.
     """
 
+    supports_masking = True
+
     def __init__(
         self,
         rate: float,

@@ -10,6 +10,7 @@ from graftax.backend import registry
 from graftax.core import tree, user_line
 from graftax.core.errors import DTypeError
 from graftax.core.fallback import Fallback
+from graftax.core.promises import withdraw
 from graftax.core.short_traceback import chained, door, shorten
 from graftax.core.typedefs import Array, ArrayLike, Calls, Initializer, Shape
 from graftax.layers import added_losses, building, masking, shapes, symbolic_call
@@ -69,20 +70,17 @@ class Layer(AddsLosses, KnowsColumns):
     _gx_words: ClassVar[Words] = OF_LAYERS
     supports_masking: ClassVar[bool] = False
     """Whether a mask passes through unchanged, since each position is computed on its own; else it stops here, with a
-    warning, unless layers inside took it. Where `call` takes no mask, hidden nan and infinities reach it as zeros."""
-    _gx_hands_on_masks: ClassVar[bool] = False
-    """Whether the layers inside give the output its mask."""
-    _gx_mixes_samples: ClassVar[bool] = False
-    """Whether what it computes of one sample depends on the others."""
-    _gx_takes_wide: ClassVar[bool] = False
-    """Whether fractions reach `call` in float32 at least, unrounded, also where it computes in half precision."""
+    warning, unless layers inside took it. Where `call` takes no mask, hidden nan and infinities reach it as zeros.
+    A subclass with another `call` has it only if it says so itself."""
+    _gx_hands_on_masks: ClassVar[bool] = False  # whether the layers inside give the output its mask
+    _gx_mixes_samples: ClassVar[bool] = False  # whether what it computes of one sample depends on the others
+    _gx_takes_wide: ClassVar[bool] = False  # whether fractions reach `call` in float32 at least, unrounded
     _gx_input_dtype: ClassVar[str | None] = None
     """The dtype of inputs for `compute_output_shape`, where it is not the compute dtype."""
 
     compiles_call: ClassVar[bool] = False
-    """Whether eager calls run as one compiled program, for graftax's own classes: a subclass from elsewhere runs as it
-    is written. A layer that says so adds no losses, makes no mask out of none, and looks at no values."""
-
+    """Whether eager calls run as one program, for graftax's own classes: one from elsewhere runs as it is written. A
+    layer that says so adds no losses, makes no mask out of none, and looks at no values."""
     calls_python: ClassVar[bool] = False
     """Whether `call` runs Python by `graftax.py_function`: the steps that `fit`, ``evaluate`` and ``predict`` compile
     for a model with such a layer wait for Python, as with ``graftax.jit(step, allow_callback=True)``."""
@@ -99,6 +97,8 @@ class Layer(AddsLosses, KnowsColumns):
     def _gx_prepare_class(cls) -> None:
         super()._gx_prepare_class()
         cls._gx_makes_mask = cls.compute_mask is not Layer.compute_mask
+        if not cls._gx_hands_on_masks:
+            withdraw(cls, Layer, "supports_masking", "call")
 
     def __init__(self, name: str | None = None, trainable: bool = True, dtype: str | DTypePolicy | None = None) -> None:
         super().__init__(name)

@@ -149,6 +149,8 @@ class Average(Merge):
         [2.0, 3.0]
     """
 
+    supports_masking = True
+
     def pair(self, x: Array, y: Array) -> Array:
         return ops.add(x, y)
 
@@ -218,6 +220,8 @@ class Concatenate(Merge):
         >>> Concatenate()([np.ones((2, 3), "float32"), np.ones((2, 4), "float32")]).shape
         (2, 7)
     """
+
+    supports_masking = True
 
     def __init__(self, axis: int = -1, name: str | None = None, dtype: str | DTypePolicy | None = None) -> None:
         super().__init__(name, dtype=dtype)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from graftax import ops
 from graftax.core.errors import ArgumentError, ArgumentTypeError, DataError, GraftaxError
+from graftax.core.promises import withdraw
 from graftax.core.tree import flatten
 from graftax.core.typedefs import Array, ArrayLike, Shape
 from graftax.core.undefined import undefined_error
@@ -70,6 +71,12 @@ class Loss(Module):
     """How the shape of the values follows from that of the predictions. None where only shapes can tell; then a mask
     that fits several axes of the predictions hides whole samples before `call`, and single values after it."""
 
+    @classmethod
+    def _gx_prepare_class(cls) -> None:
+        super()._gx_prepare_class()
+        withdraw(cls, Loss, "form", "call")
+        withdraw(cls, Loss, "checks_mask", "check_targets")
+
     def __init__(self, *, reduction: str = "sum_over_batch_size", name: str | None = None) -> None:
         super().__init__(name)
         self.reduction = _known(reduction)
@@ -107,6 +114,17 @@ class Loss(Module):
             keep = as_condition(broadcast_weight(one, y_pred[:, 0], "mask"))
             visible = keep if visible is None else ops.logical_and(visible, keep)
         return visible
+
+    def _gx_require_among(self) -> None:
+        """Raise if a subclass has another `call`, and `among` is still that of the class whose `call` it replaces."""
+        kind = type(self)
+        owner = next(one for one in kind.__mro__ if "among" in vars(one))
+        if owner is not Loss and getattr(owner, "call", None) is not kind.call:
+            raise ArgumentError(
+                f"{kind.__name__} with a mask or sample_weight",
+                f"its call is its own, and among, which compares those that are visible, is that of {owner.__name__}",
+                f"def among(self, y_true, y_pred, visible) in {kind.__name__}",
+            )
 
     def keeps(self, y_true: Any, y_pred: Any) -> ArrayLike | None:
         """Return which samples count, as booleans; None for all. It acts like a mask."""
@@ -173,6 +191,8 @@ class Loss(Module):
             call: Callable[..., Any] = self.call
             if own_mask:
                 call = partial(call, mask=conditions[0])
+            if visible is not None:
+                self._gx_require_among()
             found = call(y_true, y_pred) if visible is None else self.among(y_true, y_pred, visible)
             if is_user := is_of_user(self._gx_written):
                 check_returned("loss", self._gx_written, found)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from graftax import ops
 from graftax.core import hyperparameters as arguments
 from graftax.core.errors import ArgumentTypeError, GraftaxError
+from graftax.core.promises import withdraw
 from graftax.core.tree import flatten
 from graftax.core.typedefs import Array, ArrayLike, Shape
 from graftax.core.undefined import undefined_error
@@ -134,6 +135,12 @@ class SampleMetric(_Mean):
     form: ClassVar[Form | None] = None
     """How the shape of the values follows from that of the predictions; None where only shapes can tell."""
     _counts_batches: ClassVar[bool] = False  # whether one number for a batch counts as often as that has samples
+
+    @classmethod
+    def _gx_prepare_class(cls) -> None:
+        super()._gx_prepare_class()
+        withdraw(cls, SampleMetric, "form", "values")
+        withdraw(cls, SampleMetric, "_counts_batches", "values")
 
     def values(self, y_true: Any, y_pred: Any) -> Array:
         """Return one number or boolean for each sample; subclasses must define it."""

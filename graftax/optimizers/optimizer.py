@@ -7,6 +7,7 @@ from typing import Any, ClassVar, cast
 
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError, ArgumentTypeError
+from graftax.core.promises import replaces, withdraw
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, VariableLike
 from graftax.core.wrapping import wraps
@@ -22,6 +23,7 @@ from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.loss_scale import LossScaleLike, as_loss_scale
 from graftax.optimizers.engine.planning import Planning
 from graftax.optimizers.engine.pure_updates import PureUpdates
+from graftax.optimizers.engine.rule import Rule
 from graftax.optimizers.engine.settings import RuleLike
 from graftax.optimizers.engine.step import steps_from
 from graftax.optimizers.engine.update import Update
@@ -133,6 +135,12 @@ class Optimizer(Planning, PureUpdates):
         self.loss_scale = as_loss_scale(loss_scale)
         self.lazy = lazy
         self._gx_keep_rules(rules)
+
+    @classmethod
+    def _gx_prepare_class(cls) -> None:
+        super()._gx_prepare_class()
+        withdraw(cls, Rule, "elementwise", "update")
+        cls._gx_decay_in_doubt = cls.decays_inside and replaces(cls, Rule, "decays_inside", "update", "update_all")
 
     # --- the learning rate --------------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from graftax import ops
 from graftax.core.errors import ArgumentError, GraftError
+from graftax.core.promises import withdraw
 from graftax.core.selectors import select
 from graftax.core.typedefs import Array, VariableLike
 from graftax.core.undefined import undefined_error
@@ -47,7 +48,15 @@ class Adapter(Module):
     """
 
     additive: ClassVar[bool] = False
-    """Promise that it adds something to the weight that does not depend on it."""
+    """Promise that it adds something to the weight that does not depend on it.
+
+    The promise is of one ``__call__``: a subclass with another one has it only if it says so itself.
+    """
+
+    @classmethod
+    def _gx_prepare_class(cls) -> None:
+        super()._gx_prepare_class()
+        withdraw(cls, Adapter, "additive", "__call__")
 
     def __init__(self, name: str) -> None:
         super().__init__(name)

@@ -9,18 +9,22 @@ import numpy as np
 
 from graftax.core.errors import ArgumentError
 from graftax.layers.stateful import Stateful
+from graftax.training.compiled_loss import KeptVariables, variables_of
 from graftax.training.parts import parts_of
 from graftax.training.sources.source import Source
+from graftax.training.trainable_model import TrainableModel
 from graftax.variables.graph.module import Module
 
 
 @contextmanager
-def states_kept(model: Module) -> Iterator[None]:
-    """Restore the states of layers from the start of the block at its end."""
+def states_kept(model: TrainableModel) -> Iterator[None]:
+    """Restore the states of layers, and of losses that a model was compiled with, at the end of the block."""
     layers = _stateful(model)
     # copies, since a step may donate the buffers
     kept = [(v, np.array(v.numpy())) for layer in layers if layer.built for v in layer.carried]
     fresh = [layer for layer in layers if not layer.built]
+    objectives = model._gx_objectives
+    of_losses = KeptVariables([] if objectives is None else variables_of(objectives.given_losses()["loss"]))
     try:
         yield
     finally:
@@ -28,6 +32,7 @@ def states_kept(model: Module) -> Iterator[None]:
             variable.assign(value)
         for layer in fresh:
             layer.reset_state()
+        of_losses.put_back()
 
 
 def refuse_shuffled(model: Module, source: Source) -> None:

@@ -20,6 +20,7 @@ from graftax.training.callbacks.model_checkpoint import ModelCheckpoint
 from graftax.training.callbacks.progress import Progress
 from graftax.training.carried_states import refuse_shuffled, states_kept
 from graftax.training.column_order import in_each_batch
+from graftax.training.compiled_loss import warn_of_lost
 from graftax.training.evaluated_together import evaluated_together
 from graftax.training.executions import TEST_STEPS
 from graftax.training.first_step import FirstStep
@@ -72,6 +73,8 @@ def fit(
     in_each_batch(model, source, learns=True)
     in_each_batch(model, validation)
     refuse_shuffled(model, source)
+    if model._gx_objectives:
+        warn_of_lost(model, **model._gx_objectives.given_losses())
     data.require_enough(validation, sum(map(is_due, epochs)))
     history, progress = History(), Progress(shown_by_main(verbose))
     params: dict[str, Any] = {

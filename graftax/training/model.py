@@ -22,6 +22,7 @@ from graftax.training.arguments import keywords
 from graftax.training.batch import Batch, unpack
 from graftax.training.class_weights import ClassWeights
 from graftax.training.column_order import ordered, ordered_inputs, remember
+from graftax.training.compiled_loss import hold
 from graftax.training.dependence import level_around, require_dependent
 from graftax.training.first_step import build_all, require_restored
 from graftax.training.held_metrics import all_metrics, results
@@ -115,6 +116,7 @@ class Model(SummaryMixin):
         refuse_compile_between_steps(self)
         self._gx_objectives = Objectives(chosen, loss, metrics, weighted_metrics, loss_weights)
         self._gx_objectives.names = self._gx_output_names()
+        hold(self, loss, loss_weights)
         self._gx_functions = executions.CompiledSteps()
         self._gx_compiled_with = None  # those of a `compile` of the user's, which calls this one, come after it
         object.__setattr__(self, "_gx_run_eagerly", run_eagerly)

@@ -106,6 +106,10 @@ class Objectives:
         metrics = {f"{prefix}metrics": wanted for prefix, wanted, _ in self._wanted}
         return {"loss": self._loss, **metrics, "loss_weights": self._weights}
 
+    def given_losses(self) -> dict[str, Any]:
+        """Return the losses and factors that were given to `compile`."""
+        return {"loss": self._loss, "weights": self._weights}
+
     def loss(self, y: object, y_pred: object, sample_weight: object, masks: object) -> Array | None:
         """Return the weighted sum of the losses of all outputs; None if there is no loss."""
         if self._loss is None:

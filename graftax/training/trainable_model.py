@@ -8,6 +8,7 @@ from typing import Any
 from graftax.core.undefined import undefined_error
 from graftax.layers.table_columns import KnowsColumns
 from graftax.metrics.metric import Metric
+from graftax.training.compiled_loss import COMPILED, LOSS, refuse_late
 from graftax.training.executions import CompiledSteps
 from graftax.training.hooks.callback import Callback
 from graftax.training.hooks.callback_list import CallbackList
@@ -45,6 +46,14 @@ class TrainableModel(SavingMixin):
     def reset_metrics(self) -> None:
         """Reset all metrics."""
         raise undefined_error(self, "reset_metrics()")
+
+    def _gx_given(self, name: str, value: object) -> Any:
+        if name in COMPILED and self._gx_objectives is not None and not hasattr(self, name):
+            refuse_late(self, name, value, self._gx_objectives.given())
+        return super()._gx_given(name, value)
+
+    def _gx_may_get(self, name: str) -> bool:
+        return name == LOSS and self._gx_objectives is None  # values wait for `compile`
 
     def _gx_has_own(self, step: str) -> bool:
         """Tell whether a step, by name, is one of the user's."""

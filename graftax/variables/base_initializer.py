@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from graftax.backend.host import limits
 from graftax.core.dtypes import is_complex, is_inexact
 from graftax.core.errors import ArgumentError, DTypeError
+from graftax.core.promises import withdraw
 from graftax.core.typedefs import Array, Shape
 from graftax.core.undefined import undefined_error
 from graftax.variables.graph.adjustable import Adjustable
@@ -18,11 +19,16 @@ class BaseInitializer(Adjustable):
     ``seed`` fixes the draws whatever the global seed is; the path of the weight still tells weights apart. So two
     layers that hang nowhere, whose kernels have one path, get equal kernels from one seed, and in a model different
     ones.
-    ``draws = False`` on a class says that it needs no key, and is given None.
+    ``draws = False`` on a class says that it needs no key, and is given None. A subclass with another ``__call__`` gets
+    a key unless it says so itself.
     """
 
     seed: int | None = None
     draws: ClassVar[bool] = True
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        withdraw(cls, BaseInitializer, "draws", "__call__")
 
     def __call__(self, key: Array, shape: Shape, dtype: str) -> Array:
         """Return values of that shape and dtype."""

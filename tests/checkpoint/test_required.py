@@ -172,9 +172,8 @@ def test_map_takes_a_layer_that_is_not_built(saved):
 def test_a_layer_is_left_out_with_all_that_it_holds(saved):
     path = saved(net=built(dense()))
     for net in (dense(), built(dense())):
-        with pytest.raises(SelectorError, match=r"net/layers/1/\*\*"):
-            Checkpoint(net=net).restore(path, skip="net/layers/1")
-        Checkpoint(net=net).restore(path, skip="net/layers/1/**")
+        for skip in ("net/layers/1", "net/layers/1/**"):
+            Checkpoint(net=net).restore(path, skip=skip)
 
 
 COPIES = {"deepcopy": copy.deepcopy, "pickle": lambda net: pickle.loads(pickle.dumps(net)), "clone": copy.copy}
@@ -282,6 +281,3 @@ def test_a_skip_that_no_new_layer_can_have_is_refused(saved):
         Checkpoint(net=dense(3)).restore(path, map=MOVED, skip="net/layers/7/**")
     with pytest.raises(SelectorError, match="'net/layers/0/kernle' matches none"):  # a layer that was saved
         Checkpoint(net=dense(3)).restore(path, map=MOVED, skip="net/layers/0/kernle")
-    with pytest.raises(SelectorError, match="'net/layers/1', the path of a layer") as caught:
-        Checkpoint(net=dense(3)).restore(path, map=MOVED, skip="net/layers/1")
-    assert caught.value.instead == "skip='net/layers/1/**'"

@@ -129,7 +129,7 @@ def test_slots_belong_to_a_class_of_optimizers(saved, before, after):
     assert [value(v) for v in new["optimizer"].variables] == kept
     report = Checkpoint(**new).restore(path, mode="cover")
     assert report.unused
-    assert len(report.fresh) == len(report.unused)
+    assert len(report.reset) == len(report.unused)
     Checkpoint(**program(before)).restore(path).assert_consumed()
 
 

@@ -10,7 +10,7 @@ from graftax.core.errors import ArgumentError, ArgumentTypeError, GraftaxError, 
 from graftax.core.typedefs import Array
 from graftax.optimizers.engine.grouping import groups, join, joins, split
 from graftax.optimizers.engine.numbers import cast_to, compute_dtype, dtype_name, is_on, number
-from graftax.optimizers.engine.rule import Rule, RuleInput, sees_all
+from graftax.optimizers.engine.rule import Rule, RuleInput, check_decayed, sees_all
 from graftax.optimizers.engine.settings import Number
 from graftax.optimizers.engine.slot import SlotValues
 from graftax.optimizers.engine.sparse_rows import TouchedRows
@@ -61,6 +61,7 @@ def apply_rule(rule: Rule, updates: list[Update], step_for: StepFor) -> None:
                 given = _decay(given, l2, decay)
             result = rule.update(given.gradient, given.value, given.slots, step)
             _check(rule, "update", declared, result)
+            check_decayed(rule, "update", step)
             new, changes = result
             if dtype_name(new.dtype) != variable.dtype or rows is not None or variable.constraint is not None:
                 new = _fitted(update, new)
@@ -100,6 +101,7 @@ def _update_joined(rule: Rule, group: list[Update], step_for: StepFor) -> bool:
     except (Drawn, _Assigning):
         return False
     _check(rule, "update", slots, result)
+    check_decayed(rule, "update", given.step)
     new, changes = result
     # the shapes of the variables are asked for where they are assigned
     _check_joined(rule, {"a value": (new, value)} | {f"a slot {n!r}": (changes[n], slots[n]) for n in changes})
@@ -125,8 +127,9 @@ def _update_all(rule: Rule, updates: list[Update], step_for: StepFor) -> None:
             "it returns a list with the new value and a dict of the new slots for each of them",
             "return [(one.value - one.step.learning_rate * one.gradient, {}) for one in moving]",
         )
-    for update, result in zip(updates, results, strict=True):
+    for update, one, result in zip(updates, given, results, strict=True):
         _check(rule, "update_all", update.rule_slots(), result)
+        check_decayed(rule, "update_all", one.step)
         new, changes = result
         update.variable.assign(_fitted(update, new))
         _assign_slots(update.rule_slots(), changes)

@@ -18,7 +18,8 @@ from graftax.variables.variable import Variable
 def joins(rule: Rule) -> bool:
     """Tell whether updates may be done at once: in a step that is being compiled, of an elementwise rule."""
     frame, backend = frames.top, registry.current()
-    return rule.elementwise and frame is not None and backend.has("compiling") and not backend.tracing.eager()
+    promised = rule.elementwise and "update" not in vars(rule)  # a function put on one object has promised nothing
+    return promised and frame is not None and backend.has("compiling") and not backend.tracing.eager()
 
 
 def groups(updates: Sequence[Update]) -> Iterator[list[Update]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from itertools import chain
 from typing import Any, ClassVar
 
 from graftax.core.errors import ArgumentError
@@ -26,6 +27,7 @@ class SlotKeeper(Checked):
 
     untracked: ClassVar[frozenset[str]] = frozenset({"_gx_slots"})
     _gx_settled: ClassVar[frozenset[str]] = frozenset({"slot_dtype"})
+    _gx_resets_slots: ClassVar[bool] = True
     arguments: ClassVar[Kinds] = {"slot_dtype": FLOATING}
 
     def __init__(self, slot_dtype: str | None = None, name: str | None = None) -> None:
@@ -73,6 +75,11 @@ class SlotKeeper(Checked):
         self._gx_make_slots(variable, name)
         state = self._gx_slots.state(variable)
         return next((slot for known, slot in _parts(state) if known == name), None)
+
+    def _gx_new_slots(self, variable: Variable) -> dict[str, Variable]:
+        declared = self._gx_declared_slots(variable).items()
+        made = ((name, make_slot(self, variable, name, slot, self.slot_dtype)) for name, slot in declared)
+        return dict(chain.from_iterable(parts_of(name, slot) for name, slot in made))
 
     def _gx_forget_slots(self, but: Collection[int]) -> None:
         """Forget the slots that none of these ids stands for."""

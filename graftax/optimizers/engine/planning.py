@@ -29,7 +29,7 @@ from graftax.optimizers.engine.lazy import check_lazy, require_rows
 from graftax.optimizers.engine.loss_scale import LossScale
 from graftax.optimizers.engine.numbers import cast_to, compute_dtype, dtype_name
 from graftax.optimizers.engine.rule import Rule
-from graftax.optimizers.engine.settings import RuleLike, Rules, Settings
+from graftax.optimizers.engine.settings import GivenRules, RuleLike, Rules, Settings
 from graftax.optimizers.engine.slot import OF_THE_BASE, Slot
 from graftax.optimizers.engine.sparse_rows import IndexedRows, TouchedRows
 from graftax.optimizers.engine.update import Update
@@ -56,7 +56,7 @@ class Planning(Rule, Averaging):
     @property
     def rules(self) -> tuple[RuleLike, ...]:
         """Return the rules as they were given."""
-        return self._gx_rules.given
+        return GivenRules(self._gx_rules.given)
 
     @property
     def _gx_accumulates(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
-from graftax.core.errors import ArgumentTypeError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, AssignmentError
 from graftax.core.typedefs import Array
 from graftax.core.undefined import undefined_error
 from graftax.optimizers.engine.slot import Slot, SlotValues
@@ -33,6 +33,13 @@ class RuleInput(NamedTuple):
     slots: SlotValues
     step: Step
 
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AssignmentError(
+            f"RuleInput.{name} = ... in an update_all",
+            "what an update gets is not changed in place: the optimizer would not look at it",
+            f"super().update_all([one._replace({name}=...) for one in moving])",
+        )
+
 
 class Rule:
     """How variables change: `update` for each of them, or `update_all` where a rule has to see all at once.
@@ -44,10 +51,18 @@ class Rule:
     """Promise that `update` treats each element alone, so that it may be given several variables in one array.
 
     A rule that draws random numbers is given one variable after another: compiled code draws what eager code does.
+    The promise is of one `update`. A subclass with another one has it only if it says so itself.
     """
 
     decays_inside: ClassVar[bool] = False
-    """Whether the rule takes ``step.weight_decay`` into its step by itself; else the value has decayed before."""
+    """Whether the rule takes ``step.weight_decay`` into its step by itself; else the value has decayed before.
+
+    A subclass inherits it. If weights decay, and its own `update` does not read ``step.weight_decay``, an error asks it
+    to say what it does.
+    """
+
+    _gx_decay_in_doubt: ClassVar[bool] = False
+    """Whether a base class says that its rule decays inside, and this one has another rule and says nothing."""
 
     # What stages read besides; every optimizer has it as an argument. Any: a number, a Variable, a schedule.
     learning_rate: Any
@@ -123,3 +138,19 @@ def check_moving(rule: Rule, moving: object) -> None:
 def sees_all(rule: Rule) -> bool:
     """Tell whether a rule has an `update_all` of its own."""
     return type(rule).update_all is not Rule.update_all
+
+
+def check_decayed(rule: Rule, method: str, step: Step) -> None:
+    """Raise if nobody decays: a base class says that its rule does, and the rule of this class has not read the decay.
+
+    Raises:
+        ArgumentError: there is a decay, and nothing has become of it.
+    """
+    if rule._gx_decay_in_doubt and step.ignores_decay:
+        name = type(rule).__name__
+        base = next(one.__name__ for one in type(rule).__mro__ if "decays_inside" in vars(one))
+        raise ArgumentError(
+            f"{name}.{method} with weight_decay={rule.weight_decay!r:.40}, which it does not read",
+            f"{base} says decays_inside = True, so that nothing else decays the weights",
+            f"decays_inside = False in the class {name}; or step.weight_decay in {method}, as super().{method} has it",
+        )

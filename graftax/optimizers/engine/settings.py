@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, TypedDict
 import numpy as np
 
 from graftax import ops
-from graftax.core.errors import ArgumentError, SelectorError
+from graftax.core.errors import ArgumentError, AssignmentError, MissingAttributeError, SelectorError
 from graftax.core.known_names import closest
 from graftax.core.selectors import Selector, SelectorLike, compile_selector
 from graftax.core.spellings import wholes
@@ -116,6 +116,34 @@ _RANGES = {
     "learning_rate_multiplier": NOT_NEGATIVE,
     "adaptive_clip": Kind("a limit is positive; inf is none", "0.01", lambda x: x > 0),
 }
+
+
+class GivenRules(tuple[Any, ...]):
+    """The rules of an optimizer as they were given; whoever would change them as a list is told what to write."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        if not hasattr(list, name):
+            raise AttributeError(f"'tuple' object has no attribute {name!r}")
+        raise MissingAttributeError(*_fixed(f"optimizer.rules.{name}"))
+
+    def __setitem__(self, place: object, rule: object) -> None:
+        raise AssignmentError(*_fixed("optimizer.rules[...] = ..."))
+
+    def __delitem__(self, place: object) -> None:
+        raise AssignmentError(*_fixed("del optimizer.rules[...]"))
+
+    def __iadd__(self, rules: object) -> Any:  # type: ignore[misc]  # it never returns
+        raise AssignmentError(*_fixed("optimizer.rules += ..."))
+
+
+def _fixed(what: str) -> tuple[str, str, str]:
+    return (
+        what,
+        "rules are read when the optimizer is made, and settings and slots follow from them",
+        "another optimizer with rules=[*optimizer.rules, (selector, settings)]",
+    )
 
 
 class Rules:

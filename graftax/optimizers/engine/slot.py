@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import cast
 
-from graftax.core.errors import ArgumentTypeError, MissingAttributeError
+from graftax.core.errors import ArgumentTypeError, AssignmentError, MissingAttributeError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, Initializer, Shape
 from graftax.optimizers.engine.numbers import compute_dtype
@@ -49,6 +49,13 @@ class SlotValues:
 
     def __init__(self, values: Mapping[str, Array]) -> None:
         self.__dict__.update(values)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AssignmentError(
+            f"slots.{name} = ... in an update",
+            "slots are arrays here, and the optimizer assigns what the update returns",
+            f'return value, {{"{name}": ...}}',
+        )
 
     def __getattr__(self, name: str) -> Array:
         declared = ", ".join(self.__dict__) or "none"

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any, TypeAlias, TypeVar
 
+from graftax.core.errors import AssignmentError
 from graftax.core.typedefs import Array
 from graftax.optimizers.engine.learning_rate import current
-from graftax.optimizers.engine.numbers import cast_to, identity, number
+from graftax.optimizers.engine.numbers import cast_to, identity, is_on, number
 
 T = TypeVar("T")
+
+
+_GIVEN = ("learning_rate", "iterations", "count")
 
 
 class Step:
@@ -20,14 +24,32 @@ class Step:
         iterations: How many updates came before, int32; 0 in the first.
         count: The number of this update, from 1 on, in the dtype of ``value``.
         weight_decay: The decay that a rule with ``decays_inside`` has to take itself; a number. Defaults to 0.0.
+
+    ``ignores_decay`` is True as long as there is a decay that nobody has read.
     """
 
     def __init__(self, learning_rate: Array, iterations: Array, count: Array, weight_decay: float = 0.0) -> None:
         self.learning_rate = learning_rate
         self.iterations = iterations
         self.count = count
-        self.weight_decay = weight_decay
+        self._weight_decay = weight_decay
+        self.ignores_decay = is_on(weight_decay)
         self._known: dict[Callable[[Step], Any], Any] = {}
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if (name in _GIVEN and name in self.__dict__) or name == "weight_decay":
+            raise AssignmentError(
+                f"step.{name} = ... in an update",
+                "one step is shared by all variables, and each of them would change it again",
+                f"a name of your own: {name} = 0.5 * step.{name}",
+            )
+        object.__setattr__(self, name, value)
+
+    @property
+    def weight_decay(self) -> float:
+        """Return the decay that a rule with ``decays_inside`` has to take itself."""
+        self.ignores_decay = False
+        return self._weight_decay
 
     def once(self, function: Callable[[Step], T]) -> T:
         """Return ``function(step)``, computed once for all variables that share this step."""
@@ -53,7 +75,8 @@ def steps_from(learning_rate: object, iterations: Array) -> StepFor:
         if key not in made:
             rate = current(learning_rate, iterations, dtype)
             rate = rate if identity(multiplier) == 1 else rate * number(multiplier, dtype)
-            made[key] = Step(rate, iterations, cast_to(iterations + 1, dtype), number(weight_decay, dtype))
+            decay: Any = number(weight_decay, dtype) if is_on(weight_decay) else 0.0
+            made[key] = Step(rate, iterations, cast_to(iterations + 1, dtype), decay)
         return made[key]
 
     return step

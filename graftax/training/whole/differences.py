@@ -19,6 +19,7 @@ from graftax.core.typedefs import VariableLike
 from graftax.layers.building import Buildable
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.set_remat_policy import RematPolicy
+from graftax.training.compiled_loss import LOSS, WEIGHTS
 from graftax.training.whole.description import Describing
 from graftax.training.whole.rebuilding import Rebuilding
 from graftax.variables.graph.module import Module, walk_with_edges
@@ -32,6 +33,8 @@ _KEPT: dict[str, Any] = {_REMAT: None, _FROZEN: False}  # what graftax itself ke
 _OF_VARIABLES = ("regularizer", "constraint")
 _TRAINABILITY = "trainability"
 _ABSENT = object()
+_MADE = frozenset({"built", LOSS, WEIGHTS})
+"""Attributes that `build` and `compile` set."""
 _OF_A_PROCESS = frozenset({"asyncio", "concurrent", "logging", "multiprocessing", "queue", "threading"})
 """Libraries whose objects belong to a process, such as an event that another thread waits for."""
 _DEEPEST = 8
@@ -102,7 +105,7 @@ def _changed(node: Any, other: Any) -> Iterator[tuple[str, Any]]:
         if node.trainability != other.trainability:
             yield _TRAINABILITY, list(astuple(node.trainability))
         return
-    yield from changed_attributes(node, other, ignored_attributes(type(node)) | {"built"})
+    yield from changed_attributes(node, other, ignored_attributes(type(node)) | _MADE)
     before = vars(other)
     for name, at_first in _KEPT.items():
         if vars(node).get(name, at_first) != before.get(name, at_first):

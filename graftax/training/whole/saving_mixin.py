@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from graftax.checkpoint.checkpoint import Checkpoint
 from graftax.checkpoint.report import RestoreReport
 from graftax.checkpoint.save import SaveReport
+from graftax.core.errors import MatchError
 from graftax.core.short_traceback import door
 from graftax.training.export_mixin import ExportMixin
 from graftax.training.whole.differences import without_description
@@ -87,7 +88,8 @@ class SavingMixin(ExportMixin):
     def load_weights(self, path: str | os.PathLike[str]) -> RestoreReport:
         """Restore the Variables from a checkpoint of `save_weights` or `save`; all of them must match.
 
-        Values for layers that are not built yet wait until these are built.
+        Values for layers that are not built yet wait until these are built. For a part of them, or other paths, there
+        is `graftax.Checkpoint`: ``Checkpoint(model=model).restore(path, only="model/**", skip=..., map=...)``.
 
         Args:
             path: The checkpoint.
@@ -95,7 +97,12 @@ class SavingMixin(ExportMixin):
         Raises:
             CheckpointError: something does not match; nothing is assigned.
         """
-        return Checkpoint(model=self).restore(path, only="model/**")
+        try:
+            return Checkpoint(model=self).restore(path, only="model/**")
+        except MatchError as error:  # it says which options a restore has, and there are none here
+            call = f'gx.Checkpoint(model=model).restore({os.fspath(path)!r}, only="model/**", ...)'
+            error.instead = f"{call}, which takes skip=, map=, mode= and cast=. There, {error.instead}"
+            raise
 
 
 _RANDOM = "gx.random"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from graftax.variables.creation import CreatorScope
 from graftax.variables.graph.node import BOOKKEEPING, UNCHANGING, Branch, Edge, inside, own, own_nodes
@@ -71,6 +71,17 @@ class Copied(Branch):
     def _gx_ensure_slot(self, name: str, variable: Variable) -> Variable | None:
         """Return the slot of that name for a Variable, made if need be; None if this Module keeps no such slot."""
         return None
+
+    def _gx_may_get(self, name: str) -> bool:
+        """Tell whether Variables of this Module are made later, under an attribute that it does not have yet."""
+        return False
+
+    _gx_resets_slots: ClassVar[bool] = False
+    """Whether `_gx_new_slots` gives the slots of this Module as new ones."""
+
+    def _gx_new_slots(self, variable: Variable) -> dict[str, Variable]:
+        """Return what its slots for a Variable would be, were they made now, by name; they are not kept."""
+        return {}
 
     def _gx_state_for_copy(self) -> Carried | None:
         return self._gx_pending.carried(self) if self._gx_pending is not None else None

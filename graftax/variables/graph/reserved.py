@@ -117,6 +117,7 @@ OF_MODELS: Words = {
     **_all(METHOD, "train_step train_steps test_step predict_step compute_loss compute_metrics"),
     **_all(PROPERTY, "metrics optimizer steps_per_execution"),
     **_all(FLAG, "stop_training"),
+    **_all(OWN, "compiled_loss compiled_loss_weights"),
 }
 OF_SEQUENTIAL: Words = _all(METHOD, "add pop")
 OF_OPTIMIZERS: Words = {

@@ -1,0 +1,164 @@
+"""What a model holds of the losses that it was compiled with: their Variables are trained, saved and copied with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from types import FunctionType, MethodType
+from typing import Any
+
+import numpy as np
+
+from graftax.core import user_line
+from graftax.core.errors import AssignmentError
+from graftax.variables.graph.config_objects import attributes_in
+from graftax.variables.graph.module import Module, walk
+from graftax.variables.graph.node import Node, inside
+from graftax.variables.graph.reserved import Own
+from graftax.variables.variable import Variable
+
+LOSS, WEIGHTS = "compiled_loss", "compiled_loss_weights"
+"""The attributes of a model: a loss, or losses by output, with Variables; the factors, which may change."""
+COMPILED = frozenset({"loss", "loss_weights", "weighted_metrics", "run_eagerly"})
+"""Arguments of `compile` that are no attributes of a model."""
+
+
+def hold(model: Any, loss: object, weights: object) -> None:
+    """Let a model hold the losses with Variables, beside those that it has as attributes, and the factors.
+
+    Args:
+        model: The model.
+        loss: What `compile` was given.
+        weights: The same. The dict or list itself is kept: compiled steps notice when it changes.
+    """
+    held = {name: node for name, one in _named(loss) if (node := _with_variables(one, model)) is not None}
+    may_change = isinstance(weights, dict | list) and not _trainable_factors(model, weights)
+    found = {LOSS: held.get("") or held or None, WEIGHTS: weights if may_change else None}
+    for name, value in found.items():
+        if value is not None:
+            setattr(model, name, Own(value))
+        elif name in vars(model):
+            delattr(model, name)
+
+
+def variables_of(loss: object) -> list[Variable]:
+    """Return the Variables of losses, each once."""
+    nodes = [node for _, one in _named(loss) if (node := _node_of(one)) is not None]
+    return list(dict.fromkeys(leaf for node in nodes for leaf in walk(node) if isinstance(leaf, Variable)))
+
+
+class KeptVariables:
+    """The values of Variables, for a block that may assign others.
+
+    Args:
+        variables: The Variables.
+    """
+
+    def __init__(self, variables: list[Variable]) -> None:
+        # copies, since a step may donate the buffers
+        self._values = [(variable, np.array(variable.numpy())) for variable in variables]
+
+    def put_back(self) -> None:
+        """Assign the values again."""
+        for variable, value in self._values:
+            variable.assign(value)
+
+
+def warn_of_lost(model: Module, loss: object, weights: object) -> None:
+    """Warn of Variables in functions and plain objects given as losses, which nobody trains or saves.
+
+    Args:
+        model: The model.
+        loss: What `compile` was given.
+        weights: The same. A factor is no weight to be trained: it would go where the loss is least, below 0.
+    """
+    for name in _trainable_factors(model, weights):
+        user_line.warn(
+            f"loss_weights has a Variable for {name!r}, which belongs to no Module: it is neither trained nor saved. "
+            "Instead: gx.Variable(1.0, trainable=False), which is saved with the model; or an attribute of the model"
+        )
+    for _, one in _named(loss):
+        inner = getattr(one, "fn", one)
+        for where, variable in _hidden_in(inner):
+            if variable._gx_owner is None and not inside(variable, model):
+                user_line.warn(
+                    f"the loss {inner!r:.80} uses the Variable {where}, which belongs to no Module: it is neither "
+                    "trained nor saved. Instead: an attribute of the model, self.scale = gx.Variable(...); or of a "
+                    "class of losses, class L(gx.losses.Loss)"
+                )
+
+
+def refuse_late(model: object, name: str, value: object, given: Mapping[str, Any]) -> None:
+    """Raise if an argument of `compile` is assigned to an attribute of the model, which nothing would look at.
+
+    A model whose own step computes the loss is compiled without one, and may call its attributes as it likes.
+
+    Args:
+        model: The model.
+        name: One of `COMPILED`.
+        value: What is assigned; arrays and other numbers are a program's own.
+        given: What `compile` was given, by argument.
+
+    Raises:
+        AssignmentError: it is.
+    """
+    is_one = isinstance(value, str | bool | Mapping | list | tuple | Module) or callable(value)
+    if not is_one or value is given.get(name, model) or given["loss"] is None:
+        return
+    shown = f"{value!r:.60}"
+    line = {"loss": f"model.compile(model.optimizer, {shown})"}.get(
+        name, f"model.compile(model.optimizer, loss, {name}={shown})"
+    )
+    raise AssignmentError(
+        f"{type(model).__name__}.{name} = {shown} after compile",
+        f"fit uses what compile was given as {name}, and would not look at this",
+        f"{line}, with metrics= as before: the optimizer goes on with its slots",
+    )
+
+
+def _named(loss: object) -> Iterator[tuple[str, object]]:
+    """Yield losses, or factors, with the names of their outputs; a single one has none."""
+    if isinstance(loss, Mapping):
+        parts = [(str(name), one) for name, one in loss.items()]
+    elif isinstance(loss, list | tuple):
+        parts = [(str(i), one) for i, one in enumerate(loss)]
+    else:
+        parts = [("", loss)]
+    yield from ((name, one) for name, one in parts if one is not None and not isinstance(one, str))
+
+
+def _trainable_factors(model: Module, weights: object) -> list[str]:
+    """Return the names of the outputs whose factors are Variables to be trained, which the model does not have."""
+    found = [(name, one) for name, one in _named(weights) if isinstance(one, Variable) and one.trainable]
+    return [name for name, one in found if not inside(one, model)]
+
+
+def _node_of(loss: object) -> Module | None:
+    """Return the Module that a loss is, or whose method it is."""
+    owner = loss.__self__ if isinstance(loss, MethodType) else loss
+    return owner if isinstance(owner, Module) else None
+
+
+def _with_variables(loss: object, model: Module) -> Module | None:
+    """Return the Module of a loss that has Variables; None for others, and where the model has it already."""
+    node = _node_of(loss)
+    if node is None or node is model or inside(node, model):
+        return None
+    return node if any(isinstance(leaf, Variable) for leaf in walk(node)) else None
+
+
+def _hidden_in(loss: object) -> Iterator[tuple[str, Variable]]:
+    """Yield the Variables that a function closes over and would train, and those that a plain object has."""
+    if isinstance(loss, FunctionType):
+        code = loss.__code__
+        found = {name: loss.__globals__.get(name) for name in code.co_names}
+        for name, cell in zip(code.co_freevars, loss.__closure__ or (), strict=True):
+            with suppress(ValueError):  # not assigned yet
+                found[name] = cell.cell_contents
+        yield from ((repr(n), one) for n, one in found.items() if isinstance(one, Variable) and one.trainable)
+        return
+    holder = loss.__self__ if isinstance(loss, MethodType) else loss
+    if not isinstance(holder, Node | type):
+        for name, content in attributes_in(holder):
+            if isinstance(content, Variable):
+                yield f"{type(holder).__name__}.{name}", content
