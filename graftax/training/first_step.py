@@ -47,8 +47,8 @@ class FirstStep:
         self._build_note = ""
         self._is_of_one = False  # whether a batch is a tuple of one
 
-    def before(self, run: Callable[..., Any], given: object, batches: Sequence[Batch]) -> None:
-        """Prepare ``run(given)``, a step with these batches, which is to come next.
+    def before(self, run: Callable[..., Any], given: object, batches: Sequence[Batch]) -> bool:
+        """Prepare ``run(given)``, a step with these batches, which is to come next; return whether it is compiled.
 
         A compiled one checks them before it runs, and raises `IndexRangeError`; an eager one raises by itself for an
         index, and for a label that is out of range in its loss.
@@ -63,6 +63,7 @@ class FirstStep:
             self._batches, self._next_run.checker = batches, self._itself
         elif self._objectives.looks:
             self._check_by_last_outputs(batches)
+        return self._traced[number]
 
     def check(self, limits: Limits) -> None:
         """Check the batches of the run that begins, with the limits of its trace."""

@@ -21,7 +21,7 @@ class Retreat:
 
     Args:
         roots: Modules and Variables, by name.
-        states: The states of callbacks, which are only kept.
+        states: The states of callbacks, which are only kept; None where these do not change meanwhile.
 
     Example:
         >>> import graftax as gx
@@ -33,7 +33,7 @@ class Retreat:
         1.0
     """
 
-    def __init__(self, roots: Mapping[str, Any], states: list[list[Any]]) -> None:
+    def __init__(self, roots: Mapping[str, Any], states: list[list[Any]] | None) -> None:
         self.states = states
         variables = [v for root in roots.values() for v in variables_of(root)]
         self._values = [(v, v._gx_stored) for v in {id(v): v for v in variables}.values()]

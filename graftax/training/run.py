@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar
@@ -17,6 +18,7 @@ from graftax.training.hooks.callback_list import CallbackList
 from graftax.training.hooks.own_attributes import OwnAttributes, adds_attributes
 from graftax.training.hooks.plain_attributes import PlainAttributes, defines_get_state
 from graftax.training.objectives import required_objectives
+from graftax.training.position import Position
 from graftax.training.resumed_metrics import ROOT
 from graftax.training.retreat import Retreat, variables_of
 from graftax.training.sources.iterable_source import go_to, position_of
@@ -38,7 +40,7 @@ class RunState(Module):
     """
 
     untracked: ClassVar[frozenset[str]] = frozenset(
-        {"callbacks", "params", "epoch", "index", "has_begun", "is_saved", "logs", "_retreat", "_waiting", "_plain"}
+        {"callbacks", "params", "is_saved", "_at", "_running", "_waiting", "_plain"}
     )
 
     callbacks: list[Callback]
@@ -48,19 +50,36 @@ class RunState(Module):
         super().__init__()
         object.__setattr__(self, "callbacks", list(callbacks))
         object.__setattr__(self, "params", params)
-        self.epoch = 0
-        self.index = 0
-        self.logs: Mapping[str, Any] = {}
+        self._at = Position(step=params["step"])
+        # of the compiled step that runs: the place of its mark, the mark before, how many steps it takes
+        self._running: tuple[deque[object], object, int] | None = None
         self.is_saved = False  # whether a callback may save it at any time
-        self.has_begun = False  # whether `on_epoch_begin` of the callbacks was called
-        self._retreat: Retreat | None = None  # while an epoch begins or ends
         self._waiting: list[list[Any]] = []
         # for callbacks without a get_state of their own, by callback
         self._plain: dict[int, PlainAttributes | OwnAttributes] = {}
 
+    @property
+    def epoch(self) -> int:
+        """Return the number of the epoch, counted from 0."""
+        return self._at.epoch
+
+    @property
+    def index(self) -> int:
+        """Return the number of finished steps of the epoch."""
+        return self._at.done
+
+    @property
+    def logs(self) -> Mapping[str, Any]:
+        """Return what the last step of the epoch gave; empty before."""
+        return self._at.logs or {}
+
     def roots(self) -> dict[str, Any]:
         """Return the roots of a checkpoint of the run."""
         raise undefined_error(self, "roots()")
+
+    def begin_at(self, epoch: int) -> None:
+        """Begin with an epoch other than the first one."""
+        self._at = self._at._replace(epoch=epoch)
 
     def _saved(self) -> list[Variable]:
         """Return the Variables of all roots."""
@@ -75,25 +94,40 @@ class RunState(Module):
         Args:
             hooks: The callbacks.
         """
-        resumes = self.has_begun
+        resumes = self._at.has_begun
         may_fail = self.is_saved and hooks.defines("on_epoch_begin")
-        self._retreat = Retreat(self.roots(), self._remembered()) if may_fail or resumes else None
-        if self._retreat is None or not resumes:
+        retreat = Retreat(self.roots(), self._remembered()) if may_fail or resumes else None
+        self._at = self._at._replace(retreat=retreat)
+        if retreat is None or not resumes:
             hooks.run("on_epoch_begin", self.epoch)
-            self.has_begun, self._retreat = True, None
+            self._at = self._at._replace(has_begun=True, retreat=None)
             return
         self.params["resumes_epoch"] = True
         try:
             hooks.run("on_epoch_begin", self.epoch)
         finally:
             self.params["resumes_epoch"] = False
-        self._retreat.go_back()
-        states = self._retreat.states
-        for _, state, *marks in states:
+        retreat.go_back()
+        for _, state, *marks in retreat.states or []:
             if _PLAIN in marks:
                 state["lost"] = {}  # told when the run began
-        self._give(states)
-        self._retreat = None
+        self._give(retreat.states or [])
+        self._at = self._at._replace(retreat=None)
+
+    def begin_step(self, commits: deque[object] | None, steps: int) -> None:
+        """Note what runs now, so that an exception finds out what was done, wherever it comes.
+
+        A compiled step puts all its results in place at once, and marks that with the same stroke. What an eager one
+        has assigned so far is undone in a checkpoint.
+
+        Args:
+            commits: The marks of a compiled step; None for an eager one.
+            steps: How many steps it takes.
+        """
+        if commits is not None:
+            object.__setattr__(self, "_running", (commits, _last(commits), steps))
+        elif self.is_saved and self._at.step and several() is None:
+            self._at = self._at._replace(retreat=Retreat(self.roots(), None))
 
     def advance(self, steps: int, logs: Mapping[str, Any]) -> None:
         """Count finished steps. It runs at each batch, so it avoids the cost of a normal assignment to an attribute.
@@ -102,22 +136,35 @@ class RunState(Module):
             steps: How many.
             logs: What the last of them gave, which is what the epoch gives, if no other follows.
         """
-        object.__setattr__(self, "index", self.index + steps)
-        object.__setattr__(self, "logs", logs)
-        self.params["step"] += steps
+        commit = None if self._running is None else _last(self._running[0])
+        object.__setattr__(self, "_at", self._at.after(steps, logs, commit))
+        self.params["step"] = self._at.step
+
+    def settle(self) -> None:
+        """Count a step whose results are in place, but which an exception kept from being counted."""
+        if self._running is not None:
+            commits, before, steps = self._running
+            if _last(commits) not in (before, self._at.commit):
+                self.advance(steps, {})
+        self.params["step"] = self._at.step
 
     def begin_end_of_epoch(self) -> None:
         """Keep what the last step left: if something fails from now on, a resumed run repeats the end of the epoch."""
-        self._retreat = Retreat(self.roots(), self._remembered()) if self.is_saved else None
+        retreat = Retreat(self.roots(), self._remembered()) if self.is_saved else None
+        self._at = self._at._replace(retreat=retreat, validation=self._position_of_validation())
+
+    def _position_of_validation(self) -> dict[str, Any] | None:
+        return None
 
     @contextmanager
     def between_steps(self) -> Iterator[None]:
         """Let everything be as it was before the present beginning or end of an epoch, which a resumed run repeats."""
-        if self._retreat is None:
+        retreat = self._at.retreat
+        if retreat is None:
             yield
             return
-        now = Retreat(self.roots(), [])
-        self._retreat.go_back()
+        now = Retreat(self.roots(), None)
+        retreat.go_back()
         try:
             yield
         finally:
@@ -125,8 +172,7 @@ class RunState(Module):
 
     def end_epoch(self) -> None:
         """Advance to the next epoch."""
-        self.epoch, self.index, self.has_begun, self._retreat = self.epoch + 1, 0, False, None
-        self.logs = {}
+        self._at = Position(self.epoch + 1, step=self._at.step, commit=self._at.commit)
 
     def give_states(self) -> None:
         """Restore the states of callbacks, after their `on_train_begin`.
@@ -164,20 +210,22 @@ class RunState(Module):
 
     def get_state(self) -> dict[str, Any]:
         """Return the progress, the seeds and the states of callbacks."""
+        states = None if self._at.retreat is None else self._at.retreat.states
         return {
             "epoch": self.epoch,
             "index": self.index,
-            "has_begun": self.has_begun,
-            "step": self.params["step"],
+            "has_begun": self._at.has_begun,
+            "step": self._at.step,
             "logs": {name: float(value) for name, value in self.logs.items()},
-            "callbacks": self._remembered() if self._retreat is None else self._retreat.states,
+            "callbacks": self._remembered() if states is None else states,
         }
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Restore a result of `get_state`."""
-        self.epoch, self.index, self.params["step"] = state["epoch"], state["index"], state["step"]
-        self.has_begun = state.get("has_begun", self.index > 0)
-        self.logs = state.get("logs", {})
+        index = state["index"]
+        begun = state.get("has_begun", index > 0)
+        self._at = Position(state["epoch"], index, state["step"], begun, state.get("logs", {}))
+        self.params["step"] = self._at.step
         self._waiting = [list(one) for one in state["callbacks"]]
 
     def _telling(self) -> list[tuple[str, int, Any]]:
@@ -197,6 +245,10 @@ class RunState(Module):
             if state is not None:
                 found.append([name, state, which, *([_PLAIN] if isinstance(tells, PlainAttributes) else ())])
         return found
+
+
+def _last(commits: deque[object]) -> object:
+    return commits[-1] if commits else None
 
 
 def _of_main(callback: Any) -> Any:
@@ -230,7 +282,6 @@ class Run(RunState):
         "source",
         "validation",
         "_metrics",
-        "_before_validation",
     }
 
     model: TrainableModel
@@ -250,7 +301,6 @@ class Run(RunState):
         object.__setattr__(self, "source", source)
         object.__setattr__(self, "validation", validation)
         self._metrics: dict[str, Metric] = {}
-        self._before_validation: dict[str, Any] | None = None  # its position, until the epoch is over
 
     def roots(self) -> dict[str, Any]:
         """Return the roots of a checkpoint of the run: model, optimizer, metrics and the run itself."""
@@ -264,23 +314,13 @@ class Run(RunState):
             self._metrics = metrics
         return {**found, ROOT: self._metrics, "run": self}
 
-    def begin_end_of_epoch(self) -> None:
-        """Keep what there is after the last step, and where the data of the validation are."""
-        super().begin_end_of_epoch()
-        self._before_validation = self._position_of_validation()
-
-    def end_epoch(self) -> None:
-        """Advance to the next epoch."""
-        super().end_epoch()
-        self._before_validation = None
-
     def _position_of_validation(self) -> dict[str, Any] | None:
         return position_of(self.validation, beside=self.source) if self.validation is not None else None
 
     def get_state(self) -> dict[str, Any]:
         """Return the state, with the position in the data."""
         source = {"kind": type(self.source).__name__, "state": self.source.get_state(self.index)}
-        validation = self._before_validation or self._position_of_validation()
+        validation = self._at.validation or self._position_of_validation()
         return {**super().get_state(), "source": source, "validation": validation}
 
     def set_state(self, state: Mapping[str, Any]) -> None:

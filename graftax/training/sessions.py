@@ -20,6 +20,7 @@ from graftax.training.hooks.history import History
 from graftax.training.resuming import managed
 from graftax.training.retreat import variables_of
 from graftax.training.run import RunState
+from graftax.transforms.compile.jit import CompiledFunction
 from graftax.variables.variable import Variable
 
 
@@ -108,9 +109,10 @@ class Session:
         index = self._state.index
         self._savers.run("on_train_batch_begin", index)
         self._hooks.run("on_train_batch_begin", index)
+        if isinstance(function, CompiledFunction):
+            self._state.begin_step(function.commits, 1)
         found = function(*args)
-        self._state.index += 1
-        self.params["step"] += 1
+        self._state.advance(1, {})
         logs = _logs_of(found)
         self._hooks.run("on_train_batch_end", index, logs=logs)
         self._savers.run("on_train_batch_end", index, logs=logs)
