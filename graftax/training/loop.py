@@ -23,7 +23,7 @@ from graftax.training.column_order import in_each_batch
 from graftax.training.counted_steps import run_group, run_step
 from graftax.training.evaluated_together import evaluated_together
 from graftax.training.executions import TEST_STEPS
-from graftax.training.first_step import FirstStep
+from graftax.training.first_step import FirstStep, build_for_hooks
 from graftax.training.groups import groups_of, up_to_last_step
 from graftax.training.hooks.callback import Callback, Logs
 from graftax.training.hooks.callback_list import CallbackList, listed
@@ -35,6 +35,7 @@ from graftax.training.predicted_rows import in_order, predicted, require_alike
 from graftax.training.resuming import resumed
 from graftax.training.run import Run
 from graftax.training.sources import choosing as data
+from graftax.training.sources.array_source import ArraySource
 from graftax.training.sources.indexed_source import IndexedSource
 from graftax.training.sources.iterable_source import IterableSource
 from graftax.training.sources.source import Source
@@ -107,9 +108,9 @@ def fit(
         hooks, last = model._gx_hooks(others, params), model._gx_hooks(savers, params)
         model._gx_history, model.stop_training = history, False
         with _reporting_errors(hooks, progress, last):
-            hooks.run("on_train_begin")
-            last.run("on_train_begin")
-            run.give_states()
+            if isinstance(source, ArraySource) and not model._gx_has_own("train_step"):
+                build_for_hooks(model, unpack(source.example())[0])
+            run.begin_training(hooks, last)
             logs = _epochs(
                 model, run, hooks, last, validation, range(run.epoch, epochs.stop), is_due, check_nans, is_resumed,
                 interrupts,

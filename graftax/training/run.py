@@ -21,9 +21,11 @@ from graftax.training.objectives import required_objectives
 from graftax.training.position import Position
 from graftax.training.resumed_metrics import ROOT
 from graftax.training.retreat import Retreat, variables_of
+from graftax.training.settings import Settings
 from graftax.training.sources.iterable_source import go_to, position_of
 from graftax.training.sources.source import Source
 from graftax.training.trainable_model import TrainableModel
+from graftax.training.whole.differences import roots as roots_of
 from graftax.variables.graph.module import Module
 from graftax.variables.variable import Variable
 
@@ -40,7 +42,7 @@ class RunState(Module):
     """
 
     untracked: ClassVar[frozenset[str]] = frozenset(
-        {"callbacks", "params", "is_saved", "_at", "_running", "_waiting", "_plain"}
+        {"callbacks", "params", "is_saved", "settings", "_at", "_is_whole", "_running", "_waiting", "_plain"}
     )
 
     callbacks: list[Callback]
@@ -54,7 +56,9 @@ class RunState(Module):
         # of the compiled step that runs: the place of its mark, the mark before, how many steps it takes
         self._running: tuple[deque[object], object, int] | None = None
         self.is_saved = False  # whether a callback may save it at any time
-        self._waiting: list[list[Any]] = []
+        self.settings = Settings(self._with_settings)
+        self._is_whole = False  # whether a step was taken
+        self._waiting: list[list[Any]] | None = None  # the states of callbacks in a run that is resumed
         # for callbacks without a get_state of their own, by callback
         self._plain: dict[int, PlainAttributes | OwnAttributes] = {}
 
@@ -85,6 +89,13 @@ class RunState(Module):
         """Return the Variables of all roots."""
         return [v for root in self.roots().values() for v in variables_of(root)]
 
+    def _with_settings(self) -> dict[str, Any]:
+        """Return the Modules whose settings callbacks may change."""
+        return {name: root for name, root in self.roots().items() if root is not self}
+
+    def _as_now(self) -> Retreat:
+        return Retreat(self.roots(), self._remembered(), self.settings.changed())
+
     def begin_epoch(self, hooks: CallbackList) -> None:
         """Call `on_epoch_begin` of the callbacks.
 
@@ -96,7 +107,7 @@ class RunState(Module):
         """
         resumes = self._at.has_begun
         may_fail = self.is_saved and hooks.defines("on_epoch_begin")
-        retreat = Retreat(self.roots(), self._remembered()) if may_fail or resumes else None
+        retreat = self._as_now() if may_fail or resumes else None
         self._at = self._at._replace(retreat=retreat)
         if retreat is None or not resumes:
             hooks.run("on_epoch_begin", self.epoch)
@@ -108,10 +119,8 @@ class RunState(Module):
         finally:
             self.params["resumes_epoch"] = False
         retreat.go_back()
-        for _, state, *marks in retreat.states or []:
-            if _PLAIN in marks:
-                state["lost"] = {}  # told when the run began
-        self._give(retreat.states or [])
+        self.settings.go_back(retreat.settings)
+        self._give(retreat.states or [], tells=False)  # that was done when the run began
         self._at = self._at._replace(retreat=None)
 
     def begin_step(self, commits: deque[object] | None, steps: int) -> None:
@@ -139,6 +148,9 @@ class RunState(Module):
         commit = None if self._running is None else _last(self._running[0])
         object.__setattr__(self, "_at", self._at.after(steps, logs, commit))
         self.params["step"] = self._at.step
+        if not self._is_whole:  # the first step has built all layers
+            self._is_whole = True
+            self.settings.note()
 
     def settle(self) -> None:
         """Count a step whose results are in place, but which an exception kept from being counted."""
@@ -150,7 +162,7 @@ class RunState(Module):
 
     def begin_end_of_epoch(self) -> None:
         """Keep what the last step left: if something fails from now on, a resumed run repeats the end of the epoch."""
-        retreat = Retreat(self.roots(), self._remembered()) if self.is_saved else None
+        retreat = self._as_now() if self.is_saved else None
         self._at = self._at._replace(retreat=retreat, validation=self._position_of_validation())
 
     def _position_of_validation(self) -> dict[str, Any] | None:
@@ -174,43 +186,53 @@ class RunState(Module):
         """Advance to the next epoch."""
         self._at = Position(self.epoch + 1, step=self._at.step, commit=self._at.commit)
 
-    def give_states(self) -> None:
-        """Restore the states of callbacks, after their `on_train_begin`.
+    def begin_training(self, *lists: CallbackList) -> None:
+        """Call `on_train_begin` of the callbacks.
+
+        In a run that is resumed, they get their states before, since the hook may depend on them, and again
+        afterwards, since it may reset them.
+
+        Args:
+            lists: The callbacks.
 
         Raises:
             StateError: a callback with a saved state does not exist any more.
         """
+        if self._waiting is None:
+            self.settings.note()
+        else:
+            self._note_attributes()
+            self._give(self._waiting, tells=False)
+        for hooks in lists:
+            hooks.run("on_train_begin")
+        self._note_attributes()
+        self._give(self._waiting or [], tells=True)
+        self._waiting = None
+
+    def _note_attributes(self) -> None:
         self._plain = {
             id(one): PlainAttributes(one, saved=self._saved) for one in self.callbacks if not defines_get_state(one)
         }
         self._plain |= {id(one): OwnAttributes(one, self._saved) for one in self.callbacks if adds_attributes(one)}
-        self._give(self._waiting)
-        self._waiting = []
 
-    def _give(self, states: list[list[Any]]) -> None:
+    def _give(self, states: list[list[Any]], tells: bool) -> None:
         there = self._telling()
         for name, state, *marks in states:
             which = next((mark for mark in marks if isinstance(mark, int)), None)  # not told by earlier versions
             place = next((i for i, (kind, at, _) in enumerate(there) if kind == name and which in (None, at)), None)
-            if place is None and _PLAIN in marks:
-                user_line.warn(
-                    f"the run that is resumed had a callback {name}, which is not among the callbacks now: what it "
-                    f"remembered is left out: {', '.join([*state['attributes'], *state['lost']])}. "
-                    f"Instead: callbacks=[..., {name}(...)], if it is to go on"
-                )
-                continue
-            if place is None:
-                raise StateError(
-                    f"the run that is resumed had a callback {name}, which remembered something",
-                    "it is not among the callbacks now, so its state would be lost",
-                    f"callbacks=[..., {name}(...)]; or restore model and optimizer alone, and begin another run: "
-                    "graftax.Checkpoint(model=model, optimizer=model.optimizer).restore(path)",
-                )
-            there.pop(place)[2].set_state(state)
+            if place is not None:
+                teller = there.pop(place)[2]
+                if isinstance(teller, PlainAttributes | OwnAttributes):
+                    teller.set_state(state, tells)
+                else:
+                    teller.set_state(state)
+            elif tells:
+                _tell_missing(name, state, is_plain=_PLAIN in marks)
 
     def get_state(self) -> dict[str, Any]:
         """Return the progress, the seeds and the states of callbacks."""
-        states = None if self._at.retreat is None else self._at.retreat.states
+        retreat = self._at.retreat
+        states, settings = (None, None) if retreat is None else (retreat.states, retreat.settings)
         return {
             "epoch": self.epoch,
             "index": self.index,
@@ -218,6 +240,7 @@ class RunState(Module):
             "step": self._at.step,
             "logs": {name: float(value) for name, value in self.logs.items()},
             "callbacks": self._remembered() if states is None else states,
+            "settings": self.settings.changed() if settings is None else settings,
         }
 
     def set_state(self, state: Mapping[str, Any]) -> None:
@@ -227,6 +250,8 @@ class RunState(Module):
         self._at = Position(state["epoch"], index, state["step"], begun, state.get("logs", {}))
         self.params["step"] = self._at.step
         self._waiting = [list(one) for one in state["callbacks"]]
+        if "settings" in state:  # not in checkpoints of earlier versions
+            self.settings.take(state["settings"])
 
     def _telling(self) -> list[tuple[str, int, Any]]:
         """Return the callbacks that have a state: the class, which one of that class, and what tells the state."""
@@ -245,6 +270,23 @@ class RunState(Module):
             if state is not None:
                 found.append([name, state, which, *([_PLAIN] if isinstance(tells, PlainAttributes) else ())])
         return found
+
+
+def _tell_missing(name: str, state: Any, is_plain: bool) -> None:
+    """Warn, or raise, for the state of a callback that does not exist any more."""
+    if is_plain:
+        user_line.warn(
+            f"the run that is resumed had a callback {name}, which is not among the callbacks now: what it "
+            f"remembered is left out: {', '.join([*state['attributes'], *state['lost']])}. "
+            f"Instead: callbacks=[..., {name}(...)], if it is to go on"
+        )
+        return
+    raise StateError(
+        f"the run that is resumed had a callback {name}, which remembered something",
+        "it is not among the callbacks now, so its state would be lost",
+        f"callbacks=[..., {name}(...)]; or restore model and optimizer alone, and begin another run: "
+        "graftax.Checkpoint(model=model, optimizer=model.optimizer).restore(path)",
+    )
 
 
 def _last(commits: deque[object]) -> object:
@@ -313,6 +355,9 @@ class Run(RunState):
             # a new dict only for new metrics, since managers compare roots by identity
             self._metrics = metrics
         return {**found, ROOT: self._metrics, "run": self}
+
+    def _with_settings(self) -> dict[str, Any]:
+        return roots_of(self.model)
 
     def _position_of_validation(self) -> dict[str, Any] | None:
         return position_of(self.validation, beside=self.source) if self.validation is not None else None

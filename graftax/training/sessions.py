@@ -137,9 +137,7 @@ class Session:
         self._savers.run("on_epoch_end", epoch, logs=shown)
 
     def _gx_begin(self) -> None:
-        self._hooks.run("on_train_begin")
-        self._savers.run("on_train_begin")
-        self._state.give_states()
+        self._state.begin_training(self._hooks, self._savers)
 
     def _gx_end(self) -> None:
         self._savers.run("on_train_end")
@@ -220,6 +218,7 @@ def session(
     if resume is not None:
         manager = managed(resume, run._state, "resume=")
         if manager.latest() is not None:
+            run._state.settings.note()
             manager.restore_latest()
     with _reporting_failure(run):
         run._gx_begin()

@@ -10,11 +10,13 @@ from types import MethodType
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from graftax.core.assigned_names import is_ours
 from graftax.core.errors import ArgumentTypeError, GraftaxError
 from graftax.core.user_functions import misfit
 from graftax.distribution.processes import is_main
 from graftax.training.hooks.callback import Callback, Logs
 
+_HOOKS = [name for name in dir(Callback) if name.startswith("on_")]
 _OF_KERAS = ("on_batch_begin", "on_batch_end")
 
 
@@ -36,24 +38,46 @@ def listed(callbacks: Sequence[Callback] | None) -> list[Callback]:
                 f"callbacks= holds {callback!r}", "each is an object of a subclass of Callback", f"callbacks=[{name}()]"
             )
         for hook in dir(callback):
-            if hook.startswith("on_") and not hasattr(Callback, hook):
-                if hook in _OF_KERAS and not isinstance(callback, Callback):
+            if hook.startswith("on_") and not hasattr(Callback, hook) and callable(getattr(callback, hook)):
+                if not isinstance(callback, Callback) and (hook in _OF_KERAS or not _is_near(hook)):
                     continue  # callbacks of Keras may have methods that their own base class calls
+                if any(hook in vars(base) for base in type(callback).__mro__ if is_ours(base)):
+                    continue  # a callback of graftax calls it itself
                 _refuse_hook(type(callback).__name__, hook)
     return found
 
 
+_MEANT = {
+    **dict.fromkeys(("on_batch_begin", "on_train_step_begin", "on_step_begin"), "on_train_batch_begin"),
+    **dict.fromkeys(("on_batch_end", "on_train_step_end", "on_step_end", "on_step"), "on_train_batch_end"),
+    **dict.fromkeys(("on_fit_start", "on_fit_begin", "on_train_start"), "on_train_begin"),
+    "on_fit_end": "on_train_end",
+    **dict.fromkeys(("on_epoch_start", "on_train_epoch_start", "on_train_epoch_begin"), "on_epoch_begin"),
+    "on_train_epoch_end": "on_epoch_end",
+    **dict.fromkeys(
+        ("on_validation_start", "on_validation_begin", "on_validation_epoch_start", "on_evaluate_begin"),
+        "on_test_begin",
+    ),
+    **dict.fromkeys(("on_validation_end", "on_validation_epoch_end", "on_evaluate_end", "on_evaluate"), "on_test_end"),
+    **dict.fromkeys(("on_validation_batch_start", "on_validation_batch_begin"), "on_test_batch_begin"),
+    "on_validation_batch_end": "on_test_batch_end",
+    "on_error": "on_exception",
+}
+"""What the hooks of other libraries are called here."""
+
+
+def _is_near(hook: str) -> bool:
+    return bool(get_close_matches(hook, _HOOKS, n=1, cutoff=0.85))
+
+
 def _refuse_hook(kind: str, hook: str) -> None:
     """Raise for a method that looks like a hook but is not one, and so would never be called."""
-    hooks = [name for name in dir(Callback) if name.startswith("on_")]
-    near = [hook.replace("on_batch", "on_train_batch")] if hook in _OF_KERAS else []
-    near = near or get_close_matches(hook, hooks, n=1, cutoff=0.85)
-    if near:
-        raise ArgumentTypeError(
-            f"the callback {kind} has the method {hook}",
-            "no hook has that name, so nothing would call it",
-            f"def {near[0]}",
-        )
+    near = [_MEANT[hook]] if hook in _MEANT else get_close_matches(hook, _HOOKS, n=1, cutoff=0.75)
+    raise ArgumentTypeError(
+        f"the callback {kind} has the method {hook}",
+        "no hook has that name, so nothing would call it",
+        f"def {near[0]}" if near else f"one of the hooks, {', '.join(_HOOKS)}; or another name, without on_",
+    )
 
 
 class CallbackList:
@@ -75,6 +99,7 @@ class CallbackList:
         for callback in self.callbacks:
             attach(callback)
             callback.set_params(params)
+            _require_attached(callback)
 
     def run(self, hook: str, *args: Any, logs: Mapping[str, Any] | None = None) -> None:
         """Call a hook of all callbacks that define it, with one common `Logs`.
@@ -121,6 +146,18 @@ class CallbackList:
             defined = [c for c in self.callbacks if _has(c, hook, default)]
             self._hooks[hook] = [_takes_logs(getattr(callback, hook), default) for callback in defined]
         return self._hooks[hook]
+
+
+def _require_attached(callback: Callback) -> None:
+    """Raise for a callback of graftax, or a subclass of one, that lacks what its hooks read."""
+    for name, setter in (("model", "set_model"), ("params", "set_params")):
+        if isinstance(callback, Callback) and not hasattr(callback, name):
+            kind = type(callback).__name__
+            raise ArgumentTypeError(
+                f"the callback {kind} has no attribute {name!r} after its {setter}",
+                f"{kind}.{setter} overrides the method that sets it, and does not call that",
+                f"super().{setter}({name}) in {kind}.{setter}",
+            )
 
 
 def _has(callback: object, hook: str, default: Callable[..., None]) -> bool:
