@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from graftax.core.errors import ArgumentTypeError
+from graftax.core.errors import ArgumentTypeError, MissingAttributeError
 from graftax.core.keywords import Constructed
 
 if TYPE_CHECKING:
@@ -105,6 +105,17 @@ class Callback(Constructed):
 
     model: Model
     params: dict[str, Any]
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("model", "params"):
+            kind, setter = type(self).__name__, f"set_{name}"
+            if getattr(type(self), setter) is not getattr(Callback, setter):
+                raise MissingAttributeError(
+                    f"{kind} has no attribute {name!r}",
+                    f"{kind}.{setter} overrides the method that sets it, and does not call that",
+                    f"super().{setter}({name}) in {kind}.{setter}",
+                )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
 
     def set_model(self, model: Model) -> None:
         """Set ``self.model``; called before all hooks."""

@@ -6,11 +6,10 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import partial
-from types import MethodType
+from types import CodeType, MethodType
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from graftax.core.assigned_names import is_ours
 from graftax.core.errors import ArgumentTypeError, GraftaxError
 from graftax.core.user_functions import misfit
 from graftax.distribution.processes import is_main
@@ -41,8 +40,8 @@ def listed(callbacks: Sequence[Callback] | None) -> list[Callback]:
             if hook.startswith("on_") and not hasattr(Callback, hook) and callable(getattr(callback, hook)):
                 if not isinstance(callback, Callback) and (hook in _OF_KERAS or not _is_near(hook)):
                     continue  # callbacks of Keras may have methods that their own base class calls
-                if any(hook in vars(base) for base in type(callback).__mro__ if is_ours(base)):
-                    continue  # a callback of graftax calls it itself
+                if hook not in _MEANT and not _is_near(hook) and _calls(type(callback), hook):
+                    continue
                 _refuse_hook(type(callback).__name__, hook)
     return found
 
@@ -64,6 +63,16 @@ _MEANT = {
     "on_error": "on_exception",
 }
 """What the hooks of other libraries are called here."""
+
+
+def _calls(kind: type[Any], hook: str) -> bool:
+    """Tell whether a method of a class names a hook, which it may call itself then."""
+    functions = [vars(base).values() for base in kind.__mro__]
+    return any(_names(getattr(one, "__code__", None), hook) for values in functions for one in values)
+
+
+def _names(code: object, hook: str) -> bool:
+    return isinstance(code, CodeType) and (hook in code.co_names or any(_names(one, hook) for one in code.co_consts))
 
 
 def _is_near(hook: str) -> bool:
@@ -99,7 +108,6 @@ class CallbackList:
         for callback in self.callbacks:
             attach(callback)
             callback.set_params(params)
-            _require_attached(callback)
 
     def run(self, hook: str, *args: Any, logs: Mapping[str, Any] | None = None) -> None:
         """Call a hook of all callbacks that define it, with one common `Logs`.
@@ -146,18 +154,6 @@ class CallbackList:
             defined = [c for c in self.callbacks if _has(c, hook, default)]
             self._hooks[hook] = [_takes_logs(getattr(callback, hook), default) for callback in defined]
         return self._hooks[hook]
-
-
-def _require_attached(callback: Callback) -> None:
-    """Raise for a callback of graftax, or a subclass of one, that lacks what its hooks read."""
-    for name, setter in (("model", "set_model"), ("params", "set_params")):
-        if isinstance(callback, Callback) and not hasattr(callback, name):
-            kind = type(callback).__name__
-            raise ArgumentTypeError(
-                f"the callback {kind} has no attribute {name!r} after its {setter}",
-                f"{kind}.{setter} overrides the method that sets it, and does not call that",
-                f"super().{setter}({name}) in {kind}.{setter}",
-            )
 
 
 def _has(callback: object, hook: str, default: Callable[..., None]) -> bool:
