@@ -364,7 +364,7 @@ class Run(RunState):
 
     def get_state(self) -> dict[str, Any]:
         """Return the state, with the position in the data."""
-        source = {"kind": type(self.source).__name__, "state": self.source.get_state(self.index)}
+        source = {"kind": type(self.source).__name__, "state": self.source.get_state(self.index, self.epoch)}
         validation = self._at.validation or self._position_of_validation()
         return {**super().get_state(), "source": source, "validation": validation}
 

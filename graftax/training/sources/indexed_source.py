@@ -205,7 +205,7 @@ class IndexedSource:
                 mark = fingerprint.extended_by(mark, host_batch(*self.in_order(unpack(entry))))
             self._seen.add(mark)
 
-    def get_state(self, index: int = 0) -> dict[str, Any]:
+    def get_state(self, index: int = 0, epoch: int | None = None) -> dict[str, Any]:
         """Return the seed, which determines the order of each pass, and what the data say of themselves."""
         if index == 0:
             self._look()
