@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 from graftax.backend import registry
 from graftax.core import tree, user_line
 from graftax.core.errors import DataError, NumericsError
-from graftax.training.active_loops import isolated_metrics, stepping
+from graftax.training.active_loops import is_in_loop, isolated_metrics, stepping
 from graftax.training.batch import unpack
 from graftax.training.callbacks.learning_rate import rates_of, steps_taken
 from graftax.training.callbacks.model_checkpoint import ModelCheckpoint
@@ -358,7 +358,9 @@ def predict(model: TrainableModel, source: Source, verbose: int | str, callbacks
     hooks = model._gx_hooks([*listed(callbacks), *shown(progress)], params)
     step, spread = model._gx_compiled_step("predict_step"), Spread(model, source)
     parts = []
-    with _reporting_errors(hooks, progress), Interrupts() as interrupts:
+    # outside of loops, the state of a stateful layer goes on from one call to the next
+    kept = states_kept(model) if is_in_loop(model) else nullcontext()
+    with kept, _reporting_errors(hooks, progress), Interrupts() as interrupts:
         hooks.run("on_predict_begin")
         begins, ends = hooks.runs("on_predict_batch_begin"), hooks.runs("on_predict_batch_end")
         for i, batch in enumerate(source.epoch(0)):
