@@ -16,6 +16,7 @@ from graftax.core.typedefs import Array
 from graftax.core.wrapping import wraps
 from graftax.ops.checks import axis_in_range, outside
 from graftax.ops.numbers import check_filling
+from graftax.ops.wide_sums import spread, summed_wide
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
 """By op: ``function(arrays, *arguments)``; an underscore at the end of the Python name is dropped."""
@@ -109,11 +110,30 @@ def _ends(a: Arrays, size: int | tuple[int, ...], dtype: np.dtype[Any]) -> Any:
 @row
 def repeat(a: Arrays, x: Array, repeats: int | tuple[int, ...], axis: int | None) -> Any:
     if not is_free(repeats):
-        return a.numpy.repeat(x, repeats if isinstance(repeats, int) else np.array(repeats, "int32"), axis)
+        return summed_wide(a, _repeated, (repeats, axis), x)
     x, at = (x.reshape(-1), 0) if axis is None else (x, axis_in_range("repeat", axis, x.ndim))
     shape = (*x.shape[:at], x.shape[at] * repeats, *x.shape[at + 1 :])
     rows = a.numpy.expand_dims(x, at + 1)
     return a.numpy.broadcast_to(rows, (*x.shape[: at + 1], repeats, *x.shape[at + 1 :])).reshape(shape)
+
+
+@row
+def broadcast_to(a: Arrays, x: Array, shape: tuple[int, ...]) -> Any:
+    return a.numpy.broadcast_to(spread(a, x, shape), shape)
+
+
+@row
+def tile(a: Arrays, x: Array, reps: int | tuple[int, ...]) -> Any:
+    return summed_wide(a, _tiled, reps, x)
+
+
+def _tiled(a: Arrays, reps: int | tuple[int, ...], x: Array) -> Any:
+    return a.numpy.tile(x, reps)
+
+
+def _repeated(a: Arrays, options: tuple[int | tuple[int, ...], int | None], x: Array) -> Any:
+    repeats, axis = options
+    return a.numpy.repeat(x, repeats if isinstance(repeats, int) else np.array(repeats, "int32"), axis)
 
 
 @row
@@ -129,13 +149,21 @@ def reshape(a: Arrays, x: Array, shape: int | tuple[int, ...]) -> Any:
 @row
 def take(a: Arrays, x: Array, indices: Array, axis: int | None) -> Any:
     size = x.size if axis is None else x.shape[axis_in_range("take", axis, x.ndim)]
-    return a.numpy.take(x, counted_from_0(a, indices, size), axis)
+    return summed_wide(a, _taken, axis, x, counted_from_0(a, indices, size))
+
+
+def _taken(a: Arrays, axis: int | None, x: Array, indices: Array) -> Any:
+    return a.numpy.take(x, indices, axis)
 
 
 @row
 def take_along_axis(a: Arrays, x: Array, indices: Array, axis: int) -> Any:
     size = x.shape[axis_in_range("take_along_axis", axis, x.ndim)]
-    return a.numpy.take_along_axis(x, counted_from_0(a, indices, size), axis)
+    return summed_wide(a, _taken_along, axis, x, counted_from_0(a, indices, size))
+
+
+def _taken_along(a: Arrays, axis: int, x: Array, indices: Array) -> Any:
+    return a.numpy.take_along_axis(x, indices, axis)
 
 
 @row
@@ -143,13 +171,17 @@ def gather_nd(a: Arrays, x: Array, indices: Array) -> Any:
     depth = indices.shape[-1]
     sizes = tuple(x.shape[:depth])
     places = counted_from_0(a, indices, sizes)
-    found = x[tuple(places[..., i] for i in range(depth))]
+    found = summed_wide(a, _gathered, depth, x, places)
     if a.is_concrete(places):
         return found
     inside = a.numpy.all(
         ~outside(_ends(a, sizes, places.dtype), places), axis=-1
     )  # JAX takes the nearest element where take gives nan
     return a.numpy.where(inside.reshape((*inside.shape, *[1] * (x.ndim - depth))), found, _nothing(a, x))
+
+
+def _gathered(a: Arrays, depth: int, x: Any, places: Any) -> Any:
+    return x[tuple(places[..., i] for i in range(depth))]
 
 
 def _nothing(a: Arrays, x: Array) -> Any:

@@ -112,7 +112,7 @@ def _values(module: Module, variables: Mapping[str, Variable], state: Mapping[st
     if unknown or missing:
         meant = {path: closest(path, missing or variables) for path in unknown}
         lines = "; ".join(f"{near!r} in place of {path!r}" for path, near in meant.items() if near is not None)
-        parts = [f"without {missing}"] * bool(missing) + [f"with {unknown}, which it has not"] * bool(unknown)
+        parts = [f"without {missing}"] * bool(missing) + [f"with {unknown}, which do not exist"] * bool(unknown)
         raise ArgumentError(
             f"functional_call got a state {' and '.join(parts)}",
             f"{type(module).__name__} has exactly the Variables {list(variables)}",

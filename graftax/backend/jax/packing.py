@@ -2,7 +2,8 @@
 
 Where the CPU is the only device the host does it, since memory is all that moves: a program for each tuple of shapes
 would take a thousand times as long to compile as to run. Elsewhere, and for shapes that come again and again, each way
-is one compiled call, which is three times as quick; in a function being traced, plain operations.
+is one compiled call, which is three times as quick. Under a tape and in a function being traced: plain operations, as
+whoever records them must see them.
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from graftax.backend.jax import tracing
 from graftax.core.typedefs import Shape
 
 
 def join(parts: Sequence[Any]) -> Any:
     """Join all elements in a row."""
-    if not _are_concrete(parts):
+    if not _are_concrete(parts) or not tracing.runs_at_once():
         return _join(parts)
     if _are_on_the_host(parts) and _is_rare("join", tuple(part.shape for part in parts)):
         return jax.device_put(np.concatenate([np.from_dlpack(part).reshape(-1) for part in parts]))
@@ -35,13 +37,15 @@ def join(parts: Sequence[Any]) -> Any:
 def split(row: Any, shapes: Sequence[Shape]) -> list[Any]:
     """Split the array into its parts again."""
     shapes = tuple(shapes)
-    if _are_concrete([row]) and _are_on_the_host([row]) and _is_rare("split", shapes):
+    if not _are_concrete([row]) or not tracing.runs_at_once():
+        return _split(row, shapes)
+    if _are_on_the_host([row]) and _is_rare("split", shapes):
         # such a view, unlike `np.asarray(row)`, leaves nothing that keeps the memory from being given to a step later
         whole, ends = np.from_dlpack(row), list(accumulate(map(prod, shapes)))
         places = zip([0, *ends], ends, shapes, strict=False)
         parts: list[Any] = jax.device_put([whole[start:end].reshape(shape).copy() for start, end, shape in places])
         return parts
-    found: list[Any] = (_parts if _are_concrete([row]) else _split)(row, shapes=shapes)
+    found: list[Any] = _parts(row, shapes=shapes)
     return found
 
 

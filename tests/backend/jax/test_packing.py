@@ -3,6 +3,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import graftax as gx
+from graftax import ops
 from graftax.backend.jax import packing
 
 SHAPES = ((2,), (), (2, 3), (0, 4), (1,))
@@ -71,3 +73,33 @@ def test_parts_keep_their_numbers_when_the_row_is_given_away():
 def test_a_traced_row_is_split_in_the_program():
     found = jax.jit(lambda row: packing.split(row, SHAPES))(packing.join(parts()))
     np.testing.assert_array_equal(found[2], parts()[2])
+
+
+def test_a_tape_sees_what_is_packed():
+    """Found by an ensemble trained with a tape: for the first hundred calls, its weights had no gradients."""
+    first, second = gx.Variable([1.0, 2.0]), gx.Variable([3.0])
+    sgd = gx.optimizers.SGD(0.01)
+
+    def around():
+        inner = lambda: ops.sum(first**4) + ops.sum(second**4)  # noqa: E731
+        before = inner()
+        sgd.minimize(inner, [first, second])
+        return before + inner()
+
+    values = [first.value, second.value]
+    wanted = gx.grad(around, wrt=[first, second])()
+    first.assign(values[0])
+    second.assign(values[1])
+    with gx.GradientTape() as tape:
+        total = around()
+    for ours, theirs in zip(tape.gradient(total, [first, second]), wanted, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+
+    stack = gx.stack(gx.layers.Dense(4, activation="tanh"), 3)
+    x = np.linspace(-1, 1, 24, dtype="float32").reshape(6, 4)
+    stack(x)
+    with gx.GradientTape() as tape:
+        loss = ops.mean(stack(x) ** 2)
+    wanted = gx.grad(lambda: ops.mean(stack(x) ** 2), wrt=stack.trainable_variables)()
+    for ours, theirs in zip(tape.gradient(loss, stack.trainable_variables), wanted, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-6)
