@@ -91,6 +91,13 @@ def _end(model: Module, loop: _Loop) -> None:
             around.remove(loop)
 
 
+def is_in_loop(model: Module) -> bool:
+    """Tell whether a loop of a model runs around this call, which comes from a callback, for example."""
+    with _lock:
+        around = _loops.get(model, [])
+        return bool(around) and around[-1].thread == threading.get_ident()
+
+
 def _shown(model: Module) -> str:
     return f"{type(model).__name__} {model.name!r}"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from inspect import signature
 from typing import Any
 
@@ -18,6 +19,7 @@ from graftax.training.batch import Batch, unpack
 from graftax.training.objectives import Objectives
 from graftax.training.output_masks import masks_of
 from graftax.training.recorded_limits import Limits, Outputs, next_run_of
+from graftax.training.trainable_model import TrainableModel
 from graftax.training.unread_by_step import UnreadByStep
 from graftax.training.wired import Wired
 from graftax.transforms.compile import run_eagerly as eagerly
@@ -48,8 +50,8 @@ class FirstStep:
         self._build_note = ""
         self._is_of_one = False  # whether a batch is a tuple of one
 
-    def before(self, run: Callable[..., Any], given: object, batches: Sequence[Batch]) -> None:
-        """Prepare ``run(given)``, a step with these batches, which is to come next.
+    def before(self, run: Callable[..., Any], given: object, batches: Sequence[Batch]) -> bool:
+        """Prepare ``run(given)``, a step with these batches, which is to come next; return whether it is compiled.
 
         A compiled one checks them before it runs, and raises `IndexRangeError`; an eager one raises by itself for an
         index, and for a label that is out of range in its loss.
@@ -64,6 +66,7 @@ class FirstStep:
             self._batches, self._next_run.checker = batches, self._itself
         elif self._objectives.looks:
             self._check_by_last_outputs(batches)
+        return self._traced[number]
 
     def check(self, limits: Limits) -> None:
         """Check the batches of the run that begins, with the limits of its trace."""
@@ -169,6 +172,20 @@ def build_all(model: Layer, x: object, never_called: frozenset[int]) -> frozense
         return never_called
     model.build_for(x, training=True)
     return frozenset(map(id, unbuilt_below(model)))
+
+
+def build_for_hooks(model: TrainableModel, x: object) -> None:
+    """Build a model before the first hook of a training, so that callbacks find its Variables there.
+
+    Where that fails, the first step builds it, and says what is wrong.
+
+    Args:
+        model: The model.
+        x: An example of its input.
+    """
+    if model._gx_has_call:
+        with suppress(Exception):
+            object.__setattr__(model, "_gx_never_called", build_all(model, x, model._gx_never_called))
 
 
 def require_restored(*modules: Module) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Any
 
@@ -13,30 +13,32 @@ import numpy as np
 from graftax.backend import registry
 from graftax.core import tree, user_line
 from graftax.core.errors import DataError, NumericsError
-from graftax.training.active_loops import isolated_metrics, stepping
-from graftax.training.batch import Batch, unpack
+from graftax.training.active_loops import is_in_loop, isolated_metrics, stepping
+from graftax.training.batch import unpack
 from graftax.training.callbacks.learning_rate import rates_of, steps_taken
 from graftax.training.callbacks.model_checkpoint import ModelCheckpoint
 from graftax.training.callbacks.progress import Progress
 from graftax.training.carried_states import refuse_shuffled, states_kept
 from graftax.training.column_order import in_each_batch
 from graftax.training.compiled_loss import warn_of_lost
+from graftax.training.counted_steps import run_group, run_step
 from graftax.training.evaluated_together import evaluated_together
 from graftax.training.executions import TEST_STEPS
-from graftax.training.first_step import FirstStep
-from graftax.training.groups import Group, groups_of, up_to_last_step
+from graftax.training.first_step import FirstStep, build_for_hooks
+from graftax.training.groups import groups_of, up_to_last_step
 from graftax.training.hooks.callback import Callback, Logs
 from graftax.training.hooks.callback_list import CallbackList, listed
 from graftax.training.hooks.ended import STEPS_ENDED
 from graftax.training.hooks.history import History
+from graftax.training.interrupts import Interrupts
 from graftax.training.objectives import required_objectives
 from graftax.training.predicted_rows import in_order, predicted, require_alike
 from graftax.training.resuming import resumed
 from graftax.training.run import Run
 from graftax.training.sources import choosing as data
+from graftax.training.sources.array_source import ArraySource
 from graftax.training.sources.indexed_source import IndexedSource
 from graftax.training.sources.iterable_source import IterableSource
-from graftax.training.sources.on_device import host_of, plain
 from graftax.training.sources.source import Source
 from graftax.training.spread import (
     Spread,
@@ -48,9 +50,6 @@ from graftax.training.spread import (
 )
 from graftax.training.trainable_model import TrainableModel
 from graftax.training.unread_by_step import UnreadByStep
-from graftax.transforms.flow.attribute_changes import ChangingBodyError
-
-Step = Callable[[Any], Any]
 
 
 def shown(progress: Progress) -> list[Progress]:
@@ -92,10 +91,11 @@ def fit(
     savers = [one for one in given if isinstance(one, ModelCheckpoint)]
     others = [*(one for one in given if one not in savers), history, *shown(progress)]
     run = params["run"] = Run(model, source, validation, [*given, history], params)
-    run.epoch, run.is_saved = epochs.start, bool(savers)
+    run.begin_at(epochs.start)
+    run.is_saved = bool(savers)
     if isinstance(source, IterableSource | IndexedSource):
         source.remembers = bool(savers)
-    with isolated_metrics(model, "fit"):
+    with isolated_metrics(model, "fit"), Interrupts() as interrupts:
         require_one_call(
             model,
             [
@@ -111,12 +111,13 @@ def fit(
         hooks, last = model._gx_hooks(others, params), model._gx_hooks(savers, params)
         model._gx_history, model.stop_training = history, False
         with _reporting_errors(hooks, progress, last):
-            hooks.run("on_train_begin")
-            last.run("on_train_begin")
-            run.give_states()
+            if isinstance(source, ArraySource) and not model._gx_has_own("train_step"):
+                build_for_hooks(model, unpack(source.example())[0])
+            run.begin_training(hooks, last)
             logs = _epochs(
-                model, run, hooks, last, validation, range(run.epoch, epochs.stop), is_due, check_nans, is_resumed
-            )
+                model, run, hooks, last, validation, range(run.epoch, epochs.stop), is_due, check_nans, is_resumed,
+                interrupts,
+            )  # fmt: skip
             last.run("on_train_end", logs=logs)
             progress.clear()
             hooks.run("on_train_end", logs=logs)
@@ -133,6 +134,7 @@ def _epochs(
     is_due: Callable[[int], bool],
     check_nans: bool,
     is_resumed: bool,
+    interrupts: Interrupts,
 ) -> Logs:
     """Run the epochs of a fit, the first one from the position where it is resumed."""
     source, logs = run.source, Logs({})
@@ -148,7 +150,7 @@ def _epochs(
         if not is_resumed or run.index == 0:
             model.reset_metrics()
         with stepping(model):
-            found = _train_epoch(model, run, hooks, last, check_nans, unread)
+            found = _train_epoch(model, run, hooks, last, check_nans, unread, interrupts)
         if run.index == 0:
             _check_batches_left(epoch, epochs, source)
             break
@@ -241,7 +243,13 @@ def _with_rates(model: TrainableModel, numbers: dict[str, Any]) -> dict[str, Any
 
 
 def _train_epoch(
-    model: TrainableModel, run: Run, hooks: CallbackList, last: CallbackList, check_nans: bool, unread: UnreadByStep
+    model: TrainableModel,
+    run: Run,
+    hooks: CallbackList,
+    last: CallbackList,
+    check_nans: bool,
+    unread: UnreadByStep,
+    interrupts: Interrupts,
 ) -> Mapping[str, Any]:
     step = model._gx_compiled_step("train_step", check_nans=check_nans)
     objectives = required_objectives(model)
@@ -250,9 +258,9 @@ def _train_epoch(
     logs: Mapping[str, Any] = run.logs or (objectives.results() if run.index else {})
     size = 1 if check_nans else model.steps_per_execution
     take: Callable[[Any], Mapping[str, Any]] = (
-        partial(_run_step, step, ready, spread)
+        partial(run_step, step, ready, spread, run)
         if size == 1
-        else partial(_run_group, step, model._gx_compiled_step("train_steps"), ready, spread)
+        else partial(run_group, step, model._gx_compiled_step("train_steps"), ready, spread, run)
     )
     where = run.epoch, run.index
     batches: Iterator[Any] = (
@@ -261,6 +269,7 @@ def _train_epoch(
     begins = [*last.runs("on_train_batch_begin"), *hooks.runs("on_train_batch_begin")]
     ends = [*hooks.runs("on_train_batch_end"), *last.runs("on_train_batch_end")]
     for some in batches:
+        interrupts.raise_if_came()
         for begin in begins:
             begin(run.index)
         try:
@@ -272,33 +281,10 @@ def _train_epoch(
             ready.explain(error)
             raise
         objectives.warn_of_scores()
-        run.advance(1 if size == 1 else len(some), logs)
         for end in ends:
             end(run.index - 1, logs=logs)
         if model.stop_training:
             break
-    return logs
-
-
-def _run_step(step: Step, ready: FirstStep, spread: Spread, batch: Batch) -> Mapping[str, Any]:
-    """Take one step."""
-    given = spread(plain(batch))
-    ready.before(step, given, [host_of(batch)])
-    return step(given)  # type: ignore[no-any-return]
-
-
-def _run_group(step: Step, steps: Step, ready: FirstStep, spread: Spread, group: Group) -> Mapping[str, Any]:
-    """Train on batches of equal shapes: in one run, or one by one if a step changes how the next one is computed."""
-    if len(group) > 1:
-        given = spread(group.stacked(), steps=True)
-        try:
-            ready.before(steps, given, group)
-            return steps(given)  # type: ignore[no-any-return]
-        except ChangingBodyError:
-            pass
-    logs: Mapping[str, Any] = {}
-    for batch in group.batches():
-        logs = _run_step(step, ready, spread, batch)
     return logs
 
 
@@ -341,20 +327,22 @@ def _evaluate(model: TrainableModel, source: Source, hooks: CallbackList, unread
     begins, ends = hooks.runs("on_test_batch_begin"), hooks.runs("on_test_batch_end")
     size = evaluated_together(model, source, is_watched=bool(begins or ends))
     take: Callable[[Any], Mapping[str, Any]] = (
-        partial(_run_step, step, ready, spread)
+        partial(run_step, step, ready, spread, None)
         if size == 1
-        else partial(_run_group, step, model._gx_compiled_step(TEST_STEPS), ready, spread)
+        else partial(run_group, step, model._gx_compiled_step(TEST_STEPS), ready, spread, None)
     )
     batches: Iterator[Any] = source.epoch(0) if size == 1 else groups_of(source, 0, 0, size)
     done = 0
-    for some in batches:
-        for begin in begins:
-            begin(done)
-        logs = take(some)
-        objectives.warn_of_scores()
-        done += 1 if size == 1 else len(some)
-        for end in ends:
-            end(done - 1, logs=logs)
+    with Interrupts() as interrupts:
+        for some in batches:
+            interrupts.raise_if_came()
+            for begin in begins:
+                begin(done)
+            logs = take(some)
+            objectives.warn_of_scores()
+            done += 1 if size == 1 else len(some)
+            for end in ends:
+                end(done - 1, logs=logs)
     if logs is None:
         raise _no_batch_error(source, "there is nothing to evaluate")
     _warn_if_short(done, source)
@@ -373,10 +361,13 @@ def predict(model: TrainableModel, source: Source, verbose: int | str, callbacks
     hooks = model._gx_hooks([*listed(callbacks), *shown(progress)], params)
     step, spread = model._gx_compiled_step("predict_step"), Spread(model, source)
     parts = []
-    with _reporting_errors(hooks, progress):
+    # outside of loops, the state of a stateful layer goes on from one call to the next
+    kept = states_kept(model) if is_in_loop(model) else nullcontext()
+    with kept, _reporting_errors(hooks, progress), Interrupts() as interrupts:
         hooks.run("on_predict_begin")
         begins, ends = hooks.runs("on_predict_batch_begin"), hooks.runs("on_predict_batch_end")
         for i, batch in enumerate(source.epoch(0)):
+            interrupts.raise_if_came()
             for begin in begins:
                 begin(i)
             parts.append(predicted(model, step, spread(unpack(batch)[0]), is_first=i == 0))

@@ -73,7 +73,6 @@ class Model(SummaryMixin):
     )
 
     _gx_words: ClassVar[Words] = OF_MODELS
-    _gx_never_called: frozenset[int] = frozenset()
     _gx_run_eagerly = False
     _gx_steps_per_execution = 1
 

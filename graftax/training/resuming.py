@@ -77,6 +77,7 @@ def resumed(run: Run, where: object, validation: Source | None = None) -> bool:
         found = resumed_metrics(index, objectives.metrics_by_name)
         roots = {**manager.checkpoint.roots, ROOT: found.root}
         manager.wait()
+        run.settings.note()  # as the program makes them, before those of the checkpoint are set
         Checkpoint(**roots).restore(latest.path, skip=list(found.skip))
     except CheckpointError as error:
         error.add_context("fit(resume=...), which restores model, optimizer, metrics and all that the run remembers")

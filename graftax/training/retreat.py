@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from graftax.checkpoint.trained_as_saved import set_frozen, set_trainability
 from graftax.core.errors import StateError
 from graftax.core.typedefs import Array
-from graftax.variables.graph.module import Module
+from graftax.variables.graph.module import Module, walk
 from graftax.variables.random_state import RandomState
 from graftax.variables.variable import Variable
 
@@ -21,7 +22,8 @@ class Retreat:
 
     Args:
         roots: Modules and Variables, by name.
-        states: The states of callbacks, which are only kept.
+        states: The states of callbacks, which are only kept; None where these do not change meanwhile.
+        settings: The settings that have changed during training, which are only kept, likewise. Defaults to None.
 
     Example:
         >>> import graftax as gx
@@ -33,17 +35,24 @@ class Retreat:
         1.0
     """
 
-    def __init__(self, roots: Mapping[str, Any], states: list[list[Any]]) -> None:
-        self.states = states
+    def __init__(self, roots: Mapping[str, Any], states: list[list[Any]] | None, settings: Any = None) -> None:
+        self.states, self.settings = states, settings
         variables = [v for root in roots.values() for v in variables_of(root)]
-        self._values = [(v, v._gx_stored) for v in {id(v): v for v in variables}.values()]
+        self._values = [(v, v._gx_stored, v.trainability) for v in {id(v): v for v in variables}.values()]
+        modules = [node for root in roots.values() if isinstance(root, Module) for node in walk(root)]
+        self._frozen = [(node, node._gx_frozen) for node in modules if isinstance(node, Module)]
         self._random = RandomState(roots).point_of_return()
 
     def go_back(self) -> None:
-        """Assign the values to the Variables that have others now."""
-        for variable, value in self._values:
+        """Assign the values to the Variables that have others now, and freeze those that were frozen."""
+        for variable, value, trainability in self._values:
             if variable._gx_stored is not value and not _are_equal(variable, value):
                 variable.assign(value)
+            if variable.trainability != trainability:
+                set_trainability(variable, trainability)
+        for module, frozen in self._frozen:
+            if module._gx_frozen != frozen:
+                set_frozen(module, frozen)
         self._random()
 
 

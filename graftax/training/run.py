@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar
@@ -17,11 +18,14 @@ from graftax.training.hooks.callback_list import CallbackList
 from graftax.training.hooks.own_attributes import OwnAttributes, adds_attributes
 from graftax.training.hooks.plain_attributes import PlainAttributes, defines_get_state
 from graftax.training.objectives import required_objectives
+from graftax.training.position import Position
 from graftax.training.resumed_metrics import ROOT
 from graftax.training.retreat import Retreat, variables_of
+from graftax.training.settings import Settings
 from graftax.training.sources.iterable_source import go_to, position_of
 from graftax.training.sources.source import Source
 from graftax.training.trainable_model import TrainableModel
+from graftax.training.whole.differences import roots as roots_of
 from graftax.variables.graph.module import Module
 from graftax.variables.variable import Variable
 
@@ -38,7 +42,7 @@ class RunState(Module):
     """
 
     untracked: ClassVar[frozenset[str]] = frozenset(
-        {"callbacks", "params", "epoch", "index", "has_begun", "is_saved", "logs", "_retreat", "_waiting", "_plain"}
+        {"callbacks", "params", "is_saved", "settings", "_at", "_is_whole", "_running", "_waiting", "_plain"}
     )
 
     callbacks: list[Callback]
@@ -48,23 +52,49 @@ class RunState(Module):
         super().__init__()
         object.__setattr__(self, "callbacks", list(callbacks))
         object.__setattr__(self, "params", params)
-        self.epoch = 0
-        self.index = 0
-        self.logs: Mapping[str, Any] = {}
+        self._at = Position(step=params["step"])
+        # of the compiled step that runs: the place of its mark, the mark before, how many steps it takes
+        self._running: tuple[deque[object], object, int] | None = None
         self.is_saved = False  # whether a callback may save it at any time
-        self.has_begun = False  # whether `on_epoch_begin` of the callbacks was called
-        self._retreat: Retreat | None = None  # while an epoch begins or ends
-        self._waiting: list[list[Any]] = []
+        self.settings = Settings(self._with_settings)
+        self._is_whole = False  # whether a step was taken
+        self._waiting: list[list[Any]] | None = None  # the states of callbacks in a run that is resumed
         # for callbacks without a get_state of their own, by callback
         self._plain: dict[int, PlainAttributes | OwnAttributes] = {}
+
+    @property
+    def epoch(self) -> int:
+        """Return the number of the epoch, counted from 0."""
+        return self._at.epoch
+
+    @property
+    def index(self) -> int:
+        """Return the number of finished steps of the epoch."""
+        return self._at.done
+
+    @property
+    def logs(self) -> Mapping[str, Any]:
+        """Return what the last step of the epoch gave; empty before."""
+        return self._at.logs or {}
 
     def roots(self) -> dict[str, Any]:
         """Return the roots of a checkpoint of the run."""
         raise undefined_error(self, "roots()")
 
+    def begin_at(self, epoch: int) -> None:
+        """Begin with an epoch other than the first one."""
+        self._at = self._at._replace(epoch=epoch)
+
     def _saved(self) -> list[Variable]:
         """Return the Variables of all roots."""
         return [v for root in self.roots().values() for v in variables_of(root)]
+
+    def _with_settings(self) -> dict[str, Any]:
+        """Return the Modules whose settings callbacks may change."""
+        return {name: root for name, root in self.roots().items() if root is not self}
+
+    def _as_now(self) -> Retreat:
+        return Retreat(self.roots(), self._remembered(), self.settings.changed())
 
     def begin_epoch(self, hooks: CallbackList) -> None:
         """Call `on_epoch_begin` of the callbacks.
@@ -75,25 +105,38 @@ class RunState(Module):
         Args:
             hooks: The callbacks.
         """
-        resumes = self.has_begun
+        resumes = self._at.has_begun
         may_fail = self.is_saved and hooks.defines("on_epoch_begin")
-        self._retreat = Retreat(self.roots(), self._remembered()) if may_fail or resumes else None
-        if self._retreat is None or not resumes:
+        retreat = self._as_now() if may_fail or resumes else None
+        self._at = self._at._replace(retreat=retreat)
+        if retreat is None or not resumes:
             hooks.run("on_epoch_begin", self.epoch)
-            self.has_begun, self._retreat = True, None
+            self._at = self._at._replace(has_begun=True, retreat=None)
             return
         self.params["resumes_epoch"] = True
         try:
             hooks.run("on_epoch_begin", self.epoch)
         finally:
             self.params["resumes_epoch"] = False
-        self._retreat.go_back()
-        states = self._retreat.states
-        for _, state, *marks in states:
-            if _PLAIN in marks:
-                state["lost"] = {}  # told when the run began
-        self._give(states)
-        self._retreat = None
+        retreat.go_back()
+        self.settings.go_back(retreat.settings)
+        self._give(retreat.states or [], tells=False)  # that was done when the run began
+        self._at = self._at._replace(retreat=None)
+
+    def begin_step(self, commits: deque[object] | None, steps: int) -> None:
+        """Note what runs now, so that an exception finds out what was done, wherever it comes.
+
+        A compiled step puts all its results in place at once, and marks that with the same stroke. What an eager one
+        has assigned so far is undone in a checkpoint.
+
+        Args:
+            commits: The marks of a compiled step; None for an eager one.
+            steps: How many steps it takes.
+        """
+        if commits is not None:
+            object.__setattr__(self, "_running", (commits, _last(commits), steps))
+        elif self.is_saved and self._at.step and several() is None:
+            self._at = self._at._replace(retreat=Retreat(self.roots(), None))
 
     def advance(self, steps: int, logs: Mapping[str, Any]) -> None:
         """Count finished steps. It runs at each batch, so it avoids the cost of a normal assignment to an attribute.
@@ -102,22 +145,38 @@ class RunState(Module):
             steps: How many.
             logs: What the last of them gave, which is what the epoch gives, if no other follows.
         """
-        object.__setattr__(self, "index", self.index + steps)
-        object.__setattr__(self, "logs", logs)
-        self.params["step"] += steps
+        commit = None if self._running is None else _last(self._running[0])
+        object.__setattr__(self, "_at", self._at.after(steps, logs, commit))
+        self.params["step"] = self._at.step
+        if not self._is_whole:  # the first step has built all layers
+            self._is_whole = True
+            self.settings.note()
+
+    def settle(self) -> None:
+        """Count a step whose results are in place, but which an exception kept from being counted."""
+        if self._running is not None:
+            commits, before, steps = self._running
+            if _last(commits) not in (before, self._at.commit):
+                self.advance(steps, {})
+        self.params["step"] = self._at.step
 
     def begin_end_of_epoch(self) -> None:
         """Keep what the last step left: if something fails from now on, a resumed run repeats the end of the epoch."""
-        self._retreat = Retreat(self.roots(), self._remembered()) if self.is_saved else None
+        retreat = self._as_now() if self.is_saved else None
+        self._at = self._at._replace(retreat=retreat, validation=self._position_of_validation())
+
+    def _position_of_validation(self) -> dict[str, Any] | None:
+        return None
 
     @contextmanager
     def between_steps(self) -> Iterator[None]:
         """Let everything be as it was before the present beginning or end of an epoch, which a resumed run repeats."""
-        if self._retreat is None:
+        retreat = self._at.retreat
+        if retreat is None:
             yield
             return
-        now = Retreat(self.roots(), [])
-        self._retreat.go_back()
+        now = Retreat(self.roots(), None)
+        retreat.go_back()
         try:
             yield
         finally:
@@ -125,60 +184,74 @@ class RunState(Module):
 
     def end_epoch(self) -> None:
         """Advance to the next epoch."""
-        self.epoch, self.index, self.has_begun, self._retreat = self.epoch + 1, 0, False, None
-        self.logs = {}
+        self._at = Position(self.epoch + 1, step=self._at.step, commit=self._at.commit)
 
-    def give_states(self) -> None:
-        """Restore the states of callbacks, after their `on_train_begin`.
+    def begin_training(self, *lists: CallbackList) -> None:
+        """Call `on_train_begin` of the callbacks.
+
+        In a run that is resumed, they get their states before, since the hook may depend on them, and again
+        afterwards, since it may reset them.
+
+        Args:
+            lists: The callbacks.
 
         Raises:
             StateError: a callback with a saved state does not exist any more.
         """
+        if self._waiting is None:
+            self.settings.note()
+        else:
+            self._note_attributes()
+            self._give(self._waiting, tells=False)
+        for hooks in lists:
+            hooks.run("on_train_begin")
+        self._note_attributes()
+        self._give(self._waiting or [], tells=True)
+        self._waiting = None
+
+    def _note_attributes(self) -> None:
         self._plain = {
             id(one): PlainAttributes(one, saved=self._saved) for one in self.callbacks if not defines_get_state(one)
         }
         self._plain |= {id(one): OwnAttributes(one, self._saved) for one in self.callbacks if adds_attributes(one)}
-        self._give(self._waiting)
-        self._waiting = []
 
-    def _give(self, states: list[list[Any]]) -> None:
+    def _give(self, states: list[list[Any]], tells: bool) -> None:
         there = self._telling()
         for name, state, *marks in states:
             which = next((mark for mark in marks if isinstance(mark, int)), None)  # not told by earlier versions
             place = next((i for i, (kind, at, _) in enumerate(there) if kind == name and which in (None, at)), None)
-            if place is None and _PLAIN in marks:
-                user_line.warn(
-                    f"the run that is resumed had a callback {name}, which is not among the callbacks now: what it "
-                    f"remembered is left out: {', '.join([*state['attributes'], *state['lost']])}. "
-                    f"Instead: callbacks=[..., {name}(...)], if it is to go on"
-                )
-                continue
-            if place is None:
-                raise StateError(
-                    f"the run that is resumed had a callback {name}, which remembered something",
-                    "it is not among the callbacks now, so its state would be lost",
-                    f"callbacks=[..., {name}(...)]; or restore model and optimizer alone, and begin another run: "
-                    "graftax.Checkpoint(model=model, optimizer=model.optimizer).restore(path)",
-                )
-            there.pop(place)[2].set_state(state)
+            if place is not None:
+                teller = there.pop(place)[2]
+                if isinstance(teller, PlainAttributes | OwnAttributes):
+                    teller.set_state(state, tells)
+                else:
+                    teller.set_state(state)
+            elif tells:
+                _tell_missing(name, state, is_plain=_PLAIN in marks)
 
     def get_state(self) -> dict[str, Any]:
         """Return the progress, the seeds and the states of callbacks."""
+        retreat = self._at.retreat
+        states, settings = (None, None) if retreat is None else (retreat.states, retreat.settings)
         return {
             "epoch": self.epoch,
             "index": self.index,
-            "has_begun": self.has_begun,
-            "step": self.params["step"],
+            "has_begun": self._at.has_begun,
+            "step": self._at.step,
             "logs": {name: float(value) for name, value in self.logs.items()},
-            "callbacks": self._remembered() if self._retreat is None else self._retreat.states,
+            "callbacks": self._remembered() if states is None else states,
+            "settings": self.settings.changed() if settings is None else settings,
         }
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Restore a result of `get_state`."""
-        self.epoch, self.index, self.params["step"] = state["epoch"], state["index"], state["step"]
-        self.has_begun = state.get("has_begun", self.index > 0)
-        self.logs = state.get("logs", {})
+        index = state["index"]
+        begun = state.get("has_begun", index > 0)
+        self._at = Position(state["epoch"], index, state["step"], begun, state.get("logs", {}))
+        self.params["step"] = self._at.step
         self._waiting = [list(one) for one in state["callbacks"]]
+        if "settings" in state:  # not in checkpoints of earlier versions
+            self.settings.take(state["settings"])
 
     def _telling(self) -> list[tuple[str, int, Any]]:
         """Return the callbacks that have a state: the class, which one of that class, and what tells the state."""
@@ -197,6 +270,27 @@ class RunState(Module):
             if state is not None:
                 found.append([name, state, which, *([_PLAIN] if isinstance(tells, PlainAttributes) else ())])
         return found
+
+
+def _tell_missing(name: str, state: Any, is_plain: bool) -> None:
+    """Warn, or raise, for the state of a callback that does not exist any more."""
+    if is_plain:
+        user_line.warn(
+            f"the run that is resumed had a callback {name}, which is not among the callbacks now: what it "
+            f"remembered is left out: {', '.join([*state['attributes'], *state['lost']])}. "
+            f"Instead: callbacks=[..., {name}(...)], if it is to go on"
+        )
+        return
+    raise StateError(
+        f"the run that is resumed had a callback {name}, which remembered something",
+        "it is not among the callbacks now, so its state would be lost",
+        f"callbacks=[..., {name}(...)]; or restore model and optimizer alone, and begin another run: "
+        "graftax.Checkpoint(model=model, optimizer=model.optimizer).restore(path)",
+    )
+
+
+def _last(commits: deque[object]) -> object:
+    return commits[-1] if commits else None
 
 
 def _of_main(callback: Any) -> Any:
@@ -230,7 +324,6 @@ class Run(RunState):
         "source",
         "validation",
         "_metrics",
-        "_before_validation",
     }
 
     model: TrainableModel
@@ -250,7 +343,6 @@ class Run(RunState):
         object.__setattr__(self, "source", source)
         object.__setattr__(self, "validation", validation)
         self._metrics: dict[str, Metric] = {}
-        self._before_validation: dict[str, Any] | None = None  # its position, until the epoch is over
 
     def roots(self) -> dict[str, Any]:
         """Return the roots of a checkpoint of the run: model, optimizer, metrics and the run itself."""
@@ -264,23 +356,16 @@ class Run(RunState):
             self._metrics = metrics
         return {**found, ROOT: self._metrics, "run": self}
 
-    def begin_end_of_epoch(self) -> None:
-        """Keep what there is after the last step, and where the data of the validation are."""
-        super().begin_end_of_epoch()
-        self._before_validation = self._position_of_validation()
-
-    def end_epoch(self) -> None:
-        """Advance to the next epoch."""
-        super().end_epoch()
-        self._before_validation = None
+    def _with_settings(self) -> dict[str, Any]:
+        return roots_of(self.model)
 
     def _position_of_validation(self) -> dict[str, Any] | None:
         return position_of(self.validation, beside=self.source) if self.validation is not None else None
 
     def get_state(self) -> dict[str, Any]:
         """Return the state, with the position in the data."""
-        source = {"kind": type(self.source).__name__, "state": self.source.get_state(self.index)}
-        validation = self._before_validation or self._position_of_validation()
+        source = {"kind": type(self.source).__name__, "state": self.source.get_state(self.index, self.epoch)}
+        validation = self._at.validation or self._position_of_validation()
         return {**super().get_state(), "source": source, "validation": validation}
 
     def set_state(self, state: Mapping[str, Any]) -> None:

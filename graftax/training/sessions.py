@@ -20,6 +20,7 @@ from graftax.training.hooks.history import History
 from graftax.training.resuming import managed
 from graftax.training.retreat import variables_of
 from graftax.training.run import RunState
+from graftax.transforms.compile.jit import CompiledFunction
 from graftax.variables.variable import Variable
 
 
@@ -108,9 +109,10 @@ class Session:
         index = self._state.index
         self._savers.run("on_train_batch_begin", index)
         self._hooks.run("on_train_batch_begin", index)
+        if isinstance(function, CompiledFunction):
+            self._state.begin_step(function.commits, 1)
         found = function(*args)
-        self._state.index += 1
-        self.params["step"] += 1
+        self._state.advance(1, {})
         logs = _logs_of(found)
         self._hooks.run("on_train_batch_end", index, logs=logs)
         self._savers.run("on_train_batch_end", index, logs=logs)
@@ -135,9 +137,7 @@ class Session:
         self._savers.run("on_epoch_end", epoch, logs=shown)
 
     def _gx_begin(self) -> None:
-        self._hooks.run("on_train_begin")
-        self._savers.run("on_train_begin")
-        self._state.give_states()
+        self._state.begin_training(self._hooks, self._savers)
 
     def _gx_end(self) -> None:
         self._savers.run("on_train_end")
@@ -218,6 +218,7 @@ def session(
     if resume is not None:
         manager = managed(resume, run._state, "resume=")
         if manager.latest() is not None:
+            run._state.settings.note()
             manager.restore_latest()
     with _reporting_failure(run):
         run._gx_begin()

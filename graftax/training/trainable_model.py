@@ -28,6 +28,7 @@ class TrainableModel(SavingMixin):
     _gx_functions: CompiledSteps | None = None
     _gx_run_eagerly = False
     _gx_requires_columns = True
+    _gx_never_called: frozenset[int] = frozenset()
 
     def _gx_takers(self) -> list[KnowsColumns]:
         found = [] if self._gx_graph is None else [self.layers[number] for number in self._gx_graph.takers()]

@@ -235,7 +235,15 @@ def test_a_step_returns_numbers_by_name(returned, said, method):
 
 @pytest.mark.parametrize(
     ("name", "meant"),
-    [("on_batch_end", "on_train_batch_end"), ("on_epoch_ends", "on_epoch_end"), ("on_train_begins", "on_train_begin")],
+    [
+        ("on_batch_end", "on_train_batch_end"),
+        ("on_epoch_ends", "on_epoch_end"),
+        ("on_train_begins", "on_train_begin"),
+        ("on_fit_end", "on_train_end"),
+        ("on_validation_end", "on_test_end"),
+        ("on_train_step_end", "on_train_batch_end"),
+        ("on_load_checkpoint", "another name, without on_"),
+    ],
 )
 def test_a_hook_that_nobody_would_call_is_refused(name, meant):
     callback = type("Mine", (gx.Callback,), {name: lambda self, logs=None: None})()
@@ -244,8 +252,31 @@ def test_a_hook_that_nobody_would_call_is_refused(name, meant):
 
 
 def test_methods_of_callbacks_that_are_no_hooks_may_be():
-    callback = type("Mine", (gx.Callback,), {"on_improvement": lambda self: None})()
+    class Mine(gx.Callback):
+        on_what = 3
+
+        def on_epoch_end(self, epoch, logs=None):
+            self.on_improvement()
+
+        def on_improvement(self):
+            self.improved = True
+
+    callback = Mine()
     line().fit(X, Y, verbose=0, callbacks=[callback])
+    assert callback.improved
+
+
+def test_a_callback_that_does_not_set_its_model_is_told_how():
+    class Mine(gx.Callback):
+        def set_model(self, model):
+            self.mine = model
+
+        def on_epoch_end(self, epoch, logs=None):
+            self.mine.stop_training = True
+            self.found = self.model
+
+    with pytest.raises(AttributeError, match=r"super\(\)\.set_model\(model\) in Mine\.set_model"):
+        line().fit(X, Y, verbose=0, callbacks=[Mine()])
 
 
 def test_progress_refuses_what_it_would_not_show():

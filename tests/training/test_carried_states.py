@@ -75,3 +75,24 @@ def test_no_gradient_flows_from_one_call_to_the_next() -> None:
 
     assert not np.any(gx.grad(loss)(X, False))
     assert np.any(gx.grad(loss)(X, True))
+
+
+@pytest.mark.broad
+@pytest.mark.parametrize("hook", ["on_train_batch_end", "on_epoch_end"])
+def test_predict_in_a_callback_does_not_change_training(hook: str) -> None:
+    plain = _model()
+    _fit(plain)
+    watched = _model()
+
+    def predict(*args: Any) -> None:
+        watched.predict(5 * X[:2], batch_size=2, verbose=0)
+
+    _fit(watched, callbacks=[gx.callbacks.LambdaCallback(**{hook: predict})])
+    np.testing.assert_array_equal(_state(plain), _state(watched))
+    np.testing.assert_array_equal(plain.layers[1].kernel, watched.layers[1].kernel)
+
+
+def test_predict_outside_of_loops_continues_the_state() -> None:
+    model = _model()
+    first = model.predict(X[:2], batch_size=2, verbose=0)
+    assert not np.array_equal(first, model.predict(X[:2], batch_size=2, verbose=0))

@@ -203,16 +203,21 @@ class ModelCheckpoint(Callback):
         self._entered.close()
 
     def on_exception(self, error: BaseException) -> None:
-        """Save the state after the last step, unless saving itself has failed, or other processes still run."""
+        """Save the state after the last step, unless saving itself has failed, or other processes still run.
+
+        Before the first step, nothing is saved: a resumed run then begins from the start, and makes its own weights.
+        """
         self._entered.close()
         if self.manager is not None and not isinstance(error, CheckpointError) and several() is None:
-            with self.params["run"].between_steps():
+            run = self.params["run"]
+            run.settle()
+            with run.between_steps():
                 self._save({}, competes=False)
             self.manager.wait()
 
     def _save(self, numbers: dict[str, float], competes: bool) -> None:
         step = self.params["step"]
-        if self.manager is None or step <= self._saved:
+        if self.manager is None or step <= self._saved or step == 0:
             return
         self.manager.hold(**self.params["run"].roots())
         competes = competes or self.manager.retention.monitor is None

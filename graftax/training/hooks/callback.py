@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from graftax.core.errors import ArgumentTypeError
+from graftax.core.errors import ArgumentTypeError, MissingAttributeError
 from graftax.core.keywords import Constructed
 
 if TYPE_CHECKING:
@@ -76,10 +76,14 @@ class Callback(Constructed):
     means over the epoch so far; logs of an epoch can be written to. Several callbacks run in the order of their list.
     Callbacks of Keras can be used, too.
 
-    An exact resume includes the attributes that have changed since training began, if they are numbers, texts, NumPy
-    arrays, generators of random numbers of NumPy and Python, or lists, tuples and dicts of numbers, texts and arrays; a
+    An exact resume includes the attributes that have changed since training began, if they are numbers, texts,
+    Variables, NumPy arrays, generators of random numbers of NumPy and Python, or lists, tuples and dicts of these; a
     warning names the others. A callback that defines `get_state` and `set_state` says itself what it remembers. What a
-    subclass of a callback of graftax adds to it goes on, too.
+    subclass of a callback of graftax adds to it goes on, too. A resumed run restores the state twice: before
+    `on_train_begin`, which may look at it, and after, since that hook may reset it.
+
+    The settings of the model, its optimizer and its losses that a callback changes, such as ``dropout.rate``, are
+    restored before `on_train_begin`, as the Variables are.
 
     With several processes, each runs its own callbacks. A callback whose class sets ``main_only = True`` runs only in
     process 0, such as one that writes files or sends numbers to a server.
@@ -102,6 +106,17 @@ class Callback(Constructed):
     model: Model
     params: dict[str, Any]
 
+    def __getattr__(self, name: str) -> Any:
+        if name in ("model", "params"):
+            kind, setter = type(self).__name__, f"set_{name}"
+            if getattr(type(self), setter) is not getattr(Callback, setter):
+                raise MissingAttributeError(
+                    f"{kind} has no attribute {name!r}",
+                    f"{kind}.{setter} overrides the method that sets it, and does not call that",
+                    f"super().{setter}({name}) in {kind}.{setter}",
+                )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+
     def set_model(self, model: Model) -> None:
         """Set ``self.model``; called before all hooks."""
         self.model = model
@@ -111,7 +126,7 @@ class Callback(Constructed):
         self.params = params
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
-        """Run before the first epoch."""
+        """Run before the first epoch; for arrays, `fit` has built the model. Other data are not read so early."""
 
     def on_train_end(self, logs: Logs | None = None) -> None:
         """Run after the last epoch, with its logs."""
@@ -162,4 +177,4 @@ class Callback(Constructed):
         return None
 
     def set_state(self, state: Any) -> None:
-        """Restore a result of `get_state`; called after `on_train_begin` of the resumed run."""
+        """Restore a result of `get_state`; called before `on_train_begin` of the resumed run, and again after it."""

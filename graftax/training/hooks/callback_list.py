@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import partial
-from types import MethodType
+from types import CodeType, MethodType
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -15,6 +15,7 @@ from graftax.core.user_functions import misfit
 from graftax.distribution.processes import is_main
 from graftax.training.hooks.callback import Callback, Logs
 
+_HOOKS = [name for name in dir(Callback) if name.startswith("on_")]
 _OF_KERAS = ("on_batch_begin", "on_batch_end")
 
 
@@ -36,24 +37,56 @@ def listed(callbacks: Sequence[Callback] | None) -> list[Callback]:
                 f"callbacks= holds {callback!r}", "each is an object of a subclass of Callback", f"callbacks=[{name}()]"
             )
         for hook in dir(callback):
-            if hook.startswith("on_") and not hasattr(Callback, hook):
-                if hook in _OF_KERAS and not isinstance(callback, Callback):
+            if hook.startswith("on_") and not hasattr(Callback, hook) and callable(getattr(callback, hook)):
+                if not isinstance(callback, Callback) and (hook in _OF_KERAS or not _is_near(hook)):
                     continue  # callbacks of Keras may have methods that their own base class calls
+                if hook not in _MEANT and not _is_near(hook) and _calls(type(callback), hook):
+                    continue
                 _refuse_hook(type(callback).__name__, hook)
     return found
 
 
+_MEANT = {
+    **dict.fromkeys(("on_batch_begin", "on_train_step_begin", "on_step_begin"), "on_train_batch_begin"),
+    **dict.fromkeys(("on_batch_end", "on_train_step_end", "on_step_end", "on_step"), "on_train_batch_end"),
+    **dict.fromkeys(("on_fit_start", "on_fit_begin", "on_train_start"), "on_train_begin"),
+    "on_fit_end": "on_train_end",
+    **dict.fromkeys(("on_epoch_start", "on_train_epoch_start", "on_train_epoch_begin"), "on_epoch_begin"),
+    "on_train_epoch_end": "on_epoch_end",
+    **dict.fromkeys(
+        ("on_validation_start", "on_validation_begin", "on_validation_epoch_start", "on_evaluate_begin"),
+        "on_test_begin",
+    ),
+    **dict.fromkeys(("on_validation_end", "on_validation_epoch_end", "on_evaluate_end", "on_evaluate"), "on_test_end"),
+    **dict.fromkeys(("on_validation_batch_start", "on_validation_batch_begin"), "on_test_batch_begin"),
+    "on_validation_batch_end": "on_test_batch_end",
+    "on_error": "on_exception",
+}
+"""What the hooks of other libraries are called here."""
+
+
+def _calls(kind: type[Any], hook: str) -> bool:
+    """Tell whether a method of a class names a hook, which it may call itself then."""
+    functions = [vars(base).values() for base in kind.__mro__]
+    return any(_names(getattr(one, "__code__", None), hook) for values in functions for one in values)
+
+
+def _names(code: object, hook: str) -> bool:
+    return isinstance(code, CodeType) and (hook in code.co_names or any(_names(one, hook) for one in code.co_consts))
+
+
+def _is_near(hook: str) -> bool:
+    return bool(get_close_matches(hook, _HOOKS, n=1, cutoff=0.85))
+
+
 def _refuse_hook(kind: str, hook: str) -> None:
     """Raise for a method that looks like a hook but is not one, and so would never be called."""
-    hooks = [name for name in dir(Callback) if name.startswith("on_")]
-    near = [hook.replace("on_batch", "on_train_batch")] if hook in _OF_KERAS else []
-    near = near or get_close_matches(hook, hooks, n=1, cutoff=0.85)
-    if near:
-        raise ArgumentTypeError(
-            f"the callback {kind} has the method {hook}",
-            "no hook has that name, so nothing would call it",
-            f"def {near[0]}",
-        )
+    near = [_MEANT[hook]] if hook in _MEANT else get_close_matches(hook, _HOOKS, n=1, cutoff=0.75)
+    raise ArgumentTypeError(
+        f"the callback {kind} has the method {hook}",
+        "no hook has that name, so nothing would call it",
+        f"def {near[0]}" if near else f"one of the hooks, {', '.join(_HOOKS)}; or another name, without on_",
+    )
 
 
 class CallbackList:

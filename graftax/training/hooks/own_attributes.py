@@ -58,11 +58,11 @@ class OwnAttributes:
         said, added = self.callback.get_state(), self._added.get_state()
         return said if added is None else {"state": said, _ADDED: added}
 
-    def set_state(self, state: object) -> None:
-        """Give both their own."""
+    def set_state(self, state: object, tells: bool = True) -> None:
+        """Give both their own; ``tells`` as `PlainAttributes` takes it."""
         said = state
         if isinstance(state, Mapping) and _ADDED in state:
             said = state["state"]
-            self._added.set_state(state[_ADDED])
+            self._added.set_state(state[_ADDED], tells)
         if said is not None:
             self.callback.set_state(said)

@@ -22,6 +22,8 @@ _ATOMS = frozenset({bool, int, float, complex, str, bytes, type(None)})
 
 _DRAWS = "the state of a generator of random numbers"
 
+_VALUE = "the value of a Variable"
+
 _OF_THE_RUN = frozenset({"params", "model", "_model", "validation_data"})
 
 
@@ -78,19 +80,23 @@ class PlainAttributes:
         self._but = but
         self._saved = saved
         self._begun = dict(_attributes(callback, but))
-        self._values = {name: _plain(found) for name, value in self._begun.items() if _is_plain(found := _told(value))}
+        elsewhere = self._elsewhere()
+        self._values = {
+            name: _plain(found) for name, value in self._begun.items() if _is_plain(found := _told(value, elsewhere))
+        }
         self._contents = {name: _contents(value) for name, value in self._begun.items() if name not in self._values}
 
     def get_state(self) -> dict[str, Any] | None:
         """Return the changed values by name, and names and types of those that cannot be saved; None for no changes."""
         kept: dict[str, Any] = {}
         lost: dict[str, str] = {}
+        elsewhere = self._elsewhere()
         for name, value in _attributes(self.callback, self._but):
-            if _is_plain(found := _told(value)):
+            if _is_plain(found := _told(value, elsewhere)):
                 now = _plain(found)
                 if name not in self._values or not _same(now, self._values[name]):
                     kept[name] = now
-            elif self._has_changed(name, value):
+            elif id(value) not in elsewhere and self._has_changed(name, value):
                 lost[name] = type(value).__name__
         return {"attributes": kept, "lost": lost} if kept or lost else None
 
@@ -100,23 +106,32 @@ class PlainAttributes:
         if not isinstance(value, Module):
             return not callable(value) and (is_other or _contents(value) != self._contents.get(name))
         before: Any = {} if is_other else self._contents.get(name)
-        saved = set() if self._saved is None else {id(variable) for variable in self._saved()}
-        now = {key: held for key, held in _values_of(value).items() if key not in saved}
+        elsewhere = self._elsewhere()
+        now = {key: held for key, held in _values_of(value).items() if key not in elsewhere}
         return any(key not in before or before[key]() is not held() for key, held in now.items())
 
-    def set_state(self, state: Mapping[str, Any]) -> None:
-        """Assign the saved values, and warn about those that could not be saved."""
+    def _elsewhere(self) -> frozenset[int]:
+        """Return the ids of the Variables that are saved in another place."""
+        return frozenset() if self._saved is None else frozenset(map(id, self._saved()))
+
+    def set_state(self, state: Mapping[str, Any], tells: bool = True) -> None:
+        """Assign the saved values, and warn about those that could not be saved.
+
+        Args:
+            state: A result of `get_state`.
+            tells: Whether to warn. Defaults to True.
+        """
         held = vars(self.callback)
         for name, value in state["attributes"].items():
-            if not _restored(held.get(name), value):
-                held[name] = value
-        if state["lost"]:
+            held[name] = _restored(held.get(name), value)
+            self._values.pop(name, None)  # it is saved again, even if it does not change any more
+        if state["lost"] and tells:
             name = type(self.callback).__name__
             shown = ", ".join(f"{name} ({kind})" for name, kind in state["lost"].items())
             user_line.warn(
-                f"the callback {name} goes on without its attributes {shown}: only numbers, texts, NumPy arrays and "
-                "generators, lists, tuples and dicts of these are saved for a callback that does not say what it "
-                f"remembers. Define get_state(self) and set_state(self, state) in {name}."
+                f"the callback {name} goes on without its attributes {shown}: only numbers, texts, Variables, NumPy "
+                "arrays and generators, lists, tuples and dicts of these are saved for a callback that does not say "
+                f"what it remembers. Define get_state(self) and set_state(self, state) in {name}."
             )
 
 
@@ -142,26 +157,59 @@ def _is_plain(value: object, depth: int = 0) -> bool:
     return all(_is_plain(part, depth + 1) for part in value)
 
 
-def _told(value: object) -> Any:
-    """Return what a generator of random numbers follows from, under a name of its own; other values as they are."""
+def _told(value: object, elsewhere: frozenset[int], depth: int = 0) -> Any:
+    """Return what Variables and generators of random numbers follow from, under names of their own; all else as it is.
+
+    Args:
+        value: The value; in lists, tuples and dicts, their elements are told.
+        elsewhere: The ids of Variables that are saved elsewhere, and stay as they are.
+        depth: How deep inside of other values it is. Defaults to 0.
+    """
+    if depth > MAX_DEPTH // 2:
+        return value
+    if isinstance(value, Variable):
+        return value if id(value) in elsewhere else {_VALUE: value.numpy()}
     if isinstance(value, np.random.Generator):
         return {_DRAWS: value.bit_generator.state}
     if isinstance(value, np.random.RandomState):
         return {_DRAWS: value.get_state(legacy=False)}
-    return {_DRAWS: value.getstate()} if isinstance(value, random.Random) else value
+    if isinstance(value, random.Random):
+        return {_DRAWS: value.getstate()}
+    if type(value) is dict and any(map(_is_to_tell, value.values())):
+        return {key: _told(part, elsewhere, depth + 1) for key, part in value.items()}
+    if type(value) in (list, tuple) and any(map(_is_to_tell, value)):  # type: ignore[call-overload]
+        return type(value)(_told(part, elsewhere, depth + 1) for part in value)  # type: ignore[call-arg, attr-defined]
+    return value
 
 
-def _restored(held: object, value: object) -> bool:
-    """Restore a generator that is there from a result of `_told`; return False for anything else."""
-    if not isinstance(value, Mapping) or set(value) != {_DRAWS}:
-        return False
-    if isinstance(held, np.random.Generator):
-        held.bit_generator.state = value[_DRAWS]
-    elif isinstance(held, np.random.RandomState):
-        held.set_state(value[_DRAWS])
-    elif isinstance(held, random.Random):
-        held.setstate(value[_DRAWS])
-    return True
+def _is_to_tell(part: object) -> bool:
+    kinds = (Variable, np.random.Generator, np.random.RandomState, random.Random, list, tuple, dict)
+    return isinstance(part, kinds)
+
+
+def _restored(held: Any, value: Any) -> Any:
+    """Return what a result of `_told` stands for: Variables and generators that are there get their values back."""
+    if type(value) is dict and set(value) == {_VALUE}:
+        if isinstance(held, Variable) and held.shape == value[_VALUE].shape:
+            held.assign(value[_VALUE])
+            return held
+        return Variable(value[_VALUE], trainable=False)
+    if type(value) is dict and set(value) == {_DRAWS}:
+        if isinstance(held, np.random.Generator):
+            held.bit_generator.state = value[_DRAWS]
+        elif isinstance(held, np.random.RandomState):
+            held.set_state(value[_DRAWS])
+        elif isinstance(held, random.Random):
+            held.setstate(value[_DRAWS])
+        return held
+    if type(value) is dict:
+        there = held if isinstance(held, Mapping) else {}
+        return {key: _restored(there.get(key), part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        rest = [None] * len(value)
+        beside = [*held, *rest] if isinstance(held, list | tuple) else rest
+        return type(value)(_restored(one, part) for one, part in zip(beside, value, strict=False))
+    return value
 
 
 def _contents(value: object) -> object:

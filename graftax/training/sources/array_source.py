@@ -123,7 +123,7 @@ class ArraySource:
         """Return the first batch."""
         return next(self.epoch(0))
 
-    def get_state(self, index: int = 0) -> dict[str, Any]:
+    def get_state(self, index: int = 0, epoch: int | None = None) -> dict[str, Any]:
         """Return the seed, which determines the order of each pass."""
         return {"seed": self._seed, "rows": self.rows}
 

@@ -125,7 +125,12 @@ def _no_data(x: object) -> DataError:
     if _holds_text(x):
         return non_numeric_error(f"x is a {kind} of text")
     if callable(x) and not isinstance(x, Iterable):
-        return DataError(f"x is of type {kind}", "it is to be called for what yields batches", "model.fit(x())")
+        name = getattr(x, "__name__", "data")
+        return DataError(
+            f"the data are of type {kind}: {name}",
+            "it is to be called for what yields batches",
+            f"{name}() in its place: model.fit({name}()), validation_data={name}()",
+        )
     inside = " with something in it that is no array" if isinstance(x, list | tuple | dict) else ""
     return DataError(
         f"x is of type {kind}{inside}",

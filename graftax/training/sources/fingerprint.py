@@ -70,7 +70,8 @@ def changing(kind: str) -> DataError:
 
 _INSTEAD = (
     "an order that follows from a seed of its own (np.random.default_rng(3).permutation(n), made anew for each "
-    "pass); get_state() and set_state(state) in the loader; arrays, fit(x, y, shuffle=True); or restore model "
-    "and optimizer alone, and begin another run: "
+    "pass); in the loader get_state() and set_state(state), which are called between passes and say how the next one "
+    "begins, or state_dict() and load_state_dict(state) for places within a pass; arrays, fit(x, y, shuffle=True); or "
+    "restore model and optimizer alone, and begin another run: "
     "graftax.Checkpoint(model=model, optimizer=model.optimizer).restore(path)"
 )

@@ -163,11 +163,26 @@ class IndexedSource:
 
     def _read(self, position: int) -> Any:
         number_of_pass, step = divmod(position, self._batches_of(self._size))
-        if self._batch_size is None:
-            return self._data[int(self._order(number_of_pass, self._size)[step])]
         order = self._order(number_of_pass, self._size)
-        rows = [int(row) for row in order[step * self._batch_size : (step + 1) * self._batch_size]]
-        return _together(self._data, rows)
+        try:
+            return self._entry(order, step)
+        except IndexError as error:
+            kind = type(self._data).__name__
+            error.add_note(
+                f"  where: a {kind} whose len is {self._size}, read at {self._indices(order, step)}; if that is beyond "
+                f"its end, the __len__ of {kind} returns too much"
+            )
+            raise
+
+    def _indices(self, order: Any, step: int) -> list[int]:
+        if self._batch_size is None:
+            return [int(order[step])]
+        return [int(row) for row in order[step * self._batch_size : (step + 1) * self._batch_size]]
+
+    def _entry(self, order: Any, step: int) -> Any:
+        if self._batch_size is None:
+            return self._data[int(order[step])]
+        return _together(self._data, self._indices(order, step))
 
     def _order(self, number_of_pass: int, size: int) -> Any:
         if not self.shuffle:
@@ -205,7 +220,7 @@ class IndexedSource:
                 mark = fingerprint.extended_by(mark, host_batch(*self.in_order(unpack(entry))))
             self._seen.add(mark)
 
-    def get_state(self, index: int = 0) -> dict[str, Any]:
+    def get_state(self, index: int = 0, epoch: int | None = None) -> dict[str, Any]:
         """Return the seed, which determines the order of each pass, and what the data say of themselves."""
         if index == 0:
             self._look()

@@ -60,9 +60,13 @@ class IterableSource:
         self._alike = Alike()
         self._read = 0  # batches read from an iterator, in all epochs together
         self._pass: Any = None  # the state of the loader before the present pass
-        self._places: deque[tuple[int, Any]] = deque(maxlen=_REMEMBERED)  # states of the loader, by batches read
+        # by batches of the epoch: the states of the loader behind them, and how many were read in all
+        self._places: deque[tuple[int, Any, int]] = deque(maxlen=_REMEMBERED)
         self._marks: deque[tuple[int, int]] = deque(maxlen=_REMEMBERED)  # fingerprints of all batches, likewise
         self._waiting: dict[str, Any] | None = None  # the state to resume from
+        # of the latest pass: epoch, first batch; state of the loader, how many were read, and their fingerprint
+        self._opening: tuple[int, int, Any, int, int | None] | None = None
+        self._fresh: list[Any] = []  # the state of a loader before it got a saved one, until that has given a batch
         self._begun: set[int] = set()  # fingerprints of the first batches of passes
 
     def put_in_order(self, by: InOrder) -> None:
@@ -84,16 +88,25 @@ class IterableSource:
 
     def _of_this_process(self, number: int, start: int) -> Iterator[Batch]:
         waiting, self._waiting = self._waiting, None
+        self._load(waiting)
+        steps = self.steps
+        left = None if steps is None else max(steps - start, 0)
+        if left == 0 and waiting is not None and self._fresh:  # saved between the last step and the end of the epoch
+            self._opening = number, start, waiting["place"], int(waiting["read"]), waiting.get("mark")
+            return
         stream = self._opened(waiting)
         behind = start if waiting is None else _behind(waiting, start, self.goes_on)
         mark = self._passed_over(stream, behind, waiting)
         self._places.clear()
+        self._opening = number, start, self._told(stream) if self.remembers else None, self._read, mark
         self._marks.clear()
-        steps = self.steps
-        left = None if steps is None else max(steps - start, 0)
+        if start == 0 and self._fresh and not self.goes_on:
+            stream = self._not_at_end(stream)
         for i, batch in enumerate(itertools.islice(stream, left), start):
+            self._fresh.clear()
+            if self.remembers:  # batches are read before they are used
+                self._places.append((i + 1, self._told(stream), self._read + 1))
             self._read += 1
-            self._remember(stream, i + 1)
             try:
                 found = self._host_batch(batch)
                 self._alike.require(found, i)
@@ -143,12 +156,20 @@ class IterableSource:
         fingerprint.require_same(mark, saved, count, type(self._batches).__name__)
         return mark
 
+    def _load(self, waiting: dict[str, Any] | None) -> None:
+        """Give the loader its saved state, if there is one."""
+        if waiting is None:
+            return
+        if waiting["pass"] is not None:
+            self._batches.set_state(waiting["pass"])
+        if waiting["place"] is not None and hasattr(self._batches, "load_state_dict"):
+            if not self._fresh and hasattr(self._batches, "state_dict"):
+                self._fresh.append(self._batches.state_dict())
+            self._batches.load_state_dict(waiting["place"])
+            self._stream = None  # the one that an example was put back into
+
     def _opened(self, waiting: dict[str, Any] | None) -> Iterator[Any]:
         """Return the iterator to read from, at the position of a saved state if there is one."""
-        if waiting is not None and waiting["pass"] is not None:
-            self._batches.set_state(waiting["pass"])
-        if waiting is not None and waiting["place"] is not None and hasattr(self._batches, "load_state_dict"):
-            self._batches.load_state_dict(waiting["place"])
         if self._stream is None or not self.goes_on:
             if not self.goes_on and hasattr(self._batches, "get_state"):
                 self._pass = self._batches.get_state()
@@ -158,11 +179,24 @@ class IterableSource:
             go_on(waiting["place"])
         return self._stream
 
-    def _remember(self, stream: Iterator[Any], done: int) -> None:
-        """Record the position of the loader, if it is needed and known, since batches are read before they are used."""
-        if self.remembers:
-            tell = getattr(stream, "get_state", None) or getattr(self._batches, "state_dict", None)
-            self._places.append((done, None if tell is None else tell()))
+    def _not_at_end(self, stream: Iterator[Any]) -> Iterator[Any]:
+        """Return the iterator of a pass that begins; a loader may have got the state of the end of the pass before.
+
+        It then gives nothing once, or again and again until it gets another state.
+        """
+        for loads in (False, True, None):
+            first = next(stream, _NONE)
+            if first is not _NONE or loads is None:
+                return stream if first is _NONE else itertools.chain([first], stream)
+            if loads:
+                self._batches.load_state_dict(self._fresh[0])
+            self._stream = stream = iter(self._batches)
+        return stream
+
+    def _told(self, stream: Iterator[Any]) -> Any:
+        """Return where the loader is, if it says so."""
+        tell = getattr(stream, "get_state", None) or getattr(self._batches, "state_dict", None)
+        return None if tell is None else tell()
 
     def example(self) -> Batch:
         """Return a batch of a separate pass, or the first one of an iterator, which is put back.
@@ -172,6 +206,8 @@ class IterableSource:
         """
         tells = hasattr(self._batches, "get_state") and hasattr(self._batches, "set_state")
         kept = self._batches.get_state() if tells else None
+        if not self.goes_on and not self._fresh and hasattr(self._batches, "state_dict"):
+            self._fresh.append(self._batches.state_dict())
         first = next(iter(self._batches), _NONE)
         if first is _NONE:
             raise DataError(
@@ -191,20 +227,33 @@ class IterableSource:
         tell = getattr(self._batches, "row_order", None)
         return None if tell is None else list(tell())
 
-    def get_state(self, index: int = 0) -> dict[str, Any]:
+    def get_state(self, index: int = 0, epoch: int | None = None) -> dict[str, Any]:
         """Return the position after ``index`` batches of the epoch: the loader's state, or the number of batches."""
-        ahead = self._places[-1][0] - index if self._places and index else 0
-        place = next((state for done, state in self._places if done == index), None) if index else None
-        if index == 0 and self.goes_on and hasattr(self._batches, "get_state"):
-            place = self._batches.get_state()
-        begin = self._pass if index or self._pass is None else self._batches.get_state()
-        if index or not self.goes_on:
+        read, place = self._place_of(index, epoch)
+        opening = self._opening if self._opening is not None and self._opening[:2] == (epoch, index) else None
+        begin = self._pass if index or opening is not None or self._pass is None else self._batches.get_state()
+        if opening is not None:
+            mark = opening[4] if index or self.goes_on else None
+        elif index or not self.goes_on:
             mark = next((mark for done, mark in self._marks if done == index), None)
         else:
             mark = self._marks[-1][1] if self._marks else None
         mark = None if self.are_local else mark  # fingerprints of local rows differ between processes
         changes = len(self._begun) > 1 and not self.are_local
-        return {"read": self._read - ahead, "place": place, "pass": begin, "mark": mark, "changes": changes}
+        return {"read": read, "place": place, "pass": begin, "mark": mark, "changes": changes}
+
+    def _place_of(self, index: int, epoch: int | None) -> tuple[int, Any]:
+        """Return how many batches were read up to a place, and the state of the loader there."""
+        for done, place, read in self._places:
+            if done == index:
+                return read, place
+        if self._opening is not None and self._opening[:2] == (epoch, index):  # read ahead, but no step was taken
+            return self._opening[3], self._opening[2]
+        if index:
+            return self._read - (self._places[-1][0] - index if self._places else 0), None
+        tells_itself = self.goes_on and hasattr(self._batches, "get_state")
+        tell = self._batches.get_state if tells_itself else getattr(self._batches, "state_dict", None)
+        return self._read, None if tell is None else tell()
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Restore a position for the next epoch.

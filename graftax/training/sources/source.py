@@ -29,8 +29,8 @@ class Source(Protocol):
         """Return a batch as an example, without removing it from the epochs."""
         ...
 
-    def get_state(self, index: int = 0) -> dict[str, Any]:
-        """Return the position of the source after ``index`` batches of the epoch, besides that number."""
+    def get_state(self, index: int = 0, epoch: int | None = None) -> dict[str, Any]:
+        """Return the position of the source after ``index`` batches of an epoch, besides these two numbers."""
         ...
 
     def set_state(self, state: dict[str, Any]) -> None:

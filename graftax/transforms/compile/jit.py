@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import weakref
+from collections import deque
 from collections.abc import Callable, Hashable
 from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 
@@ -68,6 +69,7 @@ class CompiledFunction(Generic[P, R]):
         "_last",
         "_looks",
         "_max_retraces",
+        "commits",
         "trace_count",
     )
 
@@ -84,6 +86,7 @@ class CompiledFunction(Generic[P, R]):
         self._last: Repeated | None = None
         self._before: Entry | None = None  # what the last call ran that was looked at as a whole
         self.trace_count = 0
+        self.commits: deque[object] = deque(maxlen=1)  # a mark of the last run whose results are in place
         carry_names(self, fn)
 
     def __get__(self, instance: object, owner: type | None = None) -> CompiledFunction[..., R]:
@@ -273,7 +276,7 @@ class CompiledFunction(Generic[P, R]):
             program.names = self._names(transforms, leaves, tree)
             program.result_names = result_names(transforms, found["out"], found["results"])
         entry = Entry(program, found["frame"], found["out"], found["results"], [*statics, around], found["masked"])
-        entry.before = found["before"]
+        entry.before, entry.commits = found["before"], self.commits
         entry.warn_of_leaks(transforms, function_name(self._fn))
         found.clear()  # with the frame goes what only it has kept: layers and Variables that nobody else does
         self._check_owned(program)

@@ -8,7 +8,7 @@ import threading
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import repeat
+from itertools import chain, repeat
 from operator import attrgetter
 from typing import Any
 
@@ -28,14 +28,17 @@ _LONE = max(map(sys.getrefcount, [object()]))
 
 
 def run_donating(entry: Entry, leaves: list[Any]) -> list[Any]:
-    """Run, and put the new values in place, such that no exception, not even Ctrl-C, can lose a Variable."""
+    """Run, and put the new values in place, such that no exception, not even Ctrl-C, can lose a Variable.
+
+    ``entry.commits`` gets a mark at the moment from which the new values will be in place, whatever happens.
+    """
     if entry.fresh or entry.settled != HomesMoved.count:
         _make_ready(entry, leaves)
     if not entry.written:  # nothing to lose
         entry.fresh = False
         return entry.program.run_donating([], [*map(buffer_of, entry.read_only)], leaves)
     read_only = [*map(buffer_of, entry.read_only)]  # first: who has taken buffers waits for nobody
-    box: list[list[Any]] = []
+    box: list[Any] = []
     donation = Donation()
     try:
         buffers = entry.take(donation)
@@ -50,9 +53,11 @@ def run_donating(entry: Entry, leaves: list[Any]) -> list[Any]:
         if entry.fresh:
             with _uninterrupted():
                 box.append(entry.program.run_donating(donated, read_only, leaves))
+                entry.commits.append(object())
             entry.fresh = False
         else:
-            box.extend(map(entry.program.run_donating, (donated,), (read_only,), (leaves,)))
+            ran = map(entry.program.run_donating, (donated,), (read_only,), (leaves,))
+            box.extend(chain(ran, map(entry.commits.append, (object(),))))
         if buffers is not None:
             buffers[:] = box[0][entry.results :]
         else:
@@ -76,7 +81,7 @@ def run_donating(entry: Entry, leaves: list[Any]) -> list[Any]:
         raise
     finally:
         donation.end()
-    return box[0]
+    return box[0]  # type: ignore[no-any-return]
 
 
 def _make_ready(entry: Entry, leaves: list[Any]) -> None:

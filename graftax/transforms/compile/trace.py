@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
@@ -40,6 +41,7 @@ class Entry(Guard):
         self.statics = statics  # and what else is to be kept alive, so that its identity stays its own
         self.fresh = True  # not run yet
         self.before: list[Callable[[], None]] = []  # what is called before each run, and may raise
+        self.commits: deque[object] = deque(maxlen=1)  # gets a new mark when the results of a run are in place
         self.settled = -1  # what `HomesMoved` counted when all that it reads and assigns lay together
         self._groups = [cast("Sequence[Storage]", one) for one in program.donated_packed if isinstance(one, Sequence)]
         count = len(self._groups)

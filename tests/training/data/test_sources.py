@@ -365,3 +365,35 @@ def test_objects_that_are_rows_are_no_texts():
     rows = np.array([[1.0], [1.0, 2.0]], dtype=object)
     with pytest.raises(DataError, match=r"x is an array of objects, whose rows have lengths of their own(.|\n)*bucket"):
         line().fit(rows, Y[:2], verbose=0)
+
+
+class _Pairs:
+    def __init__(self, size):
+        self.size = size
+
+    def __len__(self):
+        return self.size
+
+    def __getitem__(self, i):
+        return np.ones(2, "float32") * [1, 2, 3][i], np.ones(1, "float32")
+
+
+def _line():
+    model = gx.Sequential([gx.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    return model
+
+
+def test_a_length_that_is_too_large_is_told():
+    with pytest.raises(IndexError) as caught:
+        _line().fit(_Pairs(4), batch_size=2, verbose=0, shuffle=False)
+    assert "read at [2, 3]" in caught.value.__notes__[0]
+    assert "the __len__ of _Pairs returns too much" in caught.value.__notes__[0]
+
+
+def test_a_function_that_was_not_called_is_named_in_the_line_to_write():
+    def batches():
+        yield np.ones((2, 2)), np.ones((2, 1))
+
+    with pytest.raises(DataError, match=r"validation_data=batches\(\)"):
+        _line().fit(np.ones((2, 2)), np.ones((2, 1)), validation_data=batches, verbose=0)

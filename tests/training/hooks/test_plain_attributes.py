@@ -221,3 +221,80 @@ def test_what_is_saved_with_the_run_is_not_missed(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         kill_and_resume(tmp_path, Looks)
+
+
+class Variables(Counts):
+    def __init__(self):
+        super().__init__()
+        self.count = gx.Variable(0.0, trainable=False)
+        self.by_name = {"count": gx.Variable([0, 0]), "draws": [np.random.default_rng(0)]}
+        self.made_later = None
+
+    def on_train_begin(self, logs=None):
+        self.kernel = None
+
+    def on_train_batch_end(self, batch, logs=None):
+        self.count.assign_add(1.0)
+        self.by_name["count"].assign_add([1, 2])
+        self.by_name["draws"][0].normal()
+        self.kernel = self._model.layers[0].kernel  # saved with the model
+        if self.made_later is None:
+            self.made_later = gx.Variable(0.0, trainable=False)
+        self.made_later.assign_add(1.0)
+
+    def on_epoch_end(self, epoch, logs=None):
+        pass
+
+
+@pytest.mark.broad
+def test_variables_and_generators_in_containers_go_on(tmp_path):
+    whole = train(tmp_path / "whole", Variables())
+    with pytest.raises(Killed):
+        train(tmp_path / "run", Variables(), kill_at=5)
+    own = Variables()
+    count = own.count
+    assert train(tmp_path / "run", own).count is count
+    assert (float(own.count), own.by_name["count"].numpy().tolist(), float(own.made_later)) == (12.0, [12, 24], 12.0)
+    assert own.by_name["draws"][0].normal() == whole.by_name["draws"][0].normal()
+    assert own.kernel is own._model.layers[0].kernel
+
+
+class Freezes(gx.Callback):
+    """Looks at its state where training begins."""
+
+    def __init__(self):
+        self.done, self.seen = False, []
+
+    def on_train_begin(self, logs=None):
+        self.found = self.done
+        if not self.done:
+            self.model.layers[0].kernel.trainable = False
+
+    def on_epoch_begin(self, epoch, logs=None):
+        if epoch == 1:
+            self.model.layers[0].kernel.trainable = self.done = True
+
+
+class SaysSo(Freezes):
+    def get_state(self):
+        return {"done": self.done}
+
+    def set_state(self, state):
+        self.done = state["done"]
+
+
+class Resets(Freezes):
+    def on_train_begin(self, logs=None):
+        self.found = self.done
+        self.done = False
+
+
+@pytest.mark.broad
+@pytest.mark.parametrize("kind", [Freezes, SaysSo, Resets])
+def test_the_state_is_there_when_training_begins_and_after_it(tmp_path, kind):
+    for kill_at in (8, 10):
+        with pytest.raises(Killed):
+            train(tmp_path, kind(), kill_at=kill_at)
+    resumed = train(tmp_path, kind())
+    assert (resumed.found, resumed.done) == (True, True)
+    assert resumed.model.layers[0].kernel.trainable
