@@ -1,11 +1,9 @@
-"""The states that layers with ``stateful=True`` carry from batch to batch, during training and evaluation."""
+"""The states that layers carry from batch to batch, during training and evaluation."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-
-import numpy as np
 
 from graftax.core.errors import ArgumentError
 from graftax.layers.stateful import Stateful
@@ -16,16 +14,20 @@ from graftax.variables.graph.module import Module
 
 @contextmanager
 def states_kept(model: Module) -> Iterator[None]:
-    """Restore the states of layers from the start of the block at its end."""
-    layers = _stateful(model)
-    # copies, since a step may donate the buffers
-    kept = [(v, np.array(v.numpy())) for layer in layers if layer.built for v in layer.carried]
-    fresh = [layer for layer in layers if not layer.built]
+    """Give Variables of the role "state" the values back that they have at the start of the block.
+
+    An evaluation that a layer sees as the next part of a sequence would change the training after it. Statistics that
+    only training moves stay as they are; metrics, counters and random streams have roles of their own.
+    """
+    parts = parts_of(model)
+    kept = [(variable, variable.value) for variable in parts.states]  # a step gives no array away that others hold
+    fresh = [layer for layer in _stateful(model) if not layer.built]
     try:
         yield
     finally:
         for variable, value in kept:
-            variable.assign(value)
+            if variable.value is not value:
+                variable.assign(value)
         for layer in fresh:
             layer.reset_state()
 
