@@ -47,6 +47,6 @@ def warn_of_frozen(model: Layer) -> None:
         user_line.warn(
             f"nothing is trained: all weights of {model._gx_title()} are frozen, {frozen[0].path!r} for one. What is "
             "trainable is asked at each step, not kept from compile(): model.trainable = True, or "
-            "model.unfreeze(where); to leave a part alone in the training of a larger model only, freeze it for that optimizer: "
-            'Adam(1e-3, rules=[("layers/1/**", {"frozen": True})])'
+            "model.unfreeze(where); to leave a part alone in the training of a larger model only, freeze it for that "
+            'optimizer: Adam(1e-3, rules=[("layers/1/**", {"frozen": True})])'
         )

@@ -1,4 +1,4 @@
-"""A tape sees what `gx.grad` sees: in every layer, loss, reparametrisation and optimizer, whatever shortcut it takes."""
+"""A tape sees what `gx.grad` sees, in every layer, loss, reparametrisation and optimizer."""
 
 from typing import Any
 
