@@ -18,7 +18,8 @@ SHORT = {
 
 
 BEATS = re.compile(
-    r"^graftax\.errors\.\w+: \S.*\n(?:.*\n)*?  at: train\.py:(\d+): (.*)\n(?:  where: .*\n)*  why: \S.*\n  instead: \S",
+    r"^graftax\.errors\.\w+: \S.*\n(?:.*\n)*?  at: train\.py:(\d+): (.*)\n(?:  where: .*\n(?:    .*\n)*)*"
+    r"  why: \S.*\n(?:    .*\n)*  instead: \S",
     re.MULTILINE,
 )
 

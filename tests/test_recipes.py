@@ -13,6 +13,7 @@ from tests import recipes
 from tests.recipes import ROOT, Run, Write
 
 RECIPES = {title: section for title, section in recipes.sections().items() if title != "A backend"}
+CHEAP = ("An optimizer", "A reparametrization", "A transform", "A callback")  # about ten seconds each; others, a minute
 
 
 @pytest.mark.parametrize("title", RECIPES)
@@ -36,8 +37,10 @@ def test_there_is_a_recipe_for_each_kind_of_thing() -> None:
     assert {title.split()[-1] for title in recipes.sections()} == set(kinds.split())
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("title", RECIPES)
+@pytest.mark.broad
+@pytest.mark.parametrize(
+    "title", [title if title in CHEAP else pytest.param(title, marks=pytest.mark.slow) for title in RECIPES]
+)
 def test_the_recipe_works_as_written(title: str, tmp_path: Path) -> None:
     recipes.copy(tmp_path)
     steps = recipes.steps(RECIPES[title])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+import textwrap
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -51,7 +52,7 @@ def section(name: str, module: ModuleType) -> str:
     inside = [f"`{name}.{one}`" for one, thing in things.items() if inspect.ismodule(thing)]
     text = f"\n## `{name}`\n\n{first_sentence(module)}\n"
     if inside:
-        text += f"\nNamespaces: {', '.join(sorted(inside))}.\n"
+        text += "\n" + textwrap.fill(f"Namespaces: {', '.join(sorted(inside))}.", 120) + "\n"
     return text + "\n| name | what it is |\n|---|---|\n" + "\n".join(rows) + "\n"
 
 

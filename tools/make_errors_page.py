@@ -14,6 +14,7 @@ import os
 import re
 import sys
 import tempfile
+import textwrap
 import traceback
 import warnings
 from collections.abc import Iterator
@@ -30,6 +31,7 @@ import graftax as gx
 
 PAGE = Path(__file__).parents[1] / "docs" / "errors.md"
 FILE = "train.py"  # what the programs are called in messages
+WIDTH = 120  # of the page
 
 _SECTION = re.compile(
     r"^### (.+)\n(?:(?!^##).*\n)*?```python\n((?:.*\n)*?)```\n(?:\n```text\n((?:.*\n)*?)```\n)?", re.MULTILINE
@@ -73,7 +75,14 @@ def said(code: str) -> str:
             os.chdir(here)
             del linecache.cache[FILE]
         text = out.getvalue().replace(os.path.realpath(folder), "/home/me").replace(folder, "/home/me")
-    return _ADDRESS.sub("0x...", _JAX_NOTE.sub("", text)).rstrip() + "\n"
+    return _folded(_ADDRESS.sub("0x...", _JAX_NOTE.sub("", text)).rstrip()) + "\n"
+
+
+def _folded(message: str) -> str:
+    """The message with its long lines on several, as wide as the page; lines of the user stay as they are."""
+    lines = message.splitlines()
+    wide = textwrap.TextWrapper(WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+    return "\n".join(line if line.startswith("  at: ") or len(line) <= WIDTH else wide.fill(line) for line in lines)
 
 
 def _printed(message: Any, category: type[Warning], filename: str, line: int, *rest: Any) -> None:

@@ -45,7 +45,6 @@ none of the user's, the backend's own included. ``wording`` has the words for me
 from graftax.backend.base import GROUPS as GROUPS
 from graftax.backend.base import BackendBase as BackendBase
 from graftax.backend.callbacks import Callbacks as Callbacks
-from graftax.backend.checking import Checking as Checking
 from graftax.backend.compiling import Compiling as Compiling
 from graftax.backend.control_flow import ControlFlow as ControlFlow
 from graftax.backend.control_flow import Staged as Staged
@@ -80,6 +79,7 @@ from graftax.backend.protocol import Devices as Devices
 from graftax.backend.protocol import Random as Random
 from graftax.backend.registry import load as load
 from graftax.backend.registry import scope as scope
+from graftax.backend.tracing import Checking as Checking
 from graftax.backend.tracing import Tracing as Tracing
 from graftax.backend.vectorizing import Vectorizing as Vectorizing
 from graftax.backend.wording import Wording as Wording

@@ -12,7 +12,7 @@ from graftax.core.typedefs import Array
 
 
 class Compiling(Tracing, Protocol):
-    """Functions as programs."""
+    """Traces functions and compiles them to programs."""
 
     @property
     def kind(self) -> Callable[[Array], object]:

@@ -30,6 +30,10 @@ class Staged(Protocol):
         """Return a key that is equal for programs that do the same; None where that is not known."""
         ...
 
+    def may_equal(self, other: Any) -> bool:
+        """Return False for a program that is known to do something else, also where there is no key."""
+        ...
+
     def run(self, constants: Sequence[Any], cells: Sequence[Any], values: Sequence[Any]) -> list[Any]:
         """Return the results, for other values of the constants, of the cells that were read, and of the arguments."""
         ...

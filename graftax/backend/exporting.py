@@ -22,7 +22,7 @@ class ExportedArray(NamedTuple):
 
 
 class ExportedProgram(NamedTuple):
-    """A program as bytes: a function of three lists, ``(donated, kept, leaves) -> (results, new values)``."""
+    """A program as bytes: a function of three lists, ``(donated, read_only, leaves) -> (results, new values)``."""
 
     program: bytes
     """For the loader: it is run by the library of the backend alone."""
@@ -34,7 +34,7 @@ class ExportedProgram(NamedTuple):
 
 
 class Exporting(Tracing, Protocol):
-    """Functions as files."""
+    """Writes functions to files."""
 
     @property
     def equations(self) -> Equations:

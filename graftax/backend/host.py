@@ -67,6 +67,16 @@ def host_dtype(name: str) -> np.dtype[Any]:
     return found
 
 
+def in_dtype_of_numpy(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return an array as a file of NumPy can hold it: one of bfloat16 and the like, which NumPy lacks, as float32.
+
+    Example:
+        >>> in_dtype_of_numpy(np.ones(2, host_dtype("bfloat16"))).dtype.name
+        'float32'
+    """
+    return array if array.dtype.isbuiltin == 1 else array.astype("float32")
+
+
 def limits(dtype: str) -> tuple[Any, Any]:
     """Return the smallest and the largest number of a dtype by name, infinity aside; of the parts of complex ones."""
     if dtype == "bool":
@@ -88,7 +98,7 @@ def elsewhere(shape: tuple[int, ...]) -> StateError:
 
 
 def host_array(x: object, dtype: str | None, narrow: bool) -> np.ndarray[Any, Any]:
-    """Return a NumPy array of the values, whose memory is nobody else's.
+    """Return a NumPy array of the values, which shares its memory with no other array.
 
     Args:
         x: Python numbers, nested lists of them, or anything with ``__array__``.
@@ -155,7 +165,7 @@ def no_plain_numbers(x: object, name: str = "") -> ArgumentTypeError | None:
         return ArgumentTypeError(
             f"{f'{name} is ' if name else ''}a masked array of shape {x.shape} with {hidden} of {x.size} "
             "elements masked",
-            "an array of a backend has no such mask, and what it hides would count",
+            "arrays of a backend have no such mask: the hidden elements would count",
             "x.filled(0) for the numbers; ~np.ma.getmaskarray(x) says which count, and goes to a layer as mask=, to a "
             "loss, a metric or fit as sample_weight= (one number for each sample)",
         )
@@ -201,7 +211,7 @@ def _converted(values: np.ndarray[Any, Any], target: str) -> np.ndarray[Any, Any
 
 
 def check_fits(values: np.ndarray[Any, Any], target: str) -> None:
-    """Raise if numbers would come out as other ones: integers wrapped around, imaginary parts cut off.
+    """Raise if numbers would change in the dtype: integers that wrap around, imaginary parts that are cut off.
 
     A fraction may be cut off, and a float may lose digits.
 

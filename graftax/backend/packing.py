@@ -9,7 +9,7 @@ from graftax.core.typedefs import Array, Shape
 
 
 class Packing(Protocol):
-    """Arrays in a row, and back."""
+    """Joins the elements of several arrays in one array, and splits it again."""
 
     def join(self, parts: Sequence[Array]) -> Array:
         """Join all elements of arrays of one dtype in a row."""

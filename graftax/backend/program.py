@@ -19,7 +19,7 @@ class Cell(Protocol):
 
 
 class Lift(Protocol):
-    """What a function that is being traced reads cells through."""
+    """The interface through which a function that is being traced reads cells."""
 
     level: Any
     cells: list[Any]

@@ -191,7 +191,7 @@ class Random(Protocol):
 
 
 class Devices(Protocol):
-    """Where arrays live."""
+    """The devices that hold arrays."""
 
     def list(self) -> list[str]:
         """Return names such as ``cpu:0``."""

@@ -10,11 +10,25 @@ gives ``[x]``; structures are hashable and equal where two trees have the same c
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-from graftax.backend.checking import Checking
+
+class Checking(Protocol):
+    """Checks inside of programs, and names for their parts."""
+
+    def note_check(self, explain: Callable[..., Any], bad: object, looked_at: Sequence[Any]) -> None:
+        """Write down that it is an error if ``bad`` is true; ``explain(*looked_at)``, with arrays of NumPy, makes it.
+
+        Where operations run at once it is raised now. A program that has checks raises after it has run; inside of
+        another program they become that one's.
+        """
+        ...
+
+    def named(self, name: str) -> AbstractContextManager[Any]:
+        """Make operations that are traced in the block belong to a part of that name, below those around it."""
+        ...
 
 
 class Tracing(Checking, Protocol):

@@ -10,7 +10,7 @@ from graftax.core.typedefs import Array
 
 
 class Vectorizing(Tracing, Protocol):
-    """Functions of rows."""
+    """Applies a function to many rows at once."""
 
     def map_rows(self, function: Callable[[Any], Any], rows: object, chunk_size: int | None = None) -> Any:
         """Return the function of each row, computed together, or ``chunk_size`` rows at a time."""

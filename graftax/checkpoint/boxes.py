@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from itertools import product
 from math import prod
 
-from graftax.core.errors import CorruptMetadata, LimitExceeded
+from graftax.checkpoint.damaged import FORGED, corrupt
+from graftax.core.errors import LimitExceeded
 from graftax.core.typedefs import Shape
 
 Box = tuple[Shape, Shape]
@@ -28,15 +29,21 @@ def check_tiling(name: str, shape: Shape, boxes: Sequence[Box]) -> None:
         return
     for start, extent in boxes:
         if any(s + e > size for s, e, size in zip(start, extent, shape, strict=True)):
-            raise CorruptMetadata(f"a chunk of {name!r:.200} leaves the array", "chunks tile their array")
+            raise corrupt(f"a chunk of {name!r:.200}", f"it lies outside of the array of shape {shape}")
     if sum(prod(extent) for _, extent in boxes) != prod(shape):
-        raise CorruptMetadata(f"the chunks of {name!r:.200} are not its size", "chunks tile their array")
+        raise corrupt(
+            f"the chunks of {name!r:.200}", f"together they have another size than the array of shape {shape}"
+        )
     full = [(start, extent) for start, extent in boxes if prod(extent)]
     if not boxes or len(full) != len(boxes) > 1:
-        raise CorruptMetadata(f"{name!r:.200} has no chunk, or empty ones", "an array has one chunk at least")
+        raise corrupt(f"array {name!r:.200}", "it has no chunks, or empty ones")
     cuts = [sorted({c for s, e in full for c in (s[axis], s[axis] + e[axis])}) for axis in range(len(shape))]
     if prod(len(axis) for axis in cuts) > _MAX_CELLS:
-        raise LimitExceeded(f"{len(boxes)} chunks of {name!r:.200} in too fine a grid", "no sharding looks like that")
+        raise LimitExceeded(
+            f"array {name!r:.200} in {len(boxes)} chunks with many different edges",
+            "the check that they fill the array would take too long, and no save writes such chunks",
+            FORGED,
+        )
     seen: set[tuple[int, ...]] = set()
     for start, extent in full:
         spans = [
@@ -45,5 +52,5 @@ def check_tiling(name: str, shape: Shape, boxes: Sequence[Box]) -> None:
         ]
         for cell in product(*spans):
             if cell in seen:
-                raise CorruptMetadata(f"two chunks of {name!r:.200} overlap", "chunks tile their array")
+                raise corrupt(f"two chunks of {name!r:.200}", "they overlap")
             seen.add(cell)

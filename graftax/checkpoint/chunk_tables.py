@@ -14,7 +14,7 @@ from typing import Any, overload
 
 from graftax.checkpoint.boxes import check_tiling
 from graftax.checkpoint.checksums import digest
-from graftax.checkpoint.envelope import AGAIN
+from graftax.checkpoint.damaged import AGAIN, FORGED
 from graftax.checkpoint.index import Chunk, FileRecord, TensorRecord
 from graftax.core.errors import CorruptMetadata
 from graftax.core.typedefs import Shape
@@ -157,15 +157,19 @@ def check_chunk(record: TensorRecord, chunk: Chunk, files: Sequence[FileRecord],
     """
     what = f"a chunk of {record.name!r:.200} in the index"
     if not 0 <= chunk.file < len(files):
-        raise CorruptMetadata(what, "it names a file that does not exist")
+        raise CorruptMetadata(what, "it names a file that does not exist", FORGED)
     file = files[chunk.file]
     if not file.data_begin <= chunk.offset <= chunk.offset + chunk.nbytes <= file.size:
-        raise CorruptMetadata(what, f"it leaves the data of {file.name}")
+        raise CorruptMetadata(what, f"it lies outside of the data of {file.name}", FORGED)
     if chunk.nbytes != record.bytes_of(chunk.extent):
-        raise CorruptMetadata(what, f"{chunk.nbytes} bytes do not hold shape {chunk.extent}")
+        raise CorruptMetadata(what, f"its {chunk.nbytes} bytes are not those of shape {chunk.extent}", FORGED)
     if len(chunk.sums) != 8 * -(-chunk.nbytes // block):
-        raise CorruptMetadata(what, "it must have one checksum for each block")
+        raise CorruptMetadata(what, "it must have one checksum for each block", FORGED)
 
 
 if sys.byteorder != "little":  # columns are written and read as raw memory
-    raise CorruptMetadata("a big-endian machine", "chunk tables are read and written on little-endian ones")
+    raise CorruptMetadata(
+        "this machine is big-endian",
+        "chunk tables can only be read and written on little-endian machines",
+        "a little-endian machine, such as x86-64 or arm64",
+    )

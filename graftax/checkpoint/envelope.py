@@ -3,6 +3,7 @@
 import struct
 
 from graftax.checkpoint.checksums import digest
+from graftax.checkpoint.damaged import AGAIN
 from graftax.core.errors import CorruptMetadata, FormatTooNew, FormatTooOld, LimitExceeded
 
 MAGIC = b"\x89GFXCK\n\x00"
@@ -12,9 +13,6 @@ FLAGS = 1
 SIZE = 32
 LIMIT = 32 << 20
 """Bytes of ``graph.msgpack`` that a reader accepts: 10 MB of hostile msgpack can become 600 MB of objects."""
-
-AGAIN = "copy or download the whole directory again; otherwise restore another checkpoint"
-"""The advice for files that are not as they were written."""
 
 _FIELDS = struct.Struct("<HHIQ")
 

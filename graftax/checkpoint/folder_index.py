@@ -3,10 +3,11 @@
 from typing import Any, NamedTuple
 
 from graftax.checkpoint import values
+from graftax.checkpoint.damaged import FORGED, corrupt
 from graftax.checkpoint.envelope import LIMIT, open_envelope
 from graftax.checkpoint.names import GRAPH, STAGING
 from graftax.checkpoint.storage import Storage
-from graftax.core.errors import CheckpointError, CorruptMetadata, LimitExceeded
+from graftax.core.errors import CheckpointError, LimitExceeded
 
 
 class Summary(NamedTuple):
@@ -39,7 +40,7 @@ def summary(storage: Storage, path: str) -> Summary:
     try:
         size = folder.size(GRAPH)
         if size > LIMIT:
-            raise LimitExceeded(f"{GRAPH} of {size:,} bytes", f"at most {LIMIT:,} are read")
+            raise LimitExceeded(f"{GRAPH} has {size:,} bytes", f"at most {LIMIT:,} bytes are read", FORGED)
         data = bytearray(size)
         count = folder.read_into(memoryview(data), GRAPH, 0)
     finally:
@@ -63,7 +64,7 @@ def summary(storage: Storage, path: str) -> Summary:
                 meta if type(meta) is dict else {},
                 tuple(dict.fromkeys(targets)),
             )
-    raise CorruptMetadata("no created, files or tensors in the index", "it was damaged or forged")
+    raise corrupt("no created, files or tensors", "an index must have all three")
 
 
 def referrers(storage: Storage, folder: str, name: str) -> list[str]:

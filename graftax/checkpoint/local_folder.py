@@ -8,6 +8,9 @@ import stat
 from graftax.checkpoint.storage import is_a_file
 from graftax.core.errors import NotACheckpoint, PathViolation, StorageFailure
 
+_REGULAR = "only regular files are read, and no links"
+_COPY = "a copy of the checkpoint in which it is a regular file (cp -rL copies what links point to)"
+
 _FLAGS = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _DIRECTORY = getattr(os, "O_DIRECTORY", 0)
 _AT_ONCE = 1 << 30  # the most bytes of one read
@@ -87,11 +90,11 @@ class LocalFolder:
             raise
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.ENXIO):  # ELOOP for a link, ENXIO for a socket
-                raise PathViolation(f"{name} is no regular file", "only regular files are read, no links") from error
+                raise PathViolation(f"{name} is no regular file", _REGULAR, _COPY) from error
             raise _failed(f"opening {name}", error) from error
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
-            raise PathViolation(f"{name} is no regular file", "only regular files are read")
+            raise PathViolation(f"{name} is no regular file", _REGULAR, _COPY)
         return descriptor
 
 

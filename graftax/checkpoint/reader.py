@@ -11,8 +11,9 @@ from types import TracebackType
 
 from graftax.checkpoint.checksums import FUNCTIONS, digest
 from graftax.checkpoint.chunk_tables import ChunkTable, opened_table
+from graftax.checkpoint.damaged import AGAIN, FORGED
 from graftax.checkpoint.decode import decode, decode_lazily
-from graftax.checkpoint.envelope import AGAIN, LIMIT, open_envelope
+from graftax.checkpoint.envelope import LIMIT, open_envelope
 from graftax.checkpoint.index import Chunk, FileRecord, Index
 from graftax.checkpoint.names import GRAPH, STAGING
 from graftax.checkpoint.places import place_of
@@ -136,7 +137,7 @@ class Reader:
         except FileNotFoundError:
             raise _without_graph(self.storage, self.path, self.names()) from None
         if size > limit:
-            raise LimitExceeded(f"{GRAPH} of {size:,} bytes", f"at most {limit:,} are read")
+            raise LimitExceeded(f"{GRAPH} has {size:,} bytes", f"at most {limit:,} bytes are read", FORGED)
         return self._whole(GRAPH, size)
 
     def _read_table(self, name: str, size: int, total: int) -> ChunkTable:
@@ -218,7 +219,9 @@ class Reader:
         if count < len(view):
             early = len(view) - count
             raise TruncatedFile(
-                f"{record.name} ends at byte {offset + count:,}, {early:,} bytes too early", "it was cut"
+                f"{record.name} ends at byte {offset + count:,}",
+                f"{early:,} bytes are missing: the file was cut",
+                AGAIN,
             )
 
     def map_file(self, file: int) -> memoryview | None:

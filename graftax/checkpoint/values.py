@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, cast
 
 import msgpack  # type: ignore[import-untyped]
 
+from graftax.checkpoint.damaged import FORGED, corrupt
 from graftax.checkpoint.dtypes import DTYPES
 from graftax.core.errors import CorruptMetadata, LimitExceeded, UnsupportedValue
 
@@ -85,8 +86,8 @@ def encode(value: Any, path: str, depth: int = 0) -> Any:
     if depth >= MAX_DEPTH:
         raise UnsupportedValue(
             f"a value nested more than {MAX_DEPTH} deep at {path}",
-            "a reader refuses to follow deeper, and a structure that holds itself never ends",
-            "flatten it",
+            "readers stop there, and a structure that contains itself never ends",
+            "fewer levels: values side by side in one dict",
         )
     if kind is NumpyScalar:
         return msgpack.ExtType(NUMPY_SCALAR, pack([value.dtype, value.data]))
@@ -100,8 +101,8 @@ def encode(value: Any, path: str, depth: int = 0) -> Any:
     if (kind is list or kind is tuple or kind is dict) and len(value) > MAX_LENGTH:
         raise UnsupportedValue(
             f"a {kind.__name__} of {len(value):,} items at {path}",
-            f"readers accept {MAX_LENGTH:,}",
-            "an array, which may be of any length",
+            f"readers accept at most {MAX_LENGTH:,} items",
+            "a NumPy array, which may have any length",
         )
     if kind is list or kind is tuple:
         items = [encode(item, f"{path}[{i}]", depth + 1) for i, item in enumerate(value)]
@@ -119,7 +120,7 @@ def encode(value: Any, path: str, depth: int = 0) -> Any:
         return msgpack.ExtType(NUMPY_SCALAR, pack([value.dtype.name, value.tobytes()]))
     raise UnsupportedValue(
         f"a value of type {kind.__module__}.{kind.__qualname__} at {path}",
-        "a checkpoint holds None, bool, int, float, complex, str, bytes, NumPy scalars, and list, tuple, dict of these",
+        "it can be None, bool, int, float, complex, str, bytes, NumPy scalars, and list, tuple, dict of these",
         "let get_state() return such values, or keep arrays in a Variable",
     )
 
@@ -128,7 +129,9 @@ def _text(text: str, path: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise UnsupportedValue(f"the text {text!r} at {path}", "it is no valid Unicode (a lone surrogate)") from error
+        raise UnsupportedValue(
+            f"the text {text!r} at {path}", "it is not valid Unicode", "bytes, or other text"
+        ) from error
     return text
 
 
@@ -274,7 +277,7 @@ class _Decoder:
                 else:
                     found.append((key, stream.unpack()))
             if stream.tell() != len(data):
-                raise CorruptMetadata("bytes after the index", "no such index is ever written")
+                raise corrupt("bytes after the last value", "nothing follows the last value")
             return _unique([*found, *dict.fromkeys(places).items()]), places
         except CorruptMetadata:
             raise
@@ -288,7 +291,7 @@ class _Decoder:
             return complex(*struct.unpack("<dd", data))
         self.depth += 1
         if self.depth > MAX_DEPTH:
-            raise LimitExceeded(f"values nested more than {MAX_DEPTH} deep", "no checkpoint is written like that")
+            raise _too_deep("a value of the index")
         content = self.unpack(data) if code == TUPLE or NUMPY_SCALAR <= code <= NAMED_TUPLE else None
         self.depth -= 1
         if code == ARRAY and type(content) is int and content >= 0:
@@ -304,17 +307,28 @@ class _Decoder:
                 return SavedEnum(*content)
             if code == NAMED_TUPLE and [type(field) for field in content] == [str, list, list]:
                 return _named_tuple(*content)
-        raise CorruptMetadata(f"a msgpack extension {code} of {len(data)} bytes", "no such value is ever written")
+        raise corrupt(f"a value of the msgpack extension {code} with {len(data)} bytes", _NEVER)
+
+
+_NEVER = "no save writes such a value"
+
+
+def _too_deep(label: str) -> LimitExceeded:
+    return LimitExceeded(f"{label} is nested more than {MAX_DEPTH} levels deep", _NEVER, FORGED)
 
 
 def _no_msgpack(error: Exception) -> CorruptMetadata:
-    return CorruptMetadata("the index is no valid msgpack", f"{type(error).__name__}: {error}")
+    return CorruptMetadata(
+        "the index of the checkpoint is not valid msgpack", f"{type(error).__name__}: {error}", FORGED
+    )
 
 
 def _named_tuple(kind: str, fields: list[Any], items: list[Any]) -> SavedNamedTuple:
     named = all(type(name) is str and name.isidentifier() for name in fields)
     if not named or len(set(fields)) != len(fields) or len(items) != len(fields):
-        raise CorruptMetadata(f"a named tuple with the fields {fields!r:.100}", "no such value is ever written")
+        raise corrupt(
+            f"a named tuple with the fields {fields!r:.100}", "each field must have its own name and one value"
+        )
     return SavedNamedTuple(kind, tuple(fields), tuple(items))
 
 
@@ -329,9 +343,9 @@ def _unique(pairs: list[Any], any_key: bool = False) -> dict[Any, Any]:
         return {}
     result = dict(pairs)
     if len(result) != len(pairs):
-        raise CorruptMetadata("a map with the same key twice", "readers would disagree about its meaning")
+        raise corrupt("a map with the same key twice", "a key must have one value")
     if not any_key and not all(type(key) is str for key in result):
-        raise CorruptMetadata("a map with a key that is not text", "no such map is ever written")
+        raise corrupt("a map with a key that is not text", "the keys of this map must be text")
     return result
 
 
@@ -350,13 +364,15 @@ def check(value: Any, label: str, arrays: int = 0) -> None:
             kind = type(item)
             if kind is SavedArray:
                 if item.number >= arrays:
-                    raise CorruptMetadata(f"{label} names an array that does not exist", "arrays are numbered")
+                    raise corrupt(
+                        f"{label}, which refers to array {item.number},", f"there are {arrays} arrays, counted from 0"
+                    )
             elif kind not in _ATOMS and kind is not NumpyScalar:
                 deeper += _inside(item, label)
         if not deeper:
             return
         level = deeper
-    raise LimitExceeded(f"{label} is nested more than {MAX_DEPTH} deep", "no checkpoint is written like that")
+    raise _too_deep(label)
 
 
 def _inside(item: Any, label: str) -> Iterable[Any]:
@@ -369,7 +385,7 @@ def _inside(item: Any, label: str) -> Iterable[Any]:
         return (item.value,)
     if kind is SavedNamedTuple:
         return cast("Iterable[Any]", item.items)
-    raise CorruptMetadata(f"{label} holds a {kind.__name__}", "no such value is ever written")
+    raise corrupt(f"{label} with an object of type {kind.__name__}", _NEVER)
 
 
 def arrays_in(value: object) -> Iterator[SavedArray]:

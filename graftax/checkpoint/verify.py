@@ -5,6 +5,7 @@ import os
 from typing import Any, NamedTuple
 
 from graftax.checkpoint.checksums import digest
+from graftax.checkpoint.damaged import AGAIN, FORGED
 from graftax.checkpoint.decode import check_placement
 from graftax.checkpoint.index import Index
 from graftax.checkpoint.layout import header_entries
@@ -80,7 +81,11 @@ def _check_blocks(reader: Reader, usable: set[int], problems: list[CheckpointErr
 def _check_header(reader: Reader, file: int) -> None:
     record = reader.index.files[file]
     if record.data_begin > MAX_HEADER:
-        raise LimitExceeded(f"the header of {record.name} has {record.data_begin:,} bytes", "other tools refuse it")
+        raise LimitExceeded(
+            f"the header of {record.name} has {record.data_begin:,} bytes",
+            f"other tools read at most {MAX_HEADER:,} bytes",
+            FORGED,
+        )
     header = bytearray(record.data_begin)
     reader.read_into(memoryview(header), file, 0)
     found = digest(bytes(header))
@@ -89,17 +94,24 @@ def _check_header(reader: Reader, file: int) -> None:
             raise ValueError("its length is wrong")
         content = json.loads(header[8:], object_pairs_hook=_unique)
     except (ValueError, RecursionError) as error:
-        raise CorruptMetadata(f"the header of {record.name}", f"it is no valid safetensors header: {error}") from error
+        raise CorruptMetadata(
+            f"the header of {record.name}", f"it is not a valid safetensors header: {error}", AGAIN
+        ) from error
     metadata = content.pop("__metadata__", None) if type(content) is dict else None
     save_id = metadata.get("save_id") if type(metadata) is dict else None
     if save_id != reader.index.save_id.hex():
-        raise ForeignFile(f"{record.name} has save_id {save_id!r:.60}", f"the index has {reader.index.save_id.hex()}")
+        raise ForeignFile(
+            f"{record.name} has save_id {save_id!r:.60}",
+            f"the index has {reader.index.save_id.hex()}: the file is from another save",
+            AGAIN,
+        )
     if content != header_entries(reader.index, file):
-        raise CorruptMetadata(f"the header of {record.name}", "it does not list the arrays that the index lists")
+        raise CorruptMetadata(f"the header of {record.name}", "it does not list the same arrays as the index", AGAIN)
     if found != record.header_sum:
         raise CorruptMetadata(
             f"the header of {record.name}: checksum {found:016x}, expected {record.header_sum:016x}",
-            "its bytes are not what was written",
+            "its bytes were changed after the save",
+            AGAIN,
         )
 
 

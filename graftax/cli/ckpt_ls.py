@@ -19,7 +19,11 @@ def run(options: Namespace) -> int:
     if options.latest:
         steps = [entry for entry in found if entry.state == "checkpoint" and entry.step is not None]
         if not steps:
-            raise NotACheckpoint(f"no checkpoint with a step in {options.folder}", "the latest has the highest step")
+            raise NotACheckpoint(
+                f"no checkpoint with a step in {options.folder}",
+                "the latest is the one with the highest step",
+                f"graftax ckpt ls {options.folder}, without --latest",
+            )
         latest = max(steps, key=lambda entry: entry.step or 0)
         path = folder if storage.is_checkpoint(folder) else storage.join(options.folder, latest.name)
         if options.json:

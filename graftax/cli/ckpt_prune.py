@@ -18,7 +18,11 @@ def run(options: Namespace) -> int:
     rule.check()
     storage, folder = place_of(options.folder)
     if storage.is_checkpoint(folder):
-        raise ArgumentError(f"{options.folder} is a checkpoint", "prune takes the folder around several")
+        raise ArgumentError(
+            f"{options.folder} is a checkpoint",
+            "prune takes the folder that contains checkpoints",
+            "the folder above it",
+        )
     found = [entry for entry in entries(folder) if entry.state == "checkpoint"]
     stepless = [entry.name for entry in found if entry.step is None]
     records = [Record(e.step, storage.join(folder, e.name), {}) for e in found if e.step is not None]

@@ -16,12 +16,12 @@ def mismatch(left: Sequence[object], right: Sequence[object]) -> str | None:
         >>> mismatch([2, 3], [2, 1]) is None
         True
         >>> mismatch([2, 3], [4])
-        'counted from the end, axis -1 has 3 against 4, and neither is 1'
+        'axis -1 has size 3 and 4: sizes must be equal, or one of them 1'
     """
     back = _unequal(left, right)
     if back is None:
         return None
-    return f"counted from the end, axis -{back} has {left[-back]} against {right[-back]}, and neither is 1"
+    return f"axis -{back} has size {left[-back]} and {right[-back]}: sizes must be equal, or one of them 1"
 
 
 def suggestion(left: Sequence[object], right: Sequence[object]) -> str:

@@ -1,4 +1,4 @@
-"""Every error that graftax raises on purpose, each told in three beats.
+"""Every error that graftax raises on purpose; each says what came, why it is wrong, and what to write.
 
 A message says what came (names, shapes, layer path), why it cannot be, and the line to write instead; and, after what
 came, the user's own line from which it came, however deep in libraries it was noticed. Each class is also the builtin
@@ -126,7 +126,7 @@ class CreatorError(GraftaxError, TypeError):
 
 
 class CreatorRecursionError(GraftaxError, RecursionError):
-    """A creator that makes Variables through the front door and so meets itself."""
+    """A creator that calls `Variable(...)`, and so is called again without end."""
 
 
 class ScopeError(GraftaxError, RuntimeError):
@@ -173,7 +173,7 @@ class RetraceError(GraftaxError, RuntimeError):
 
 
 class StaleReadError(GraftaxError, RuntimeError):
-    """A Variable read where its value would be baked in as a constant."""
+    """A Variable that is read where its value would become a constant."""
 
 
 class TracerLeakError(GraftaxError, TypeError, RuntimeError):
@@ -208,7 +208,7 @@ class LogError(GraftaxError, OSError):
 
 
 class MissingLibraryError(GraftaxError, ImportError):
-    """A library is not installed that an optional part of graftax is made with."""
+    """A library that an optional part of graftax needs is not installed."""
 
 
 # --- checkpoints (notes: section 6 of the format) -------------------------------------------------------------------
@@ -221,7 +221,7 @@ class CheckpointError(GraftaxError):
 
 
 class NotACheckpoint(CheckpointError, FileNotFoundError):
-    """Nothing, or something else, lies at the path."""
+    """There is no checkpoint at the path: nothing, or something else."""
 
 
 class IncompleteCheckpoint(CheckpointError):
@@ -315,7 +315,7 @@ class UnsupportedValue(SaveError, TypeError):
 
 
 class DestinationExists(SaveError, FileExistsError):
-    """Something lies at the target path already."""
+    """Something exists at the target path already."""
 
 
 class CheckpointInUse(SaveError):

@@ -83,10 +83,10 @@ def contraction(left: str, right: str) -> ShapeError:
     """Return the error for a product whose inner sizes, as text, differ."""
     a, b = sizes_in_text(left), sizes_in_text(right)
     return ShapeError(
-        f"a product of matrices that meet with {' '.join(map(str, a))} against {' '.join(map(str, b))}",
+        f"a product of matrices whose inner sizes are {' '.join(map(str, a))} against {' '.join(map(str, b))}",
         "the last axis of the first and the second to last of the second must have one size",
         (alike(a[0], b[0]) if len(a) == len(b) == 1 else None)
-        or "ops.swapaxes(y, -1, -2) if the second is the wrong way round; ops.matmul names both shapes",
+        or "ops.swapaxes(y, -1, -2) if the second matrix must be transposed; ops.matmul names both shapes",
     )
 
 

@@ -80,7 +80,7 @@ def unknown(
     there = f"there are {', '.join(names)}"
     return ArgumentError(
         f"{argument}={value!r}",
-        answer[0] if answer else "there is none of that name",
+        answer[0] if answer else "there is no such name",
         "; ".join(filter(None, [meant, there, otherwise])),
     )
 
@@ -89,7 +89,7 @@ def squash(name: str) -> str:
     """Return a name without what spellings differ in: ``Log_Cosh`` and ``logcosh`` are one.
 
     Example:
-        >>> squashed("Log_Cosh")
+        >>> squash("Log_Cosh")
         'logcosh'
     """
     return re.sub(r"[^a-z0-9]", "", name.lower())

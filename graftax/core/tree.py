@@ -109,4 +109,6 @@ def map_structure(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
 
 def _different(*trees: Any) -> ArgumentError:
     shapes = " and ".join(f"leaves {[path for path, _ in flatten_with_paths(tree)]}" for tree in trees)
-    return ArgumentError(f"structures with {shapes}", "they must have the same nesting and keys")
+    return ArgumentError(
+        f"structures with {shapes}", "they must have the same nesting and keys", "one structure for all"
+    )

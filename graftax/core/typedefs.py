@@ -84,6 +84,11 @@ class VariableLike:
         """Return the array as it is now."""
         raise AttributeError(f"{type(self).__name__} must define the property 'value'")
 
+    @property
+    def _gx_unrounded(self) -> Array:
+        """Return the array for who says the dtype, so that no layer of mixed precision rounds it before."""
+        return self.value
+
 
 class Holder:
     """The mark of what holds Variables: layers and all other Modules. Their classes are selectors."""

@@ -138,3 +138,23 @@ def _fits_at_a_glance(fn: object, count: int) -> bool:
 def _name(fn: object) -> str:
     name = getattr(fn, "__name__", None)
     return name if isinstance(name, str) else type(fn).__name__
+
+
+def check_functions(name: str, instead: str, *functions: object) -> None:
+    """Raise unless all of these can be called.
+
+    Args:
+        name: What got them, for the message.
+        instead: The line to write, for the message.
+        *functions: What it got.
+
+    Raises:
+        ArgumentTypeError: One is no function.
+    """
+    for one in functions:
+        if not callable(one):
+            raise ArgumentTypeError(
+                f"{name} got {one!r:.60} of type {type(one).__name__} where it takes a function",
+                "it calls the function itself; what a call returns is too late",
+                instead,
+            )

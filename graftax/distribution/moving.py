@@ -75,7 +75,7 @@ def place(distribution: Placing, modules: Sequence[Module]) -> None:
         raise ArgumentError(
             f"place got {', '.join(type(module).__name__ for module in modules)} without a Variable",
             "a model has no weights before it is built",
-            "model(x[:1]) once before, or with distribution.scope(): around the construction",
+            "model.build_for(x) once before, or with distribution.scope(): around the construction",
         )
     tallies = RuleTallies(distribution.rules)
     homes: dict[int, Home | None] = {}

@@ -10,10 +10,10 @@ from graftax.backend.meshes import Axes, Mesh
 from graftax.core.errors import ArgumentError, StateError
 from graftax.core.short_traceback import door, door_around
 from graftax.core.typedefs import Array, unwrap
+from graftax.core.user_functions import check_functions
 from graftax.core.wrapping import function_name
 from graftax.distribution.axes import checked_axes, misfit
 from graftax.distribution.distribution import Distribution
-from graftax.transforms.function_argument import check_functions
 from graftax.transforms.lifting.frames import Around, PartFrame
 from graftax.transforms.lifting.lifted import Lifted
 from graftax.variables.state.storage import Storage

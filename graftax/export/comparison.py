@@ -77,7 +77,8 @@ def compare(
         pairs = list(zip(traced.results, wanted[: len(live.results)], out, strict=True))
         pairs += [(names(one), after[one], value) for one, value in zip(traced.written, new, strict=True)]
         for output, expected, got in pairs:
-            worst = max(worst, difference(f"{name}: {output}", np.asarray(expected), np.asarray(got)))
+            said, halves = f"{name}: {output}", lambda: computes_in_half(function)
+            worst = max(worst, difference(said, np.asarray(expected), np.asarray(got), halves))
         results[id(inputs)] = list(map(np.asarray, out))
     return Checked(tuple(sizes for _, sizes in trials), worst), Trial(first, results[id(first)])
 
@@ -93,14 +94,25 @@ def _not_for_all(name: str, sizes: Mapping[str, int], error: Exception) -> Expor
     )
 
 
-def difference(name: str, expected: np.ndarray[Any, Any], got: np.ndarray[Any, Any], tolerance: float = 0.0) -> float:
+def computes_in_half(function: run.Function) -> bool:
+    """Tell whether a program has arrays of half precision, whose rounding is seen in results of any dtype."""
+    return _HALF.search(function.exported.mlir_module()) is not None
+
+
+_HALF = re.compile(r"[x<](b?f16|f8\w+)>")
+
+
+def difference(
+    name: str, expected: np.ndarray[Any, Any], got: np.ndarray[Any, Any], halves: Callable[[], bool] = lambda: False
+) -> float:
     """Return how far two arrays are apart, as a part of the largest number.
 
     Args:
         name: What they are, for the message.
         expected: What the function computes.
         got: What the program computes.
-        tolerance: How far they may be apart. Defaults to 0.0, for what the dtype allows.
+        halves: Tells whether they are computed from numbers of half precision; asked where this matters. Defaults to
+            no.
 
     Raises:
         ExportMismatch: shapes or dtypes differ, or numbers by more than rounding.
@@ -119,9 +131,10 @@ def difference(name: str, expected: np.ndarray[Any, Any], got: np.ndarray[Any, A
         same = (a == b) | (np.isnan(a) & np.isnan(b))
         away = np.where(same, 0.0, np.abs(a - b))
     largest = max(1.0, float(np.max(np.abs(a), where=np.isfinite(a), initial=1.0)))
-    half = expected.dtype.itemsize <= 2 and expected.dtype.kind not in "iub"
-    allowed = tolerance or (HALF_TOLERANCE if half else TOLERANCE if expected.dtype.kind not in "iub" else 0.0)
     error = float(np.max(np.where(np.isnan(away), np.inf, away))) / largest
+    allowed = 0.0 if expected.dtype.kind in "iub" else TOLERANCE
+    if error > allowed > 0 and (expected.dtype.itemsize <= 2 or halves()):
+        allowed = HALF_TOLERANCE
     if error > allowed:
         where = tuple(int(i) for i in np.unravel_index(np.argmax(np.where(np.isnan(away), np.inf, away)), a.shape))
         raise ExportMismatch(

@@ -16,6 +16,22 @@ from graftax.variables.state.memo import Computation, Memo, computations
 from graftax.variables.state.storage import Storage, autocast, frames, stand_ins
 
 
+class Folded:
+    """The values that stand for expressions in the programs of one artefact, where each path has one value."""
+
+    def __init__(self) -> None:
+        self._values = Memo()
+        self._places: dict[Reparam, Storage] = {}
+
+    def value(self, node: Reparam) -> tuple[Storage, Computation] | None:
+        """Return the value of an expression, as it is stored, and what it is computed from.
+
+        None if another one stands for it already, such as that with another training flag.
+        """
+        found: tuple[Storage, Computation] = self._values.value(node, lambda: _computed(node))
+        return found if self._places.setdefault(node, found[0]) is found[0] else None
+
+
 class Folding:
     """Replaces expressions by plain values while a function is traced. Each is computed at its first read.
 
@@ -24,21 +40,25 @@ class Folding:
 
     Args:
         chosen: True for all that can be folded, or a selector of expressions, including those with integers.
+        known: The values of expressions that were folded before, in other programs.
         moving: The Variables that other programs of the artefact assign; expressions of these are not folded.
         integers: Whether expressions that store integers themselves are folded, since their values will be stored as
             integers. Defaults to False.
     """
 
     def __init__(
-        self, chosen: bool | SelectorLike, moving: frozenset[Storage] = frozenset(), integers: bool = False
+        self,
+        chosen: bool | SelectorLike,
+        known: Folded,
+        moving: frozenset[Storage] = frozenset(),
+        integers: bool = False,
     ) -> None:
         self._chosen = chosen
         self._moving = moving
         self._integers = integers
         self._selector = None if isinstance(chosen, bool) else compile_selector(chosen)
-        self._values = Memo()
+        self._known = known
         self._met: dict[int, Reparam] = {}
-        self._places: dict[Reparam, Storage] = {}
         self.folded: dict[Storage, Reparam] = {}
         """The values that stand for expressions."""
 
@@ -49,11 +69,10 @@ class Folding:
         self._met[id(node)] = node
         if not self._folds(node):
             return None
-        # the training flag may differ at the next read, which the memo checks
-        found: tuple[Storage, Computation] = self._values.value((node, autocast.top), lambda: _computed(node))
-        value, computation = found
-        if self._places.setdefault(node, value) is not value:  # it is read in another dtype, but a path has one value
+        found = self._known.value(node)
+        if found is None:
             return None
+        value, computation = found
         frame = frames.top
         if (
             computation.moved
@@ -89,17 +108,20 @@ class Folding:
 
 
 def _computed(node: Reparam) -> tuple[Storage, Computation]:
-    """Return a new storage with the value of an expression, and the storages that it is computed from."""
+    """Return a new storage with the value of an expression as it is stored, and what it is computed from."""
     seen = Computation()
     alone = Substitution(None, (), None)
     with (
         stand_ins.replaced(()),
         frames.replaced((alone,)),
         computations.replaced((seen,)),
+        autocast.entered(None),  # a layer of mixed precision rounds what it reads, as with plain weights
         registry.current().arrays.eager(),
     ):
         value = node.value
     seen.moved |= set(alone.written)
+    if (kept := computations.top) is not None:
+        seen.joins(kept)  # what is kept holds as long as the settings, such as the training flag, are these
     return Storage(value, registry.current(), node), seen
 
 

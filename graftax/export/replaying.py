@@ -12,7 +12,7 @@ from graftax.backend import registry
 from graftax.core.errors import ExportError
 from graftax.core.short_traceback import door
 from graftax.export import run
-from graftax.export.comparison import difference
+from graftax.export.comparison import computes_in_half, difference
 from graftax.export.loading import load, reading
 from graftax.export.manifest import damaged
 
@@ -88,7 +88,12 @@ def _replayed(
     outputs = function.about["outputs"]
     return max(
         (
-            difference(f"{name}: {about['name']}", np.array(stored[f"{name}/outputs/{i}"]), np.asarray(one))
+            difference(
+                f"{name}: {about['name']}",
+                np.array(stored[f"{name}/outputs/{i}"]),
+                np.asarray(one),
+                lambda: computes_in_half(function),
+            )
             for i, (about, one) in enumerate(zip(outputs, out, strict=True))
         ),
         default=0.0,

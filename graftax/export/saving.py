@@ -19,6 +19,7 @@ from graftax.core.short_traceback import door
 from graftax.export import run
 from graftax.export.comparison import Trial, compare, computes_rows
 from graftax.export.first_call import signature_of
+from graftax.export.folding import Folded
 from graftax.export.loader_source import loader_source
 from graftax.export.manifest import FORMAT, digest_of
 from graftax.export.naming import DEFAULT, Names, checked_roots
@@ -99,8 +100,9 @@ def save(
     order = sorted(signatures, key=lambda name: not signatures[name].assigns)
     traced: dict[str, Traced] = {}
     moving: frozenset[Storage] = frozenset()
+    known = Folded()
     for name in order:
-        traced[name] = trace(signatures[name], moving, integers=not options.inside)
+        traced[name] = trace(signatures[name], moving, integers=not options.inside, known=known)
         moving |= frozenset(traced[name].written)
     artefact = _Artefact({name: traced[name] for name in signatures}, Names(found), options)
     with published(path, overwrite) as folder:

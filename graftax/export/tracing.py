@@ -13,7 +13,7 @@ from graftax.core import tree
 from graftax.core.errors import ArgumentError, ExportError, StateError
 from graftax.core.free_sizes import is_free
 from graftax.core.typedefs import unwrap
-from graftax.export.folding import Folding
+from graftax.export.folding import Folded, Folding
 from graftax.export.manifest import size_of
 from graftax.export.output import Form, form_of, leaf_names
 from graftax.export.signature import Signature, function_of
@@ -88,7 +88,12 @@ class Traced:
         return cast("list[Storage]", list(self.program.written))
 
 
-def trace(signature: Signature, moving: frozenset[Storage] = frozenset(), integers: bool = False) -> Traced:
+def trace(
+    signature: Signature,
+    moving: frozenset[Storage] = frozenset(),
+    integers: bool = False,
+    known: Folded | None = None,
+) -> Traced:
     """Trace the function of a signature, with weights as inputs; only folded expressions are computed.
 
     Args:
@@ -96,6 +101,8 @@ def trace(signature: Signature, moving: frozenset[Storage] = frozenset(), intege
         moving: The Variables that other programs of the artefact assign; expressions of these are not folded. Defaults
             to none.
         integers: Whether expressions that store integers are folded, too. Defaults to False.
+        known: The values of expressions that were folded in other programs of the artefact. Defaults to None: there
+            are no others.
 
     Raises:
         ExportError: the function branches on a free size, calls Python, or assigns Variables without
@@ -117,7 +124,7 @@ def trace(signature: Signature, moving: frozenset[Storage] = frozenset(), intege
         for name, spec in zip(signature.names, signature.specs, strict=True)
     ]
     leaves = exporting.free_inputs([(one.shape, one.dtype) for one in inputs], signature.constraints)
-    folding = Folding(signature.fold, moving, integers)
+    folding = Folding(signature.fold, Folded() if known is None else known, moving, integers)
     found: dict[str, Any] = {}
     left_out: list[str] = []
     before: list[Callable[[], None]] = []  # what a run of the program in Python would begin with, and may raise

@@ -14,7 +14,7 @@ from graftax.core import hyperparameters
 from graftax.core.errors import ArgumentError, ArgumentTypeError, IndexRangeError, NumericsError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike
-from graftax.core.user_functions import check_takes
+from graftax.core.user_functions import check_functions, check_takes
 from graftax.generation import caches, next_logits, padding, prompts
 from graftax.generation.beam_search import BeamSearch
 from graftax.generation.beams import beams
@@ -24,7 +24,6 @@ from graftax.generation.sampler import Sampler
 from graftax.generation.settings import Adjust, Settings
 from graftax.generation.token_by_token import token_by_token
 from graftax.transforms.compile.jit import CompiledFunction
-from graftax.transforms.function_argument import check_functions
 from graftax.variables.streams import Seed, key_of
 
 _PLAIN = bool | int | float | str | None

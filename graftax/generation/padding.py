@@ -51,7 +51,7 @@ def error() -> StateError:
     return StateError(
         "prompts of different lengths, and a step whose logits change with their padding",
         "short prompts are padded on the left, the tokens carry a mask that says where, and the step does not use it: "
-        "what it makes of a row is not what it makes of that row alone",
+        "the result for a row differs from the result for that row alone",
         "prompts of one length in a call; or a layer whose call(self, x, cache, mask=None) hides what the mask hides, "
         "and keeps the mask in its cache for later tokens",
     )

@@ -13,6 +13,7 @@ from graftax.core.typedefs import Array, unwrap
 from graftax.layers.masking import as_bool
 from graftax.variables import masks
 
+_LEAST, _LARGEST = -(2**31), 2**31 - 1
 _INSTEAD = "[[4, 2, 7], [1, 5]], or an array of integers of shape (batch, steps)"
 
 
@@ -44,7 +45,8 @@ def as_arrays(prompt: Any, mask: Any, pad_token: int) -> tuple[Array, Array | No
         ArgumentTypeError: the prompt is neither an array nor a list of lists.
         ShapeError: it has other than two axes, no steps, or a mask of another shape.
         DTypeError: tokens are no integers, or a mask holds neither truth values nor integers.
-        ArgumentError: a prompt is empty, or a mask holds other numbers than 0 and 1.
+        ArgumentError: a prompt is empty, or has a token that int32 cannot hold, or a mask holds other numbers than 0
+            and 1.
     """
     rows = _rows(prompt)
     if rows is not None:
@@ -53,6 +55,7 @@ def as_arrays(prompt: Any, mask: Any, pad_token: int) -> tuple[Array, Array | No
                 "a list of prompts and prompt_mask=", "their lengths say which tokens count", "the list alone"
             )
         longest = max(map(len, rows))
+        _check_sizes(np.asarray([token for row in rows for token in row], object))
         padded = np.full((len(rows), longest), pad_token, "int32")
         counts = np.zeros(padded.shape, bool)
         for i, row in enumerate(rows):
@@ -65,6 +68,11 @@ def as_arrays(prompt: Any, mask: Any, pad_token: int) -> tuple[Array, Array | No
         raise ShapeError(f"a prompt of shape {tuple(array.shape)}", "it is (batch, steps), with at least one", _INSTEAD)
     if array.dtype.kind not in "iu":
         raise DTypeError(f"a prompt of dtype {array.dtype.name}", "tokens are integers", _INSTEAD)
+    arrays = registry.current().arrays
+    if array.dtype.itemsize >= 4 and array.dtype.name != "int32":
+        if arrays.is_concrete(array):
+            _check_sizes(arrays.to_numpy(array))
+        array = ops.clip(array, 0 if array.dtype.kind == "u" else _LEAST, _LARGEST)  # none wraps around
     array = ops.cast(array, "int32")
     if mask is None:
         return array, None
@@ -75,7 +83,6 @@ def as_arrays(prompt: Any, mask: Any, pad_token: int) -> tuple[Array, Array | No
             "it says of each token whether it counts",
             f"prompt_mask of shape {tuple(array.shape)}",
         )
-    arrays = registry.current().arrays
     if arrays.is_concrete(shown):
         host = arrays.to_numpy(shown)
         if not host.any(axis=1).all():
@@ -87,6 +94,17 @@ def as_arrays(prompt: Any, mask: Any, pad_token: int) -> tuple[Array, Array | No
         if host.all():
             return array, None
     return array, shown
+
+
+def _check_sizes(tokens: np.ndarray[Any, Any]) -> None:
+    """Raise if a token is too large for the integers that tokens are."""
+    beyond = tokens[(tokens > _LARGEST) | (tokens < _LEAST)]
+    if beyond.size:
+        raise ArgumentError(
+            f"a prompt with the token {int(beyond[0])}",
+            f"tokens are numbers of a vocabulary, of the dtype int32, which ends at {_LARGEST}",
+            _INSTEAD,
+        )
 
 
 def on_the_right(tokens: Array, mask: Array | None, pad_token: int) -> Prompt:

@@ -10,8 +10,7 @@ from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, VariableLike
 from graftax.layers import building
 from graftax.layers.keras_names import KerasNames
-from graftax.reparam.base import Reparam
-from graftax.reparam.places import is_trainable
+from graftax.reparam.base import Reparam, is_trainable
 from graftax.variables.added_loss import AddedLoss
 from graftax.variables.calls import contexts, next_number
 from graftax.variables.given_back import label_of, penalty

@@ -16,7 +16,7 @@ _DROPPED = -1.6732632423543772 * 1.0507009873554805
 
 
 class AlphaDropout(Dropout):
-    r"""Sets each value to that of SELU far on the left with a probability while training; mean and variance stay.
+    r"""Replaces values by the lower limit of SELU, with a probability, while training; mean and variance stay the same.
 
     .. math:: y = a (x \cdot \text{kept} + \alpha' (1 - \text{kept})) + b
 

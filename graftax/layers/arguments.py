@@ -113,7 +113,7 @@ def one_of(name: str, value: str, choices: Sequence[str]) -> str:
     """Return the value, if it is one of the choices."""
     if not isinstance(value, str) or value not in choices:
         raise ArgumentError(f"{name}={value!r}", f"there is no such {name}", " or ".join(f'"{c}"' for c in choices))
-    return value
+    return str.__str__(value)  # not the name of a member of an Enum
 
 
 def check_range(name: str, value: float, low: float, high: float) -> float:
@@ -188,9 +188,9 @@ def _no_array(value: object = None) -> ArgumentTypeError:
             "layers.Concatenate()(inputs) or ops.stack(inputs), which make one array of several; or a Model with an "
             "Input for each of them",
         )
-    several = f"a {type(value).__name__} of {len(value)}" if isinstance(value, list | tuple | dict) else ""
-    return ArgumentTypeError(
-        f"{several or 'something else'} in place of an array",
-        "this layer takes one array of numbers",
-        "layer(x); what gives None is often a function or a call without a return",
-    )
+    what, instead = "something else", "layer(x); what gives None is often a function or a call without a return"
+    if isinstance(value, list | tuple | dict):
+        what = f"a {type(value).__name__} of {len(value)}"
+        if value:
+            instead = f"x[{next(iter(value)) if isinstance(value, dict) else 0!r}] in place of x, the array in it"
+    return ArgumentTypeError(f"{what} in place of an array", "this layer takes one array of numbers", instead)

@@ -20,7 +20,7 @@ from graftax.variables.variable import Variable
 
 
 class Attention(Layer):
-    r"""Each row of a query looks at rows of values, by the products of the query with their keys.
+    r"""Returns for each row of a query a weighted mean of the rows of values, by the products of queries and keys.
 
     .. math:: \mathrm{softmax}(s\,Q K^\top) V
 
@@ -165,7 +165,7 @@ class Attention(Layer):
 
 
 class AdditiveAttention(Attention):
-    r"""Each row of a query looks at rows of values, by a small network of the sum of the query and their keys.
+    r"""Returns for each row of a query a weighted mean of the rows of values, by a small network of query plus key.
 
     .. math:: \mathrm{softmax}\Bigl(\sum_d s_d \tanh(Q_d + K_d)\Bigr) V
 

@@ -21,6 +21,7 @@ from graftax.core.typedefs import Array
 from graftax.core.undefined import undefined_error
 from graftax.core.wrapping import wraps
 from graftax.layers import several_shapes, shapes
+from graftax.layers.inputs_of_call import building_line
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.signature import Signature
 from graftax.layers.undoing import undone_if_raised
@@ -113,10 +114,11 @@ class Buildable(Module):
     def _gx_require_built(self, purpose: str) -> None:
         """Raise if there are no weights yet."""
         if not is_built(self):
+            layer: Any = self  # which has a call
             raise NotBuiltError(
                 f"{self._gx_title()} is not built, which {purpose} needs",
                 "its weights are made at the first call, when the input's shape is known",
-                "call it on an example first: model(x[:1])",
+                f"call it on an example first: {building_line(layer)}",
             )
 
     def _gx_title(self) -> str:

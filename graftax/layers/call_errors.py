@@ -13,6 +13,7 @@ from graftax.core.errors import ArgumentTypeError, DTypeError, GraftaxError, Mis
 from graftax.core.foreign_keywords import CALLS
 from graftax.core.known_names import closest
 from graftax.layers.description import describe_call
+from graftax.layers.inputs_of_call import line_for_one_argument
 from graftax.variables.graph.module import Module
 
 _KEYWORD = re.compile(r"unexpected keyword argument '(\w+)'")
@@ -24,6 +25,9 @@ def explained_call(
 ) -> GraftaxError | None:
     """Return the error to raise in place of one from the call of a layer; None if it says enough, with where it was."""
     where = f"{title} called with {describe_call(args, kwargs)}"
+    if line_for_one_argument(layer, args):
+        where += f", all as {next(iter(inspect.signature(layer.call).parameters), '')!r} of its call"
+        where += ": fit, evaluate and predict pass one argument" if hasattr(layer, "train_step") else ""
     better: GraftaxError | None = None
     if isinstance(error, AttributeError) and isinstance(error.obj, Module) and error.name:
         better = _missing(error.obj, error.name)
@@ -31,7 +35,8 @@ def explained_call(
         parameters = ", ".join(
             str(p.replace(annotation=p.empty)) for p in inspect.signature(layer.call).parameters.values()
         )
-        better = ArgumentTypeError(f"{error}", f"the call of this layer takes ({parameters})", _instead(layer, error))
+        instead = line_for_one_argument(layer, args) or _instead(layer, error)
+        better = ArgumentTypeError(f"{error}", f"the call of this layer takes ({parameters})", instead)
     elif isinstance(error, DTypeError) and not error.context and (given := _complex_among(args, kwargs)):
         better = _real_weights(layer, title, given)
     if better is None:
@@ -45,7 +50,7 @@ def gives_nothing(title: str) -> ArgumentTypeError:
     """Return the error for a call that gives None, as of a function without a return."""
     return ArgumentTypeError(
         f"{title}: its call gave None",
-        "what follows computes with what a layer gives; what gives None is often a function without a return",
+        "the next step computes with the output of the layer, and None is often a function without a return",
         "return y at the end of call(self, x); return x where the layer only looks at it",
     )
 
@@ -87,7 +92,7 @@ def no_call(layer: object) -> StateError:
     if hasattr(kind, "forward"):
         return StateError(
             f"{kind.__name__} has no call(), and a forward()",
-            "what a layer computes is called call here",
+            "a layer of graftax computes in a method that is named call",
             "def call(self, ...) in place of def forward(self, ...)",
         )
     return StateError(f"{kind.__name__} has no call()", "there is nothing to compute", "def call(self, x): return ...")

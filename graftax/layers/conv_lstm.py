@@ -10,7 +10,7 @@ from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array, Shape
 from graftax.layers import activations
 from graftax.layers.activations import Activation, ActivationLike
-from graftax.layers.arguments import array_shape, flag, for_each_axis, one_of, positive, single_shape
+from graftax.layers.arguments import array_shape, flag, for_each_axis, one_of, positive, single_shape, wide
 from graftax.layers.kernel_layer import KernelLayer
 from graftax.layers.lstm import OnesInForgetGate
 from graftax.layers.masking import as_bool, check_mask, expand_mask, hide
@@ -175,11 +175,11 @@ class ConvLSTM2D(Stateful, KernelLayer):
         state = self._first_state(initial_state, (batch, *drive.shape[2:-1], self.filters), x)
         if self.go_backwards:
             drive, mask = ops.flip(drive, 0), None if mask is None else ops.flip(mask, 1)
-        kernel = ops.asarray(self.recurrent_kernel)  # read once, not at each step
+        kernel = wide(ops.asarray(self.recurrent_kernel))  # read once, not at each step; gradients of steps add up
 
         def step(state: tuple[Array, ...], row: tuple[Array, Array | None]) -> tuple[tuple[Array, ...], Array]:
             drive, present = row
-            total = drive + ops.conv(state[0], kernel, 1, "same")
+            total = drive + ops.conv(state[0], ops.cast(kernel, str(drive.dtype)), 1, "same")
             write, keep, new, give = ops.split(total, 4, axis=-1)
             written = self._gate(write) * apply_activation(self.activation, new, new.shape)
             cell = self._gate(keep) * state[1] + written

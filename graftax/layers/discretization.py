@@ -156,7 +156,7 @@ def _missing(numbers: np.ndarray[Any, Any]) -> ArgumentError | None:
     place = tuple(np.argwhere(missing)[0])
     return ArgumentError(
         f"{subscript('x', place)} is nan",
-        "it lies in no bin",
+        "nan belongs to no bin",
         "np.nan_to_num(x, nan=0.0), or another number for what is missing; np.isnan(x) beside it as a feature",
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from graftax import ops
 from graftax.core.typedefs import Array, Shape
-from graftax.layers.arguments import flag, positive
+from graftax.layers.arguments import array_shape, flag, positive
 from graftax.layers.layer import Layer
 from graftax.layers.masking import combine_masks
 from graftax.layers.policy import DTypePolicy
@@ -79,6 +79,7 @@ class Embedding(Layer):
         )
 
     def call(self, indices: Array) -> Array:
+        array_shape(indices)  # several arrays of indices would be stacked
         return ops.take(self.embeddings, indices, axis=0)
 
     def compute_mask(self, inputs: Array, mask: Array | None) -> Array | None:

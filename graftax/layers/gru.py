@@ -42,7 +42,7 @@ class GRUStep(RecurrentWeights):
         if self.reset_after:
             inner = ops.matmul(seen, kernel)
             if bias is not None:
-                inner = inner + bias
+                inner = ops.add(inner, bias)
         else:
             inner = ops.matmul(seen, kernel[:, : 2 * units])
         gates = self.gate(drive[:, : 2 * units] + inner[:, : 2 * units])

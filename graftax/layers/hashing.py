@@ -20,7 +20,7 @@ from graftax.variables.keys import checked_seed
 
 
 class Hashing(Layer):
-    """Text or integers as one of so many bins: the same token always has the same one, on every machine.
+    """Text or integers as one of ``num_bins`` bins: the same token has the same bin on every machine.
 
     It computes on the host, at once: apply it to data before they go to a model.
 

@@ -18,7 +18,7 @@ from graftax.ops.symbolic import Origin, Sizes, Spec
 
 
 class InputLayer(Layer):
-    """What stands for one input of a graph of layers; called on an array, it gives it back if it fits.
+    """Stands for one input of a graph of layers; a call returns the array that it gets, if that fits.
 
     Args:
         shape: The shape of one sample, None for sizes that may be any.
@@ -132,7 +132,7 @@ def Input(  # noqa: N802 (what it makes stands for an object, and the name is kn
     batch_size: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Return an array that is not there yet, on which layers, ops and operators are called to make a graph of layers.
+    """Return a symbolic array; calls of layers, ops and operators on it make a graph of layers.
 
     Args:
         shape: The shape of one sample, without the batch; None for sizes that may be any.

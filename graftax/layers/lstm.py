@@ -52,7 +52,7 @@ class LSTMStep(RecurrentWeights):
 
 
 class LSTM(LSTMStep, Recurrent):
-    r"""Carries a cell and an output over the steps; gates decide what is written, kept and given out.
+    r"""Carries a cell and an output over the steps; gates decide what is written, what is kept and what is output.
 
     .. math::
 

@@ -28,7 +28,7 @@ _KERNELS = KINDS["AttentionKernel"].words
 
 
 class MultiHeadAttention(Layer):
-    r"""Each position asks, all positions answer; several heads, each with projections of its own.
+    r"""Attention of each position to all positions, in several heads, each with projections of its own.
 
     .. math:: \mathrm{softmax}\left(\frac{Q K^\top}{\sqrt{\text{key\_dim}}}\right) V
 

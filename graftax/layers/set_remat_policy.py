@@ -15,7 +15,7 @@ RematPolicy = Literal["full", "dots", "dots_without_batch"]
 
 @door
 def set_remat_policy(policy: RematPolicy | None, model: Layer, where: SelectorLike) -> list[str]:
-    """Let layers of a model compute again for a gradient what they would keep otherwise: less memory, more time.
+    """Let layers of a model compute values again for the gradient, not store them: less memory, more time.
 
     Numbers stay the same. A layer inside of one that is chosen is computed again with that one, so that its own policy
     is taken away. Functions that are compiled already are traced once more.

@@ -12,7 +12,7 @@ from graftax.core.errors import ArgumentError, GraftaxError, MissingAttributeErr
 from graftax.core.short_traceback import shorten
 from graftax.layers import building
 from graftax.layers.undoing import undone_if_raised
-from graftax.ops.built import built
+from graftax.ops.dispatch import built
 from graftax.ops.symbolic import Origin, Symbolic, filled, leaves, mapped, record, refuse_symbolic
 from graftax.ops.symbolic_array import SymbolicArray, subscript
 from graftax.transforms.lifting.frames import Abstract
@@ -81,7 +81,7 @@ def _needs_size(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Ar
     given = ", ".join(repr(leaf.spec) for leaf in leaves((args, kwargs)) if isinstance(leaf, Symbolic))
     return ArgumentError(
         f"{layer._gx_title()} got {given}",
-        "its weights have the size that is None there, which is known at the call only",
+        "its weights need the size that is None here, and which is not known before a call",
         "graftax.Input((8,)) with that size in place of None",
     )
 

@@ -15,7 +15,7 @@ from graftax.core.typedefs import Array, ArrayLike, Shape
 from graftax.losses.loss import Loss
 from graftax.objectives import alignments, likelihood
 from graftax.objectives.hiding import Form, Formula, Ranges, as_condition, as_mask
-from graftax.objectives.labels import check_labels
+from graftax.objectives.labels import check_labels, countable
 from graftax.variables import masks
 from graftax.variables.state import storage
 
@@ -150,7 +150,7 @@ class CTC(Loss):
             )
         if labels.dtype.kind not in "iub":
             raise DTypeError(f"y_true of dtype {labels.dtype.name}", "labels are integers", 'ops.cast(y_true, "int32")')
-        labels = labels if labels.dtype.kind == "i" else ops.cast(labels, "int32")
+        labels = labels if labels.dtype.kind == "i" else countable(labels)
         labels = ops.where(ops.equal(labels, -1), ops.full_like(labels, self.blank), labels)
         if registry.current().arrays.is_concrete(labels):
             likelihood.check_padding(ops.to_numpy(labels), self.blank)

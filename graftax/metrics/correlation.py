@@ -8,6 +8,7 @@ from graftax import ops
 from graftax.core import hyperparameters as arguments
 from graftax.core.errors import ArgumentError, GraftaxError, ShapeError
 from graftax.core.typedefs import Array, ArrayLike
+from graftax.metrics import exact
 from graftax.metrics.metric import Metric
 from graftax.metrics.reduction import SampleMetric
 from graftax.objectives import per_sample
@@ -165,37 +166,41 @@ class R2Score(Metric):
             raise
 
     def _merge(self, y_true: Array, y_pred: Array, weight: Array) -> None:
-        """Join the mean and the squares of a batch with those before, without cancelling digits (Chan et al. 1979)."""
+        """Join the mean and the squares of a batch with those before, without cancelling digits (Chan et al. 1979).
+
+        ``sums`` has the count, the mean, the squares around it and the squared errors of each column.
+        """
         columns = y_true.shape[-1]
         if self.sums is None:
-            self.sums = self.add_variable((4, columns), name="sums")
+            self.sums = self.add_variable((2, 4, columns), name="sums")
         if self.sums.shape[-1] != columns:
             raise ShapeError(
                 f"y_pred with {columns} places", f"batches before had {self.sums.shape[-1]}", "reset(), or a new metric"
             )
         y_true, y_pred = (ops.stop_gradient(ops.cast(one, self.dtype)) for one in (y_true, y_pred))
         each = ops.expand_dims(ops.cast(weight, self.dtype), -1)
-        count, mean, squares, errors = ops.unstack(self.sums.value)
+        count, mean, _, _ = ops.unstack(exact.read(self.sums))
         more = ops.sum(each) * ops.ones_like(count)
         here = ops.divide_no_nan(ops.sum(each * y_true, axis=0), more)
         spread_here = ops.sum(each * ops.square(y_true - here), axis=0)
         total, apart = count + more, here - mean
-        self.sums.assign(
+        exact.add_array(
+            self.sums,
             ops.stack(
                 [
-                    total,
-                    mean + apart * ops.divide_no_nan(more, total),
-                    squares + spread_here + ops.square(apart) * ops.divide_no_nan(count * more, total),
-                    errors + ops.sum(each * ops.square(y_true - y_pred), axis=0),
+                    more,
+                    apart * ops.divide_no_nan(more, total),
+                    spread_here + ops.square(apart) * ops.divide_no_nan(count * more, total),
+                    ops.sum(each * ops.square(y_true - y_pred), axis=0),
                 ]
-            )
+            ),
         )
 
     def result(self) -> Array:
         """Compute the score so far; 0 of nothing, and where all targets are the same."""
         if self.sums is None:
             return ops.asarray(0.0, self.dtype)
-        _, _, squares, errors = ops.unstack(self.sums.value)
+        _, _, squares, errors = ops.unstack(exact.read(self.sums))
         scores = ops.where(squares > 0, 1 - ops.divide_no_nan(errors, squares), 0.0)
         if self.class_aggregation is None:
             return scores

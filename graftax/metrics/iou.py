@@ -15,7 +15,7 @@ from graftax.core.typedefs import Array, ArrayLike, Shape
 from graftax.metrics import exact
 from graftax.metrics.metric import Metric
 from graftax.objectives.hiding import Form, Formula, as_mask
-from graftax.objectives.labels import check_labels
+from graftax.objectives.labels import check_labels, countable
 from graftax.objectives.pairs import same_shape
 from graftax.objectives.sample_weights import broadcast_weight, check_weights
 from graftax.variables import masks
@@ -137,7 +137,7 @@ class IoU(Metric):
             if arrays.is_concrete(y):
                 _require_whole(name, arrays.to_numpy(y))
             y = ops.cast(y, "int32")
-        labels = y if y.dtype.name == "int32" else ops.cast(y, "int32")
+        labels = countable(y)
         ignored = self.ignore_class if name == "y_true" else None
         kept = labels if ignored is None else ops.where(ops.equal(labels, ignored), 0, labels)
         ops.one_hot(ops.ravel(kept), self.num_classes)  # which looks for classes that there are not

@@ -64,7 +64,7 @@ def categorical_focal_crossentropy(
             "from_logits=True",
         )  # fmt: skip
         total = ops.sum(y_pred, axis=axis, keepdims=True)
-        p = y_pred / ops.where(total > 0, total, 1.0)
+        p = ops.divide(y_pred, ops.where(total > 0, total, 1.0))
     p = ops.clip(p, EPSILON, 1 - EPSILON)
     values = _power(1 - p, gamma) * -ops.log(p) * y_true
     return ops.sum(weights.along("alpha", alpha, values, axis), axis=axis)

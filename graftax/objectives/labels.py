@@ -64,7 +64,7 @@ def class_labels(y_true: ArrayLike, y_pred_shape: Shape, axis: int = -1, ignore_
         )
     if registry.current().arrays.is_concrete(labels):
         check_labels(ops.to_numpy(labels), classes, ignore_class)
-    given, labels = labels, _countable(labels)
+    given, labels = labels, countable(labels)
     if not registry.current().arrays.is_concrete(labels) and traced_checks.is_checking():
         bad = ops.any(_not_a_class(labels, classes, ignore_class))
         traced_checks.emit(partial(_label_error, classes, ignore_class), bad, given)
@@ -78,10 +78,17 @@ def not_ignored(y_true: ArrayLike, y_pred_shape: Shape, axis: int, ignore_class:
     return ops.not_equal(class_labels(y_true, y_pred_shape, axis, ignore_class), ignore_class)
 
 
-def _countable(labels: Array) -> Array:
-    """Cast labels to a dtype that holds every class and every label to ignore, negative ones among them."""
-    wide = labels.dtype.itemsize == 8
-    return labels if labels.dtype.name in ("int32", "int64") else ops.cast(labels, "int64" if wide else "int32")
+def countable(labels: Array) -> Array:
+    """Cast labels to a dtype that holds every class and every label to ignore, negative ones among them.
+
+    An unsigned label that is too large for it becomes the largest number: it must be no class and not -1.
+    """
+    if labels.dtype.name in ("int32", "int64"):
+        return labels
+    wide = "int64" if labels.dtype.itemsize == 8 else "int32"
+    if labels.dtype.name in ("uint32", "uint64"):
+        labels = ops.minimum(labels, np.iinfo(wide).max)
+    return ops.cast(labels, wide)
 
 
 def _label_shapes(y_pred_shape: Shape, axis: int) -> tuple[Shape, Shape]:

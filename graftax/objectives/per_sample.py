@@ -91,8 +91,8 @@ def cosine_similarity(y_true: ArrayLike, y_pred: ArrayLike, axis: int = -1) -> A
 def pearson_correlation(y_true: ArrayLike, y_pred: ArrayLike, axis: int = -1) -> Array:
     """Compute ``cov(y_true, y_pred) / (std_true std_pred)`` along an axis, and 0 where one of them is constant."""
     left, right = (y - ops.mean(y, axis=axis, keepdims=True) for y in pair(y_true, y_pred))
-    lengths = ops.norm(left, axis=axis) * ops.norm(right, axis=axis)
-    return ops.divide_no_nan(ops.sum(left * right, axis=axis), lengths)
+    units = [ops.divide_no_nan(one, ops.norm(one, axis=axis, keepdims=True)) for one in (left, right)]
+    return ops.sum(units[0] * units[1], axis=axis)
 
 
 def concordance_correlation(y_true: ArrayLike, y_pred: ArrayLike, axis: int = -1) -> Array:

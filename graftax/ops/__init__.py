@@ -14,7 +14,7 @@ Example:
 from typing import Any
 
 from graftax.ops import image as image
-from graftax.ops.built import built
+from graftax.ops.dispatch import built
 from graftax.ops.foreign_names import ALIASES, missing_op
 from graftax.ops.table import OPS
 

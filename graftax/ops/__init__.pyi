@@ -334,7 +334,7 @@ def array(object: ArrayLike | Sequence[ArrayLike], dtype: DTypeLike | None = Non
     """Make an array, as asarray does."""
 
 def cast(x: ArrayLike, dtype: DTypeLike | None) -> Array:
-    """Convert the values to another dtype."""
+    """Convert the values to another dtype; those of a Variable as it stores them."""
 
 def full(shape: int | Sequence[int], fill_value: ArrayLike, dtype: DTypeLike | None = None) -> Array:
     """Return an array filled with a value."""

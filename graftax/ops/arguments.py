@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from graftax.core import foreign_errors
+from graftax.core.enum_members import plain
 from graftax.core.errors import ArgumentError, ArgumentTypeError, GraftaxError
 from graftax.core.free_sizes import is_free
 from graftax.core.known_names import unknown
@@ -134,7 +135,7 @@ def _numeric(op: str, parameter: Parameter, value: Any) -> Any:
         raise _refused(op, parameter, value, "a number is needed, not a flag", example)
     if isinstance(value, (complex, str, bytes)) or not hasattr(value, "__float__") or (flags and np.ndim(value)):
         raise _refused(op, parameter, value, "a number is needed", example)
-    return value
+    return plain(value)
 
 
 def _word(op: str, parameter: Parameter, value: object) -> str:
@@ -146,7 +147,7 @@ def _word(op: str, parameter: Parameter, value: object) -> str:
         error = unknown(name, value, words)
         error.add_context(f"ops.{op}({name}=...)")
         raise error
-    return str(value)
+    return str.__str__(value)  # not the name of a member of an Enum
 
 
 def _items(value: Any) -> list[Any] | None:

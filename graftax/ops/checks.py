@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import Enum
 from functools import partial
 from typing import Any, cast
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from graftax.backend import traced_checks
 from graftax.backend.protocol import Arrays
+from graftax.core.enum_members import plain
 from graftax.core.errors import ArgumentError, DTypeError, GraftaxError, IndexRangeError, NumericsError, ShapeError
 from graftax.core.free_sizes import any_free
 from graftax.core.typedefs import Array, VariableLike
@@ -62,7 +64,7 @@ def _out_of_range(op: str, name: str, size: int, host: Any) -> GraftaxError:
     return IndexRangeError(
         f"{op}: {subscript(name, place)} = {host[place]} is not in [0, {size})",
         "indices count from 0, and negative ones do not wrap around",
-        f"ops.clip({name}, 0, {size - 1}), or mend the data that they come from",
+        f"ops.clip({name}, 0, {size - 1}), or correct the data",
     )
 
 
@@ -136,10 +138,9 @@ def _index(arrays: Arrays, part: Any) -> Any:
     if isinstance(part, list):
         part = np.asarray(part) if part else np.zeros(0, "int32")
     kind = getattr(getattr(part, "dtype", None), "kind", None)
-    if isinstance(part, float) or (kind is not None and kind not in "iub"):
-        raise DTypeError(
-            f"an index of dtype {getattr(part, 'dtype', 'float')}", "indices are integers or booleans", "x[int(i)]"
-        )
+    if isinstance(plain(part), float | Enum) or (kind is not None and kind not in "iub"):
+        shown = getattr(part, "dtype", type(part).__name__)
+        raise DTypeError(f"an index of dtype {shown}", "indices are integers or booleans", "x[int(i)]")
     if kind is not None and kind in "iu" and part.dtype.itemsize < 4:
         return part.astype("int32")
     return part
@@ -227,7 +228,7 @@ def _no_such_element(op: str, shape: tuple[int, ...], host: Any) -> GraftaxError
     return IndexRangeError(
         f"{op}: {subscript('indices', place)} = {tuple(host[place].tolist())} is not in the shape {shape}",
         "every index must be in [0, size) of its axis, and negative ones do not wrap around",
-        "mend the data that the indices come from",
+        "correct the data that the indices come from",
     )
 
 

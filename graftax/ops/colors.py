@@ -16,6 +16,7 @@ from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array
 from graftax.ops.reductions import inexact
 from graftax.ops.sampling import pair
+from graftax.ops.slopes_in_range import quotient
 from graftax.ops.structure import FUNCTIONS, in_float32
 
 _LUMA = (0.2989, 0.587, 0.114)
@@ -43,11 +44,11 @@ def _rgb_to_hsv(a: Arrays, x: Array) -> Any:
     safe = a.numpy.where(spread == 0, 1, spread)
     hue = a.numpy.where(
         value == red,
-        (green - blue) / safe % 6,
-        a.numpy.where(value == green, (blue - red) / safe + 2, (red - green) / safe + 4),
+        quotient(a, green - blue, safe) % 6,
+        a.numpy.where(value == green, quotient(a, blue - red, safe) + 2, quotient(a, red - green, safe) + 4),
     )
     hue = a.numpy.where(spread == 0, 0, hue / 6)
-    saturation = a.numpy.where(value == 0, 0, spread / a.numpy.where(value == 0, 1, value))
+    saturation = a.numpy.where(value == 0, 0, quotient(a, spread, a.numpy.where(value == 0, 1, value)))
     return a.numpy.stack([hue, saturation, value], -1)
 
 

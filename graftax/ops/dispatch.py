@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from graftax.backend.protocol import Arrays, Backend
 from graftax.backend.registry import current
 from graftax.core.dtypes import is_inexact
+from graftax.core.enum_members import plain
 from graftax.core.errors import ArgumentTypeError, DTypeError, GraftaxError
 from graftax.core.free_sizes import is_free
 from graftax.core.masked_arrays import entries
@@ -28,16 +29,22 @@ from graftax.ops.explain import explain
 from graftax.ops.foreign_names import KEYWORDS, absent, misspelt
 from graftax.ops.functions import FUNCTIONS
 from graftax.ops.masked_results import with_mask, without_mask
-from graftax.ops.numbers import INT32, NUMBERS, check_number, check_weak, fits
-from graftax.ops.refused_kinds import refuse_kind
+from graftax.ops.numbers import INT32, NUMBERS, check_number, check_weak, fits, refuse_kind
 from graftax.ops.signatures import Op, Parameter, array_parameters, parameters, settings, shown, signature
 from graftax.ops.symbolic import MetSymbolic, Symbolic, record_op
+from graftax.ops.table import OPS
 
 _ATOMS = frozenset({int, str, float, complex, bool, type(None)})
 _REAL = frozenset({bool, int, float})
 _LITERALS = frozenset({*NUMBERS, list, tuple})
 _ABSENT: Any = object()
 _native: dict[Backend, set[type]] = {}  # the types that a backend has recognised as its arrays
+
+
+@cache
+def built(name: str) -> Callable[..., Any]:
+    """Return the function of an op by its name, made when it is first asked for."""
+    return build(OPS[name])
 
 
 def build(op: Op) -> Callable[..., Any]:
@@ -202,6 +209,8 @@ def _prepare(given: tuple[Parameter, ...], op: Op, values: tuple[Any, ...]) -> l
             ready.append(number)
             numbers += 1
         else:
+            if one.kind.casts and isinstance(value, VariableLike):
+                value = value._gx_unrounded
             ready.append(to_array(arrays, value, op.name, one.name))
     agreeing = [i for i, one in enumerate(given) if one.kind.agrees and ready[i] is not None]
     if numbers and numbers == len(agreeing):  # nothing but Python numbers: the widest kind decides
@@ -234,6 +243,7 @@ def _meet(arrays: Arrays, op: str, given: list[tuple[str, Any]], keeps: bool) ->
 
 def _as_number(value: Any) -> bool | int | float | complex | None:
     """Return a Python number, or a NumPy scalar of the types that Python numbers become, as a number; else None."""
+    value = plain(value)
     if type(value) in NUMBERS:
         return value  # type: ignore[no-any-return]
     if getattr(value, "shape", None) == () and type(value).__name__ in ("float64", "int64", "bool", "complex128"):

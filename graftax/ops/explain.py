@@ -126,7 +126,7 @@ def _matmul(op: str, x: Any, y: Any) -> GraftaxError | None:
         hint = "ops.swapaxes(y, -1, -2)" if right[-1] == left[-1] and len(right) > 1 else f"y with {left[-1]} rows"
         return ShapeError(
             f"{op}: x {left}, y {right}",
-            f"the last axis of x has {left[-1]}, y has {inner} to meet it",
+            f"the last axis of x has size {left[-1]}, and the axis of y that it is multiplied with has size {inner}",
             alike(left[-1], inner) or hint,
         )
     return _broadcast(op, np.empty((*left[:-2], 1, 1)), np.empty((*right[:-2], 1, 1))) and ShapeError(
@@ -187,7 +187,7 @@ def _broadcast_to(op: str, x: Array, shape: Any) -> GraftaxError | None:
             line = f"ops.expand_dims(x, -1) for rows of {have[axis]}, or a shape that ends with {have}"
             if len(have) > 1:
                 line = "a shape with the sizes of x, or x with an axis of size 1 there"
-            reason = f"counted from the end, axis {axis} has {have[axis]} against {wanted[axis]}, and is not 1"
+            reason = f"axis {axis} has size {have[axis]}, and needs {wanted[axis]} or 1"
             return ShapeError(f"{op}: x {have} to {wanted}", reason, line)
     return None
 
@@ -204,9 +204,9 @@ def _join(op: str, arrays: Sequence[Any], axis: object) -> GraftaxError | None:
             if k != joined and shape[k] != shapes[0][k]:
                 return ShapeError(
                     f"{op}: arrays[0] {shapes[0]}, arrays[{i}] {shape}, axis={axis}",
-                    f"dimension {k} has {shapes[0][k]} against {shape[k]}; all but axis {axis} must agree"
+                    f"axis {k} has size {shapes[0][k]} and {shape[k]}; all sizes but that of axis {axis} must agree"
                     if op == "concatenate"
-                    else f"dimension {k} has {shapes[0][k]} against {shape[k]}; all must agree",
+                    else f"axis {k} has size {shapes[0][k]} and {shape[k]}; all sizes must agree",
                     alike(shapes[0][k], shape[k]) or "slice or pad one of them, or join along another axis",
                 )
         if len(shape) != ndim:
@@ -233,7 +233,7 @@ def _einsum(op: str, subscripts: str, operands: Sequence[Any]) -> GraftaxError |
                 return ShapeError(
                     f"einsum: {subscripts!r} of {shapes}",
                     f"{letter!r} is {sizes[letter]} in one operand and {size} in another",
-                    alike(sizes[letter], size) or "mend the subscripts or the shapes",
+                    alike(sizes[letter], size) or "correct the subscripts or the shapes",
                 )
     return ShapeError(
         f"einsum: {subscripts!r} of {shapes}",

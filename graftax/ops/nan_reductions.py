@@ -7,7 +7,7 @@ from typing import Any
 
 from graftax.backend.protocol import Arrays
 from graftax.core.typedefs import Array
-from graftax.ops.reductions import cumprod, cumsum, inexact, median, quantile, require_some, root
+from graftax.ops.reductions import cumprod, cumsum, even_scale, inexact, median, quantile, require_some, root
 from graftax.ops.structure import in_float32, real, row
 
 Axes = int | tuple[int, ...] | None
@@ -57,7 +57,10 @@ def nanvar(a: Arrays, x: Array, axis: Axes, ddof: int, keepdims: bool) -> Any:
 @row
 @in_float32
 def nanstd(a: Arrays, x: Array, axis: Axes, ddof: int, keepdims: bool) -> Any:
-    return root(a, nanvar(a, x, axis, ddof, keepdims))
+    x = inexact(a, x)
+    scale = even_scale(a, _kept(a, x, 0), axis)
+    found = root(a, nanvar(a, x * scale, axis, ddof, True)) / scale
+    return found if keepdims else a.numpy.squeeze(found, axis)
 
 
 @row

@@ -46,12 +46,6 @@ def log_sigmoid(a: Arrays, x: Array) -> Any:
 
 
 @row
-def divide_no_nan(a: Arrays, x: Array, y: Any) -> Any:
-    zero = y == 0
-    return a.numpy.where(zero, 0, x / a.numpy.where(zero, 1, y))
-
-
-@row
 def xlogy(a: Arrays, x: Any, y: Array) -> Any:
     zero = x == 0
     return a.numpy.where(zero, 0, x * a.numpy.log(a.numpy.where(zero, 1, y)))
@@ -86,7 +80,7 @@ def conv(
         raise ShapeError(
             f"conv: x {list(x.shape)} has {x.shape[-1]} channels, "
             f"kernel {list(kernel.shape)} takes {kernel.shape[-2] * groups} with groups={groups}",
-            "the last axis of x meets the second to last of the kernel, times groups",
+            "the last axis of x must have the size of axis -2 of the kernel, times groups",
             f"a kernel of shape {[*kernel.shape[:-2], x.shape[-1] // groups, kernel.shape[-1]]}",
         )
     strides, dilation = _each("strides", strides, space), _each("dilation", dilation, space)
@@ -109,7 +103,7 @@ def conv_transpose(
         raise ShapeError(
             f"conv_transpose: x {list(x.shape)} has {x.shape[-1]} channels, "
             f"kernel {list(kernel.shape)} takes {kernel.shape[-2]}",
-            "the last axis of x meets the second to last of the kernel",
+            "the last axis of x must have the size of axis -2 of the kernel",
             f"a kernel of shape {[*kernel.shape[:-2], x.shape[-1], kernel.shape[-1]]}",
         )
     strides, dilation = _each("strides", strides, space), _each("dilation", dilation, space)

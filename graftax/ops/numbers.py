@@ -11,7 +11,7 @@ import numpy as np
 from graftax.backend.host import limits
 from graftax.backend.protocol import Arrays
 from graftax.core.dtypes import is_complex
-from graftax.core.errors import ArgumentError
+from graftax.core.errors import ArgumentError, DTypeError
 from graftax.ops.checks import at_hand
 
 NUMBERS = (bool, int, float, complex)
@@ -153,3 +153,25 @@ def check_filling(arrays: Arrays, op: str, name: str, value: Any, dtype: str) ->
 
 
 _FEW = 10_000
+
+
+def refuse_kind(op: str, name: str, x: Any, refused: str) -> None:
+    """Raise for an array of a kind that an op is not defined for.
+
+    Args:
+        op: What asks, for the message.
+        name: What the array is called there.
+        x: An array or a Python number, of which only a complex one is refused.
+        refused: The kind, as ``x.dtype.kind`` has it: ``"c"`` or ``"b"``.
+
+    Raises:
+        DTypeError: it is complex, or boolean.
+    """
+    number = refused == "c" and isinstance(x, complex)
+    if number or getattr(getattr(x, "dtype", None), "kind", "") == refused:
+        complex_numbers = refused == "c"
+        raise DTypeError(
+            f"{op}: {name} = {x}" if number else f"{op}: {name} of dtype {getattr(x, 'dtype', '')}",
+            "complex numbers have no order" if complex_numbers else "True and False are no numbers to compute with",
+            f"ops.real({name}), or ops.abs({name})" if complex_numbers else f'ops.cast({name}, "int32")',
+        )

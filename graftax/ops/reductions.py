@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from graftax.backend.host import limits
 from graftax.backend.protocol import Arrays
 from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array
 from graftax.ops.checks import axis_in_range
+from graftax.ops.slopes_in_range import quotient
 from graftax.ops.structure import FUNCTIONS, accumulating, in_float32, real, row
 
 __all__ = ["FUNCTIONS", "accumulating", "in_float32", "inexact"]
@@ -41,15 +43,49 @@ def var(a: Arrays, x: Array, axis: int | tuple[int, ...] | None, ddof: int, keep
 @row
 @in_float32
 def std(a: Arrays, x: Array, axis: int | tuple[int, ...] | None, ddof: int, keepdims: bool) -> Any:
-    spread = a.numpy.var(x, axis=axis, ddof=ddof if ddof < _count(x, axis) else 0, keepdims=keepdims)
-    found = root(a, spread)
-    return found if ddof < _count(x, axis) else found * math.nan
+    x, free = inexact(a, x), _count(x, axis) - ddof
+
+    def value(x: Array) -> Any:
+        scale = even_scale(a, x, axis)
+        spread = a.numpy.var(x * scale, axis=axis, ddof=ddof if free > 0 else 0, keepdims=True)
+        return root(a, spread) / scale * (1 if free > 0 else math.nan)
+
+    def rule(given: tuple[Array, ...], ways: tuple[Array, ...]) -> tuple[Any, Any]:
+        (x,), (way,), found = given, ways, deviation(given[0])
+        distances = x - a.numpy.mean(x, axis=axis, keepdims=True)
+        return found, _along(a, distances, found, way, axis) / (free if free > 0 else math.nan)
+
+    def deviation(x: Array) -> Any:
+        return a.with_jvp(value, rule, x)
+
+    return deviation(x) if keepdims else a.numpy.squeeze(deviation(x), axis)
+
+
+def _along(a: Arrays, x: Array, length: Array, way: Array, axis: int | tuple[int, ...] | None) -> Any:
+    """Return how much numbers that move in a way move in the direction of x, whose length is 0 where x is."""
+    unit = x * quotient(a, 1, a.numpy.where(a.numpy.equal(length, 0), 1, length))
+    if unit.dtype.kind == "c":
+        unit, way = a.numpy.conj(unit), a.asarray(way, unit.dtype)
+    return a.numpy.sum(a.numpy.real(unit * way), axis=axis, keepdims=True)
 
 
 def root(a: Arrays, squares: Array) -> Any:
     """Return the root of what is not negative, with a slope of 0 at 0, where that of a root is infinite."""
     flat = a.numpy.equal(squares, 0)
     return a.numpy.where(flat, 0, a.numpy.sqrt(a.numpy.where(flat, 1, squares)))
+
+
+def even_scale(a: Arrays, x: Array, axis: int | tuple[int, ...] | None) -> Any:
+    """Return powers of two that bring numbers to where squares neither overflow nor become 0; mostly 1.
+
+    A power of two changes no digit. Axes are kept.
+    """
+    sizes = a.numpy.abs(x) if x.dtype.kind == "c" else x
+    squares: Any = a.stop_gradient(a.numpy.sum(a.numpy.square(sizes), axis=axis, keepdims=True))
+    bits = math.log2(limits(squares.dtype.name)[1])
+    factor, least = 2.0 ** round(0.62 * bits), 2.0 ** round(-0.5 * bits)
+    one = a.numpy.ones_like(squares)
+    return a.numpy.where(squares == math.inf, one / factor, a.numpy.where(squares < least, one * factor, one))
 
 
 def require_some(op: str, x: Array, axis: int | tuple[int, ...] | None) -> None:
@@ -124,18 +160,39 @@ def logsumexp(a: Arrays, x: Any, axis: int | tuple[int, ...] | None, keepdims: b
 @row
 @in_float32
 def norm(a: Arrays, x: Any, ord: float, axis: int | tuple[int, ...] | None, keepdims: bool) -> Any:
-    x = a.numpy.abs(inexact(a, x))
+    x = inexact(a, x)
+    x = a.numpy.abs(x) if ord != 2 or x.dtype.kind == "c" else x
     if ord == math.inf:
         return a.numpy.max(x, axis=axis, keepdims=keepdims, initial=0)
     if not ord > 0:
         raise ArgumentError(f"norm: ord = {ord!r}", "the order of a norm is a number above 0, or inf", "ord=2")
     if ord == 1:
         return a.numpy.sum(x, axis=axis, keepdims=keepdims)
-    power = a.numpy.square(x) if ord == 2 else a.numpy.power(a.numpy.where(x == 0, 1, x), ord) * (x != 0)
-    total = a.numpy.sum(power, axis=axis, keepdims=keepdims)
-    zero = total == 0
-    safe = a.numpy.where(zero, 1, total)  # the root has no gradient at 0: take it elsewhere, and 0 here
-    return a.numpy.where(zero, 0, a.numpy.sqrt(safe) if ord == 2 else a.numpy.power(safe, 1 / ord))
+    if ord == 2:
+        found = _length(a, x, axis)
+    else:
+        most = a.stop_gradient(a.numpy.max(x, axis=axis, keepdims=True, initial=0))
+        most = a.numpy.where((most > 0) & (most < math.inf), most, 1)
+        zero = x == 0  # whose power has no gradient
+        share = a.numpy.where(zero, 0, a.numpy.power(a.numpy.where(zero, 1, x / most), ord))
+        total = a.numpy.sum(share, axis=axis, keepdims=True)
+        none = total == 0  # the root has no gradient there: take it elsewhere, and 0 here
+        found = a.numpy.where(none, 0, a.numpy.power(a.numpy.where(none, 1, total), 1 / ord)) * most
+    return found if keepdims else a.numpy.squeeze(found, axis)
+
+
+def _length(a: Arrays, x: Array, axis: int | tuple[int, ...] | None) -> Any:
+    """Return the root of the sum of the squares of real numbers; its slope at 0 is 0."""
+
+    def value(x: Array) -> Any:
+        scale = even_scale(a, x, axis)
+        return root(a, a.numpy.sum(a.numpy.square(x * scale), axis=axis, keepdims=True)) / scale
+
+    def rule(given: tuple[Array, ...], ways: tuple[Array, ...]) -> tuple[Any, Any]:
+        found = _length(a, given[0], axis)
+        return found, _along(a, given[0], found, ways[0], axis)
+
+    return a.with_jvp(value, rule, x)
 
 
 @row

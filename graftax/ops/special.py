@@ -9,11 +9,13 @@ import numpy as np
 
 from graftax.backend.host import limits
 from graftax.backend.protocol import Arrays
+from graftax.core.dtypes import is_inexact
 from graftax.core.errors import ArgumentError, DTypeError, GraftaxError
 from graftax.core.typedefs import Array
 from graftax.ops.checks import at_hand, checking
 from graftax.ops.numbers import NUMBERS
 from graftax.ops.reductions import inexact
+from graftax.ops.slopes_in_range import logaddexp
 from graftax.ops.structure import in_float32, real, row
 
 
@@ -58,12 +60,6 @@ def _apart(a: Arrays, corner: Any, value: Any, elsewhere: Any) -> Any:
 
 
 @row
-def arctan2(a: Arrays, x: Array, y: Array) -> Any:
-    origin = a.numpy.logical_and(a.numpy.equal(x, 0), a.numpy.equal(y, 0))
-    return _apart(a, origin, a.numpy.arctan2(x, y), a.numpy.arctan2(x, a.numpy.where(origin, 1, y)))
-
-
-@row
 def angle(a: Arrays, x: Array) -> Any:
     if x.dtype.kind != "c":
         return a.numpy.angle(x)
@@ -72,16 +68,9 @@ def angle(a: Arrays, x: Array) -> Any:
 
 
 @row
-def logaddexp(a: Arrays, x: Array, y: Array) -> Any:
-    nothing = a.numpy.logical_and(isneginf(a, x), isneginf(a, y))  # the gradient takes their difference
-    finite = (a.numpy.where(nothing, 0, one) for one in (x, y))
-    return _apart(a, nothing, a.numpy.logaddexp(x, y), a.numpy.logaddexp(*finite))
-
-
-@row
 def power(a: Arrays, x: Any, y: Any) -> Any:
     numbers = isinstance(x, NUMBERS), isinstance(y, NUMBERS)
-    if any(numbers) or "f" not in (x.dtype.kind, y.dtype.kind):
+    if any(numbers) or not any(is_inexact(one.dtype) and one.dtype.kind != "c" for one in (x, y)):
         return a.numpy.power(x, y)
     corner = a.numpy.logical_and(a.numpy.equal(x, 0), a.numpy.equal(y, 0))  # y * x**(y - 1) would be 0 * inf
     return a.numpy.power(a.numpy.where(corner, 1, x), y)

@@ -10,7 +10,8 @@ from graftax.backend.protocol import Arrays
 from graftax.core.errors import ArgumentError, GraftaxError, NumericsError, ShapeError
 from graftax.core.typedefs import Array
 from graftax.ops.checks import at_hand, axis_in_range, checking
-from graftax.ops.reductions import inexact, quantile, require_some
+from graftax.ops.reductions import even_scale, inexact, quantile, require_some
+from graftax.ops.slopes_in_range import quotient
 from graftax.ops.structure import in_float32, real, row
 
 Axes = int | tuple[int, ...] | None
@@ -38,7 +39,7 @@ def average(a: Arrays, x: Array, axis: Axes, weights: Array | None, keepdims: bo
         weights = a.numpy.transpose(weights, order).reshape(shape)
     weights = a.numpy.broadcast_to(weights, x.shape)
     total = a.numpy.sum(weights, axis=axis, keepdims=keepdims)
-    return a.numpy.sum(x * weights, axis=axis, keepdims=keepdims) / total
+    return quotient(a, a.numpy.sum(x * weights, axis=axis, keepdims=keepdims), total)
 
 
 @checking("percentile", "nanpercentile")
@@ -83,7 +84,8 @@ def corrcoef(a: Arrays, x: Array) -> Any:
             "it is a matrix of (variables, observations), with two observations at least",
             "ops.transpose(x) if the columns are variables",
         )
-    found = cov(a, x, 1)
+    x = inexact(a, x)
+    found = cov(a, x * even_scale(a, x, 1), 1)
     spread = a.numpy.sqrt(a.numpy.real(a.numpy.diagonal(found)))
     return found / spread[:, None] / spread[None, :]
 

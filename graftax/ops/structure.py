@@ -16,6 +16,7 @@ from graftax.core.typedefs import Array
 from graftax.core.wrapping import wraps
 from graftax.ops.checks import axis_in_range, outside
 from graftax.ops.numbers import check_filling
+from graftax.ops.wide_sums import spread, summed_wide
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
 """By op: ``function(arrays, *arguments)``; an underscore at the end of the Python name is dropped."""
@@ -109,11 +110,22 @@ def _ends(a: Arrays, size: int | tuple[int, ...], dtype: np.dtype[Any]) -> Any:
 @row
 def repeat(a: Arrays, x: Array, repeats: int | tuple[int, ...], axis: int | None) -> Any:
     if not is_free(repeats):
-        return a.numpy.repeat(x, repeats if isinstance(repeats, int) else np.array(repeats, "int32"), axis)
+        counts = repeats if isinstance(repeats, int) else np.array(repeats, "int32")
+        return summed_wide(a, lambda x: a.numpy.repeat(x, counts, axis), x)
     x, at = (x.reshape(-1), 0) if axis is None else (x, axis_in_range("repeat", axis, x.ndim))
     shape = (*x.shape[:at], x.shape[at] * repeats, *x.shape[at + 1 :])
     rows = a.numpy.expand_dims(x, at + 1)
     return a.numpy.broadcast_to(rows, (*x.shape[: at + 1], repeats, *x.shape[at + 1 :])).reshape(shape)
+
+
+@row
+def broadcast_to(a: Arrays, x: Array, shape: tuple[int, ...]) -> Any:
+    return a.numpy.broadcast_to(spread(a, x, shape), shape)
+
+
+@row
+def tile(a: Arrays, x: Array, reps: int | tuple[int, ...]) -> Any:
+    return summed_wide(a, lambda x: a.numpy.tile(x, reps), x)
 
 
 @row
@@ -129,13 +141,13 @@ def reshape(a: Arrays, x: Array, shape: int | tuple[int, ...]) -> Any:
 @row
 def take(a: Arrays, x: Array, indices: Array, axis: int | None) -> Any:
     size = x.size if axis is None else x.shape[axis_in_range("take", axis, x.ndim)]
-    return a.numpy.take(x, counted_from_0(a, indices, size), axis)
+    return summed_wide(a, lambda x, at: a.numpy.take(x, at, axis), x, counted_from_0(a, indices, size))
 
 
 @row
 def take_along_axis(a: Arrays, x: Array, indices: Array, axis: int) -> Any:
     size = x.shape[axis_in_range("take_along_axis", axis, x.ndim)]
-    return a.numpy.take_along_axis(x, counted_from_0(a, indices, size), axis)
+    return summed_wide(a, lambda x, at: a.numpy.take_along_axis(x, at, axis), x, counted_from_0(a, indices, size))
 
 
 @row
@@ -143,7 +155,7 @@ def gather_nd(a: Arrays, x: Array, indices: Array) -> Any:
     depth = indices.shape[-1]
     sizes = tuple(x.shape[:depth])
     places = counted_from_0(a, indices, sizes)
-    found = x[tuple(places[..., i] for i in range(depth))]
+    found = summed_wide(a, lambda x, at: x[tuple(at[..., i] for i in range(depth))], x, places)
     if a.is_concrete(places):
         return found
     inside = a.numpy.all(

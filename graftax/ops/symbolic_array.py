@@ -6,8 +6,8 @@ from typing import Any, NoReturn
 
 from graftax.backend import registry
 from graftax.core.errors import MissingAttributeError
-from graftax.ops.built import built
 from graftax.ops.checks import check_subscript
+from graftax.ops.dispatch import built
 from graftax.ops.symbolic import Symbolic, record_op
 from graftax.ops.table import OPS
 

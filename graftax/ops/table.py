@@ -27,7 +27,7 @@ SECTIONS = (
     (linear_algebra.PRODUCTS, "numpy", False),
     (linear_algebra.DECOMPOSITIONS, "composition", False),
     (linear_algebra.FOURIER, "fused", False),
-    (elementwise.POWERS, "composition", True),
+    (elementwise.COMPOSED, "composition", True),
     (elementwise.FUSED, "fused", True),
     (elementwise.ACTIVATIONS, "fused", False),
     (reductions.FUSED, "fused", False),

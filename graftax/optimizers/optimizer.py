@@ -11,7 +11,8 @@ from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, VariableLike
 from graftax.core.wrapping import wraps
 from graftax.optimizers.arguments.describe import call_of
-from graftax.optimizers.arguments.kinds import OPTIONS, Kinds
+from graftax.optimizers.arguments.functions_of_the_step import refuse_function
+from graftax.optimizers.arguments.kinds import OPTIONS, Kinds, kinds_of
 from graftax.optimizers.engine import learning_rate as rate
 from graftax.optimizers.engine.accumulation import accumulate
 from graftax.optimizers.engine.apply_rule import apply_rule
@@ -150,6 +151,9 @@ class Optimizer(Planning, PureUpdates):
             value = rate.keep(self, self.__dict__.get(name), value)
         elif name == "loss_scale":
             value = as_loss_scale(value)
+        kind = kinds_of(type(self)).get(name)
+        if kind is not None and kind.number and not kind.whole:
+            refuse_function(type(self).__name__, name, value, kind.words)
         value = super()._gx_given(name, value)
         if name == "ema_momentum" and value is not None:
             self._gx_count("averaged_updates")
@@ -251,7 +255,7 @@ class Optimizer(Planning, PureUpdates):
             return self.scale_loss(loss_of(found, has_aux)), found
 
         differentiate = value_and_grad(both, wrt=wrt, has_aux=True)
-        return differentiate() if self.loss_scale is None else self.loss_scale.differentiate_and_watch(differentiate)
+        return differentiate() if self.loss_scale is None else self.loss_scale.watched(differentiate)
 
     @door
     def scale_loss(self, loss: object) -> Array:

@@ -13,8 +13,9 @@ from graftax.core.namespaces import answering as _answering
 from graftax.core.selectors import Selector
 from graftax.core.short_traceback import door
 from graftax.reparam.adapted import Adapted, adapter_of
+from graftax.reparam.base import leaves_of
 from graftax.reparam.distance import checked_tolerance, distance, tolerance_for
-from graftax.reparam.places import expressions, give_penalty, leaves_of, replace, thaw
+from graftax.reparam.places import expressions, give_penalty, replace, thaw
 from graftax.variables.graph.module import Module, structure, walk_with_edges
 from graftax.variables.state.storage import concretely
 
@@ -54,7 +55,7 @@ def active(model: Module) -> list[str]:
 
 @door
 def use(model: Module, *names: str) -> None:
-    """Use these adapters, one upon the other in this order, and no others; without a name, the model is its base.
+    """Use these adapters, applied in this order, and no others; without a name, the model is its base.
 
     An adapter that is not in use is frozen, so that no optimizer decays it. What is used is saved with whole models
     (``model.save``) and in checkpoints, not in files of adapters alone; compiled functions are traced once more.
@@ -147,7 +148,7 @@ _disabled_in: dict[int, int] = {}
 
 @door
 def remove(model: Module, *names: str) -> None:
-    """Drop adapters and what they have learnt; a weight that is left with none is its base again.
+    """Remove adapters with what they have learnt; a weight without adapters is its base again.
 
     Raises:
         GraftError: there is none of that name.

@@ -21,6 +21,7 @@ from graftax.variables.graph.module import Module, structure
 from graftax.variables.regularizers import RegularizerLike
 from graftax.variables.spec import Regularizer, VariableSpec
 from graftax.variables.state import storage
+from graftax.variables.variable import Variable
 
 
 class Reparam(Module, Arithmetic):
@@ -135,15 +136,15 @@ class Reparam(Module, Arithmetic):
     @property
     def value(self) -> Array:
         """Return the value now; a constraint of the weight is part of the expression."""
-        if (ask := storage.stand_ins.top) is not None and (stand_in := ask(self)) is not None:
-            return stand_in.read()
         wanted = self._read_in()
+        if (ask := storage.stand_ins.top) is not None and (stand_in := ask(self)) is not None:
+            return _rounded(stand_in.read(), wanted)
         if wanted is None:
             return self._gx_stored
         memo = storage.memo()
         if memo is None:
-            return self._cast(wanted)
-        return memo.value((self, wanted, structure.version), lambda: self._cast(wanted))
+            return _rounded(self._gx_stored, wanted)
+        return memo.value((self, wanted, structure.version), lambda: _rounded(self._gx_stored, wanted))
 
     def _read_in(self) -> str | None:
         """Return the dtype in which the layer that computes now reads it; None for the one that it has."""
@@ -155,10 +156,10 @@ class Reparam(Module, Arithmetic):
         memo = storage.memo()
         return self._compute() if memo is None else memo.value((self, None, structure.version), self._compute)
 
-    def _cast(self, dtype: str) -> Array:
-        """Return the value in the dtype of a layer that computes in another one than it stores."""
-        value = self._gx_stored
-        return value.astype(dtype) if is_floating(value.dtype) else value
+    @property
+    def _gx_unrounded(self) -> Array:
+        with storage.autocast.entered(None):
+            return self.value
 
     def _compute(self) -> Array:
         if storage.autocast.top is None:
@@ -238,5 +239,20 @@ class Reparam(Module, Arithmetic):
     __hash__ = Module.__hash__
 
 
+def _rounded(value: Array, wanted: str | None) -> Array:
+    """Return a value in the dtype of a layer that computes in another one than it stores; None for the stored one."""
+    return value if wanted is None or not is_floating(value.dtype) else value.astype(wanted)
+
+
 def _described(value: Any) -> str:
     return f"shape {tuple(value.shape)}" if hasattr(value, "shape") else f"a {type(value).__name__}"
+
+
+def leaves_of(node: Any) -> list[Variable]:
+    """Return the Variables of a weight."""
+    return node.variables if isinstance(node, Module) else [node]
+
+
+def is_trainable(node: object) -> bool:
+    """Tell whether any part of a weight is trained."""
+    return any(leaf.trainable for leaf in leaves_of(node))

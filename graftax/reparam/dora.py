@@ -63,7 +63,7 @@ class DoRAAdapter(LoRAAdapter):
         moved = value + self.product(value)
         lengths = _lengths(moved)
         wanted = ops.multiply(self.magnitude, _lengths(value))
-        return moved * (wanted / ops.where(ops.equal(lengths, 0), 1, lengths))
+        return moved * ops.divide(wanted, ops.where(ops.equal(lengths, 0), 1, lengths))
 
     def inverse(self, value: Array) -> Array:
         """Return the column w0 with length r on the line through w, less the product: ``|t u - d| = r`` for ``t``."""

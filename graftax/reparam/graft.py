@@ -287,8 +287,8 @@ def _settle(weight: Weight, new: Any, tolerance: float) -> float:
             new.assign(old)
         except AssignmentError as problem:
             enough = f"tolerance={tolerance_for(error)}"
-            moved = "" if has_inverse else f", and is {error:.2g} of its norm away ({enough} lets it)"
-            problem.add_context(f"graft: {weight.path!r}, whose value is to stay what it is{moved}")
+            moved = "" if has_inverse else f", and changes by {error:.2g} of its norm ({enough} allows this)"
+            problem.add_context(f"graft: the value of {weight.path!r} must stay the same{moved}")
             raise
         error = distance(new.value, old)
     constraint = getattr(new, "constraint", None)

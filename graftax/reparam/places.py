@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.selectors import SelectorLike, compile_selector
 from graftax.core.typedefs import VariableLike
-from graftax.reparam.base import Reparam
+from graftax.reparam.base import Reparam, leaves_of
 from graftax.variables.graph.module import Module, structure, walk, walk_with_edges
 from graftax.variables.graph.node import Edge, outermost, own_nodes
 from graftax.variables.initializers import Constant
@@ -187,11 +187,6 @@ def freeze(node: object) -> None:
     structure.bump()
 
 
-def leaves_of(node: Any) -> list[Variable]:
-    """Return the Variables of a weight."""
-    return node.variables if isinstance(node, Module) else [node]
-
-
 def own_leaves(node: object) -> list[Variable]:
     """Return the Variables of a weight without those that it shares with another place, which owns them."""
     return [leaf for leaf in leaves_of(node) if leaf is node or _is_below(leaf, node)]
@@ -225,11 +220,6 @@ def _placement_of(node: Any) -> Placement | None:
     """Return what gave the Variables of a weight their homes."""
     homes = [leaf._storage.home for leaf in leaves_of(node)]
     return next((home.placement for home in homes if home is not None and home.placement is not None), None)
-
-
-def is_trainable(node: object) -> bool:
-    """Tell whether any part of a weight is trained."""
-    return any(leaf.trainable for leaf in leaves_of(node))
 
 
 def made_trainable(node: object) -> bool:

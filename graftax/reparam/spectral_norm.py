@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import ClassVar
 
 from graftax import ops
+from graftax.core.dtypes import is_half
 from graftax.core.typedefs import Array, VariableLike
 from graftax.reparam.base import Reparam
 from graftax.reparam.creator import Check, CheckedCreator, count, positive
@@ -101,9 +102,11 @@ class SpectrallyNormedWeight(Reparam):
         base = ops.asarray(self.base)
         if training():
             self._move(base, self.iterations)
+        dtype = str(base.dtype)
+        base = ops.cast(base, "float32") if is_half(dtype) else base  # in which epsilon is 0
         left, right = self._vectors(base)
-        sigma = ops.sum(left * ops.matmul(self._matrix(base), right))
-        return base / ops.maximum(sigma, self.epsilon)
+        sigma = ops.abs(ops.sum(left * ops.matmul(self._matrix(base), right)))  # negative if the vectors are old
+        return ops.cast(ops.divide(base, ops.maximum(sigma, self.epsilon)), dtype)
 
     def inverse(self, value: Array) -> None:
         """Assign the value to the base; what comes out is its direction, of norm 1."""

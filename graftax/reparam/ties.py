@@ -29,7 +29,7 @@ def require_ties_stay(chosen: Sequence[Weight]) -> None:
     leave = f"where={others!r}, without it" if others else "or leave it as it is"
     raise GraftError(
         f"ungraft: {path!r} is {why}{more}",
-        "one plain Variable cannot be both, and two are trained apart: they would be tied no more",
+        "two plain Variables would be trained separately, and would no longer be tied",
         f"ungraft(..., untie=True), if that is meant; {leave}",
     )
 

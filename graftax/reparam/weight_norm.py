@@ -62,7 +62,7 @@ class NormedWeight(Reparam):
         """Compute ``magnitude * direction / |direction|``."""
         direction = ops.asarray(self.direction)
         lengths = self._lengths(direction)
-        return direction * (ops.asarray(self.magnitude) / ops.where(ops.equal(lengths, 0), 1, lengths))
+        return direction * ops.divide(self.magnitude, ops.where(ops.equal(lengths, 0), 1, lengths))
 
     def inverse(self, value: Array) -> None:
         """Take the value as the direction, and its lengths as the lengths."""

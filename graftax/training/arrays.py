@@ -15,7 +15,9 @@ from graftax.core.errors import DataError
 from graftax.core.typedefs import VariableLike
 from graftax.training.missing_values import refuse_missing
 from graftax.training.narrowing import narrowed
+from graftax.training.not_numbers import error_of_array
 from graftax.training.sources.stored_rows import StoredRows, is_stored
+from graftax.training.table_values import array_of_table, kind_of
 
 _READY = frozenset(map(np.dtype, "bool int8 int16 int32 uint8 uint16 uint32 float16 float32 complex64".split()))
 _SHOWN = 4
@@ -41,11 +43,16 @@ def is_numbers(x: object) -> bool:
     """Tell whether it is a number, or lists and tuples of numbers, however nested."""
     if isinstance(x, list | tuple):
         return all(map(is_numbers, x))
-    return isinstance(x, bool | int | float)
+    return isinstance(x, bool | int | float | np.number | np.bool_)
 
 
-def as_arrays(data: Any, name: str) -> Any:
+def as_arrays(data: Any, name: str, keeps_integers: bool = False) -> Any:
     """Return host arrays of 32 bits at most, in the same structure; a list of numbers becomes one array.
+
+    Args:
+        data: The data.
+        name: What they are called in messages.
+        keeps_integers: Whether tables of integers stay integers, as labels do. Defaults to False, float32.
 
     Raises:
         DataError: a part is not an array of numbers, or rows of numbers have different lengths.
@@ -55,14 +62,14 @@ def as_arrays(data: Any, name: str) -> Any:
         return data
     if isinstance(data, list | tuple) and data and is_numbers(data):
         try:
-            return _host(np.asarray(data), name)
+            return _host(np.asarray(data), name, keeps_integers)
         except ValueError as error:
             raise _ragged(data, name, error) from None
     if type(data) is dict:
-        return {key: as_arrays(part, f"{name}[{key!r}]") for key, part in data.items()}
+        return {key: as_arrays(part, f"{name}[{key!r}]", keeps_integers) for key, part in data.items()}
     if type(data) in (list, tuple):
-        return type(data)(as_arrays(part, f"{name}[{place}]") for place, part in enumerate(data))
-    return tree.map_structure(lambda leaf: None if leaf is None else _host(leaf, name), data)
+        return type(data)(as_arrays(part, f"{name}[{place}]", keeps_integers) for place, part in enumerate(data))
+    return tree.map_structure(lambda leaf: None if leaf is None else _host(leaf, name, keeps_integers), data)
 
 
 def _ragged(data: Any, name: str, error: ValueError) -> Exception:
@@ -78,7 +85,7 @@ def _ragged(data: Any, name: str, error: ValueError) -> Exception:
     )
 
 
-def _host(leaf: Any, name: str) -> Any:
+def _host(leaf: Any, name: str, keeps_integers: bool) -> Any:
     if _is_ready(leaf):
         return leaf
     if isinstance(leaf, VariableLike):
@@ -88,10 +95,14 @@ def _host(leaf: Any, name: str) -> Any:
     if is_stored(leaf):
         return StoredRows(leaf, name)
     if hasattr(leaf, "columns") and hasattr(leaf, "dtypes"):
-        leaf = _of_table(leaf, name)
-    elif hasattr(leaf, "dtype") and hasattr(leaf, "to_numpy") and _is_numeric(leaf.dtype):  # a column by itself
+        leaf = array_of_table(leaf, name, keeps_integers)
+    elif hasattr(leaf, "dtype") and hasattr(leaf, "to_numpy") and kind_of(leaf.dtype):  # a column by itself
         refuse_missing(leaf, name)
     if _is_of_torch(leaf):
+        if str(leaf.layout) != "torch.strided":
+            raise DataError(
+                f"{name} is a tensor of layout {leaf.layout}", "models compute with dense arrays", f"{name}.to_dense()"
+            )
         leaf = leaf.detach().cpu()
         leaf = leaf.resolve_conj().resolve_neg()
         leaf = (leaf.float() if str(leaf.dtype) == "torch.bfloat16" else leaf).numpy()
@@ -100,67 +111,12 @@ def _host(leaf: Any, name: str) -> Any:
     arrays = registry.current().arrays
     array = arrays.to_numpy(leaf) if arrays.is_array(leaf) else np.asarray(leaf)
     if array.dtype.kind not in "biufcV":  # kind V: bfloat16 and similar dtypes
-        raise _non_numeric_leaf_error(leaf, array, name)
+        raise error_of_array(leaf, array, name)
     return narrowed(array, name)
-
-
-def _non_numeric_leaf_error(leaf: Any, array: np.ndarray[Any, Any], name: str) -> DataError:
-    kind = type(leaf).__name__
-    of_rows = array.ndim == 1 and all(isinstance(row, list | tuple | np.ndarray) for row in array)
-    if of_rows or hasattr(leaf, "row_lengths"):
-        what = "an array of objects" if leaf is array else f"a {kind}"
-        return DataError(
-            f"{name} is {what}, whose rows have lengths of their own",
-            "an array has one length for all of its rows",
-            "gx.data.bucket(rows, targets, sizes=[...]), which pads to a few lengths"
-            + (f"; {name}.to_tensor(), or dataset.padded_batch(...)" if leaf is not array else ""),
-        )
-    if hasattr(leaf, "dense_shape"):
-        return DataError(
-            f"{name} is a {kind}", "models compute with dense arrays", f"dataset.map with tf.sparse.to_dense({name})"
-        )
-    return non_numeric_error(
-        f"{name} holds {kind if not hasattr(leaf, 'dtype') else f'an array of dtype {array.dtype}'}"
-    )
-
-
-def non_numeric_error(received: str) -> DataError:
-    """Return the error for data of text or objects."""
-    return DataError(
-        received,
-        "models compute with numbers",
-        "map texts and objects to numbers first: layer(texts) of a TextVectorization or StringLookup, before the "
-        "data go to the model, and not in it",
-    )
 
 
 def _is_ready(leaf: object) -> bool:
     return type(leaf) is np.ndarray and leaf.dtype in _READY
-
-
-def _of_table(table: Any, name: str) -> np.ndarray[Any, Any]:
-    """Return the numbers of a table of pandas or polars as one array.
-
-    Raises:
-        DataError: some columns are not numeric, or lack a value; the message names them.
-    """
-    dtypes = table.dtypes if isinstance(table.dtypes, list) else list(table.dtypes)
-    wrong = [str(column) for column, dtype in zip(table.columns, dtypes, strict=True) if not _is_numeric(dtype)]
-    if wrong:
-        raise DataError(
-            f"{name} is a {type(table).__name__} whose columns {', '.join(map(repr, wrong))} hold no numbers",
-            "models compute with numbers",
-            f"{name}.drop(columns={wrong!r}), or numbers in their place: pandas.get_dummies({name}), .cat.codes",
-        )
-    refuse_missing(table, name)
-    return np.asarray(table.to_numpy(), "float32", order="C")  # tables keep columns together, batches take rows
-
-
-def _is_numeric(dtype: object) -> bool:
-    kind = getattr(dtype, "kind", None)  # dtypes of polars have no kind
-    if kind is not None:
-        return kind in "biuf"
-    return str(dtype).rstrip("0123456789") in ("Int", "UInt", "Float", "Boolean")
 
 
 def _is_of_torch(leaf: object) -> bool:

@@ -12,6 +12,7 @@ from graftax.core.errors import GraftaxError, StateError
 from graftax.core.typedefs import Shape
 from graftax.layers.building import unbuilt_below
 from graftax.layers.description import describe_call
+from graftax.layers.inputs_of_call import spread_inputs
 from graftax.layers.layer import Layer
 from graftax.training.batch import Batch, unpack
 from graftax.training.objectives import Objectives
@@ -127,13 +128,14 @@ class FirstStep:
                 f"fit cannot build {names}: {type(model).__name__} has no call; call them on an example before"
             )
             return
+        args, named = spread_inputs(model, x) or ((x,), {})
         try:
-            model.build_for(x, training=True)
+            model.build_for(*args, **named, training=True)
         except Exception as error:  # noqa: BLE001 - what train_step does may be right all the same
             first = str(error).partition("\n")[0]
             self._build_note = f"fit called the model on x to build it before train_step, and that failed: {first:.200}"
         else:
-            given = describe_call((x,), {})
+            given = describe_call(args, named)
             self._build_note = (
                 f"fit built the model before train_step by a call on x, {given}; where train_step calls its parts on "
                 "something else, call them on an example of that before fit"

@@ -367,7 +367,7 @@ def required_optimizer(model: object) -> Minimizer:
     if optimizer is None:
         raise StateError(
             f"{type(model).__name__} was compiled without an optimizer",
-            "training moves weights by one",
+            "training needs one to update the weights",
             'model.compile(optimizer="adam", loss=...)',
         )
     return optimizer

@@ -155,7 +155,7 @@ def _values(
     """Return the state as arrays; raise if it is not one of these Variables."""
     unknown, missing = [p for p in state if p not in variables], [p for p in variables if p not in state]
     if unknown or missing:
-        parts = [f"without {missing}"] * bool(missing) + [f"with {unknown}, which it has not"] * bool(unknown)
+        parts = [f"without {missing}"] * bool(missing) + [f"with {unknown}, which do not exist"] * bool(unknown)
         raise ArgumentError(
             f"{name} got a state {' and '.join(parts)}",
             f"{type(module).__name__} has exactly the Variables {list(variables)}",

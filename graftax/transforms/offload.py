@@ -9,9 +9,9 @@ from graftax.backend import registry
 from graftax.core.errors import ArgumentError, ArgumentTypeError, CompileError
 from graftax.core.short_traceback import door, door_around
 from graftax.core.typedefs import Array, unwrap
+from graftax.core.user_functions import check_functions
 from graftax.core.wrapping import function_name
 from graftax.transforms.compile.jit import CompiledFunction
-from graftax.transforms.function_argument import check_functions
 from graftax.transforms.lifting.frames import CompileFrame, Substitution
 from graftax.variables.state.storage import Storage, frames
 

@@ -22,10 +22,9 @@ from graftax.core.errors import (
 )
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, DTypeLike, Shape, unwrap
-from graftax.core.user_functions import check_takes
+from graftax.core.user_functions import check_functions, check_takes
 from graftax.core.wrapping import function_name
 from graftax.transforms.frozen_closure import frozen_closure
-from graftax.transforms.function_argument import check_functions
 from graftax.transforms.lifting.agreement import kind
 from graftax.transforms.lifting.outline import Outline
 from graftax.transforms.tape.gradient_tape import GradientTape
@@ -230,6 +229,7 @@ def _conform(fn: Callable[..., Any], result: object, output: object) -> tuple[An
         raise ArgumentError(
             f"py_function({function_name(fn)}) returned the leaves {ours}, output= has {theirs}",
             "the structures must be the same, down to lists, tuples and dicts",
+            "output= with one ArraySpec in place of each array that the function returns",
         )
     paths = Outline(expected, wanted).paths("output")
     return [_as_announced(fn, p, x, y) for p, x, y in zip(paths, leaves, wanted, strict=True)], expected

@@ -8,6 +8,7 @@ from graftax.backend.host import limits
 from graftax.backend.protocol import Arrays, Backend
 from graftax.core import tree
 from graftax.core.dtypes import is_inexact
+from graftax.core.enum_members import plain
 from graftax.core.errors import ArgumentError, AssignmentError
 from graftax.core.typedefs import Array, Shape
 
@@ -30,7 +31,7 @@ def fit(
     Raises:
         AssignmentError: the shape or the dtype differs.
     """
-    arrays = backend.arrays
+    arrays, value = backend.arrays, plain(value)
     numbers = _kind_of_numbers(value)
     if numbers is not None and loses_nothing(numbers, dtype):
         array = arrays.asarray(value, dtype)
@@ -49,7 +50,7 @@ def fit(
             raise AssignmentError(
                 f"{label} got dtype {array.dtype}",
                 f"the variable has dtype {dtype}; its layer computes in {read_in} and reads it rounded to that, and an "
-                "average of rounded values stands still",
+                "average of rounded values stops moving",
                 f'add_weight(..., role="state") for what the layer itself updates, or autocast=False: both are read in '
                 f'{dtype}; assign_add(ops.cast(change, "{dtype}")) adds to what is stored',
             )

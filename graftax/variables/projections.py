@@ -78,7 +78,8 @@ class L2Ball(BaseConstraint):
     def __call__(self, value: Array) -> Array:
         weight = wide(value)
         norm = ops.norm(weight)
-        return back(ops.where(norm > self.radius, weight * (self.radius / ops.maximum(norm, 1e-30)), weight), value)
+        outside = norm > self.radius
+        return back(ops.where(outside, weight * ops.divide(self.radius, ops.where(outside, norm, 1.0)), weight), value)
 
 
 class Simplex(BaseConstraint):
@@ -111,6 +112,7 @@ class Simplex(BaseConstraint):
                 "a weight with elements, or none of this constraint",
             )
         flat = ops.reshape(wide(value), (-1,))
+        flat = flat - ops.stop_gradient(ops.max(flat))  # which changes nothing, but beside 1e30 the total is lost
         falling = ops.flip(ops.sort(flat))
         excess = ops.cumsum(falling) - self.total
         counts = ops.cast(ops.arange(1, flat.size + 1), str(flat.dtype))

@@ -103,7 +103,8 @@ class L1L2(BaseRegularizer):
 
     def __call__(self, value: Array) -> Array:
         value = floating(value, "weight")  # squares of half precision overflow
-        return self.l1 * ops.sum(_absolute(value)) + self.l2 * ops.sum(ops.square(value))
+        sizes = ops.sum(_absolute(value)) if self.l1 else 0.0  # 0 times a sum that overflowed would be nan
+        return self.l1 * sizes + (self.l2 * ops.sum(ops.square(value)) if self.l2 else ops.zeros((), str(value.dtype)))
 
 
 class OrthogonalRegularizer(BaseRegularizer):

@@ -249,6 +249,11 @@ class Variable(Leaf, Arithmetic):
         return wanted if is_cast else None
 
     @property
+    def _gx_unrounded(self) -> Array:
+        with autocast.entered(None):
+            return self.value
+
+    @property
     def _gx_stored(self) -> Array:
         """Return the array as it is kept: for what moves a Variable as a whole, such as an optimizer."""
         return self._storage.read()
@@ -299,7 +304,9 @@ class Variable(Leaf, Arithmetic):
             new = arrays.numpy.broadcast_to(new, shape)
         except ValueError as error:
             raise AssignmentError(
-                f"{self.path!r}[...] = got shape {tuple(new.shape)}", f"the place that is indexed has shape {shape}"
+                f"{self.path!r}[...] = got shape {tuple(new.shape)}",
+                f"the place that is indexed has shape {shape}",
+                f"a value of shape {tuple(shape)}, or one that broadcasts to it",
             ) from error
         self._storage.revise(lambda now: arrays.set_at(now, key, new))
 

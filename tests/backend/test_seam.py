@@ -17,7 +17,7 @@ NAMES = re.compile(r"\b(jax|jaxlib|jnp|xla)\b", re.IGNORECASE)
 
 # What may have the name of the library all the same, and why.
 MAY = {
-    "core/names_elsewhere.py": "names of other libraries, which users of these write",
+    "core/foreign_names.py": "names of other libraries, which users of these write",
     "checkpoint/foreign/sources.py": "libraries that write weights, by the names that users give them",
     "optimizers/optax/state.py": "optax computes with JAX alone",
     "cli/export_show.py": "an artefact says by which version of JAX it was written",

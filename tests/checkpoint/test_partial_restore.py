@@ -25,7 +25,7 @@ from tests.checkpoint.test_hostile_restore import resealed
 def looks(monkeypatch):
     """Lets restores look at parts, however large, or at everything; counts those that had to look again."""
     counts = {"parts": 0, "again": 0}
-    narrowed, is_small_part = restore.narrowed, restore.is_small_part
+    narrowed, is_small_part = restore.affected_part, restore.is_small_part
     monkeypatch.setattr(outline, "_PART", 0.5)
     monkeypatch.setattr(partial_restore, "_PART", 0)
     monkeypatch.setattr(partial_restore, "_FEWEST", 0)
@@ -201,7 +201,7 @@ def test_two_arrays_that_share_bytes_are_refused_in_a_part(many, tmp_path):
     forged = tmp_path / "forged"
     shutil.copytree(path, forged)
     resealed(forged, lambda top: top["tensors"][15][3][0].__setitem__(1, top["tensors"][14][3][0][1]))
-    with pytest.raises(CorruptMetadata, match="it shares bytes of data-00000-00000.safetensors with another one"):
+    with pytest.raises(CorruptMetadata, match="it shares bytes of data-00000-00000.safetensors with another"):
         Checkpoint(net=net).restore(forged, only="net/blocks/7/**")
     with pytest.raises(CorruptMetadata, match="its arrays overlap"):
         Checkpoint(net=net).restore(forged)

@@ -116,7 +116,7 @@ def test_a_base_lies_beside(folder, toys, tmp_path):
 
 @pytest.mark.parametrize("target", ["../base", "/etc", "..", ".", "", "a\0b", ".x.tmp-0123456789abcdef", "x" * 300])
 def test_references_lead_nowhere_else(folder, toys, target, monkeypatch):
-    monkeypatch.setattr("graftax.checkpoint.references.References.divided", lambda self, items: ({}, list(items)))
+    monkeypatch.setattr("graftax.checkpoint.references.References.divide", lambda self, items: ({}, list(items)))
     draft = toys.draft({"x": np.arange(3.0)})
     index = commit(folder / "forged", draft)
     forged = index._replace(files=tuple(file._replace(target=target) for file in index.files))

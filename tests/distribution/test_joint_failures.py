@@ -145,7 +145,7 @@ if process == int(who):
         "data": lambda: dies(local_writing, "write_file"),
         "told": lambda: dies(joint_commit, "_written", after=True),
         "share": lambda: dies(local_writing.LocalShare, "finish", after=True),
-        "met": lambda: dies(joint_commit, "_merged" if process == 0 else "_received"),
+        "met": lambda: dies(joint_commit, "_merge" if process == 0 else "_receive"),
         "index": lambda: dies(local_writing, "publish"),
         "renamed": lambda: dies(local_writing, "publish", after=True),
     }[point]()

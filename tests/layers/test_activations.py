@@ -112,5 +112,5 @@ def test_get():
     assert activations.get(None) is activations.linear
     assert activations.get("swish") is activations.silu
     assert activations.get(np.tanh) is np.tanh
-    with pytest.raises(gx.errors.ArgumentError, match=r"'reul'(.|\n)*none of that name\n.*'relu'; there are.*relu6"):
+    with pytest.raises(gx.errors.ArgumentError, match=r"'reul'(.|\n)*no such name\n.*'relu'; there are.*relu6"):
         activations.get("reul")

@@ -143,7 +143,7 @@ def test_an_average_of_rounded_values_is_refused_with_the_ways_out(policy):
         layer(X)
     told = str(caught.value)
     assert all(
-        part in told for part in ('role="state"', "autocast=False", "assign_add(ops.cast(change", "stands still")
+        part in told for part in ('role="state"', "autocast=False", "assign_add(ops.cast(change", "stops moving")
     )
     np.testing.assert_array_equal(layer.e.numpy(), 1)
 
@@ -170,4 +170,4 @@ def test_state_that_is_given_half_precision_is_told_to_cast_it():
 
     with registry.use("numpy"), pytest.raises(AssignmentError, match=r'ops.cast\(value, "float32"\)') as caught:
         Means(dtype="mixed_bfloat16")(X)
-    assert "stands still" not in str(caught.value)
+    assert "stops moving" not in str(caught.value)

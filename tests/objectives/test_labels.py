@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import graftax as gx
 from graftax.core.errors import DTypeError, IndexRangeError, ShapeError
 from graftax.objectives import labels
 
@@ -54,3 +55,13 @@ def test_labels_that_are_counted_from_1_are_told_so():
         with pytest.raises(IndexRangeError, match="= 4 is not in") as caught:
             labels.check_labels(values, 4)
         assert caught.value.instead.startswith("y - 1") == begins
+
+
+def test_unsigned_labels_do_not_become_the_one_to_ignore():
+    given, shares = np.uint32([2**32 - 1, 1]), np.full((2, 3), 1 / 3, "float32")
+    loss = gx.losses.SparseCategoricalCrossentropy(ignore_class=-1)
+    assert np.isnan(gx.jit(loss)(given, shares))
+    with pytest.raises(IndexRangeError):
+        gx.metrics.MeanIoU(3, ignore_class=-1, sparse_y_pred=True)(given, np.int32([1, 1]))
+    with pytest.raises(IndexRangeError):
+        gx.losses.CTC()(np.uint32([[1, 2**32 - 1]]), np.zeros((1, 4, 5), "float32"))

@@ -121,3 +121,25 @@ def test_labels_at_each_position_and_one_that_is_no_class():
     assert "np.take" not in str(caught.value)
     with pytest.raises(DataError, match=r"np\.take\(\[1\.0, 2\.0, 1\.0\], y\)"):  # which has a weight for each label
         model.fit(np.ones((2, 3, 2), "float32"), np.minimum(y, 2), class_weight={1: 2.0}, verbose=0)
+
+
+@pytest.mark.broad
+@pytest.mark.parametrize("weights", [None, [1.0, 2.0, 3.0, 4.0]])
+@pytest.mark.parametrize("goes_on", [False, True])
+def test_classes_are_weighed_in_batches_that_a_thread_reads_ahead(weights, goes_on):
+    x, y = np.arange(8, dtype="float32").reshape(4, 2), np.array([0, 1, 1, 0], "int32")
+    rest = () if weights is None else (np.array(weights, "float32"),)
+    batches = [tuple(part[i : i + 2] for part in (x, y, *rest)) for i in (0, 2)]
+
+    def trained(data):
+        gx.set_random_seed(0)
+        model = gx.Sequential([gx.layers.Dense(2)])
+        model.compile(gx.optimizers.SGD(0.1), gx.losses.SparseCategoricalCrossentropy(from_logits=True))
+        history = model.fit(data, class_weight={0: 1.0, 1: 5.0}, epochs=1, verbose=0)
+        return history.history["loss"], model.layers[0].kernel.numpy()
+
+    ahead = gx.data.prefetch(iter(batches) if goes_on else batches)
+    for one, other in zip(trained(batches), trained(ahead), strict=True):
+        np.testing.assert_array_equal(one, other)
+    with pytest.raises(DataError, match="no integers"):
+        trained(gx.data.prefetch([(x, y + 0.5)]))

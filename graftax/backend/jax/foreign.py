@@ -120,7 +120,7 @@ def _leak(text: str) -> TracerLeakError:
     made = re.search(r"was created on line (\S+?):(\d+)(?::\d+)?\s+\((.*?)\)", text)
     line = f", made at {user_line.show_place((made[1], int(made[2])))}" if made else ""
     return TracerLeakError(
-        f"a traced value of a trace that is over was used{line}",
+        f"a traced value was used after its trace had ended{line}",
         "it was kept outside of the function that was traced (in a list, an attribute, a global), or by a function of "
         "plain jax.jit that reads Variables",
         "return it from the function, or keep it in a Variable; in place of jax.jit, graftax.jit",
@@ -151,7 +151,7 @@ def _immutable() -> ArgumentTypeError:
 def _backwards() -> GradientError:
     return GradientError(
         "a gradient of a loop of plain JAX whose number of steps is not known before it runs",
-        "going back needs what each step was computed from, and room for it is laid out before the program runs",
+        "the gradient needs the inputs of every step, and memory for them is reserved before the program runs",
         "graftax.while_loop(cond_fn, body_fn, init, maximum_iterations=100) or graftax.scan in place of the loops of "
         "jax.lax; graftax.jvp for a derivative forwards",
     )

@@ -9,7 +9,7 @@ from graftax.core.broadcasting import mismatch, suggestion
 from graftax.core.errors import ExportError, GraftaxError, ShapeError
 from graftax.core.foreign_errors import sizes_in_text
 
-_LATER = "its number is known when the exported program runs, and Python must know it now"
+_LATER = "its value is not known before the exported program runs, and Python needs it now"
 
 
 def decision(text: str) -> ExportError:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from functools import cache, cached_property
+from contextlib import suppress
+from functools import cache, cached_property, partial
+from types import FunctionType, MethodType
 from typing import Any
 
 import jax
@@ -100,6 +102,10 @@ class Staged:
             return None
         return found
 
+    def may_equal(self, other: Staged) -> bool:
+        """Return False for a program that is known to do something else, also where there is no key."""
+        return _may_equal(_form(self._jaxpr), _form(other._jaxpr))
+
 
 @cache
 def _parameters_of_jit() -> dict[str, Any]:
@@ -121,16 +127,16 @@ def _equations(jaxpr: Any) -> Iterator[Any]:
 class _Same:
     """An object told apart by identity, and kept alive, so that its identity stays its own."""
 
-    __slots__ = ("_it",)
+    __slots__ = ("it",)
 
-    def __init__(self, it: object) -> None:
-        self._it = it
+    def __init__(self, it: Any) -> None:
+        self.it = it
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self._it is other._it
+        return isinstance(other, _Same) and self.it is other.it
 
     def __hash__(self) -> int:
-        return id(self._it)
+        return id(self.it)
 
 
 def _form(jaxpr: Any) -> Hashable:
@@ -171,3 +177,59 @@ def _value(value: object) -> Hashable:
     if isinstance(value, float | complex):  # 0.0 and -0.0 are equal
         return type(value), repr(value)
     return type(value), value  # 1 and True are equal
+
+
+def _may_equal(one: Any, other: Any, depth: int = 0) -> bool:
+    """Return False for parts of forms that differ; functions made anew from the same code may be equal."""
+    if one is other or depth > _DEEPEST:
+        return True
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, tuple | list):
+        same_length = len(one) == len(other)
+        return same_length and all(_may_equal(*pair, depth + 1) for pair in zip(one, other, strict=True))
+    if isinstance(one, FunctionType):
+        return one.__code__ is other.__code__ and _may_equal(_held_by(one), _held_by(other), depth + 1)
+    if isinstance(one, MethodType):
+        one, other = ([m.__func__, *_functions_of(m.__self__)] for m in (one, other))
+        return _may_equal(one, other, depth + 1)
+    if isinstance(one, partial):
+        one, other = ((p.func, p.args, *sorted(p.keywords.items())) for p in (one, other))
+        return _may_equal(one, other, depth + 1)
+    if isinstance(one, np.ndarray | np.generic):
+        return _value(one) == _value(other)
+    if isinstance(one, _COMPARED):
+        return repr(one) == repr(other)
+    # what jax wraps around a rule is made anew each time
+    inner, its_inner = getattr(one, "f", None), getattr(other, "f", None)
+    if isinstance(inner, FunctionType) and isinstance(its_inner, FunctionType):
+        return _may_equal(inner, its_inner, depth + 1)
+    if isinstance(one, _Same):
+        traced = any(isinstance(each.it, jax.core.Tracer) for each in (one, other))
+        return one == other or (not traced and _value(np.asarray(one.it)) == _value(np.asarray(other.it)))
+    if isinstance(name := getattr(one, "name", None), str):  # an operation, for example
+        return bool(name == other.name)
+    equality: Any = type(one).__eq__
+    return equality is object.__eq__ or bool(one == other)
+
+
+def _functions_of(holder: object, depth: int = 0) -> list[FunctionType]:
+    """Return the functions in the attributes of an object, and of the objects in these."""
+    found: list[FunctionType] = []
+    for value in list(getattr(holder, "__dict__", {}).values()) if depth < _OBJECTS else ():
+        found += [value] if isinstance(value, FunctionType) else _functions_of(value, depth + 1)
+    return found
+
+
+_OBJECTS = 3  # objects inside of each other
+_COMPARED = (str, bytes, bool, int, float, complex)
+_DEEPEST = 64
+
+
+def _held_by(function: FunctionType) -> tuple[Any, ...]:
+    """Return what a function closes over, and its defaults."""
+    found: list[Any] = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+    for cell in function.__closure__ or ():
+        with suppress(ValueError):  # not assigned yet
+            found.append(cell.cell_contents)
+    return tuple(found)

@@ -65,6 +65,8 @@ def _staged(kit: Kit) -> None:
     other, _ = flow.stage(lambda lift, leaves: [leaves[0] * 3 + closed, numpy.sum(leaves[0])], [kit.array(X[0])])
     assert program.key is None or program.key == again.key, "programs that do the same have different keys"
     assert program.key is None or program.key != other.key, "programs that do different things have one key"
+    assert program.may_equal(again), "a program may be equal to one that does the same"
+    assert not program.may_equal(other), "a program is known to differ from one that does something else"
 
 
 def _derivatives(kit: Kit) -> None:

@@ -9,24 +9,27 @@ import numpy as np
 from graftax.backend.host import host_dtype
 from graftax.checkpoint.arrays import HostArray
 from graftax.checkpoint.derived.sheet import Sheet, Tensor
+from graftax.checkpoint.index import NodeRecord
 from graftax.checkpoint.report import Conflict
 from graftax.checkpoint.values import encode
 from graftax.core.dtypes import is_complex, is_inexact
-from graftax.core.errors import MatchError, MissingInCheckpoint, ShapeMismatch
+from graftax.core.errors import DTypeMismatch, MatchError, MissingInCheckpoint, ShapeMismatch
 
 
 def average(sheets: Sequence[Sheet], names: Sequence[str]) -> list[str]:
     """Average the Variables of all checkpoints into the first; return the paths that differ and are not floating.
 
-    Sums are computed in float64. Integers, such as counters, are taken from the first checkpoint. The step, and each
-    value of ``meta``, is kept only if it is equal in all of them.
+    Sums are computed in float64. Integers, such as counters, are taken from the first checkpoint; integers of weights,
+    whose meaning depends on scales, must be equal. The step, and each value of ``meta``, is kept only if it is equal in
+    all of them.
 
     Args:
         sheets: Two or more checkpoints.
         names: What they are called, for messages.
 
     Raises:
-        MatchError: a Variable is missing in one of them, or has another shape there.
+        MatchError: a Variable is missing in one of them, or has another shape there; or weights that are stored as
+            integers, or the columns of a table, differ.
     """
     first, *others = sheets
     variables = [sheet.variables() for sheet in sheets]
@@ -38,12 +41,22 @@ def average(sheets: Sequence[Sheet], names: Sequence[str]) -> list[str]:
                 conflicts.append(Conflict(MissingInCheckpoint, path, f"is not in {name}"))
             elif mine.shape != other.shape:
                 conflicts.append(Conflict(ShapeMismatch, path, f"is {mine.shape}, and {other.shape} in {name}"))
+            elif _kind(mine) != _kind(other):
+                conflicts.append(Conflict(DTypeMismatch, path, f"is {mine.dtype}, and {other.dtype} in {name}"))
+            elif _is_stored_as_integers(first.nodes[node], mine) and not np.array_equal(mine.array(), other.array()):
+                reason = f"is a weight of integers, and has others in {name}, which no mean of scales would fit"
+                conflicts.append(Conflict(MatchError, path, reason))
         strange = [path for path in theirs if path not in variables[0]]
         conflicts += [Conflict(MissingInCheckpoint, path, f"is in {name}, not in {names[0]}") for path in strange]
+        conflicts += _other_columns(first, sheet, name)
     if conflicts:
         shown = "".join(f"\n    {one.path}: {one.reason}" for one in conflicts[:20])
         kind: type[MatchError] = conflicts[0].error
-        raise kind(f"{len(conflicts)} without a mean:{shown}", "it is one of equal shapes", "--only SELECTOR")
+        raise kind(
+            f"{len(conflicts)} without a mean:{shown}",
+            "it is one of equal shapes and meanings",
+            "--only SELECTOR, or --skip SELECTOR, which leave these out",
+        )
     kept = []
     for path, node in variables[0].items():
         tensors = [sheet.tensor_of(known[path]) for sheet, known in zip(sheets, variables, strict=True)]
@@ -55,6 +68,27 @@ def average(sheets: Sequence[Sheet], names: Sequence[str]) -> list[str]:
     first.step = first.step if all(sheet.step == first.step for sheet in others) else None
     first.meta = {key: value for key, value in first.meta.items() if all(_has(sheet, key, value) for sheet in others)}
     return kept
+
+
+def _other_columns(first: Sheet, sheet: Sheet, name: str) -> list[Conflict]:
+    """Return the objects whose weights have another meaning in a checkpoint, such as columns in another order."""
+    mine, theirs = ({path: node for node, path in one.paths().items()} for one in (first, sheet))
+    found = []
+    for path in mine:
+        if path in theirs:
+            one, other = first.facts_of(mine[path]), sheet.facts_of(theirs[path])
+            if one and other and encode(one, path) != encode(other, path):
+                reason = f"has {one!r:.200}, and {other!r:.200} in {name}, so that its weights have other meanings"
+                found.append(Conflict(MatchError, path, reason))
+    return found
+
+
+def _kind(tensor: Tensor) -> str:
+    return "complex" if is_complex(tensor.dtype) else "floating" if is_inexact(tensor.dtype) else "integer"
+
+
+def _is_stored_as_integers(node: NodeRecord, tensor: Tensor) -> bool:
+    return node.payload[2] == "weight" and _kind(tensor) == "integer" and tensor.dtype != "bool"
 
 
 def _has(sheet: Sheet, key: str, value: object) -> bool:

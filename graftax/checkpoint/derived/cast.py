@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from graftax.backend.host import host_dtype
 from graftax.checkpoint.arrays import HostArray
 from graftax.checkpoint.derived.sheet import Sheet, Tensor
 from graftax.checkpoint.dtypes import DTYPES
 from graftax.checkpoint.subset import Spot, Subset
-from graftax.core.dtypes import is_inexact
+from graftax.core.dtypes import is_complex, is_inexact
 from graftax.core.errors import ArgumentError
 
 
@@ -16,11 +18,12 @@ def cast(sheet: Sheet, subset: Subset, dtype: str) -> list[str]:
 
     Args:
         sheet: The checkpoint.
-        subset: The arrays to convert; integers among them stay as they are.
-        dtype: A floating dtype.
+        subset: The arrays to convert. Integers among them stay as they are, and so do complex numbers, unless
+            ``dtype`` is complex, and real numbers, if it is.
+        dtype: A dtype of real or complex numbers.
 
     Raises:
-        ArgumentError: ``dtype`` is not floating.
+        ArgumentError: ``dtype`` is not floating; or, when an array is written, some of its numbers are beyond it.
         SelectorError: a selector matches nothing.
     """
     if dtype not in DTYPES or not is_inexact(dtype):
@@ -30,7 +33,8 @@ def cast(sheet: Sheet, subset: Subset, dtype: str) -> list[str]:
     for path, node in sheet.variables().items():
         tensor = sheet.tensor_of(node)
         spot = Spot(path, sheet.nodes[node].payload[2])
-        if spot in subset and tensor is not None and is_inexact(tensor.dtype) and tensor.dtype != dtype:
+        alike = tensor is not None and is_inexact(tensor.dtype) and is_complex(tensor.dtype) == is_complex(dtype)
+        if spot in subset and tensor is not None and alike and tensor.dtype != dtype:
             sheet.set_tensor(node, _converted(tensor, dtype, path))
             done.append(path)
     subset.check()
@@ -39,6 +43,17 @@ def cast(sheet: Sheet, subset: Subset, dtype: str) -> list[str]:
 
 def _converted(tensor: Tensor, dtype: str, path: str) -> Tensor:
     def read() -> HostArray:
-        return tensor.array().astype(host_dtype(dtype))
+        before = tensor.array()
+        with np.errstate(over="ignore"):
+            after: HostArray = before.astype(host_dtype(dtype))
+        lost = np.isfinite(before) & ~np.isfinite(after)
+        if lost.any():
+            largest = np.max(np.abs(before), where=np.isfinite(before), initial=0)
+            raise ArgumentError(
+                f"{path!r:.200} in {dtype}: {int(lost.sum()):,} of its numbers, the largest {float(largest):.3g}",
+                "they are beyond the range of this dtype, and would be infinite or nan",
+                f"--dtype bfloat16, which has the range of float32; or --skip {path!r:.200}",
+            )
+        return after
 
     return Tensor.of(dtype, tensor.shape, read, path)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from graftax.checkpoint.derived.sheet import Sheet
+from graftax.checkpoint.arrays import HostArray
+from graftax.checkpoint.derived.sheet import Sheet, renumber
 from graftax.checkpoint.index import Edge, Kind, NodeRecord, SlotRecord
+from graftax.checkpoint.paths import escape
 from graftax.checkpoint.state import renumber_arrays
+from graftax.checkpoint.values import encode
 from graftax.core.errors import RenameConflict
 
 PREFERENCES = ("first", "last")
@@ -18,10 +23,12 @@ def merge(first: Sheet, other: Sheet, prefer: str | None) -> None:
     Args:
         first: The checkpoint to add to; its step, meta and random state are kept.
         other: The checkpoint to add.
-        prefer: Whose values are kept at paths that both have: ``"first"``, ``"last"``, None to allow equal ones only.
+        prefer: Whose values are kept at paths that both have, slots of optimizers included: ``"first"``, ``"last"``,
+            None to allow equal ones only.
 
     Raises:
-        RenameConflict: both have different values at one path, and ``prefer`` is None.
+        RenameConflict: both have different values at one path, or other facts of an object, such as the columns of a
+            table, and ``prefer`` is None; or two objects of one of them are one in the other.
     """
     _Merge(first, other, prefer).run()
 
@@ -33,64 +40,111 @@ class _Merge:
         self._nodes = len(first.nodes)
         self._tensors = len(first.tensors)
         self._same: dict[int, int] = {}
+        self._taken: dict[int, int] = {}
 
     def run(self) -> None:
         first, other = self._first, self._other
+        paths = first.paths()
         shift = {number: number + self._tensors for number in range(len(other.tensors))}
         first.tensors += other.tensors
-        first.nodes += [self._shifted(node, shift) for node in other.nodes]
+        first.nodes += [renumber(node, lambda child: child + self._nodes, shift) for node in other.nodes]
         for name, node in other.roots.items():
             if name in first.roots:
                 first.roots[name] = self._joined(name, first.roots[name], node + self._nodes)
             else:
                 first.roots[name] = node + self._nodes
+        known = {(slot.optimizer, slot.name, slot.variable): slot.slot for slot in first.slots}
+        for slot in other.slots:
+            optimizer, variable, place = (number + self._nodes for number in slot[:1] + slot[2:])
+            key = (self._same.get(optimizer, optimizer), slot.name, self._same.get(variable, variable))
+            if key in known:
+                self._joined(paths.get(known[key], slot.name), known[key], place)
+            else:
+                first.slots.append(SlotRecord(*key, self._same.get(place, place)))
         for number in range(len(first.nodes)):
             edges = [(edge, self._same.get(child, child)) for edge, child in first.nodes[number].edges]
             first.set_edges(number, edges)
-        known = {(slot.optimizer, slot.name, slot.variable): slot for slot in first.slots}
-        for slot in other.slots:
-            optimizer, variable, place = (
-                self._same.get(n + self._nodes, n + self._nodes) for n in (slot.optimizer, slot.variable, slot.slot)
-            )
-            if (optimizer, slot.name, variable) not in known:
-                first.slots.append(SlotRecord(optimizer, slot.name, variable, place))
-
-    def _shifted(self, node: NodeRecord, tensors: dict[int, int]) -> NodeRecord:
-        edges = tuple([(edge, child + self._nodes) for edge, child in node.edges])
-        payload = node.payload
-        if node.kind is Kind.VARIABLE and payload[0] is not None:
-            payload = (tensors[payload[0]], *payload[1:])
-        elif node.kind is Kind.VALUE:
-            payload = renumber_arrays(payload, tensors)
-        elif node.tensor is not None:
-            payload = (payload[0], tensors[node.tensor])
-        return node._replace(edges=edges, payload=payload)
+        # where an expression and a plain Variable met, the slots of the one that is not kept go with it
+        first.slots = [slot for slot in first.slots if first.nodes[slot.variable].kind is Kind.VARIABLE]
 
     def _joined(self, path: str, mine: int, theirs: int) -> int:
         """Return the node that merges both."""
-        if theirs in self._same or mine == theirs:
-            return self._same.get(theirs, mine)
-        self._same[theirs] = mine
-        one, other = self._first.nodes[mine], self._first.nodes[theirs]
-        if one.kind.is_leaf or other.kind.is_leaf:
-            if not self._are_equal(one, other):
-                if self._prefer is None:
-                    raise RenameConflict(
-                        f"both have {path!r:.200}, with other values", "one path has one value", "--prefer first"
-                    )
-                if self._prefer == "last":
-                    self._first.nodes[mine] = other
+        if self._same.get(theirs) == mine:
             return mine
+        one, other = self._first.nodes[mine], self._first.nodes[theirs]
+        if theirs in self._same or mine in self._taken:
+            return self._tied_otherwise(path, mine, theirs)
+        if one.kind is other.kind or self._prefer == "last":
+            self._same[theirs] = mine
+            self._taken[mine] = theirs
+        if not one.kind.is_leaf and one.kind is other.kind:
+            return self._joined_parts(path, mine, theirs)
+        if not self._are_equal(one, other):
+            if self._prefer is None:
+                raise RenameConflict(
+                    f"both have {path!r:.200}, with other values", "one path has one value", "--prefer first"
+                )
+            if self._prefer == "last":
+                self._first.nodes[mine] = other
+        return mine
+
+    def _joined_parts(self, path: str, mine: int, theirs: int) -> int:
+        one, other = self._first.nodes[mine], self._first.nodes[theirs]
         edges: dict[Edge, int] = dict(one.edges)
         for edge, child in other.edges:
-            edges[edge] = self._joined(f"{path}/{edge}", edges[edge], child) if edge in edges else child
+            edges[edge] = self._joined(f"{path}/{escape(edge)}", edges[edge], child) if edge in edges else child
+        attributes = self._joined_attributes(path, one.payload or {}, other.payload or {})
+        self._first.nodes[mine] = self._first.nodes[mine]._replace(payload=attributes or None)
         self._first.set_edges(mine, list(edges.items()))
         return mine
 
+    def _joined_attributes(self, path: str, mine: dict[str, Any], theirs: dict[str, Any]) -> dict[str, Any]:
+        """Return what both keep of an object besides its contents, such as the columns of a table."""
+        if self._prefer is not None:  # they belong to the values that are kept
+            return theirs if self._prefer == "last" else mine
+        for name in {**mine, **theirs}:
+            # a file may lack facts, while a setting that it lacks has another value
+            if (name in mine and name in theirs) or name != "facts":
+                known = [encode(one.get(name), path) for one in (mine, theirs)]
+                if known[0] != known[1]:
+                    raise RenameConflict(
+                        f"both have {path!r:.200}, with other {name}: {mine.get(name)!r:.200} in the first, "
+                        f"{theirs.get(name)!r:.200} in the second",
+                        "they say what the values below this path mean, and one path has one meaning",
+                        "--prefer first, which takes these, too, from the first",
+                    )
+        return {**theirs, **mine}
+
+    def _tied_otherwise(self, path: str, mine: int, theirs: int) -> int:
+        """Return the node of a path where one checkpoint has two paths of one object, and the other two objects."""
+        if self._prefer is None or not self._first.nodes[mine].kind.is_leaf:
+            raise RenameConflict(
+                f"{path!r:.200} is one object with another path in one checkpoint, and one of its own in the other",
+                "merged, either values would be lost or weights would no longer be tied",
+                "graftax ckpt extract CKPT --to OUT --skip SELECTOR for one of them, first",
+            )
+        return self._same.get(theirs, theirs) if self._prefer == "last" else mine
+
     def _are_equal(self, one: NodeRecord, other: NodeRecord) -> bool:
-        if one.kind is not other.kind:
+        if one.kind is not other.kind or not self._same_arrays(one, other):
             return False
-        if one.tensor is None or other.tensor is None:
-            return bool(one.payload == other.payload)
-        x, y = self._first.tensors[one.tensor], self._first.tensors[other.tensor]
-        return (x.dtype, x.shape) == (y.dtype, y.shape) and np.array_equal(x.array(), y.array())
+        return repr(_without_arrays(one)) == repr(_without_arrays(other))
+
+    def _same_arrays(self, one: NodeRecord, other: NodeRecord) -> bool:
+        mine, theirs = ([self._first.tensors[number] for number in node.tensors] for node in (one, other))
+        return [(x.dtype, x.shape) for x in mine] == [(y.dtype, y.shape) for y in theirs] and all(
+            _same_numbers(x.array(), y.array()) for x, y in zip(mine, theirs, strict=True)
+        )
+
+
+def _same_numbers(one: HostArray, other: HostArray) -> bool:
+    return one.tobytes() == other.tobytes() or np.array_equal(one, other)
+
+
+def _without_arrays(node: NodeRecord) -> Any:
+    """Return the payload of a leaf, its arrays numbered from 0."""
+    if node.kind is Kind.VALUE:
+        return renumber_arrays(node.payload, {number: i for i, number in enumerate(node.tensors)})
+    if node.kind is Kind.VARIABLE:
+        return node.payload[1:]
+    return node.payload if node.tensor is None else node.payload[0]

@@ -20,8 +20,10 @@ from graftax.export.to_onnx.runtime import Session
 from graftax.export.trial_inputs import made_up, trial_specs
 from graftax.export.trial_sizes import numbers_of, trials_of_sizes
 
-TOLERANCES = {"float32": 1e-5, "float16": 1e-2, "float64": 1e-5}
-"""How far a number may be off, in units of the largest magnitude of the result, or of 1."""
+HALF_PRECISION = 1e-2
+"""How far a number may be off that is computed in half precision, in units of the largest magnitude, or of 1."""
+TOLERANCES = {"float32": 1e-5, "float16": HALF_PRECISION, "float64": 1e-5}
+"""The same for a result of this dtype."""
 INTEGER_PRODUCTS = 0.1
 """The same for a file with products of integers."""
 

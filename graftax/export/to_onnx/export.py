@@ -80,7 +80,7 @@ def onnx(
         opset: The version of the ONNX operator set, at least 17. Defaults to 17.
         check: Whether to compare the results, which needs onnxruntime. Defaults to True.
         tolerance: The largest error of a result, relative to its largest magnitude or to 1. Defaults to 1e-5, to 1e-2
-            in half precision, and to 0.1 with integer products.
+            if anything is computed in half precision, and to 0.1 with integer products.
         overwrite: Whether a file at ``path`` is replaced. Defaults to False.
 
     Returns:
@@ -118,11 +118,20 @@ def onnx(
         size = _put(written, folder, target, plan)
         report = _report(target, size, written, traced, integers)
         if check:
-            allowed = comparison.INTEGER_PRODUCTS if tolerance is None and products == "int8" else tolerance
+            allowed = _allowed(tolerance, products, written)
             session, like = Session(folder / target.name), None if batches is None else batches[0]
             found = comparison.compare(session, signature, list(written.kinds), allowed, like)
             report = _report(target, size, written, traced, integers, found)
     return report
+
+
+def _allowed(tolerance: float | None, products: str, written: Written) -> float | None:
+    """Return how far results may be off; None for what their dtypes allow."""
+    if tolerance is not None:
+        return tolerance
+    if products == "int8":
+        return comparison.INTEGER_PRODUCTS
+    return comparison.HALF_PRECISION if written.file.halves else None
 
 
 def _target(path: object) -> Path:

@@ -33,6 +33,8 @@ class File:
         """How often nodes take what has a name."""
         self.at_most_zero: dict[str, str] = {}
         """Truth values that say whether the number of another name is at most 0, by which a choice may be a `Relu`."""
+        self.halves = False
+        """Whether something is computed in half precision, whose rounding is seen in results of any dtype."""
         self._names: dict[object, str] = {}
         self._taken = set(names)
         self._said: dict[int, tuple[Numbers, str]] = {}

@@ -120,6 +120,7 @@ class Translation:
             if program is not None:
                 return self.write(graph, program, operands)
             graph.within = self._equations.locate(self._around).layer
+            graph.file.halves |= any(str(one.aval.dtype) == "float16" for one in equation.outvars)
             write = RULES.get(equation.primitive.name)
             if write is None:
                 raise Unwritable(

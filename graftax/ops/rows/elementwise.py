@@ -45,15 +45,8 @@ nan_to_num(x, nan: Real = 0.0, posinf: Real | None = None, neginf: Real | None =
 """
 
 BINARY = """
-add(x, y): Compute x + y.
-subtract(x, y): Compute x - y.
-multiply(x, y): Compute x * y.
-divide(x, y): Compute x / y; integers give floats, and a division by 0 gives inf or nan.
 floor_divide(x, y): Compute x / y rounded down; an integer divided by 0 raises.
 remainder(x, y): Compute what floor_divide leaves, with the sign of y; an integer divided by 0 raises.
-maximum(x: Ordered, y: Ordered): Return the larger of the two; nan if one is nan; equal values share the gradient.
-minimum(x: Ordered, y: Ordered): Return the smaller of the two; nan if one is nan; equal values share the gradient.
-hypot(x: Ordered, y: Ordered): Compute sqrt(x**2 + y**2).
 copysign(x, y): Return the magnitude of x with the sign of y.
 equal(x, y): Return True where x == y.
 not_equal(x, y): Return True where x != y.
@@ -75,15 +68,22 @@ allclose(x, y, rtol: NotNegative = 1e-05, atol: NotNegative = 1e-08, equal_nan: 
     Return True if abs(x - y) <= atol + rtol * abs(y) everywhere.
 array_equal(x, y): Return True if shapes and values are equal.
 clip(x: Ordered, min: Ordered | None = None, max: Ordered | None = None): Limit x to [min, max].
-where(condition: Array, x, y):
-    Return x where the condition holds, else y; both branches are computed and differentiated.
 """
 
-POWERS = """
+COMPOSED = """
+add(x, y): Compute x + y.
+subtract(x, y): Compute x - y.
+multiply(x, y): Compute x * y.
+maximum(x: Ordered, y: Ordered): Return the larger of the two; nan if one is nan; equal values share the gradient.
+minimum(x: Ordered, y: Ordered): Return the smaller of the two; nan if one is nan; equal values share the gradient.
+where(condition: Array, x, y):
+    Return x where the condition holds, else y; both branches are computed and differentiated.
 power(x, y): Compute x to the power of y; the slope of x**0 is 0 at 0, too.
 """
 
 FUSED = """
+divide(x, y): Compute x / y; integers give floats, and a division by 0 gives inf or nan.
+hypot(x: Ordered, y: Ordered): Compute sqrt(x**2 + y**2) without overflow; its gradient at the origin is 0.5 for each.
 arctan2(x: Ordered, y: Ordered): Compute the angle of the point (y, x), in radians; its gradient at the origin is 0.
 angle(x): Compute the angle of a complex number, in radians; its gradient at 0 is 0.
 logaddexp(x: Ordered, y: Ordered):

@@ -6,9 +6,7 @@ swapaxes(x, axis1: Axis, axis2: Axis): Exchange two axes.
 moveaxis(x, source: Axes, destination: Axes): Move axes; the others keep their order.
 expand_dims(x, axis: NewAxes): Insert axes of size 1.
 squeeze(x, axis: Axes | None = None): Remove axes of size 1.
-broadcast_to(x, shape: Shape): Repeat along axes of size 1 up to a shape.
 ravel(x): Flatten to one axis, in row-major order.
-tile(x, reps: Counts): Repeat the whole array along axes.
 flip(x, axis: Axes | None = None): Reverse the order along axes.
 roll(x, shift: Ints, axis: Axes | None = None):
     Move elements along axes; those moved beyond the end come back at the start.
@@ -44,7 +42,7 @@ CONVERSION = """
 asarray(object: Data, dtype: DType | None = None):
     Make an array; memory of the caller is copied, and 64-bit types become 32-bit ones.
 array(object: Data, dtype: DType | None = None): Make an array, as asarray does.
-cast(x: Castable, dtype: DType | None): Convert the values to another dtype.
+cast(x: Castable, dtype: DType | None): Convert the values to another dtype; those of a Variable as it stores them.
 full(shape: Shape, fill_value: Array, dtype: DType | None = None): Return an array filled with a value.
 zeros_like(x, dtype: DType | None = None): Return zeros of the shape and dtype of x.
 ones_like(x, dtype: DType | None = None): Return ones of the shape and dtype of x.
@@ -81,6 +79,8 @@ bincount(x, length: Count | None = None):
 """
 
 INDEXING = """
+broadcast_to(x, shape: Shape): Repeat along axes of size 1 up to a shape.
+tile(x, reps: Counts): Repeat the whole array along axes.
 repeat(x, repeats: Counts, axis: Axis | None = None):
     Repeat every element: all as often as one number says, or each as often as its own.
 reshape(x, shape: NewShape): Return the same elements in another shape; one size may be -1.

@@ -10,7 +10,6 @@ from graftax.core.errors import ArgumentError, ArgumentTypeError, GraftaxError, 
 from graftax.core.typedefs import Array
 from graftax.optimizers.engine.grouping import groups, join, joins, split
 from graftax.optimizers.engine.numbers import cast_to, compute_dtype, dtype_name, is_on, number
-from graftax.optimizers.engine.read_only import Assigning, ReadOnly
 from graftax.optimizers.engine.rule import Rule, RuleInput, sees_all
 from graftax.optimizers.engine.settings import Number
 from graftax.optimizers.engine.slot import SlotValues
@@ -18,7 +17,7 @@ from graftax.optimizers.engine.sparse_rows import TouchedRows
 from graftax.optimizers.engine.step import Step, StepFor
 from graftax.optimizers.engine.update import Update
 from graftax.variables.given_back import apply_constraint
-from graftax.variables.state.storage import frames
+from graftax.variables.state.storage import Frame, Storage, frames
 from graftax.variables.streams import Drawn, without_draws
 from graftax.variables.variable import Variable
 
@@ -96,9 +95,9 @@ def _update_joined(rule: Rule, group: list[Update], step_for: StepFor) -> bool:
     slots = {name: join([update.slots[name].value for update in group]) for name in first.rule_slots()}
     given = _rule_input(rule, first, gradient, value, slots, step_for)
     try:
-        with without_draws.entered(True), frames.entered(ReadOnly(frame)):
+        with without_draws.entered(True), frames.entered(_ReadOnly(frame)):
             result = rule.update(given.gradient, given.value, given.slots, given.step)
-    except (Drawn, Assigning):
+    except (Drawn, _Assigning):
         return False
     _check(rule, "update", slots, result)
     new, changes = result
@@ -217,3 +216,28 @@ def _check_joined(rule: Rule, arguments: Mapping[str, tuple[Any, Array]]) -> Non
 
 def _described(result: Any) -> str:
     return f"one array of shape {tuple(result.shape)}" if hasattr(result, "shape") else f"{result!r:.60}"
+
+
+class _Assigning(BaseException):
+    """Raised by an assignment where a caller must know of it before; no error, and none that a user's code catches."""
+
+
+class _ReadOnly(Frame):
+    """Passes reads on to the frame around it, and raises `_Assigning` at the first assignment.
+
+    Args:
+        parent: The frame around it.
+    """
+
+    def __init__(self, parent: Frame) -> None:
+        super().__init__()
+        self.parent, self._around = parent, parent
+        self.memo, self.level, self.allows_callback = parent.memo, parent.level, parent.allows_callback
+
+    def read(self, storage: Storage) -> Array:
+        """Return the value in the frame around it."""
+        return self._around.read(storage)
+
+    def write(self, storage: Storage, value: Array) -> None:
+        """Raise `_Assigning`."""
+        raise _Assigning

@@ -31,20 +31,20 @@ def flat_variables(variables: object) -> list[Variable]:
         raise ArgumentError(
             "an optimizer got no variables",
             "an unbuilt model has none yet, and a frozen one no trainable ones",
-            "model(x[:1]) once before, to build it; model.trainable = True to unfreeze it",
+            "model.build_for(x) once before, with all that its call takes; model.trainable = True to unfreeze it",
         )
     seen: set[int] = set()
     for place, variable in found:
         if not isinstance(variable, Variable):
             raise ArgumentTypeError(
                 f"an optimizer got {type(variable).__name__} as variable {place}",
-                "it moves Variables; an expression moves through its parts",
+                "it updates Variables; an expression changes through its parts",
                 "optimizer.apply(gradients, model.trainable_variables), in this order",
             )
         if id(variable) in seen:
             raise ArgumentError(
                 f"an optimizer got the variable {variable.path!r} twice",
-                "it would be moved twice in one step",
+                "it would be updated twice in one step",
                 "pass each variable once; Module.trainable_variables lists shared ones once",
             )
         seen.add(id(variable))

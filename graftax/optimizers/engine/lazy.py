@@ -66,6 +66,6 @@ def check_lazy(rule: Rule, variable: Variable, slots: Mapping[str, Variable], ac
     why = "it sees whole variables together in update_all" if together else why
     raise ArgumentError(
         f"{type(rule).__name__}(lazy=True) got rows of {variable.path!r}",
-        f"{why}, so that rows cannot be moved without the others",
+        f"{why}, so rows cannot be updated without the others",
         "lazy=False, or Adam(lazy=True) for this variable",
     )

@@ -54,7 +54,7 @@ def keep(owner: Module, before: object, rate: Any) -> Any:
     if isinstance(value, int | float) and not 0 <= value < inf:
         raise ArgumentError(
             f"learning_rate={rate!r:.100}",
-            "a step goes down the gradient by a finite part of it; a negative rate would go up",
+            "the rate is a finite number, 0 or more: a negative one would go up the gradient",
             "learning_rate=1e-3, and minus the loss to climb",
         )
     if isinstance(rate, VariableLike):
@@ -111,7 +111,7 @@ def _now(rate: Any, iterations: Array, dtype: str) -> Any:
     if isinstance(found, int | float) and backend.has("tracing") and not backend.tracing.eager():
         raise ArgumentTypeError(
             f"learning_rate={rate!r} gave the number {found!r} while a function is compiled",
-            "what it gives later would be ignored: a compiled step does not call it again",
+            "later results would be ignored: a compiled step does not call it again",
             "keep the number in a Variable, and assign it; or a function of the step: lambda step: ...",
         )
     return found

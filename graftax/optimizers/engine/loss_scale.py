@@ -82,7 +82,7 @@ class LossScale(Checked):
 
         cond(finite, good, bad)
 
-    def differentiate_and_watch(self, differentiate: Callable[[], tuple[Any, Any]]) -> tuple[Any, Any]:
+    def watched(self, differentiate: Callable[[], tuple[Any, Any]]) -> tuple[Any, Any]:
         """Return values and gradients, and let take effect what the loss assigned on its way.
 
         Where the gradients say that the step is left out, a moving statistic that became nan or infinite stays as it

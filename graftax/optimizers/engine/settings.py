@@ -15,6 +15,7 @@ from graftax.core.known_names import closest
 from graftax.core.selectors import Selector, SelectorLike, compile_selector
 from graftax.core.spellings import wholes
 from graftax.core.typedefs import Array, VariableLike
+from graftax.optimizers.arguments.functions_of_the_step import refuse_function
 from graftax.optimizers.arguments.kinds import NOT_NEGATIVE, Kind
 from graftax.optimizers.engine.rule import Rule
 from graftax.variables.graph.module import Module
@@ -213,6 +214,8 @@ def _compile(rule: object) -> tuple[Selector, dict[str, Any]]:
         if isinstance(value, np.generic):
             value = setting[key] = value.item()
         kind, words, instead = _KINDS.get(key, _NUMBER)
+        if key not in _KINDS:
+            refuse_function(f"rules= for {selector.text}", key, value, f"it is {words}")
         if key in _RANGES and isinstance(value, kind) and getattr(value, "shape", ()) == ():
             value = setting[key] = _RANGES[key].checked(f"rules= for {selector.text}", key, value)
         if not isinstance(value, kind) or (isinstance(value, Variable) and value.shape != ()):

@@ -86,7 +86,7 @@ class Buckets:
         if weights not in ("ones", "mean"):
             raise ArgumentError(f"bucket got weights={weights!r:.60}", "they are 'ones' or 'mean'", 'weights="mean"')
         if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
-            raise ArgumentError(f"bucket got batch_size={batch_size!r}", "it is counted from 1 on", "batch_size=32")
+            raise ArgumentError(f"bucket got batch_size={batch_size!r}", "it must be 1 or more", "batch_size=32")
         self._x = _each(x, "x")
         self._y = None if y is None else _each(y, "y")
         self._weight = None if sample_weight is None else _each(sample_weight, "sample_weight")
@@ -98,6 +98,7 @@ class Buckets:
                     "cut them to one length",
                 )
         lengths = [_length(row, i) for i, row in enumerate(self._x)]
+        _require_one_shape("x", [row.shape[1:] for row in self._x], "after its first axis")
         self.sizes = _sizes(sizes, max(lengths))
         _check_pad_value(pad_value, self._x)
         self._batch_size, self._pad, self._shuffle = batch_size, pad_value, shuffle
@@ -106,6 +107,8 @@ class Buckets:
         self._by_position = self._y is not None and all(
             row.ndim > 0 and len(row) == length for row, length in zip(self._y, lengths, strict=True)
         )
+        if self._y is not None and not self._by_position:
+            _require_one_shape("y", [row.shape for row in self._y], "and not the length of its sequence in each row")
         self._by_position &= any(length != lengths[0] for length in lengths) or lengths[0] > 1
         if self._is_mean and not self._by_position:
             raise DataError(
@@ -113,6 +116,8 @@ class Buckets:
                 "only targets of each position are padded, and get weights",
                 "leave weights out",
             )
+        if self._weight is not None:
+            self._weight = _checked_weights(self._weight, lengths, self._by_position)
         self._passes = 0
         self._seed = get_random_seed()
 
@@ -181,7 +186,37 @@ def _each(rows: Rows, name: str) -> list[np.ndarray[Any, Any]]:
     found = [np.asarray(as_arrays(row, f"{name}[{i}]")) for i, row in enumerate(rows)]
     if not found:
         raise DataError(f"{name} has no rows", "there is nothing to compute", "at least one row")
-    return found
+    full = {row.dtype for row in found if row.size}
+    dtype = np.result_type(*full) if full else None  # an empty list says nothing of what it would hold
+    return [row if row.size or dtype is None else row.astype(dtype) for row in found]
+
+
+def _require_one_shape(name: str, shapes: list[tuple[int, ...]], where: str) -> None:
+    other = next((i for i, shape in enumerate(shapes) if shape != shapes[0]), None)
+    if other is not None:
+        raise DataError(
+            f"{name}[0] has shape {shapes[0]}, and {name}[{other}] has shape {shapes[other]}, {where}",
+            "rows of a batch become one array, and only the positions of sequences are padded",
+            "x with rows of shape (length, ...), and y with one target for each sequence or for each of its positions",
+        )
+
+
+def _checked_weights(rows: list[np.ndarray[Any, Any]], lengths: list[int], by_position: bool) -> list[Any]:
+    """Return weights as numbers, or as an array of positions for each sequence.
+
+    Raises:
+        DataError: they are neither.
+    """
+    if all(row.size == 1 for row in rows):
+        return [row.reshape(()) for row in rows]
+    for i, (row, length) in enumerate(zip(rows, lengths, strict=True)):
+        if row.ndim and not (by_position and row.shape == (length,)):
+            raise DataError(
+                f"sample_weight[{i}] has shape {row.shape}, for a sequence of length {length}",
+                "a sequence has one weight, or one for each of its positions if the targets have positions, too",
+                "sample_weight=[1.0, 2.0, ...], a number for each sequence",
+            )
+    return rows
 
 
 def _length(row: np.ndarray[Any, Any], number: int) -> int:

@@ -59,7 +59,7 @@ def files_by_class(
     files: list[Path] = []
     labels: list[int] = []
     for number, name in enumerate(names):
-        found = sorted(one for one in (root / name).rglob("*") if one.is_file() and not one.name.startswith("."))
+        found = sorted(one for one in (root / name).rglob("*") if one.is_file() and not _is_hidden(one, root / name))
         wrong = [one for one in found if one.suffix.lower() not in endings]
         if wrong:
             raise DataError(
@@ -81,3 +81,8 @@ def files_by_class(
             f"validation_split={validation_split} of {len(files)} files", "both parts need a file", "a larger fraction"
         )
     return [files[i] for i in chosen], [labels[i] for i in chosen], names
+
+
+def _is_hidden(file: Path, folder: Path) -> bool:
+    """Tell whether a file, or a folder around it, is hidden, such as the ``.ipynb_checkpoints`` of Jupyter."""
+    return any(part.startswith(".") for part in file.relative_to(folder).parts)

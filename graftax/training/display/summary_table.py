@@ -8,6 +8,7 @@ from typing import Any
 from graftax.core import user_line
 from graftax.core.errors import ArgumentTypeError, GraftaxError, NotBuiltError
 from graftax.layers.building import is_built, unbuilt_below
+from graftax.layers.inputs_of_call import building_line
 from graftax.layers.layer import Layer
 from graftax.layers.shapes import map_shapes
 from graftax.variables.graph.module import Module, walk_with_edges
@@ -86,7 +87,7 @@ class Summary:
             lines.append(f"optimizer {type(self.optimizer).__name__}: {bytes_text(self.optimizer_bytes)}")
         if self.unbuilt:
             count = f"{len(self.unbuilt)} layer{'s' if len(self.unbuilt) > 1 else ''}"
-            lines.append(f"not built: {count}; model(x[:1]), or model.build_for(x[:1]), builds them")
+            lines.append(f"not built: {count}; {building_line(self.model)} builds them")
         return lines
 
     def __str__(self) -> str:
@@ -125,7 +126,7 @@ def count_params(model: Layer) -> int:
             raise NotBuiltError(
                 f"count_params() of {type(model).__name__}, of which {first!r} is not built",
                 "its weights are made at the first call",
-                "call it on an example first: model(x[:1])",
+                f"call it on an example first: {building_line(model)}",
             )
         user_line.warn(
             f"count_params() of {type(model).__name__} counts nothing for {first!r}: no call has used it, so that it "

@@ -46,7 +46,7 @@ class ArraySource:
         weighted_by: tuple[str, ...] = (),
     ) -> None:
         self.weighted_by = weighted_by
-        self._data = (as_arrays(x, "x"), as_arrays(y, "y"), finite_weights(sample_weight))
+        self._data = (as_arrays(x, "x"), as_arrays(y, "y", keeps_integers=True), finite_weights(sample_weight))
         self.rows = count_rows(**dict(zip(NAMES, self._data, strict=True)))
         self._batch_size = batch_size
         self._full = min(batch_size, self.rows)

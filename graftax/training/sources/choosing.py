@@ -11,9 +11,10 @@ from graftax.backend.rendezvous import several
 from graftax.core.errors import DataError
 from graftax.distribution.processes import process_count
 from graftax.distribution.rows import Rows
-from graftax.training.arrays import as_arrays, count_rows, cut_rows, is_arrays, non_numeric_error
+from graftax.training.arrays import as_arrays, count_rows, cut_rows, is_arrays
 from graftax.training.batch import NAMES, Parts, is_list_of_batches, parts_of_validation, weighing_arguments
 from graftax.training.class_weights import ClassWeights
+from graftax.training.not_numbers import non_numeric_error
 from graftax.training.sources.array_source import ArraySource
 from graftax.training.sources.indexed_source import IndexedSource, gives_batches, has_index
 from graftax.training.sources.iterable_source import IterableSource
@@ -45,7 +46,7 @@ def make_source(
     if rows is None and is_arrays(x) and not (is_list_of_batches(x) and (y is None or isinstance(x[0], tuple))):
         weighted_by = weighing_arguments(sample_weight, class_weights)
         if class_weights is not None:
-            y = as_arrays(y, "y")
+            y = as_arrays(y, "y", keeps_integers=True)
             class_weights.require_all(y)
             sample_weight = class_weights.times(y, as_arrays(sample_weight, "sample_weight"))
         return ArraySource(x, y, sample_weight, batch_size or 32, shuffle, steps, weighted_by)
@@ -197,7 +198,7 @@ def split_validation(x: object, y: object, sample_weight: object, fraction: floa
             "only arrays can be split",
             "validation_data=(x_val, y_val), or batches of their own: validation_data=batches",
         )
-    data = (as_arrays(x, "x"), as_arrays(y, "y"), as_arrays(sample_weight, "sample_weight"))
+    data = (as_arrays(x, "x"), as_arrays(y, "y", keeps_integers=True), as_arrays(sample_weight, "sample_weight"))
     rows = count_rows(**dict(zip(NAMES, data, strict=True)))
     cut = math.floor(rows * (1 - fraction))
     if not 0 < fraction < 1 or cut < 1 or cut >= rows:

@@ -18,7 +18,7 @@ def host_batch(
 ) -> Batch:
     """Return the parts of a batch as arrays on the host, with class weights if there are any."""
     require_rows_in_one_order(x=x, y=y, sample_weight=sample_weight)
-    x, y = (_viewed(as_arrays(part, name), name) for part, name in ((x, "x"), (y, "y")))
+    x, y = (_viewed(as_arrays(part, name, name == "y"), name) for part, name in ((x, "x"), (y, "y")))
     sample_weight = finite_weights(sample_weight)
     if class_weights is not None:
         sample_weight = class_weights.times(y, sample_weight)

@@ -52,7 +52,7 @@ def gives_batches(x: Any, batch_size: int | None) -> bool:
     shapes = [tuple(leaf.shape) for leaf in leaves if is_array(leaf)]
     if len(shapes) == len(leaves) > 1 and all(shapes) and len({shape[0] for shape in shapes}) == 1:
         raise DataError(
-            f"x is of type {type(x).__name__}, which gives a batch for an index, or a sample of arrays of one length",
+            f"x is of type {type(x).__name__}, and x[i] may be a batch, or a sample of arrays of one length",
             "its class does not say which",
             "def __iter__(self): return (self[i] for i in range(len(self))) in its class for batches, or for one epoch "
             "(x[i] for i in range(len(x))); batch_size=32 for samples",
@@ -280,7 +280,7 @@ def _as_sample(sample: Any) -> Any:
                 "a sample is x, (x, y) or (x, y, sample_weight)",
                 "several inputs go into a dict: ({'a': ..., 'b': ...}, y); numbers into an array: np.asarray(sample)",
             )
-        return tuple(as_arrays(part, name) for part, name in zip(sample, NAMES, strict=False))
+        return tuple(as_arrays(part, name, name == "y") for part, name in zip(sample, NAMES, strict=False))
     return as_arrays(sample, "x")
 
 

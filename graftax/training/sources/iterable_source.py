@@ -124,7 +124,9 @@ class IterableSource:
         return any(hasattr(one, name) for one in (self._batches, self._stream) for name in ("get_state", "state_dict"))
 
     def _host_batch(self, batch: Any) -> Batch:
-        return batch if isinstance(batch, OnDevice) else host_batch(*self.in_order(unpack(batch)), self._class_weights)
+        if not isinstance(batch, OnDevice):
+            return host_batch(*self.in_order(unpack(batch)), self._class_weights)
+        return batch if self._class_weights is None else batch.weighed_by(self._class_weights)
 
     def _passed_over(self, stream: Iterator[Any], count: int, waiting: dict[str, Any] | None) -> int:
         """Skip batches that were trained on before; return the fingerprint of all up to here."""

@@ -148,6 +148,12 @@ class Columns(Wrapper):
         for name in asked:
             require_name(name, list(batch), "the batch")
         others = [name for name in batch if name not in asked]
+        if self._x is None and not others:
+            raise DataError(
+                f"y={self._y!r:.80}, of a batch with the columns {', '.join(map(repr, batch)):.100}",
+                "no column is left for the inputs",
+                'y="price", or y=["price", "area"]: columns beside those of the inputs',
+            )
         x = _only_or_all({name: batch[name] for name in others}) if self._x is None else _picked(batch, self._x)
         y = None if self._y is None else _picked(batch, self._y)
         if self._sample_weight is not None:

@@ -8,7 +8,8 @@ import numpy as np
 
 from graftax import ops
 from graftax.core import tree
-from graftax.training.batch import Batch
+from graftax.training.batch import Batch, unpack
+from graftax.training.class_weights import ClassWeights
 
 
 class OnDevice(tuple[Any, ...]):
@@ -31,6 +32,18 @@ class OnDevice(tuple[Any, ...]):
         made = cls(tree.map_structure(lambda leaf: None if leaf is None else ops.asarray(leaf), tuple(batch)))
         # for checks and fingerprints that come later: by then a loader may have written the next one into its arrays
         made.host = tree.map_structure(_kept, tuple(batch))
+        return made
+
+    def weighed_by(self, class_weights: ClassWeights) -> OnDevice:
+        """Return the batch with the weights of classes, multiplied by its own weights if it has some.
+
+        Raises:
+            DataError: the targets are no classes.
+        """
+        _, y, sample_weight = unpack(self.host)
+        weights = class_weights.times(y, sample_weight)
+        made = OnDevice((*self[:2], ops.asarray(weights)))
+        made.host, made.place = (*self.host[:2], weights), self.place
         return made
 
 

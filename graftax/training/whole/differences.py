@@ -89,7 +89,7 @@ def _require_no_scope(node: Node, path: str) -> None:
         raise ArgumentError(
             f"save: {path or 'the model'} has no weights yet, and was made in a variable_creator_scope({waiting[-1]})",
             "its weights would be made without that creator after load_model",
-            "build the model first: model(x[:1])",
+            "build the model first: model.build_for(x)",
         )
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import weakref
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import chain
 from operator import is_
 from typing import Any
 
-from graftax.transforms.compile.reach import Surroundings, has_nodes
+from graftax.transforms.compile.reads import PlainObject
 from graftax.transforms.compile.seen import Seen, prints_of
+from graftax.transforms.compile.surroundings import Around, Surroundings, has_parts
 from graftax.variables.graph.class_attributes import given_by_class
 from graftax.variables.graph.config_objects import Look, given_to, held_by, is_config
 from graftax.variables.graph.containers import LONG, is_small_array, size_of
@@ -107,6 +110,9 @@ class Guard:
     def _clear(self) -> None:
         # attributes that are lists, and other containers, each with the ids of what is in it
         self._lists: list[tuple[weakref.ref[Module], str, list[int]]] = []
+        self._flat: list[Any] = []  # and of the most common kinds these, with the values of dicts as entries
+        self._flat_sizes: list[int] = []
+        self._flat_ids: list[int] = []
         self._others: list[tuple[Any, list[int]]] = []
         self._arrays: list[tuple[Callable[[], bytes], bytes]] = []
         self._bound: list[tuple[Callable[[], Any], int]] = []
@@ -132,15 +138,22 @@ class Guard:
         met: dict[int, object] = {}  # a config object that many layers hold is compared once
         for ref, _ in self._touched:
             node = ref()
-            if isinstance(node, Surroundings):
-                now = [look() for look in node.bindings]
+            if isinstance(node, Around):
+                looks = node.bindings
+                now = [look() for look in looks]
                 self._kept += weak_references(now, gone)
-                self._bound += [(look, id(value)) for look, value in zip(node.bindings, now, strict=True)]
+                self._bound += [(look, id(value)) for look, value in zip(looks, now, strict=True)]
+            if isinstance(node, Surroundings):
                 self._empty += [container for container in node.empty if not container]
+            if isinstance(node, PlainObject) and node.is_whole and (whole := node.find()) is not None:
+                self._kept += weak_references([*held_by(whole)], gone)
+                self._configs.append((node.find, [*map(id, held_by(whole))]))
             if isinstance(node, Module):
                 classes[type(node)] = None
-            for name, value in () if node is None else node._gx_traced_attributes().items():
-                for one in changing_in(value, look=Look(met)) if may_change(value) else ():
+            if node is None:
+                continue
+            for name, value in node._gx_traced_attributes().items():
+                for one in changing_in(value, look=node._gx_look() or Look(met)) if may_change(value) else ():
                     if is_small_array(one):
                         content = bytes_of(one)
                         self._arrays.append((content, content()))
@@ -148,21 +161,24 @@ class Guard:
                         self._kept += weak_references([*held_by(one)], gone)
                         self._configs.append((Same(one).find, [*map(id, held_by(one))]))
                         shared |= {(type(one), name): given for name, given in given_to(one).items()}
-                    elif isinstance(node, Surroundings) and isinstance(one, list):
+                    elif isinstance(node, Around) and isinstance(one, list):
                         self._around.append((one, [*one]))  # twice as quick as ids, at the price of keeping it alive
                     elif size_of(one) <= LONG or holds_node(one):
                         self._kept += weak_references(one, gone)
                         if one is value and isinstance(one, list) and isinstance(node, Module) and name in vars(node):
                             # found through its module: not kept alive
                             self._lists.append((weakref.ref(node), name, [*map(id, one)]))
+                        elif type(one) in _FLAT:
+                            self._flat += [one, one.values()] if isinstance(one, dict) else [one]
                         else:
                             self._others.append((one, [*ids_in(one)]))
+        self._flat_sizes, self._flat_ids = [*map(len, self._flat)], [*map(id, chain.from_iterable(self._flat))]
         for kind in classes:
             shared |= {(kind, name): value for name, value in given_by_class(kind).items()}
         self._kept += weak_references(shared.values(), gone)
         self._bound += [(partial(getattr, kind, name, None), id(value)) for (kind, name), value in shared.items()]
-        looked_at = (self._lists, self._others, self._arrays, self._configs, self._bound, self._around, self._empty)
-        self._constant = not any(looked_at)  # as of most small functions
+        looked_at = self._lists, self._flat, self._others, self._arrays, self._configs, self._bound, self._around
+        self._constant = not any(looked_at) and not self._empty  # as of most small functions
 
     def _same_content(self) -> bool:
         try:
@@ -170,6 +186,10 @@ class Guard:
                 if [*map(id, ref().__dict__[name])] != ids:
                     return False
         except (AttributeError, KeyError, TypeError):  # the module is gone, or the attribute
+            return False
+        if self._flat and (  # all at once, in C; the sizes tell where one ends
+            [*map(len, self._flat)] != self._flat_sizes or [*map(id, chain.from_iterable(self._flat))] != self._flat_ids
+        ):
             return False
         for container, ids in self._others:  # loops: a generator costs as much as what it looks at, at every call
             if [*ids_in(container)] != ids:
@@ -188,9 +208,9 @@ class Guard:
         return not self._arrays or all(look() == content for look, content in self._arrays)
 
     def _is_filled(self) -> bool:
-        """Return True if there are Modules or Variables where there was nothing."""
+        """Return True if there are Modules, Variables or objects where there was nothing."""
         filled = [container for container in self._empty if container]
-        if any(has_nodes(container) for container in filled):
+        if any(has_parts(container) for container in filled):
             return True
         if filled:  # with numbers, or the like: not what the function is made of
             self._empty = [container for container in self._empty if not container]
@@ -200,7 +220,7 @@ class Guard:
         """Return the attributes of the Modules, and what is noted around the function, as all is now."""
         for ref, _ in self._touched:
             node = ref()
-            if isinstance(node, Surroundings):
+            if isinstance(node, Around):
                 yield from ((node, name, value) for name, value in node._gx_traced_attributes().items())
             elif isinstance(node, Module):
                 skip = ignored_attributes(type(node))
@@ -233,6 +253,8 @@ class Guard:
 
 BY_ITSELF = "in the function itself"
 """How a reason ends where the function has changed what it depends on."""
+
+_FLAT = frozenset({list, dict, set, deque, OrderedDict, defaultdict})
 
 IN_OBJECT = "in the object"
 """What stands before the name at the end of a reason, where an attribute of an object in an attribute has changed."""

@@ -28,6 +28,7 @@ from graftax.transforms.compile import run_eagerly as eagerly
 from graftax.transforms.compile.key import SCALARS, argument_names, describe, is_static, key_of, result_names
 from graftax.transforms.compile.lowered import Lowered
 from graftax.transforms.compile.reach import reached
+from graftax.transforms.compile.reads import watching
 from graftax.transforms.compile.repeated import MISSED, Repeated
 from graftax.transforms.compile.retrace_reason import retrace_reason
 from graftax.transforms.compile.run import run_donating, run_nested
@@ -247,10 +248,8 @@ class CompiledFunction(Generic[P, R]):
             values = iter(dynamic)
             filled = [leaf if is_static(leaf) else next(values) for leaf in leaves]
             args, kwargs = give_masks(transforms, *transforms.unflatten(tree, filled))
-            with frames.replaced((frame,)), traced_checks.tracing(self._looks) as before:
-                frame.note_structure((around,))  # before the function runs, which may change what is around it
-                for module in modules:
-                    frame.watch(module)
+            watched = watching(modules, around, frame)
+            with frames.replaced((frame,)), traced_checks.tracing(self._looks) as before, watched:
                 out = self._fn(*args, **kwargs)
                 results, out_structure = transforms.flatten(out)
                 results = [_result(self._fn, r) for r in results]
@@ -287,7 +286,7 @@ class CompiledFunction(Generic[P, R]):
                 raise StateError(
                     f"{function_name(self._fn)} makes a Variable of shape {tuple(storage.buffer.shape)} "
                     "that nobody keeps",
-                    "called plainly it would be new at every call; compiled, one would be made now and keep its value",
+                    "uncompiled, each call would make a new one; compiled, all calls would share one",
                     "make it, or the layer that has it, outside and keep it, in an attribute for example: "
                     "self.dense = Dense(4) in __init__; what lives for one call is an array",
                 )
@@ -330,15 +329,15 @@ def jit(
     whose Variables it reads, and of those, with all below, that are among the arguments, that the function is a method
     of, closes over, or names as globals, it or a function of the same file. A function that changes one itself is
     traced until that one stays as it was found. Attributes that a class of yours gives its objects count as theirs.
-    Lists, dicts and sets (of numbers up to 1000) and NumPy arrays up to 64 KiB in attributes are compared by what is in
-    them, and so are the settings of constraints, regularizers, initializers and creators there, and up to 1000 values
-    of config objects: namespaces, dataclasses, objects of your classes. The same goes for such objects and containers
-    of Modules in its closure and globals, and what these names stand for.
+    Lists, dicts and other containers (of numbers up to 1000) and arrays up to 64 KiB in attributes are compared by what
+    is in them, and so are the settings of constraints, regularizers, initializers and creators there, and up to 1000
+    values of config objects: namespaces, dataclasses, objects of your classes. The same goes for such objects and
+    containers of Modules in closure and globals, and what these names stand for. Of a plain object that holds Modules,
+    such as a trainer, what counts is what the function reads.
 
-    What is not seen: a Module that is reached in another way, such as a global of another file, and of which nothing
-    but plain attributes is read; attributes that a class lists in ``untracked``; a method that is assigned to a class;
-    iterators, callbacks, objects of Python's library; numbers beside the Modules of a plain object (a trainer); plain
-    values, arrays and containers of these in closure and globals, and all in those of methods; larger arrays inside.
+    What is not seen: a Module reached in another way, such as a global of another file, if it is only read for plain
+    attributes; attributes that a class lists in ``untracked``; methods that are assigned to a class; iterators; plain
+    values, arrays and containers of these in closure and globals; the inside of larger arrays.
 
     Args:
         fn: The function; without it, a decorator is returned.

@@ -123,7 +123,8 @@ def describe(fn: Callable[..., Any], transforms: Tracing, before: Hashable, afte
 
 def result_names(transforms: Tracing, structure: object, count: int) -> list[str]:
     """Return what the results are called in messages: ``the result 'loss'`` of a dict of results."""
-    paths = {leaf.index: path for path, leaf in flatten_with_paths(transforms.unflatten(structure, _leaves(count)))}
+    leaves = flatten_with_paths(transforms.unflatten(structure, _leaves(count)))
+    paths = {leaf.index: path for path, leaf in leaves if isinstance(leaf, _Leaf)}  # None is no result
     return [f"the result {paths[i]!r}" if paths.get(i) else "the result" for i in range(count)]
 
 

@@ -6,64 +6,23 @@ become another model.
 
 from __future__ import annotations
 
-import dis
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache, partial
-from types import CodeType, FunctionType, GetSetDescriptorType, MethodType, ModuleType
+from functools import partial
+from types import FunctionType, GetSetDescriptorType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
 from graftax.core import libraries
-from graftax.variables.graph.adjustable import Adjustable
-from graftax.variables.graph.class_attributes import given_by_class
-from graftax.variables.graph.config_objects import attributes_in, is_array, is_config
+from graftax.transforms.compile.code_names import attribute_names, global_names, methods_of
+from graftax.transforms.compile.reads import PlainClass, PlainObject, attribute_finder, finder
+from graftax.transforms.compile.surroundings import Surroundings, has_parts, has_settings, is_program
+from graftax.variables.graph.class_attributes import bases_of_user, given_by_class, is_of_user
+from graftax.variables.graph.config_objects import attributes_in, is_array
 from graftax.variables.graph.containers import LONG, elements_of, is_container, size_of
 from graftax.variables.graph.module import Module
-from graftax.variables.graph.node import Node
+from graftax.variables.graph.node import Node, own_nodes
 from graftax.variables.graph.prints import changing_in
-
-
-class Surroundings(Node):
-    """What a function gets at that is no Module: containers of Modules, config objects and the like, names for these.
-
-    Args:
-        name: That of the function.
-    """
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._looks: dict[str, Callable[[], Any]] = {}
-        self.bindings: list[Callable[[], Any]] = []
-        """Those of the above that may become another object: variables, and attributes of plain objects."""
-        self.empty: list[Any] = []
-        """Containers with nothing in them, in which there may be Modules later."""
-
-    @property
-    def _gx_path(self) -> str:
-        """Return the name of the function."""
-        return self._name
-
-    def add(self, name: str, value: object, look: Callable[[], Any] | None) -> None:
-        """Note something, and how to look for it again."""
-        title, number = name, 1
-        while title in self._looks:  # as it is called in another function
-            number += 1
-            title = f"{name} ({number})"
-        self._looks[title] = partial(_itself, value) if look is None else look
-        if look is not None:
-            self.bindings.append(look)
-
-    def settings(self) -> Surroundings:
-        """Return the same without containers: the objects whose attributes a function may read."""
-        found = Surroundings(self._name)
-        found._looks = {name: look for name, look in self._looks.items() if _has_settings(look())}
-        return found
-
-    def _gx_traced_attributes(self) -> dict[str, Any]:
-        """Return all that is noted, as it is now; a container counts while there are Modules or Variables in it."""
-        found = ((name, look()) for name, look in self._looks.items())
-        return {name: value for name, value in found if _has_settings(value) or has_nodes(value)}
 
 
 def reached(roots: Iterable[Any], name: str = "") -> tuple[list[Module], Surroundings]:
@@ -71,44 +30,21 @@ def reached(roots: Iterable[Any], name: str = "") -> tuple[list[Module], Surroun
 
     Of a function these are what it is bound to, its closure, its defaults, what it wraps, and the globals that its code
     names, with the functions of the same file among them. Of a plain object these are its attributes, those that its
-    class gives it among them.
+    class gives it among them. Of objects and Modules, methods count that the code names, or that graftax calls.
 
     Args:
         roots: The values.
         name: What to call the function to which they belong.
     """
-    found: dict[int, Module] = {}
-    around = Surroundings(name)
-    seen: dict[int, Any] = {}
-    noted: set[int] = set()
-    places: set[tuple[int, str]] = set()
-    waiting = [_Held("", root) for root in roots]
-    for depth in range(_DEEPEST + 2):  # level by level: what is found in two ways counts for the shorter one
-        deeper: list[_Held] = []
-        while waiting:
-            one = waiting.pop()
-            if one.place is not None:
-                if one.place in places:
-                    continue
-                places.add(one.place)
-            if isinstance(one.value, Module):
-                found[id(one.value)] = one.value
-                if one.look is not None:
-                    around.add(*one[:3])
-            elif id(one.value) in seen:
-                if one.look is not None and id(one.value) in noted:  # another name for it, that may become another's
-                    around.add(*one[:3])
-            elif depth <= _DEEPEST and len(seen) < _MOST:
-                seen[id(one.value)] = one.value  # kept, so that its number stays its own
-                _note(around, one, depth, noted)
-                for held in _in(one.value):
-                    (deeper if held.deeper else waiting).append(held)
-        waiting = deeper[::-1]
-    return list(found.values()), around
+    search = _Search(name)
+    search.run(roots)
+    return list(search.modules.values()), search.around
 
 
 _DEEPEST = 6  # containers and objects inside of each other; functions do not count
+_DEEPEST_EMPTY = 3  # containers with nothing in them, which are looked at in every call
 _MOST = 20_000  # values that are looked into, those nearest to the function
+_GROWING = (list, dict, set, deque)
 
 
 class _Held(NamedTuple):
@@ -119,111 +55,192 @@ class _Held(NamedTuple):
     look: Callable[[], Any] | None = None  # finds what is there later, where that may be another object
     deeper: bool = False
     place: tuple[int, str] | None = None  # of a variable, which many functions may name
+    is_read: bool = False  # from an object of which it is noted what is read, so that it need not be noted here
 
 
-def _note(around: Surroundings, one: _Held, depth: int, noted: set[int]) -> None:
-    """Note a value if it holds Modules, or settings, in a way that may change; of containers, the outermost ones."""
-    name, value, look, *_ = one
-    if id(value) in noted:
-        if look is not None:
-            around.add(name, value, look)
-        return
-    if is_container(value):
-        if size_of(value) > LONG:
+class _Search:
+    """One look at what a function gets at, level by level: what is found in two ways counts for the shorter one."""
+
+    def __init__(self, name: str) -> None:
+        self.modules: dict[int, Module] = {}
+        self._apart: dict[int, Callable[[], object]] = {}
+        self.around = Surroundings(name, self._apart)
+        self._seen: dict[int, Any] = {}
+        self._noted: set[int] = set()
+        self._read: set[int] = set()  # met, so far, only where it is noted what is read
+        self._places: set[tuple[int, str]] = set()
+        self._names: set[str] = set()  # of attributes, in the code that was met
+        self._methods: dict[str, list[FunctionType]] = {}  # which no code has named yet
+        self._kinds: set[type[Any]] = set()
+        self._classes: list[type[Any]] = []  # that are named themselves
+        self._below: dict[int, Node] = {}
+        self._namespaces: list[Any] = []
+        self._waiting: list[_Held] = []
+
+    def run(self, roots: Iterable[Any]) -> None:
+        """Look at these, and at what they hold."""
+        self._waiting = [_Held("", root) for root in roots]
+        for depth in range(_DEEPEST + 2):
+            deeper: list[_Held] = []
+            while self._waiting:
+                one = self._waiting.pop()
+                if one.place is None or one.place not in self._places:
+                    if one.place is not None:
+                        self._places.add(one.place)
+                    deeper += self._meet(one, depth)
+            self._waiting = deeper[::-1]
+        for value in self._namespaces:  # of a class that cannot tell what is read: what the code names
+            named = [name for name, _ in attributes_in(value) if name in self._names]
+            self.around.objects.append(PlainObject(value, self._apart, named))
+        for kind in dict.fromkeys(self._classes):
+            if issubclass(kind, Module) and kind in self._kinds:
+                continue  # what it gives its objects is compared with these
+            if named := [name for name in given_by_class(kind) if name in self._names]:
+                self.around.objects.append(PlainClass(kind, self._apart, named))
+
+    def _meet(self, one: _Held, depth: int) -> list[_Held]:
+        """Note a value, and return what it holds at the next level."""
+        value = one.value
+        if isinstance(value, Node):
+            if isinstance(value, Module) and id(value) not in self.modules:
+                self.modules[id(value)] = value
+                self._waiting += self._of_module(value)
+            if one.look is not None and not one.is_read:
+                self.around.add(one.name, value, one.look)
+            return []
+        if id(value) in self._seen:
+            if one.is_read:
+                return []
+            if id(value) in self._read:  # now it is met in another way
+                self._read.discard(id(value))
+                self._note(one, depth)
+            elif one.look is not None and id(value) in self._noted:  # another name for it, that may become another's
+                self.around.add(one.name, value, one.look)
+            return []
+        if depth > _DEEPEST or len(self._seen) >= _MOST:
+            return []
+        self._seen[id(value)] = value  # kept, so that its number stays its own
+        # of a function it is only noted which one it is
+        is_read = self._note_program(value) if is_program(value) else one.is_read and not callable(value)
+        if one.is_read:
+            self._read.add(id(value))
+        else:
+            self._note(one, depth)
+        held = [child._replace(is_read=is_read and child.place is None) for child in self._in(value)]
+        self._waiting += [child for child in held if not child.deeper]
+        return [child for child in held if child.deeper]
+
+    def _note(self, one: _Held, depth: int) -> None:
+        """Note a value that holds Modules, or settings, in a way that may change; of containers, the outermost ones."""
+        value = one.value
+        if id(value) in self._noted:
+            if one.look is not None:
+                self.around.add(one.name, value, one.look)
             return
-        if isinstance(value, _GROWING) and not value and depth <= 1:
-            around.empty.append(value)
-        elif not has_nodes(value):
+        if is_container(value):
+            if size_of(value) > LONG:
+                return
+            if isinstance(value, _GROWING) and not value and depth <= _DEEPEST_EMPTY:
+                self.around.empty.append(value)
+            elif not has_parts(value):
+                return
+        elif id(value) in self._apart or not has_settings(value):
+            if id(value) in self._apart and one.look is not None and not isinstance(one.look, weakref.ref):
+                self.around.add(one.name, value, one.look)  # the name may become that of another one
             return
-    elif not _has_settings(value):
-        return
-    noted.update(map(id, changing_in(value)))
-    around.add(name, value, look)
+        self._noted.update(map(id, changing_in(value, look=self.around._gx_look())))
+        self.around.add(one.name, value, one.look)
 
-
-def has_nodes(value: object, seen: set[int] | None = None) -> bool:
-    """Return True for a Module or Variable, and for a container that has one somewhere."""
-    if isinstance(value, Node):
-        return True
-    if not is_container(value):
+    def _note_program(self, value: object) -> bool:
+        """Note a plain object that holds Modules; return True if its class can tell what is read of it."""
+        self._apart[id(value)] = finder(value)
+        if is_of_user(type(value)):
+            self._classes.append(type(value))
+            self.around.objects.append(PlainObject(value, self._apart))
+            return True
+        self._namespaces.append(value)
         return False
-    seen = set() if seen is None else seen
-    if id(value) in seen:
-        return False
-    seen.add(id(value))
-    return any(has_nodes(one, seen) for one in elements_of(value))
 
+    def _in(self, value: object) -> Iterator[_Held]:
+        """Return what a value holds."""
+        if isinstance(value, FunctionType):
+            yield from self._of_function(value)
+        elif isinstance(value, MethodType):
+            yield _Held("self", value.__self__)
+            yield _Held("", value.__func__)
+        elif isinstance(value, partial):
+            yield from (_Held("", one) for one in (value.func, value.args, value.keywords))
+        elif isinstance(value, weakref.ref):
+            yield _Held("self", value(), value)  # not kept alive by what is noted
+        elif is_container(value) or isinstance(value, frozenset):
+            if size_of(value) <= LONG:
+                yield from (_Held("", one, deeper=True) for one in elements_of(value))
+        elif isinstance(value, type):
+            self._classes.append(value)
+            yield from _of_class(value)
+        elif not isinstance(value, ModuleType) and not is_array(type(value)):
+            yield from self._of_object(value)
 
-_GROWING = (list, dict, set, deque)
+    def _of_object(self, value: object) -> Iterator[_Held]:
+        """Return what an object keeps, its class, and what it wraps: none of its own code runs."""
+        kind = type(value)
+        held = dict(attributes_in(value))
+        wrapped = held.pop("__wrapped__", None)
+        if wrapped is None and isinstance(place := _in_class(kind, "__wrapped__"), GetSetDescriptorType):
+            wrapped = place.__get__(value)
+        if wrapped is not None:
+            yield _Held("", wrapped)
+            if kind.__module__.partition(".")[0] in libraries.names():
+                return  # a compiled function, which keeps notes of its own besides
+        if len(held) <= LONG:
+            find = attribute_finder(value)
+            yield from (_Held(str(name), one, partial(find, name), True) for name, one in held.items())
+        yield from _of_class(kind)
+        yield from self._methods_of(kind)
 
+    def _of_module(self, module: Module) -> Iterator[_Held]:
+        """Return the methods of the classes of a Module, and of all Modules below it; nothing is made."""
+        waiting: list[Node] = [module]
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, Module) and id(node) not in self._below:
+                self._below[id(node)] = node
+                yield from self._methods_of(type(node))
+                waiting += [below for _, below in own_nodes(node)]
 
-def _has_settings(value: object) -> bool:
-    """Return True for an object whose attributes the function may read.
+    def _methods_of(self, kind: type[Any]) -> Iterator[_Held]:
+        """Return what may be called of a class: what the code names, what Python calls, and what graftax does."""
+        if kind in self._kinds:
+            return
+        self._kinds.add(kind)
+        users = bases_of_user(kind)
+        others = [vars(base) for base in kind.__mro__ if base not in users]
+        for name, method in methods_of(kind):
+            if name in self._names or name.startswith("__") or any(name in known for known in others):
+                yield _Held("", method)
+            else:
+                self._methods.setdefault(name, []).append(method)
 
-    One that holds Modules or Variables itself is a program, not a setting of one: what a trainer counts, or appends to
-    a list, changes at each step, and compiled code rarely reads it.
-    """
-    if isinstance(value, Adjustable):
-        return True
-    return is_config(value) and not any(has_nodes(one) for _, one in attributes_in(value))
-
-
-def _itself(value: object) -> Any:
-    return value
-
-
-def _in(value: object) -> Iterator[_Held]:
-    """Return what a value holds."""
-    if isinstance(value, FunctionType):
-        yield from _of_function(value)
-    elif isinstance(value, MethodType):
-        yield _Held("self", value.__self__)
-        yield _Held("", value.__func__)
-    elif isinstance(value, partial):
-        yield from (_Held("", one) for one in (value.func, value.args, value.keywords))
-    elif isinstance(value, weakref.ref):
-        yield _Held("self", value(), value)  # not kept alive by what is noted
-    elif is_container(value) or isinstance(value, frozenset):
-        if size_of(value) <= LONG:
-            yield from (_Held("", one, deeper=True) for one in elements_of(value))
-    elif isinstance(value, type):
-        yield from _of_class(value)
-    elif not isinstance(value, ModuleType) and not is_array(type(value)):
-        yield from _of_object(value)
-
-
-def _of_object(value: object) -> Iterator[_Held]:
-    """Return what an object keeps, its class, and what it wraps: none of its own code runs."""
-    held = dict(attributes_in(value))
-    wrapped = held.pop("__wrapped__", None)
-    if wrapped is None and isinstance(place := _in_class(type(value), "__wrapped__"), GetSetDescriptorType):
-        wrapped = place.__get__(value)
-    if wrapped is not None:
-        yield _Held("", wrapped)
-        if type(value).__module__.partition(".")[0] in libraries.names():
-            return  # a compiled function, which keeps notes of its own besides
-    if len(held) <= LONG:
-        find = _finder(value)
-        yield from (_Held(str(name), one, partial(find, name), True) for name, one in held.items())
-    yield from _of_class(type(value))
-
-
-def _finder(value: object) -> Callable[[str], Any]:
-    """Return what finds an attribute of an object, such that the object is not kept alive by it if possible."""
-    if not type(value).__dictoffset__ or any(_slots(type(value))):
-        try:
-            return partial(_attribute, weakref.ref(value))
-        except TypeError:
-            return partial(_attribute, partial(_itself, value))
-    own: dict[str, Any] = object.__getattribute__(value, "__dict__")
-    return own.get
-
-
-def _attribute(find: Callable[[], Any], name: str) -> Any:
-    try:
-        return object.__getattribute__(find(), name)
-    except AttributeError:
-        return None
+    def _of_function(self, function: FunctionType) -> Iterator[_Held]:
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
+            try:
+                look = partial(getattr, cell, "cell_contents", None)
+                yield _Held(name, cell.cell_contents, look, place=(id(cell), name))
+            except ValueError:  # not assigned yet
+                continue
+        yield from (_Held("", one) for one in function.__defaults__ or ())
+        yield from (_Held(name, one) for name, one in (function.__kwdefaults__ or {}).items())
+        yield _Held("", function.__dict__.get("__wrapped__"))
+        if function.__module__ and function.__module__.partition(".")[0] in libraries.names():
+            return
+        known = function.__globals__
+        for name in global_names(function.__code__):
+            value = known.get(name)
+            if not isinstance(value, FunctionType) or value.__globals__ is known:
+                yield _Held(name, value, partial(known.get, name), place=(id(known), name))
+        for name in attribute_names(function.__code__) - self._names:
+            self._names.add(name)
+            yield from (_Held("", method) for method in self._methods.pop(name, ()))
 
 
 def _in_class(kind: type[Any], name: str) -> object:
@@ -233,41 +250,3 @@ def _in_class(kind: type[Any], name: str) -> object:
 def _of_class(kind: type[Any]) -> Iterator[_Held]:
     for name, one in given_by_class(kind).items():
         yield _Held(name, one, partial(getattr, kind, name, None), True)
-
-
-def _slots(kind: type[Any]) -> Iterator[str]:
-    for base in kind.__mro__:
-        names = vars(base).get("__slots__", ())
-        yield from [names] if isinstance(names, str) else names
-
-
-def _of_function(function: FunctionType) -> Iterator[_Held]:
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
-        try:
-            look = partial(getattr, cell, "cell_contents", None)
-            yield _Held(name, cell.cell_contents, look, place=(id(cell), name))
-        except ValueError:  # not assigned yet
-            continue
-    yield from (_Held("", one) for one in function.__defaults__ or ())
-    yield from (_Held(name, one) for name, one in (function.__kwdefaults__ or {}).items())
-    yield _Held("", function.__dict__.get("__wrapped__"))
-    if not function.__module__ or function.__module__.partition(".")[0] not in libraries.names():
-        known = function.__globals__
-        for name in _global_names(function.__code__):
-            value = known.get(name)
-            if not isinstance(value, FunctionType) or value.__globals__ is known:
-                yield _Held(name, value, partial(known.get, name), place=(id(known), name))
-
-
-@lru_cache(maxsize=1024)  # to take the code apart takes longer than all else here
-def _global_names(code: CodeType) -> list[str]:
-    return sorted(set(_globals_in(code)))
-
-
-def _globals_in(code: CodeType) -> Iterator[str]:
-    for step in dis.get_instructions(code):
-        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-            yield step.argval
-    for inner in code.co_consts:
-        if isinstance(inner, CodeType):
-            yield from _globals_in(inner)

@@ -49,7 +49,8 @@ class Seen:
         if name not in known and not self._is_made(node):
             with frames.replaced(()):  # to look is not to depend, and would note what it looks at
                 known[name] = node._gx_print_for(name)
-            self._note_dead(node, name, vars(node).get(name))
+            held = vars(node) if isinstance(node, Branch) else node._gx_traced_attributes()
+            self._note_dead(node, name, held.get(name))
 
     def note_all_attributes(self, node: Node) -> None:
         """Note how all attributes are, and that there are no others."""
@@ -64,6 +65,12 @@ class Seen:
             held = node._gx_traced_attributes() if containers else {}
             for name in containers:
                 self._note_dead(node, name, held.get(name))
+
+    def take_created(self, node: Node, name: str, value: object) -> None:
+        """Let a Module or Variable that stands where nothing was count as seen: later calls find it there."""
+        known = self._parts.get(id(node), {})
+        if isinstance(value, Node) and name in known and known[name] in (None, print_of(None)):
+            del known[name]
 
     def held_dead(self, node: Node, name: str, places: frozenset[Hashable]) -> bool:
         """Return True if values of an earlier trace lay at these places of an attribute, so that none were read.
@@ -160,4 +167,4 @@ def _containers(node: Node) -> Prints:
     if not held:  # as of most, and each node that is met is asked
         return {}
     with frames.replaced(()):
-        return {name: print_of(value) for name, value in held.items()}
+        return {name: print_of(value, look=node._gx_look()) for name, value in held.items()}

@@ -10,8 +10,7 @@ from graftax.core import tree
 from graftax.core.errors import ArgumentError, DTypeError, ShapeError, StateError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, unwrap
-from graftax.core.user_functions import check_takes
-from graftax.transforms.function_argument import check_functions
+from graftax.core.user_functions import check_functions, check_takes
 from graftax.transforms.lifting.frames import Substitution
 from graftax.transforms.lifting.streams import is_stream
 from graftax.variables import masks

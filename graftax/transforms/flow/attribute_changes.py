@@ -105,7 +105,11 @@ def _depends(name: str, function: str, changed: Sequence[str], user: str = "it")
 
 
 def _alike(first: Part, second: Part, unless_known: bool = False) -> bool:
-    """Return True if they are known to be the same program; or, if asked for, unless they are known not to be."""
+    """Return True if they are known to be the same program; or, if asked for, unless they are known not to be.
+
+    What is not known are functions of Python in a program, such as the rules of a `graftax.custom_gradient`, which are
+    made anew each time. What they close over is compared.
+    """
     if (
         [*first.found] != [*second.found]
         or first.written != second.written
@@ -113,18 +117,17 @@ def _alike(first: Part, second: Part, unless_known: bool = False) -> bool:
     ):
         return False
     known = first.program.key, second.program.key
-    if None in known:
-        return unless_known
-    pairs = zip(first.constants, second.constants, strict=True)
-    same = known[0] == known[1] or (unless_known and str(known[0]) == str(known[1]))  # but for objects made anew
-    return same and all(_equal(*pair, unless_known) for pair in pairs)
+    same = None not in known and known[0] == known[1]
+    if not same and not (unless_known and first.program.may_equal(second.program)):
+        return False
+    return all(map(_equal, first.constants, second.constants))
 
 
-def _equal(first: Array, second: Array, unless_known: bool) -> bool:
+def _equal(first: Array, second: Array) -> bool:
     arrays = registry.current().arrays
     if first is second:
         return True
     if not (arrays.is_concrete(first) and arrays.is_concrete(second)):
-        return unless_known
+        return False
     same_kind = (first.shape, first.dtype) == (second.shape, second.dtype)
     return same_kind and arrays.to_numpy(first).tobytes() == arrays.to_numpy(second).tobytes()

@@ -103,10 +103,10 @@ def rows_first(paths: Sequence[str], leaves: Sequence[Array], axes: Sequence[int
         elif size not in (1, known[1]):
             raise ShapeError(
                 f"vectorized_map: {known[0]!r} has {known[1]} rows{known[2]}, {path!r} has {size}{where}",
-                "all run along the same first axis, or have one row"
+                "all need the same number of rows on their first axis, or one row"
                 if not known[2] + where
                 else "all arrays that are mapped have as many rows, or one",
-                "arrays with as many rows as each other; a constant in a closure, or with None in in_axes",
+                "arrays with the same number of rows; a constant in a closure, or with None in in_axes",
             )
     if known is None:
         raise ArgumentError("vectorized_map got no array", "there is nothing to run over", "an array of rows")

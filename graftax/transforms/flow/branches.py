@@ -10,10 +10,9 @@ from graftax.backend import registry, traced_checks
 from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, IndexRangeError, ShapeError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, unwrap
-from graftax.core.user_functions import check_takes
+from graftax.core.user_functions import check_functions, check_takes
 from graftax.ops.checks import outside
 from graftax.transforms.flow.attribute_changes import require_no_changes
-from graftax.transforms.function_argument import check_functions
 from graftax.transforms.lifting.agreement import as_dtypes, common_dtypes
 from graftax.transforms.lifting.carried import broadcast_mask, masks_of, set_masks
 from graftax.transforms.lifting.outline import Outline, like

@@ -8,7 +8,7 @@ from typing import Any, Literal, ParamSpec, TypeVar, cast
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError
 from graftax.core.short_traceback import door, door_around
-from graftax.transforms.function_argument import check_functions
+from graftax.core.user_functions import check_functions
 from graftax.transforms.lifting.carried import hand_on
 from graftax.transforms.lifting.frames import Around, PartFrame
 from graftax.transforms.lifting.lifted import Lifted, Outcome

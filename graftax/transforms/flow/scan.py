@@ -12,10 +12,9 @@ from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.free_sizes import is_free
 from graftax.core.short_traceback import door
 from graftax.core.static_numbers import check_known
-from graftax.core.user_functions import check_takes
+from graftax.core.user_functions import check_functions, check_takes
 from graftax.transforms.compile.pure import compiled_if_possible
 from graftax.transforms.flow.body import trace_until_stable
-from graftax.transforms.function_argument import check_functions
 from graftax.transforms.lifting.agreement import as_dtypes, common_length
 from graftax.transforms.lifting.carried import Carry, masks_of, masks_of_rows, set_masks
 from graftax.transforms.lifting.outline import Outline, arrays_of

@@ -9,10 +9,9 @@ from graftax.backend import registry
 from graftax.core.errors import StateError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
-from graftax.core.user_functions import check_takes
+from graftax.core.user_functions import check_functions, check_takes
 from graftax.transforms.chunk_size import check_chunk_size
 from graftax.transforms.flow.axes import Axes, argument_names, axes_of_leaves, by_argument, move_rows, rows_first
-from graftax.transforms.function_argument import check_functions
 from graftax.transforms.lifting.attribute_frame import AttributeFrame
 from graftax.transforms.lifting.carried import RowMasks, set_masks_of_rows
 from graftax.transforms.lifting.frames import Around
@@ -70,7 +69,7 @@ class RowFrame(AttributeFrame):
 def _adds_losses(path: str) -> StateError:
     return StateError(
         f"vectorized_map: the function calls a layer that adds a term of the loss, {path!r}",
-        "every row has another one, and whether they are to be added or averaged is not known",
+        "each row adds a term of its own, and it is not known whether to add or to average them",
         "return the term with the row, and outside of the map self.add_loss(ops.mean(terms)); graftax.map_fn, which "
         "adds them up",
     )

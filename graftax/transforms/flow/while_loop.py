@@ -10,11 +10,10 @@ from graftax.backend import registry
 from graftax.core.errors import ArgumentError, GradientError, StateError
 from graftax.core.short_traceback import door
 from graftax.core.static_numbers import check_known
-from graftax.core.user_functions import check_takes
+from graftax.core.user_functions import check_functions, check_takes
 from graftax.transforms.flow.attribute_changes import require_same_program, traced_until_stable
 from graftax.transforms.flow.body import trace_until_stable
 from graftax.transforms.flow.branches import predicate
-from graftax.transforms.function_argument import check_functions
 from graftax.transforms.lifting.agreement import as_dtypes
 from graftax.transforms.lifting.carried import Carry
 from graftax.transforms.lifting.outline import Outline
@@ -103,7 +102,7 @@ def _compiled_while(
         raise StateError(
             f"the condition of a while_loop assigns {looking.written[0].path!r}",
             "how often a condition is computed is not defined (it may be a random stream that it draws from)",
-            "assign and draw in body_fn, and hand the condition what it needs in the carry",
+            "assign and draw in body_fn, and pass what the condition needs in the carry",
         )
     threaded = Threaded(part)
     check, step = threaded.bind(looking), threaded.bind(part)
@@ -132,7 +131,7 @@ def _compiled_while(
 def _backwards() -> GradientError:
     return GradientError(
         "a gradient of a compiled while_loop without a bound",
-        "going back needs what each step was computed from, and room for it is laid out before the program runs",
+        "the gradient needs the inputs of every step, and memory for them is reserved before the program runs",
         "while_loop(cond_fn, body_fn, init, maximum_iterations=100); graftax.scan for a number of steps that is known, "
         "graftax.jvp for a derivative forwards",
     )

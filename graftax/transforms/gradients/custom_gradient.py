@@ -11,8 +11,8 @@ from graftax.backend import registry
 from graftax.core import tree
 from graftax.core.short_traceback import door, door_around
 from graftax.core.typedefs import VariableLike, unwrap
+from graftax.core.user_functions import check_functions
 from graftax.transforms.flow.remat import remat
-from graftax.transforms.function_argument import check_functions
 from graftax.transforms.gradients import custom_call
 from graftax.transforms.gradients.custom_rule import CustomRule
 from graftax.variables import masks

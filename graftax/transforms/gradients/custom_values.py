@@ -93,7 +93,11 @@ class ByValues:
         """Return the run with the values of the call; a tape asks for it again."""
         transforms = registry.current().gradients
         if transforms.staged_within(None):  # a tape looks whether this can be written down
-            raise CompileError(f"{self._rule.name} asks for values", "there are none while a program is written down")
+            raise CompileError(
+                f"{self._rule.name} asks for values",
+                "there are none while a program is traced",
+                "a call outside",
+            )
         level = transforms.level()
         if self._ran is None:
             count = len(self._storages)

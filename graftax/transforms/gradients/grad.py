@@ -137,14 +137,14 @@ def _split(fn: Callable[..., Any], result: object, has_aux: bool) -> tuple[Any, 
     if isinstance(value, tuple | list | dict):
         raise GradientError(
             f"{function_name(fn)} returned a {type(value).__name__} of {len(value)}",
-            "a gradient is that of one number",
+            "only a result that is one number has a gradient",
             "return the loss alone" if has_aux else "has_aux=True for a function that returns loss, anything",
         )
     value = registry.current().arrays.asarray(unwrap(value))
     if tuple(value.shape) != ():
         raise GradientError(
             f"{function_name(fn)} returned shape {tuple(value.shape)}",
-            "a gradient is that of one number",
+            "only a result that is one number has a gradient",
             "return ops.mean(...) or ops.sum(...)",
         )
     kind = str(value.dtype)

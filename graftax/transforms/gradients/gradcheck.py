@@ -13,8 +13,7 @@ from graftax.core.dtypes import is_floating, is_inexact
 from graftax.core.errors import ArgumentError, ArgumentTypeError, GradientError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import unwrap
-from graftax.core.user_functions import check_takes
-from graftax.transforms.function_argument import check_functions
+from graftax.core.user_functions import check_functions, check_takes
 from graftax.transforms.gradients.grad import value_and_grad
 from graftax.transforms.gradients.sources import expand, moved_value
 from graftax.transforms.lifting.carried import hand_on
@@ -157,7 +156,11 @@ class _Checking:
         halves = [(one,) if is_floating(one.dtype) else (numpy.real(one), numpy.imag(one)) for one in found]
         found = [half for pair in halves for half in pair]
         if not found:
-            raise ArgumentError("the function of a gradcheck returns nothing floating", "that has no gradient")
+            raise ArgumentError(
+                "the function of a gradcheck returns no floating value",
+                "only floating values have gradients",
+                'return ops.cast(y, "float32"), if y is computed from floating values',
+            )
         return found
 
     def _loss(self, values: list[Any]) -> Any:
@@ -219,7 +222,7 @@ class _Checking:
             raise GradientError(
                 f"{place}: its gradient is {worst.gradient:.6g}, differences of values say {worst.difference:.6g}",
                 f"they are {worst.error:.3g} times as far apart as rtol={rtol:g} and atol={atol:g} allow",
-                "mend the gradient (of a custom_gradient?), mind kinks and steps of the function there, or give step=",
+                "correct the gradient (of a custom_gradient?), look for kinks and steps there, or give step=",
             )
         return worst._replace(evaluations=self.evaluations)
 

@@ -14,8 +14,8 @@ from graftax.core.dtypes import is_inexact
 from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, GradientError
 from graftax.core.short_traceback import door, door_around
 from graftax.core.typedefs import Array, VariableLike, unwrap
+from graftax.core.user_functions import check_functions
 from graftax.core.wrapping import function_name
-from graftax.transforms.function_argument import check_functions
 from graftax.transforms.gradients.vjp import pull_back
 from graftax.transforms.lifting.frames import Substitution
 from graftax.variables.state.storage import Frame, Storage, frames
@@ -113,7 +113,9 @@ def _places(fn: Callable[..., Any], params: Params, args: tuple[Any, ...], kwarg
         )
     if len(set(found)) < len(found):
         raise ArgumentError(
-            f"the gradients of {function_name(fn)} with respect to the arguments {found}", "one of them is named twice"
+            f"the gradients of {function_name(fn)} with respect to the arguments {found}",
+            "one of them is named twice",
+            f"{sorted(set(found))}",
         )
     return found
 

@@ -11,10 +11,9 @@ from graftax.core import tree
 from graftax.core.errors import GradientError, ShapeError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, Shape, unwrap
-from graftax.core.user_functions import check_takes
+from graftax.core.user_functions import check_functions, check_takes
 from graftax.core.wrapping import function_name
 from graftax.transforms.chunk_size import check_chunk_size
-from graftax.transforms.function_argument import check_functions
 from graftax.transforms.gradients.derivatives import rows_differ
 from graftax.transforms.gradients.sources import check_sources, expand, first_argument, moved_value
 from graftax.transforms.gradients.vjp import Pulled, floating_results, pull_back, substituting

@@ -10,9 +10,8 @@ from graftax.backend import registry
 from graftax.core import tree
 from graftax.core.errors import ArgumentTypeError, ShapeError
 from graftax.core.short_traceback import door
-from graftax.core.user_functions import check_takes
+from graftax.core.user_functions import check_functions, check_takes
 from graftax.core.wrapping import function_name
-from graftax.transforms.function_argument import check_functions
 from graftax.transforms.gradients.directions import direction
 from graftax.transforms.gradients.sources import check_once, check_sources, moved_value
 from graftax.transforms.gradients.vjp import floating_results
@@ -73,6 +72,7 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any])
                 f"jvp of {function_name(fn)} got a tangent of shape {tuple(along.shape)} for a primal of shape "
                 f"{tuple(value.shape)}",
                 "each primal has one tangent of its shape",
+                f"ops.broadcast_to(tangent, {tuple(value.shape)}), if it fits",
             )
         directions.append(along)
 

@@ -109,8 +109,8 @@ def common_length(name: str, paths: Sequence[str], leaves: Sequence[Any]) -> int
         elif size != known[1]:
             raise ShapeError(
                 f"{name}: {known[0]!r} has {known[1]} rows, {path!r} has {size}",
-                "all run along the same first axis",
-                "arrays with as many rows as each other; a constant in a closure",
+                "all need the same number of rows on their first axis",
+                "arrays with the same number of rows; a constant in a closure",
             )
     if known is None:
         raise ArgumentError(f"{name} got no array", "there is nothing to run over", "an array of rows")

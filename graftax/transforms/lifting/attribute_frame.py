@@ -10,8 +10,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from graftax.backend import registry
-from graftax.transforms.compile.reach import Surroundings, reached
+from graftax.transforms.compile.reach import reached
 from graftax.transforms.compile.seen import Seen, changed
+from graftax.transforms.compile.surroundings import Surroundings
 from graftax.transforms.lifting.frames import Around, PartFrame
 from graftax.variables.graph.config_objects import attributes_in
 from graftax.variables.graph.module import Module, walk

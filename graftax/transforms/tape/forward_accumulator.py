@@ -58,6 +58,7 @@ class ForwardAccumulator(RecordedBlock):
             raise ShapeError(
                 f"tangents of shapes {[tuple(t.shape) for t in self._tangents]} for primals of shapes {shapes}",
                 "each primal has one tangent of its shape",
+                "ops.ones_like(primal), or another array of that shape",
             )
 
     def __enter__(self) -> Self:

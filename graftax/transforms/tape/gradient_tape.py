@@ -306,6 +306,7 @@ def _output_gradients(values: list[Any], target: object, gradients: object) -> l
             raise ShapeError(
                 f"output_gradients of shape {tuple(weight.shape)} for a target of shape {tuple(value.shape)}",
                 "there is one weight for each element",
+                f"weights of shape {tuple(value.shape)}, or one number for all",
             )
         weights.append(arrays.numpy.broadcast_to(weight, value.shape))
     return weights
@@ -323,6 +324,7 @@ def _up_to(target: Any, structure: Any) -> list[Any]:
         raise ArgumentError(
             f"output_gradients {structure!r} for a target that is a {type(target).__name__} of {len(target)}",
             "they have the same structure as the target",
+            "one array in place of each array of the target",
         )
     keys = target if isinstance(target, dict) else range(len(target))
     return [leaf for key in keys for leaf in _up_to(target[key], structure[key])]

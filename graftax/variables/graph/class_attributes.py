@@ -41,6 +41,11 @@ def is_of_user(kind: type[Any]) -> bool:
     return kind in _of_users[kind]
 
 
+def bases_of_user(kind: type[Any]) -> tuple[type[Any], ...]:
+    """Return those among a class and its bases that are not of graftax, a library below it, or Python."""
+    return _of_users[kind]
+
+
 class _OfUsers(dict[type[Any], tuple[type[Any], ...]]):
     """For each class those among its bases, and itself, that are not of graftax, a library below it, or Python."""
 

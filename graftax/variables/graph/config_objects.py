@@ -29,7 +29,7 @@ class _Slots(dict[type[Any], "tuple[MemberDescriptorType, ...] | None"]):
     """For each class of config objects its slots, beside ``__dict__``; None for other classes."""
 
     def __missing__(self, kind: type[Any]) -> tuple[MemberDescriptorType, ...] | None:
-        self[kind] = tuple(_slots_of(kind)) if _is_config(kind) else None
+        self[kind] = tuple(slots_of(kind)) if _is_config(kind) else None
         return self[kind]
 
 
@@ -39,7 +39,7 @@ _slots = _Slots()
 def _is_config(kind: type[Any]) -> bool:
     if issubclass(kind, _OTHERS) or any(hasattr(kind, name) for name in _TELLING) or is_array(kind):
         return False
-    if not kind.__dictoffset__ and not any(_slots_of(kind)):
+    if not kind.__dictoffset__ and not any(slots_of(kind)):
         return False  # there is nothing that may change
     if any(base.__module__.partition(".")[0] in libraries.names() for base in kind.__mro__):
         return False  # those of graftax are followed by what they are
@@ -53,7 +53,8 @@ def is_array(kind: type[Any]) -> bool:
     return all(hasattr(type(one), "__get__") and not isinstance(one, MemberDescriptorType) for one in found)
 
 
-def _slots_of(kind: type[Any]) -> Iterator[MemberDescriptorType]:
+def slots_of(kind: type[Any]) -> Iterator[MemberDescriptorType]:
+    """Yield the slots of a class and its bases."""
     for base in reversed(kind.__mro__):
         if "__slots__" in vars(base):
             yield from (member for member in vars(base).values() if isinstance(member, MemberDescriptorType))
@@ -74,7 +75,7 @@ def attributes_in(value: object) -> Iterator[tuple[str, Any]]:
     """Yield what an object keeps itself: nothing is computed, since properties and ``__getattr__`` are not asked."""
     with suppress(AttributeError):  # it has slots alone
         yield from list(object.__getattribute__(value, "__dict__").items())
-    for member in _slots[type(value)] or _slots_of(type(value)):
+    for member in _slots[type(value)] or slots_of(type(value)):
         with suppress(AttributeError):  # nothing is assigned to it
             yield member.__name__, member.__get__(value)
 

@@ -61,7 +61,7 @@ class Selection:
 
 @door
 def explain(model: Module, selector: SelectorLike) -> Selection:
-    """Return the Variables of a model that a selector hits: a table to be printed.
+    """Return the Variables of a model that a selector selects, as a table to print.
 
     Args:
         model: The model.

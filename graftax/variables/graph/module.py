@@ -14,13 +14,13 @@ from inspect import getattr_static
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, cast
 
 from graftax.core import attributes
+from graftax.core.enum_members import plain
 from graftax.core.errors import ArgumentError, AssignmentError, MissingAttributeError
 from graftax.core.fallback import Fallback
-from graftax.core.keywords import Constructed
+from graftax.core.keywords import Constructed, ConstructorSignature
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Holder, VariableLike
 from graftax.variables import creation
-from graftax.variables.constructor import ConstructorSignature
 from graftax.variables.graph.adoption import Adopting, adopt
 from graftax.variables.graph.class_attributes import given_by_class
 from graftax.variables.graph.copies import Pending as Pending
@@ -135,7 +135,7 @@ class Module(Adopting, Holder, Constructed):
                 "a name starts with a letter and has letters, digits, '_', '-' and '.'",
                 'name="encoder"',
             )
-        self._gx_name = name
+        self._gx_name = plain(name)
 
     # --- attributes -------------------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias, cast
 
 from graftax.core.errors import ArgumentError
 from graftax.core.undefined import undefined_error
+from graftax.variables.graph.config_objects import Look
 from graftax.variables.graph.prints import Print, print_of
 from graftax.variables.graph.reserved import Names, Word, check_class
 from graftax.variables.trainability import Trainability
@@ -57,7 +58,11 @@ class Node:
 
     def _gx_fingerprint(self) -> dict[str, Print]:
         """Return how that is now, such that it can be compared later."""
-        return {name: print_of(value) for name, value in self._gx_traced_attributes().items()}
+        return {name: print_of(value, look=self._gx_look()) for name, value in self._gx_traced_attributes().items()}
+
+    def _gx_look(self) -> Look | None:
+        """Return how to look into config objects there; None for a new look at each."""
+        return None
 
     def _gx_print_for(self, name: str) -> Print | None:
         """Return how one attribute is now, as in the fingerprint; None if it is absent."""

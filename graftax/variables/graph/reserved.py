@@ -179,7 +179,7 @@ def check_class(kind: type[Any], words: Words) -> None:
                 found = "a property"
             raise AssignmentError(
                 f"the class {kind.__name__} has {found}, under the name {name!r}",
-                f"{word.why}, and this cannot stand in its place",
+                f"{word.why}, so the name cannot be used for anything else",
                 f"another name, such as own_{name}; or, for what is meant, {word.instead.format(name=name)}",
             )
 

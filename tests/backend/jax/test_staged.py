@@ -103,3 +103,24 @@ def test_a_program_of_some_results_does_what_they_need_and_all_effects_unless_to
     assert seen == [3.0]
     assert second.may_fail
     assert not both.may_fail
+
+
+def ruled(factor, operation):
+    """Return a program with a rule of the user, which has no key."""
+
+    def body(x):
+        function = jax.custom_vjp(lambda v: v)
+        function.defvjp(lambda v: (v, None), lambda _, upstream: (upstream * factor,))
+        return operation(function(x), x)
+
+    return staged(body)[0]
+
+
+def test_what_has_no_key_is_known_to_differ_by_operations_numbers_and_what_rules_close_over():
+    one = ruled(2.0, jnp.add)
+    assert one.key is None
+    assert one.may_equal(ruled(2.0, jnp.add))
+    assert not one.may_equal(ruled(3.0, jnp.add))
+    assert not one.may_equal(ruled(2.0, jnp.multiply))
+    assert not one.may_equal(ruled(2.0, lambda a, b: a + b * 2.0))
+    assert not one.may_equal(ruled(2.0, lambda a, b: (a + b).astype("int32")))

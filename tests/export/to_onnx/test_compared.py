@@ -51,6 +51,16 @@ def test_two_values_of_every_free_size_and_the_example_are_compared(path: Path):
     assert len(example.sizes) == 3
 
 
+def test_the_rounding_of_half_precision_is_allowed_in_results_of_any_dtype(path: Path):
+    half = [layers.Dense(64, "tanh", dtype="mixed_float16"), layers.Dense(64, "tanh", dtype="mixed_float16")]
+    x = normal(8, 32)
+    report = gx.export.onnx(path, gx.Sequential([*half, layers.Dense(3)]), x)
+    assert report.outputs == {"output": "float32[batch, 3]"}
+    assert 1e-5 < report.error < 1e-2
+    with pytest.raises(ExportMismatch, match="1e-05 is allowed"):
+        gx.export.onnx(path, gx.Sequential([*half, layers.Dense(3)]), x, tolerance=1e-5, overwrite=True)
+
+
 def test_ex17_an_index_out_of_range_is_an_error_of_the_runtime(path: Path):
     table = layers.Embedding(5, 3)
     gx.export.onnx(path, table, Spec("batch", "int32", bounds=(0, 4)))

@@ -98,7 +98,7 @@ def test_a4_keyword_names_of_elsewhere():
         if kind in (optimizers.Optax, schedules.Schedule):  # the one needs its argument first, the other has none
             continue
         own = foreign_names.names_of(kind)
-        for name, ours in keywords.ELSEWHERE.items():
+        for name, ours in keywords.KEYWORDS.items():
             meant = next((one for one in ours if one in own), None)
             if meant is None or name in own or name in keywords.WORDS:
                 continue

@@ -225,6 +225,15 @@ def test_a_split_of_files_has_each_once(pets):
     assert len({path for part in parts for path in part.file_paths}) == 10
 
 
+def test_hidden_files_and_those_in_hidden_folders_are_no_data(pets):
+    for name in (".ipynb_checkpoints/0.png", "more/.trash/0.png", ".0.png", "more/5.png"):
+        copy = pets / "cats" / name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_bytes((pets / "cats" / "0.png").read_bytes())
+    names = [path.name for path in gx.data.images_from_directory(pets, (2, 2)).file_paths]
+    assert names == ["0.png", "1.png", "2.png", "3.png", "4.png", "5.png", *(f"{i}.png" for i in range(5))]
+
+
 def test_folders_refuse(pets):
     (pets / "cats" / "bad.png").write_bytes(b"no picture")
     with pytest.raises(DataError, match=r"bad\.png"):

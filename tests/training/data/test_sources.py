@@ -287,6 +287,9 @@ def test_a_missing_column_is_named():
     with pytest.raises(DataError, match="'labels'") as caught:
         line().fit(batches, y="labels", verbose=0)
     assert "instead: 'label'" in str(caught.value)
+    for asked in ({"y": ["image", "label"]}, {"y": "label", "x": None, "sample_weight": "image"}):
+        with pytest.raises(DataError, match="no column is left for the inputs"):
+            next(iter(gx.data.columns(batches, **asked)))
     with pytest.raises(DataError, match="only dicts have names"):
         line().fit([(X, Y)], y="label", verbose=0)
     with pytest.raises(DataError, match="no names for its columns"):

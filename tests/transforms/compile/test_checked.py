@@ -137,6 +137,22 @@ def test_negative_indices_are_out_of_range_for_take_only():
         gx.jit(total, checked=True)(np.array([3], "int8"))
 
 
+def test_a_checked_function_may_return_none_or_have_none_in_its_result():
+    total = gx.Variable(0.0, name="total")
+
+    @gx.jit(checked=True)
+    def add(x):
+        total.assign_add(ops.sum(ops.take(x, [0, 2])))
+
+    assert add(TABLE) is None
+    assert total.numpy() == 2
+    with pytest.raises(errors.IndexRangeError):
+        add(TABLE[:2])
+    first, second = gx.jit(lambda x: (None, ops.take(x, [0, 2])), checked=True)(TABLE)
+    assert first is None
+    np.testing.assert_array_equal(second, [0, 2])
+
+
 def test_unchecked_functions_have_no_trace_of_checks():
     plain = gx.jit(lambda i: (gx.check(i >= 0, "no"), ops.take(W, i))[1])
     assert plain.lower(GOOD).text == gx.jit(lambda i: ops.take(W, i)).lower(GOOD).text

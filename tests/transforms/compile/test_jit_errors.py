@@ -29,7 +29,7 @@ from tests.transforms.compile.boxes import Box, Linear
 def test_fn13_a_leaked_value():
     kept = []
     jit(lambda x: kept.append(x * 2) or x)(1.0)
-    with pytest.raises(TypeError, match="trace that is over") as caught:
+    with pytest.raises(TypeError, match="after its trace had ended") as caught:
         jit(lambda x: x + kept[0])(1.0)
     assert isinstance(caught.value, TracerLeakError)
     assert "test_jit_errors.py:" in str(caught.value)

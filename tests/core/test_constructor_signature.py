@@ -7,7 +7,7 @@ import re
 import pytest
 
 import graftax as gx
-from graftax.variables.constructor import ConstructorSignature
+from graftax.core.keywords import ConstructorSignature
 
 
 class WithoutConstructor(gx.Layer):

@@ -1,0 +1,30 @@
+"""Members of enumerations that are texts or numbers, too, as the texts and numbers that they are."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any
+
+
+def plain(value: Any) -> Any:
+    """Return the text or number that a member of a `StrEnum` or `IntEnum` is; anything else as it is.
+
+    Args:
+        value: Anything.
+
+    Example:
+        >>> from enum import Enum, IntEnum
+        >>> class Side(str, Enum):
+        ...     LEFT = "left"
+        >>> str(Side.LEFT), plain(Side.LEFT)
+        ('Side.LEFT', 'left')
+        >>> class Size(IntEnum):
+        ...     TWO = 2
+        >>> plain(Size.TWO)
+        2
+    """
+    if isinstance(value, Enum):
+        for kind in (str, int, float, complex):
+            if isinstance(value, kind):
+                return str.__str__(value) if kind is str else kind(value)
+    return value

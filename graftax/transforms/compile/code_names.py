@@ -1,0 +1,67 @@
+"""Names in code: which globals and attributes a function names, and the methods of a class."""
+
+from __future__ import annotations
+
+import dis
+from collections.abc import Callable, Iterator
+from functools import cached_property, lru_cache, partialmethod
+from types import CodeType, FunctionType
+from typing import Any
+
+from graftax.variables.graph.class_attributes import bases_of_user
+
+_GLOBALS = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
+_ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR"})
+# called by Python where no code names them, but not where an object is used
+_NOT_USED = frozenset(
+    {
+        *("__init__", "__new__", "__post_init__", "__del__", "__repr__", "__str__", "__getstate__", "__setstate__"),
+        *("__init_subclass__", "__reduce__", "__reduce_ex__", "__copy__", "__deepcopy__", "__eq__", "__hash__"),
+    }
+)
+
+
+@lru_cache(maxsize=1024)  # to take the code apart takes longer than all else here
+def global_names(code: CodeType) -> list[str]:
+    """Return the globals that code names, and the code inside of it."""
+    return sorted(set(_named(code, _GLOBALS)))
+
+
+@lru_cache(maxsize=1024)
+def attribute_names(code: CodeType) -> frozenset[str]:
+    """Return the attributes that code asks for by name, and the code inside of it."""
+    return frozenset(_named(code, _ATTRIBUTES))
+
+
+def _named(code: CodeType, operations: frozenset[str]) -> Iterator[str]:
+    for step in dis.get_instructions(code):
+        if step.opname in operations:
+            yield step.argval
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from _named(inner, operations)
+
+
+def methods_of(kind: type[Any]) -> list[tuple[str, FunctionType]]:
+    """Return the functions of a class, by name, and of its bases: methods, and what is behind properties.
+
+    Classes of graftax, of the libraries below it and of Python have none that count, and how objects are made and
+    shown does not count either.
+    """
+    found: list[tuple[str, FunctionType]] = []
+    for base in bases_of_user(kind):
+        for name, value in list(vars(base).items()):
+            if name not in _NOT_USED and isinstance(function := _behind(value), FunctionType):
+                found.append((name, function))
+    return found
+
+
+def _behind(value: object) -> Callable[..., Any] | None:
+    if isinstance(value, property):
+        return value.fget
+    if isinstance(value, staticmethod | classmethod):
+        return _behind(value.__func__)
+    if isinstance(value, cached_property | partialmethod):
+        return _behind(value.func)
+    wrapped = None if isinstance(value, FunctionType | type) else getattr(value, "__dict__", {}).get("__wrapped__")
+    return value if isinstance(value, FunctionType) else wrapped
