@@ -99,3 +99,78 @@ def test_through_updates(name, options):
     slots = [v for v in optimizer.variables if v.role == "slot" and is_real(v)]
     sources = [*weights, outer, *slots, *([rate] if isinstance(rate, gx.Variable) else [])]
     check_ways(name + options, total, sources, [*weights, outer, *optimizer.variables])
+
+
+def test_a_rate_that_is_set_passes_its_gradient():
+    """The array itself is assigned, not the number that it holds."""
+    w, rate, sgd = gx.Variable([1.0, 2.0], name="w"), gx.Variable(0.1), gx.optimizers.SGD(0.5)
+
+    def total():
+        sgd.learning_rate = rate * 2
+        sgd.minimize(lambda: ops.sum(w**4), [w])
+        return ops.sum(w**2)
+
+    check_ways("a rate", total, [w, rate], [w, *sgd.variables])
+
+
+def test_a_dict_of_watched_values():
+    """`functional_call` and `pure_update` with what a tape watches."""
+    net = gx.Sequential([gx.layers.Dense(3, activation="tanh"), gx.layers.Dense(1)])
+    x = RNG.normal(size=(4, 2)).astype("float32")
+    net.build((None, 2))
+    adam = gx.optimizers.Adam(0.1)
+    state = adam.pure_state(net)
+    held = {path: gx.Variable(value) for path, value in gx.state(net).items()}
+    rate = gx.Variable(0.1)
+
+    def total():
+        loss = lambda values: ops.mean(gx.functional_call(net, values, x)[0] ** 2)  # noqa: E731
+        values, kept = {path: v * 1 for path, v in held.items()}, {**state, "learning_rate": rate * 1}
+        for _ in range(2):
+            values, kept = adam.pure_update(gx.grad(loss)(values), kept, values)
+        return loss(values)
+
+    check_ways("a dict", total, [*held.values(), rate], [*held.values(), rate])
+
+
+def test_a_stack():
+    stack = gx.stack(gx.layers.Dense(4, activation="tanh"), 3)
+    x = gx.Variable(RNG.normal(size=(3, 4)).astype("float32"))
+    stack(x.value)
+    sources = [*stack.trainable_variables, x]
+    check_ways("a stack", lambda: ops.sum(stack(x * 1) ** 2), sources, sources)
+
+
+HYPERPARAMETERS = {
+    "rate": lambda h: gx.optimizers.SGD(h),
+    "momentum": lambda h: gx.optimizers.SGD(0.1, momentum=h),
+    "decay": lambda h: gx.optimizers.AdamW(0.1, weight_decay=h),
+    "clip": lambda h: gx.optimizers.SGD(0.1, clipnorm=h),
+    "beta": lambda h: gx.optimizers.Adam(0.1, beta_1=h),
+    "schedule": lambda h: gx.optimizers.SGD(gx.optimizers.schedules.CosineDecay(h, 10)),
+    "schedule of a decay": lambda h: gx.optimizers.SGD(gx.optimizers.schedules.ExponentialDecay(0.1, 10, h)),
+}
+
+
+@pytest.mark.broad
+@pytest.mark.parametrize("name", HYPERPARAMETERS)
+def test_a_watched_array_as_a_hyperparameter(name):
+    """An optimizer keeps the array, not the number that it holds."""
+    w = gx.Variable([1.0, 2.0])
+
+    def total(h):
+        w.assign([1.0, 2.0])
+        optimizer = HYPERPARAMETERS[name](h)
+        for _ in range(2):
+            optimizer.minimize(lambda: ops.sum(w**2), [w])
+        return ops.sum(w**2)
+
+    h = ops.asarray(0.3)
+    with gx.GradientTape() as tape:
+        tape.watch(h)
+        value = total(h)
+    step = 1e-2
+    slope = (float(total(ops.asarray(0.3 + step))) - float(total(ops.asarray(0.3 - step)))) / (2 * step)
+    np.testing.assert_allclose(tape.gradient(value, h), slope, rtol=2e-2)
+    if name != "rate":  # which an optimizer keeps in a Variable: refused in a function that is differentiated
+        np.testing.assert_allclose(gx.grad(total)(h), slope, rtol=2e-2)
