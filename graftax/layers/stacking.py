@@ -174,6 +174,6 @@ def _no_layer(given: object) -> ArgumentTypeError:
         "graftax.Sequential(layers) for layers that differ; graftax.vectorized_map over their states, stacked, for an "
         "ensemble of models: graftax.functional_call(model, state, x)"
         if several
-        else "graftax.stack(graftax.layers.TransformerEncoder(64, num_heads=4), 3); an ensemble, optimizer included, is "
+        else "graftax.stack(graftax.layers.TransformerEncoder(64, num_heads=4), 3); an ensemble with its optimizers is "
         "graftax.vectorized_map over stacked states (functional_call, pure_update)",
     )

@@ -129,7 +129,8 @@ def test_a4_moments_take_axes_as_in_keras_and_axis_as_before(keyword: str) -> No
         (lambda: ops.einsum("i->", THREE, optimise=True), "leave optimise= out"),
         (
             lambda: ops.meshgrid(THREE, sparse=True),
-            "other functions of graftax.ops before or after ops.meshgrid, or leave sparse= out if it was at its default",
+            "other functions of graftax.ops before or after ops.meshgrid, "
+            "or leave sparse= out if it was at its default",
         ),
     ],
 )

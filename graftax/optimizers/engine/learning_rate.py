@@ -50,7 +50,7 @@ def keep(owner: Module, before: object, rate: Any) -> Any:
             check_takes("the optimizer", "learning_rate", rate, ["step"])
         return rate  # a Module first: OneCycle has a `shape`, and is no array
     arrays, value = registry.current().arrays, unwrap(rate)
-    given = rate
+    given: Any = rate
     if holder and before is None and not isinstance(rate, VariableLike):
         _check_kept(rate)
     if holder and arrays.is_concrete(value):
@@ -89,7 +89,7 @@ def _check_kept(rate: Any) -> None:
     arrays = registry.current().arrays
     if arrays.is_array(rate) and not arrays.is_concrete(rate):
         raise CompileError(
-            f"an array of dtype {rate.dtype} as learning_rate, of a function that is compiled, mapped or differentiated",
+            f"an array of {rate.dtype} as learning_rate, of a function that is compiled, mapped or differentiated",
             "an optimizer keeps its rate as a number in a Variable of its own, and this array exists only in there",
             "optimizer = SGD(rate), where rate = graftax.Variable(0.1, trainable=False) from outside, and "
             'rate.assign(...); or values, state = optimizer.pure_update(gradients, {**state, "learning_rate": rate}, '
