@@ -80,8 +80,7 @@ _EFFECTLESS = frozenset(
     "out casting order subok device copy stable is_stable kind optimize optimise precision accuracy name "
     "preferred_element_type overwrite_a overwrite_b overwrite_input check_finite debug turbo type lapack_driver "
     "driver lwork assume_unique assume_a hermitian symmetrize_input indices_are_sorted unique_indices inplace "
-    "parallel_iterations validate_args requires_grad pin_memory layout memory_format sharding out_sharding "
-    "total_repeat_length".split()
+    "parallel_iterations validate_args requires_grad pin_memory layout memory_format sharding out_sharding".split()
 )
 """Arguments that say how to compute, or where, and change no number."""
 
