@@ -63,6 +63,7 @@ _NAMES = {
     "Slot": "graftax.optimizers.engine.slot",
     "Variable": "graftax.variables.variable",
     "VariableSpec": "graftax.variables.spec",
+    "assign_state": "graftax.transforms.functional",
     "associative_scan": "graftax.transforms.flow.associative_scan",
     "batch_jacobian": "graftax.transforms.gradients.jacobian",
     "build_abstract": "graftax.layers.build_abstract",
@@ -173,6 +174,7 @@ if TYPE_CHECKING:  # the same two tables, for type checkers and editors; a test 
     from graftax.transforms.flow.scan import scan as scan
     from graftax.transforms.flow.vectorized_map import vectorized_map as vectorized_map
     from graftax.transforms.flow.while_loop import while_loop as while_loop
+    from graftax.transforms.functional import assign_state as assign_state
     from graftax.transforms.functional import functional_call as functional_call
     from graftax.transforms.functional import state as state
     from graftax.transforms.gradients.custom_gradient import custom_gradient as custom_gradient

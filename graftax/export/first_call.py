@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from graftax.core import tree
@@ -59,7 +59,8 @@ def specs_of_first_call(module: Module) -> tuple[Any, ...]:
             "a program takes arrays",
             "a function that calls it, as in Signature(lambda x: module(x, ...), Spec(...))",
         )
-    named: tuple[str, ...] = getattr(module, "_gx_first_named", ())
+    first_named: Mapping[str, Any] = getattr(module, "_gx_first_named", {})
+    named = [name for name, one in first_named.items() if any(leaf and leaf.dtype for leaf in tree.flatten(one))]
     if any(leaf is not None and leaf.masked for leaf in tree.flatten(first)):
         raise masked_input(f"the input of the first call of {type(module).__name__}")
     if named:

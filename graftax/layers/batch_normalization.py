@@ -23,7 +23,8 @@ class BatchNormalization(ScaleAndShift):
 
     .. math:: y = \gamma \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta
 
-    A layer with ``trainable=False`` uses its moving averages even in training, and they stay.
+    A layer with ``trainable=False`` uses its moving averages even in training, and they stay; after ``layer.freeze()``,
+    which is about ``gamma`` and ``beta`` alone, it goes on with batches.
     Positions that a mask hides do not count. The moving averages of a channel stay where a batch has no value for it:
     an empty batch, or one that is masked throughout, leaves no nan behind.
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import dis
 import inspect
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, MappingProxyType
 from typing import Any, ClassVar
 
 from graftax.core import tree, user_line
@@ -60,8 +60,8 @@ class Buildable(Module):
     _gx_input_shape: Any = None  # or a structure of shapes
     _gx_first_call: tuple[Any, ...] | None = None
     """Shapes and dtypes of the arguments of the first call, in which it was built."""
-    _gx_first_named: tuple[str, ...] = ()
-    """Names of the arrays that it was given by keyword."""
+    _gx_first_named: Mapping[str, Any] = MappingProxyType({})
+    """The same of what it was given by keyword."""
     _gx_of_weights: ClassVar[frozenset[str]] = frozenset()
     """Arguments that only the making of weights reads: another value later would be used for nothing."""
 
@@ -225,7 +225,8 @@ def build_in_call(layer: Buildable, signature: Signature, args: tuple[Any, ...],
     """Make the weights of a layer in its first call, which will build the layers below itself."""
     found = several_shapes.of_call(type(layer).build, layer._gx_title(), signature, args, kwargs)
     object.__setattr__(layer, "_gx_first_call", tuple(tree.map_structure(_outlined, one) for one in args))
-    object.__setattr__(layer, "_gx_first_named", tuple(name for name, one in kwargs.items() if _holds_arrays(one)))
+    named = {name: tree.map_structure(_outlined, one) for name, one in kwargs.items()}
+    object.__setattr__(layer, "_gx_first_named", named)
     with _called.entered(layer):
         if several_shapes.names_of_shapes(type(layer).build):
             layer.build(**found)
@@ -240,22 +241,22 @@ class Outline:
         shape: Its shape.
         dtype: Its dtype.
         masked: Whether it carried a mask. Defaults to False.
+        plain: The argument, if it is a number, a text or a flag. Defaults to None.
     """
 
-    def __init__(self, shape: tuple[int, ...], dtype: str, masked: bool = False) -> None:
+    def __init__(
+        self, shape: tuple[int, ...], dtype: str, masked: bool = False, plain: float | str | None = None
+    ) -> None:
         self.shape = shape
         self.dtype = dtype
         self.masked = masked
+        self.plain = plain
 
 
 def _outlined(leaf: Any) -> Any:
     if hasattr(leaf, "shape") and hasattr(leaf, "dtype"):
         return Outline(tuple(leaf.shape), str(leaf.dtype), masks.mask_of(leaf) is not None)
-    return None if leaf is None else Outline((), "")
-
-
-def _holds_arrays(value: object) -> bool:
-    return any(hasattr(leaf, "shape") and hasattr(leaf, "dtype") for leaf in tree.flatten(value))
+    return None if leaf is None else Outline((), "", plain=leaf if type(leaf) in (bool, int, float, str) else None)
 
 
 def unbuilt_below(layer: Buildable) -> list[Buildable]:

@@ -41,7 +41,9 @@ class RNN(Stateful):
     A call takes ``initial_state=``, the states as ``return_state`` gives them, by default zeros.
     Where a mask is False, state and output stay as they were.
 
-    A cell may take integers, as one that looks up their vectors.
+    A cell may take integers, as one that looks up their vectors. It computes its weights anew at each step: one with
+    `reparam.VariationalNormal` draws, and one with `reparam.SpectralNorm` moves its vectors, at each step of training,
+    where `LSTM`, `GRU` and `SimpleRNN` do so once for each call.
 
     Shape:
         ``(batch, steps, ...) -> (batch, units)``, with ``return_sequences`` ``(batch, steps, units)``

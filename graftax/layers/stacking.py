@@ -72,7 +72,7 @@ class Stack(Layer):
     ) -> None:
         super().__init__(name, trainable, dtype)
         if not isinstance(layer, Layer):
-            raise ArgumentTypeError(f"layer={layer!r:.60}", "it is a layer", "TransformerEncoder(64, num_heads=4)")
+            raise _no_layer(layer)
         if building.is_built(layer) and layer.variables:
             raise ArgumentError(
                 f"{layer!r}, which is built",
@@ -163,3 +163,17 @@ def stack(layer: Layer, n: int, remat: bool = False, name: str | None = None) ->
         ((2, 1), 16)
     """
     return Stack(layer, n, remat, name)
+
+
+def _no_layer(given: object) -> ArgumentTypeError:
+    """Return the error for what is no layer: what several members of an ensemble have in common is another thing."""
+    several = isinstance(given, list | tuple) and any(isinstance(one, Layer) for one in given)
+    return ArgumentTypeError(
+        f"layer={given!r:.60} of type {type(given).__name__}",
+        "a stack takes one unbuilt layer, makes it n times, and calls these one after the other",
+        "graftax.Sequential(layers) for layers that differ; graftax.vectorized_map over their states, stacked, for an "
+        "ensemble of models: graftax.functional_call(model, state, x)"
+        if several
+        else "graftax.stack(graftax.layers.TransformerEncoder(64, num_heads=4), 3); an ensemble with its optimizers is "
+        "graftax.vectorized_map over stacked states (functional_call, pure_update)",
+    )

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 from graftax.core.errors import ArgumentTypeError, MissingAttributeError
+from graftax.ops.foreign_keywords import instead_of
 
 ALIASES = {
     "absolute": "abs",
@@ -211,6 +212,7 @@ _KEYWORDS = {
     "axes": "axis",
     "axis": "axes",
     "correction": "ddof",
+    "p": "ord",
     "data": "x",
     "depth": "num_classes",
     "dim": "axis",
@@ -250,13 +252,6 @@ _KEYWORDS = {
 }
 """What arguments are called elsewhere."""
 
-_WITHOUT = {
-    "data_format": "channels come last: ops.moveaxis(x, 1, -1) before",
-    "merge_repeated": "none, as repeats are always one label",
-    "strategy": "beam_width=100 for beam search; without it the likeliest label of each step is taken",
-}
-"""What to write where no argument does what one of elsewhere did."""
-
 
 def missing_op(name: str, known: Iterable[str]) -> MissingAttributeError:
     """Return the error for ``ops.name`` where there is no such function."""
@@ -280,16 +275,8 @@ def misspelt(op: str, signature: str, parameters: Iterable[str], unknown: Iterab
     return ArgumentTypeError(
         f"{op}() got {', '.join(f'{name}=' for name in wrong)}",
         f"its arguments are ({signature})",
-        ", ".join(_nearest(name, names) for name in wrong) or "leave it out",
+        ", ".join(instead_of(op, name, names, _KEYWORDS) for name in wrong) or "leave it out",
     )
-
-
-def _nearest(name: str, names: list[str]) -> str:
-    if name in _WITHOUT:
-        return f"in place of {name}=: {_WITHOUT[name]}"
-    called = _KEYWORDS.get(name)
-    near = [called] if called in names else get_close_matches(name, names, n=1)
-    return f"{near[0]}= in place of {name}=" if near else f"leave {name}= out"
 
 
 def absent(op: str, signature: str, needed: Iterable[str]) -> ArgumentTypeError:

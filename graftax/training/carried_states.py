@@ -1,11 +1,9 @@
-"""The states that layers with ``stateful=True`` carry from batch to batch, during training and evaluation."""
+"""The states that layers carry from batch to batch, during training and evaluation."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-
-import numpy as np
 
 from graftax.core.errors import ArgumentError
 from graftax.layers.stateful import Stateful
@@ -18,18 +16,23 @@ from graftax.variables.graph.module import Module
 
 @contextmanager
 def states_kept(model: TrainableModel) -> Iterator[None]:
-    """Restore the states of layers, and of losses that a model was compiled with, at the end of the block."""
-    layers = _stateful(model)
-    # copies, since a step may donate the buffers
-    kept = [(v, np.array(v.numpy())) for layer in layers if layer.built for v in layer.carried]
-    fresh = [layer for layer in layers if not layer.built]
+    """Give Variables of the role "state" the values back that they have at the start of the block.
+
+    An evaluation that a layer sees as the next part of a sequence would change the training after it. Statistics that
+    only training moves stay as they are; metrics, counters and random streams have roles of their own. Variables of
+    losses that the model was compiled with get their values back, too.
+    """
+    parts = parts_of(model)
+    kept = [(variable, variable.value) for variable in parts.states]  # a step gives no array away that others hold
+    fresh = [layer for layer in _stateful(model) if not layer.built]
     objectives = model._gx_objectives
     of_losses = KeptVariables([] if objectives is None else variables_of(objectives.given_losses()["loss"]))
     try:
         yield
     finally:
         for variable, value in kept:
-            variable.assign(value)
+            if variable.value is not value:
+                variable.assign(value)
         for layer in fresh:
             layer.reset_state()
         of_losses.put_back()

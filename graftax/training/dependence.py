@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from graftax.backend import registry
+from graftax.core import user_line
 from graftax.core.errors import GradientError
+from graftax.layers.layer import Layer
 from graftax.optimizers.optimizer import Optimizer
 
 
@@ -35,4 +37,16 @@ def require_dependent(loss: object, level: object, optimizer: object) -> None:
             "through stop_gradient, rounding, argmax or NumPy",
             "loss=lambda y_true, y_pred: ops.mean((y_true - y_pred) ** 2, axis=-1); or model.trainable = False to "
             "measure alone",
+        )
+
+
+def warn_of_frozen(model: Layer) -> None:
+    """Warn of a model whose weights are all frozen: a step trains nothing. One without weights is let be."""
+    frozen = [variable for variable in model.variables if variable.trainability.made]
+    if frozen:
+        user_line.warn(
+            f"nothing is trained: all weights of {model._gx_title()} are frozen, {frozen[0].path!r} for one. What is "
+            "trainable is asked at each step, not kept from compile(): model.trainable = True, or "
+            "model.unfreeze(where); to leave a part alone in the training of a larger model only, freeze it for that "
+            'optimizer: Adam(1e-3, rules=[("layers/1/**", {"frozen": True})])'
         )

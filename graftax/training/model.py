@@ -23,7 +23,7 @@ from graftax.training.batch import Batch, unpack
 from graftax.training.class_weights import ClassWeights
 from graftax.training.column_order import ordered, ordered_inputs, remember
 from graftax.training.compiled_loss import hold
-from graftax.training.dependence import level_around, require_dependent
+from graftax.training.dependence import level_around, require_dependent, warn_of_frozen
 from graftax.training.first_step import build_all, require_restored
 from graftax.training.held_metrics import all_metrics, results
 from graftax.training.hooks.callback import Callback
@@ -189,7 +189,8 @@ class Model(SummaryMixin):
             found = self.optimizer.minimize(forward, variables, has_aux=True)
             _, (loss, y_pred, masks) = check_returned(self.optimizer, found)
         else:
-            _, (loss, y_pred, masks) = forward()  # everything is frozen, but the loss is still reported
+            warn_of_frozen(self)
+            _, (loss, y_pred, masks) = forward()  # the loss is still reported
         return self._gx_measure(loss, y, y_pred, sample_weight, masks)
 
     def train_steps(self, batches: Batch) -> dict[str, Array]:

@@ -14,6 +14,7 @@ from graftax.variables.graph.node import Edge, ignored_attributes
 from graftax.variables.graph.structure import structure
 from graftax.variables.graph.walking import walk_with_edges
 from graftax.variables.state.storage import frames
+from graftax.variables.variable import Variable
 
 _CONTAINERS = (list, tuple, dict)
 
@@ -30,6 +31,8 @@ class Parts:
         """The metrics in the graph, by path, except those inside of other metrics."""
         self.stateful: list[Stateful] = []
         """The layers that may keep their state from call to call."""
+        self.states: list[Variable] = []
+        """The Variables of the role "state"."""
         self.calls_python = False
         """Whether a layer runs arbitrary Python in its call."""
         self._version = structure.version
@@ -41,6 +44,8 @@ class Parts:
                 self.metrics["/".join(map(str, edges))] = node
             elif isinstance(node, Stateful):
                 self.stateful.append(node)
+            elif isinstance(node, Variable) and node.role == "state":
+                self.states.append(node)
             if isinstance(node, Layer) and node.calls_python:
                 self.calls_python = True
             if isinstance(node, Module):

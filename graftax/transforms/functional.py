@@ -34,6 +34,40 @@ def state(module: Module) -> dict[str, Array]:
 
 
 @door
+def assign_state(module: Module, state: Mapping[str, ArrayLike]) -> None:
+    """Assign values to all Variables of a module: the inverse of `state`, and of ``optimizer.pure_state(variables)``.
+
+    All are checked before the first is assigned. In compiled code and under a tape these are assignments like others.
+
+    Args:
+        module: A built module: a layer, a model, an optimizer whose slots are made.
+        state: A value for each of its Variables, by path from it, as `state` gives them.
+
+    Raises:
+        ArgumentTypeError: the module is none; the state is no mapping.
+        ArgumentError: the state has other paths, shapes or dtypes than the module.
+        NotBuiltError: the module has no Variables yet.
+
+    Example:
+        >>> import graftax as gx
+        >>> layer, other = gx.layers.Dense(2), gx.layers.Dense(2)
+        >>> x = gx.ops.ones((1, 3))
+        >>> y, _ = layer(x), other(x)
+        >>> assign_state(other, state(layer))
+        >>> bool(gx.ops.all(other(x) == y))
+        True
+        >>> w, sgd = gx.Variable([1.0], name="w"), gx.optimizers.SGD(0.1)
+        >>> assign_state(sgd, {**sgd.pure_state([w]), "learning_rate": 0.5})
+        >>> float(sgd.learning_rate)
+        0.5
+    """
+    variables = _variables("assign_state", module, state)
+    values = _values("assign_state", module, variables, state)
+    for path, variable in variables.items():
+        variable.assign(values[path])
+
+
+@door
 def functional_call(
     module: Module, state: Mapping[str, ArrayLike], *args: Any, **kwargs: Any
 ) -> tuple[Any, dict[str, Array]]:
@@ -68,20 +102,8 @@ def functional_call(
             "a Module is called with the state; a plain one is a container of Variables",
             "a graftax.Layer with call(), or def __call__(self, x): ...",
         )
-    if not isinstance(state, Mapping):
-        raise ArgumentTypeError(
-            f"functional_call got a state of type {type(state).__name__}",
-            "it has a value for each Variable, by path; the arguments of the module come after it",
-            "graftax.functional_call(module, graftax.state(module), x)",
-        )
-    variables = module.named_variables()
-    if not variables and state:
-        raise NotBuiltError(
-            f"functional_call of {type(module).__name__}, which has no Variables yet",
-            "its weights are made at the first call",
-            "call it once on an example first",
-        )
-    values = _values(module, variables, state)
+    variables = _variables("functional_call", module, state)
+    values = _values("functional_call", module, variables, state)
     backend = registry.current()
     level = backend.tracing.level() if backend.has("tracing") else None
     around = frames.top
@@ -106,17 +128,38 @@ def functional_call(
     return out, {path: written.get(path, values[path]) for path in variables}
 
 
-def _values(module: Module, variables: Mapping[str, Variable], state: Mapping[str, ArrayLike]) -> dict[str, Array]:
+def _variables(name: str, module: Module, state: object) -> dict[str, Variable]:
+    """Return the Variables by path, for a state that is a mapping."""
+    _check_module(name, module)
+    rest = ", x" if name == "functional_call" else ""
+    if not isinstance(state, Mapping):
+        raise ArgumentTypeError(
+            f"{name} got a state of type {type(state).__name__}",
+            "it has a value for each Variable, by path"
+            + "; the arguments of the module come after it" * (name == "functional_call"),
+            f"graftax.{name}(module, graftax.state({'module' if rest else 'other'}){rest})",
+        )
+    variables = module.named_variables()
+    if not variables and state:
+        raise NotBuiltError(
+            f"{name} of {type(module).__name__}, which has no Variables yet",
+            "its weights are made at the first call",
+            "call it once on an example first",
+        )
+    return variables
+
+
+def _values(
+    name: str, module: Module, variables: Mapping[str, Variable], state: Mapping[str, ArrayLike]
+) -> dict[str, Array]:
     """Return the state as arrays; raise if it is not one of these Variables."""
     unknown, missing = [p for p in state if p not in variables], [p for p in variables if p not in state]
     if unknown or missing:
-        meant = {path: closest(path, missing or variables) for path in unknown}
-        lines = "; ".join(f"{near!r} in place of {path!r}" for path, near in meant.items() if near is not None)
         parts = [f"without {missing}"] * bool(missing) + [f"with {unknown}, which do not exist"] * bool(unknown)
         raise ArgumentError(
-            f"functional_call got a state {' and '.join(parts)}",
+            f"{name} got a state {' and '.join(parts)}",
             f"{type(module).__name__} has exactly the Variables {list(variables)}",
-            lines or "graftax.state(module)",
+            _right_paths(module, variables, unknown, missing),
         )
     arrays = registry.current().arrays
     values = {path: arrays.asarray(unwrap(value)) for path, value in state.items()}
@@ -124,17 +167,32 @@ def _values(module: Module, variables: Mapping[str, Variable], state: Mapping[st
         value = values[path]
         if (tuple(value.shape), str(value.dtype)) != (variable.shape, variable.dtype):
             raise ArgumentError(
-                f"functional_call got {value.dtype}{list(value.shape)} for {path!r}",
+                f"{name} got {value.dtype}{list(value.shape)} for {path!r}",
                 f"the variable is {variable.dtype}{list(variable.shape)}, which never changes",
                 "values like those of graftax.state(module)",
             )
     return values
 
 
+def _right_paths(module: Module, variables: Mapping[str, Variable], unknown: list[str], missing: list[str]) -> str:
+    """Return the line to write where paths are others than those of the module."""
+    prefix = f"{module._gx_path}/" if module._gx_path else ""
+    if prefix and unknown and {path.removeprefix(prefix) for path in unknown} == set(missing):
+        return (
+            f"{{path: v.value for path, v in module.named_variables().items()}}: paths from this module; v.path begins "
+            f"with {prefix!r}, where a larger one holds it"
+        )
+    meant = {path: closest(path, missing or variables) for path in unknown}
+    lines = "; ".join(f"{near!r} in place of {path!r}" for path, near in meant.items() if near is not None)
+    if not lines and hasattr(module, "pure_state"):
+        return "optimizer.build(variables) before, which makes the slots; then the state of pure_state(variables)"
+    return lines or "graftax.state(module)"
+
+
 def _check_module(name: str, module: object) -> None:
     if isinstance(module, Module):
         return
-    rest = ", graftax.state(module), x" if name == "functional_call" else ""
+    rest = {"functional_call": ", graftax.state(module), x", "assign_state": ", state"}.get(name, "")
     call = f"graftax.{name}(module{rest})"
     kind = type(module).__name__
     parts = list(module.values()) if isinstance(module, Mapping) else module

@@ -116,8 +116,11 @@ def test_bad_input_is_refused():
     built(X)
     with pytest.raises(gx.errors.ArgumentError, match="which is built"):
         gx.stack(built, 2)
-    with pytest.raises(gx.errors.ArgumentTypeError, match="it is a layer"):
+    with pytest.raises(gx.errors.ArgumentTypeError, match="one unbuilt layer") as caught:
         gx.stack(abs, 2)
+    assert "graftax.stack(graftax.layers.TransformerEncoder(64, num_heads=4), 3)" in caught.value.instead
+    with pytest.raises(gx.errors.ArgumentTypeError, match=r"of type list(.|\n)*graftax.vectorized_map"):
+        gx.stack([layers.Dense(4), layers.Dense(4)], 2)
     with pytest.raises(gx.errors.ArgumentError, match="n=0"):
         gx.stack(layers.Dense(4), 0)
     with pytest.raises(gx.errors.ShapeError, match="the input of the next one"):

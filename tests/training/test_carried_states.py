@@ -96,3 +96,44 @@ def test_predict_outside_of_loops_continues_the_state() -> None:
     model = _model()
     first = model.predict(X[:2], batch_size=2, verbose=0)
     assert not np.array_equal(first, model.predict(X[:2], batch_size=2, verbose=0))
+
+
+class Running(layers.Layer):
+    """Carries a state of its own from call to call, and counts evaluations."""
+
+    def build(self, input_shape):
+        self.state = self.add_weight((2,), "zeros", trainable=False, role="state")
+        self.seen = self.add_weight((), "zeros", trainable=False, role="counter")
+        self.kernel = self.add_weight((3, 2))
+
+    def call(self, x, training=False):
+        out = gx.ops.tanh(x @ self.kernel + self.state)
+        self.state.assign(gx.ops.stop_gradient(gx.ops.mean(out, axis=0)))
+        if not training:
+            self.seen.assign_add(1.0)
+        return out
+
+
+@pytest.mark.broad
+@pytest.mark.parametrize("eager", [False, True])
+def test_a_state_of_ones_own_comes_back_after_validation(eager):
+    """Found by an outsider: training went on from the state that the validation ended with."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(8, 3)).astype("float32"), np.ones((8, 1), "float32")
+
+    def trained(**settings):
+        gx.set_random_seed(0)
+        model = gx.Sequential([Running(), layers.BatchNormalization(), layers.Dense(1)])
+        model.compile("sgd", "mse", run_eagerly=eager)
+        model.fit(x, y, batch_size=4, epochs=3, shuffle=False, verbose=0, **settings)
+        return model
+
+    alone, validated = trained(), trained(validation_data=(2 * x, y), validation_batch_size=4)
+    counted = {path: value for path, value in gx.state(validated).items() if not path.endswith("seen")}
+    for path, value in counted.items():
+        np.testing.assert_array_equal(value, gx.state(alone)[path], err_msg=path)
+    assert float(validated.layers[0].seen) == 6  # a counter goes on
+    validated.evaluate(x, y, verbose=0)
+    np.testing.assert_array_equal(validated.layers[0].state, counted["layers/0/state"])
+    validated.predict(x, verbose=0)
+    assert not np.array_equal(validated.layers[0].state, counted["layers/0/state"])

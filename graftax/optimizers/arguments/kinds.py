@@ -16,6 +16,7 @@ from graftax.core.errors import ArgumentError, ArgumentTypeError, MissingAttribu
 from graftax.core.typedefs import VariableLike
 from graftax.optimizers.arguments import foreign_names
 from graftax.variables.graph.module import Module
+from graftax.variables.state.storage import frames
 
 
 @dataclass(frozen=True)
@@ -144,6 +145,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.integer):
         return int(value)
     arrays = registry.current().arrays
+    if frames.top is not None and arrays.is_array(value) and frames.top.tracks(value):
+        return value  # a number would have no gradient
     if hasattr(value, "shape") and not isinstance(value, VariableLike) and tuple(value.shape) == ():
         if arrays.is_concrete(value) and is_floating(value.dtype):
             return float(str(arrays.to_numpy(value)))

@@ -11,7 +11,7 @@ import numpy as np
 
 from graftax.backend import registry
 from graftax.core.dtypes import is_complex
-from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, CompileError, ShapeError
 from graftax.core.typedefs import Array, VariableLike, unwrap
 from graftax.core.user_functions import check_takes
 from graftax.optimizers.engine.numbers import cast_to, widest
@@ -19,6 +19,7 @@ from graftax.optimizers.schedules.schedule import Schedule
 from graftax.variables import initializers
 from graftax.variables.graph.module import Module
 from graftax.variables.spec import VariableSpec
+from graftax.variables.state.storage import frames
 from graftax.variables.variable import Variable, make
 
 LearningRate: TypeAlias = "float | Array | VariableLike | Callable[[Any], Any]"
@@ -49,6 +50,9 @@ def keep(owner: Module, before: object, rate: Any) -> Any:
             check_takes("the optimizer", "learning_rate", rate, ["step"])
         return rate  # a Module first: OneCycle has a `shape`, and is no array
     arrays, value = registry.current().arrays, unwrap(rate)
+    given: Any = rate
+    if holder and before is None and not isinstance(rate, VariableLike):
+        _check_kept(rate)
     if holder and arrays.is_concrete(value):
         value = float(str(arrays.to_numpy(arrays.asarray(value))))
     if isinstance(value, int | float) and not 0 <= value < inf:
@@ -61,14 +65,36 @@ def keep(owner: Module, before: object, rate: Any) -> Any:
         return rate
     rate = value
     if isinstance(before, Variable):
-        return before.assign(cast_to(registry.current().arrays.asarray(rate), before.dtype))
+        # the array itself where somebody may take a gradient of it
+        source = given if frames.top is not None and arrays.is_array(given) else rate
+        return before.assign(cast_to(arrays.asarray(source), before.dtype))
     if before is not None:
         raise ArgumentTypeError(
             f"learning_rate = {rate!r} while something else is in place: {before!r}",
             "it says what the rate is, and the number would be ignored",
             f"optimizer.learning_rate = graftax.optimizers.schedules.Constant({rate!r})",
         )
-    return scalar(owner, "learning_rate", "hyper", widest(), rate)
+    made = scalar(owner, "learning_rate", "hyper", widest(), rate)
+    if frames.top is not None and arrays.is_array(given) and frames.top.tracks(given):
+        made.assign(cast_to(given, made.dtype))  # as the tape sees it
+    return made
+
+
+def _check_kept(rate: Any) -> None:
+    """Raise for an array of a function that is compiled or differentiated.
+
+    Raises:
+        CompileError: an optimizer would keep an array that exists only while the function is traced.
+    """
+    arrays = registry.current().arrays
+    if arrays.is_array(rate) and not arrays.is_concrete(rate):
+        raise CompileError(
+            f"an array of {rate.dtype} as learning_rate, of a function that is compiled, mapped or differentiated",
+            "an optimizer keeps its rate as a number in a Variable of its own, and this array exists only in there",
+            "optimizer = SGD(rate), where rate = graftax.Variable(0.1, trainable=False) from outside, and "
+            'rate.assign(...); or values, state = optimizer.pure_update(gradients, {**state, "learning_rate": rate}, '
+            "values), to which gradients pass",
+        )
 
 
 def _holds_no_number(holder: object) -> bool:

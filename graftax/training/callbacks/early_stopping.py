@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -95,8 +95,9 @@ class EarlyStopping(Callback):
         if is_better or self.best_epoch is None:
             self.best_epoch = epoch
             if self.restore_best_weights:
-                averages = averages_at_end(self.params)
-                with nullcontext() if averages is None else averages.averaged():
+                with ExitStack() as averaged:
+                    for averages in averages_at_end(self.params):
+                        averaged.enter_context(averages.averaged())
                     self.best_weights = [np.array(whole(v._gx_stored)) for v in weights_of(self.model)]
         if is_better:
             self.best = current
@@ -114,7 +115,7 @@ class EarlyStopping(Callback):
         if self.restore_best_weights and self.best_weights is not None and self.best_epoch is not None:
             if self.verbose:
                 print(f"the weights are those of epoch {self.best_epoch + 1}, which was best", flush=True)
-            if (averages := averages_at_end(self.params)) is not None:
+            for averages in averages_at_end(self.params):
                 averages.on_train_end()  # which would replace them otherwise, if it comes later
             restore_weights(self.model, self.best_weights)
 

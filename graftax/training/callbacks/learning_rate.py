@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from graftax.core.errors import StateError
+from graftax.core.errors import ArgumentTypeError, StateError
 from graftax.core.typedefs import VariableLike
 from graftax.optimizers.around import AroundOptimizer
 from graftax.optimizers.optimizer import Optimizer
@@ -35,13 +35,43 @@ def rates_of(model: object) -> dict[str, Any]:
     return {name: rate for name, rate in found.items() if tuple(getattr(rate, "shape", ())) == ()}
 
 
-def require_settable_rates(model: object, callback: str) -> dict[str, Optimizer]:
+def check_optimizer(callback: str, optimizer: object) -> None:
+    """Raise unless an argument is an optimizer, or None for that of the model.
+
+    Raises:
+        ArgumentTypeError: it is something else.
+    """
+    if optimizer is not None and not isinstance(optimizer, Optimizer | AroundOptimizer):
+        raise ArgumentTypeError(
+            f"{callback} got optimizer={optimizer!r:.60}",
+            "it is the optimizer itself, of a model that has several",
+            f"{callback}(..., optimizer=model.generator_optimizer)",
+        )
+
+
+def without_optimizer(callback: str) -> StateError:
+    """Return the error for a model that was compiled without an optimizer, such as one with several."""
+    return StateError(
+        f"{callback} of a model whose model.optimizer is None",
+        "compile() got no optimizer, and those that the model keeps in attributes of its own are not guessed",
+        f"{callback}(..., optimizer=model.generator_optimizer), one callback for each; or compile(optimizer=...)",
+    )
+
+
+def require_settable_rates(model: object, callback: str, given: object = None) -> dict[str, Optimizer]:
     """Return the optimizers whose learning rates can be set, by the names of `rates_of`.
+
+    Args:
+        model: The model.
+        callback: The name of the callback, for messages.
+        given: The optimizer that the callback was given. Defaults to None: that of the model.
 
     Raises:
         StateError: there is no such optimizer, or one has a schedule.
     """
-    optimizer = stepping(optimizer_of(model))
+    optimizer = stepping(given or optimizer_of(model))
+    if optimizer is None:
+        raise without_optimizer(callback)
     found = _with_rates(optimizer)
     if not found:
         raise StateError(
@@ -61,13 +91,13 @@ def require_settable_rates(model: object, callback: str) -> dict[str, Optimizer]
     return found
 
 
-def require_single_rate(model: object, callback: str) -> Optimizer:
-    """Return the optimizer, if its learning rate can be set and is that of all variables.
+def require_single_rate(model: object, callback: str, given: object = None) -> Optimizer:
+    """Return the optimizer, if its learning rate can be set and is that of all variables; arguments as above.
 
     Raises:
         StateError: there is no such optimizer, it has a schedule, or a rule names one with another rate.
     """
-    optimizer = stepping(optimizer_of(model))
+    optimizer = stepping(given or optimizer_of(model))
     found = _with_rates(optimizer)
     others = [one for one in found.values() if one is not optimizer]
     if others:
@@ -78,7 +108,7 @@ def require_single_rate(model: object, callback: str) -> Optimizer:
             "Variable as learning_rate= of both; or a graftax.Callback whose on_epoch_begin sets each, the other with "
             "self.model.optimizer.others[0].learning_rate = 0.1",
         )
-    return require_settable_rates(model, callback)["learning_rate"]
+    return require_settable_rates(model, callback, given)["learning_rate"]
 
 
 def _with_rates(optimizer: object, name: str = "learning_rate") -> dict[str, Optimizer]:

@@ -8,7 +8,9 @@ from typing import Any
 
 from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.user_functions import check_takes, misfit
-from graftax.training.callbacks.learning_rate import require_single_rate
+from graftax.optimizers.around import AroundOptimizer
+from graftax.optimizers.optimizer import Optimizer
+from graftax.training.callbacks.learning_rate import check_optimizer, require_single_rate
 from graftax.training.hooks.callback import Callback, Logs
 
 
@@ -20,11 +22,13 @@ class LearningRateScheduler(Callback):
     Args:
         schedule: ``schedule(epoch)`` or ``schedule(epoch, learning_rate)`` returns the rate; epochs are counted from 0.
         verbose: Whether to print a line for each epoch. Defaults to 0.
+        optimizer: The optimizer, for a model with several that its own ``train_step`` uses. Defaults to None: that of
+            ``compile``.
 
     Raises:
-        ArgumentTypeError: ``schedule`` is not such a function.
+        ArgumentTypeError: ``schedule`` is not such a function, or ``optimizer`` is none.
         ArgumentError: it does not return a finite number.
-        StateError: the optimizer has a schedule, or its rules name an optimizer with a rate of its own.
+        StateError: there is no optimizer, it has a schedule, or its rules name an optimizer with a rate of its own.
 
     Example:
         >>> import numpy as np, graftax as gx
@@ -36,8 +40,14 @@ class LearningRateScheduler(Callback):
         [0.25, 0.125]
     """
 
-    def __init__(self, schedule: Callable[..., float], verbose: int = 0) -> None:
+    def __init__(
+        self,
+        schedule: Callable[..., float],
+        verbose: int = 0,
+        optimizer: Optimizer | AroundOptimizer | None = None,
+    ) -> None:
         super().__init__()
+        check_optimizer("LearningRateScheduler", optimizer)
         if not callable(schedule):
             raise ArgumentTypeError(
                 f"LearningRateScheduler got {schedule!r:.60}",
@@ -55,16 +65,17 @@ class LearningRateScheduler(Callback):
             )
         self.schedule = schedule
         self.verbose = verbose
+        self.optimizer = optimizer
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
         """Check that there is one rate, and that it can be set."""
-        require_single_rate(self.model, "LearningRateScheduler")
+        require_single_rate(self.model, "LearningRateScheduler", self.optimizer)
 
     def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
         """Set the rate, except if a run is resumed within the epoch: then the saved rate is kept."""
         if self.params.get("resumes_epoch"):
             return
-        optimizer = require_single_rate(self.model, "LearningRateScheduler")
+        optimizer = require_single_rate(self.model, "LearningRateScheduler", self.optimizer)
         rate: Any = self.schedule(epoch, float(optimizer.learning_rate)) if self._takes_rate else self.schedule(epoch)
         if isinstance(rate, bool) or not hasattr(rate, "__float__") or not math.isfinite(float(rate)):
             raise ArgumentError(

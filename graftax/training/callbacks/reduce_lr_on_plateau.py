@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from graftax.core.errors import ArgumentError
-from graftax.training.callbacks.learning_rate import require_settable_rates
+from graftax.optimizers.around import AroundOptimizer
+from graftax.optimizers.optimizer import Optimizer
+from graftax.training.callbacks.learning_rate import check_optimizer, require_settable_rates
 from graftax.training.callbacks.monitor import Monitor
 from graftax.training.hooks.callback import Callback, Logs
 
@@ -25,10 +27,13 @@ class ReduceLROnPlateau(Callback):
         min_delta: The change that an improvement must exceed. Defaults to 0.0001.
         cooldown: The number of epochs after a change during which patience does not count. Defaults to 0.
         min_lr: The lowest learning rate; a rate that is there, or below, is left as it is. Defaults to 0.
+        optimizer: The optimizer, for a model with several that its own ``train_step`` uses. Defaults to None: that of
+            ``compile``.
 
     Raises:
         ArgumentError: the factor is not between 0 and 1, or the direction cannot be inferred.
-        StateError: the optimizer, or one that its rules name, has a schedule, which sets the rate.
+        ArgumentTypeError: ``optimizer`` is none.
+        StateError: there is no optimizer; or it, or one that its rules name, has a schedule, which sets the rate.
         DataError: the number is not in the logs of the first epoch.
 
     Example:
@@ -53,8 +58,10 @@ class ReduceLROnPlateau(Callback):
         min_delta: float = 1e-4,
         cooldown: int = 0,
         min_lr: float = 0.0,
+        optimizer: Optimizer | AroundOptimizer | None = None,
     ) -> None:
         super().__init__()
+        check_optimizer("ReduceLROnPlateau", optimizer)
         if not 0 < factor < 1:
             raise ArgumentError(
                 f"ReduceLROnPlateau got factor={factor}",
@@ -73,6 +80,7 @@ class ReduceLROnPlateau(Callback):
         self.verbose = verbose
         self.cooldown = cooldown
         self.min_lr = min_lr
+        self.optimizer = optimizer
         self._start_over()
 
     def _start_over(self) -> None:
@@ -82,7 +90,7 @@ class ReduceLROnPlateau(Callback):
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
         """Reset the counters."""
-        require_settable_rates(self.model, "ReduceLROnPlateau")  # raises now rather than at the first plateau
+        self._rates()  # raises now rather than at the first plateau
         self.monitor.seen = False
         self._start_over()
 
@@ -103,8 +111,11 @@ class ReduceLROnPlateau(Callback):
             if self.wait >= self.patience:
                 self._reduce(epoch)
 
+    def _rates(self) -> dict[str, Optimizer]:
+        return require_settable_rates(self.model, "ReduceLROnPlateau", self.optimizer)
+
     def _reduce(self, epoch: int) -> None:
-        found = require_settable_rates(self.model, "ReduceLROnPlateau")
+        found = self._rates()
         rates = {name: float(one.learning_rate) for name, one in found.items()}
         # a rate that was set to the lowest one may be above it by the rounding of its dtype
         higher = {name: found[name] for name, rate in rates.items() if rate > self.min_lr * (1 + 1e-6)}

@@ -9,7 +9,7 @@ from typing import Any
 from graftax.core.errors import StateError
 from graftax.optimizers.around import AroundOptimizer
 from graftax.optimizers.optimizer import Optimizer
-from graftax.training.callbacks.learning_rate import optimizer_of, stepping
+from graftax.training.callbacks.learning_rate import check_optimizer, optimizer_of, stepping, without_optimizer
 from graftax.training.hooks.callback import Callback, Logs
 
 
@@ -27,9 +27,12 @@ class SwapAverages(Callback):
     Args:
         at_end: Whether the model keeps the averages when training ends; if not, `EarlyStopping` restores original
             weights, too. Defaults to True.
+        optimizer: The optimizer, for a model with several that its own ``train_step`` uses. Defaults to None: that of
+            ``compile``.
 
     Raises:
-        StateError: the optimizer keeps no averages.
+        ArgumentTypeError: ``optimizer`` is none.
+        StateError: there is no optimizer, or it keeps no averages.
 
     Example:
         >>> import numpy as np, graftax as gx
@@ -40,14 +43,18 @@ class SwapAverages(Callback):
         >>> _ = model.fit(x, y, epochs=2, validation_data=(x, y), verbose=0, callbacks=[SwapAverages()])
     """
 
-    def __init__(self, at_end: bool = True) -> None:
+    def __init__(self, at_end: bool = True, optimizer: Optimizer | AroundOptimizer | None = None) -> None:
         super().__init__()
+        check_optimizer("SwapAverages", optimizer)
+        self.optimizer = optimizer
         self.at_end = at_end
         self._swapped = ExitStack()
         self._is_assigned = False
 
     def _optimizer(self) -> Optimizer | AroundOptimizer:
-        optimizer = optimizer_of(self.model)
+        optimizer = self.optimizer or optimizer_of(self.model)
+        if optimizer is None:
+            raise without_optimizer("SwapAverages")
         if not isinstance(optimizer, Optimizer | AroundOptimizer) or not _keeps_averages(stepping(optimizer)):
             raise StateError(
                 f"SwapAverages with the optimizer {type(optimizer).__name__}",
@@ -61,7 +68,7 @@ class SwapAverages(Callback):
         self._optimizer()
         self._is_assigned = False
         if self.at_end:
-            self.params[_AT_END] = self
+            self.params.setdefault(_AT_END, []).append(self)
 
     def on_test_begin(self, logs: Logs | None = None) -> None:
         """Replace the weights by their averages."""
@@ -90,14 +97,14 @@ class SwapAverages(Callback):
 _AT_END = "averages at the end"
 
 
-def averages_at_end(params: Mapping[str, Any]) -> SwapAverages | None:
-    """Return the callback that leaves the model its averages at the end, if there is one.
+def averages_at_end(params: Mapping[str, Any]) -> list[SwapAverages]:
+    """Return the callbacks that leave the model its averages at the end, one for each optimizer.
 
     Args:
         params: What the callbacks of the run share.
     """
-    found = params.get(_AT_END)
-    return found if isinstance(found, SwapAverages) else None
+    found: list[SwapAverages] = params.get(_AT_END, [])
+    return found
 
 
 def _keeps_averages(optimizer: Optimizer) -> bool:

@@ -16,6 +16,7 @@ from graftax.training.whole.adapted_layers import AdaptedLayers, adapted_states
 from graftax.training.whole.comparison import require_alike
 from graftax.training.whole.description import Describing
 from graftax.training.whole.differences import differences, restore_differences
+from graftax.training.whole.first_calls import build_as_called, first_call
 from graftax.training.whole.object_states import add_states, set_states
 from graftax.training.whole.own_compile import own_arguments
 from graftax.training.whole.policies import Policies, policies_of
@@ -48,6 +49,11 @@ def described(model: Any) -> dict[str, Any]:
         [path, describing.value(layer._gx_input_shape, f"the shape of the input of {path}")]
         for path, layer in _built_below(model)
     ]
+    found["first_calls"] = [
+        [path, describing.value(call, f"the first call of {path or 'the model'}")]
+        for path, layer in [("", model), *_built_below(model)]
+        if (call := first_call(layer)) is not None
+    ]
     found["grafts"] = [
         [path, [described_creator(one, node, describing, model, path) for one in node._gx_creators]]
         for path, node in _computed(model)
@@ -59,10 +65,19 @@ def described(model: Any) -> dict[str, Any]:
     back = RandomState({}).point_of_return()
     try:
         with creation.scopes.replaced(()):
-            twin, making = _made(found, describing.names.__getitem__)
-            if apart := _not_built(model, twin, describing):
-                found["built_below"] += apart
-                twin, making = _made(found, describing.names.__getitem__)
+            twin, making, policies = _built(found, describing.names.__getitem__)
+            if apart := list(_not_built(model, twin)):
+                found["built_below"] += [
+                    [path, describing.value(layer._gx_input_shape, f"the shape of the input of {path}")]
+                    for path, layer in apart
+                ]
+                found["first_calls"] += [
+                    [path, describing.value(call, f"the first call of {path}")]
+                    for path, layer in apart
+                    if (call := first_call(layer)) is not None
+                ]
+                twin, making, policies = _built(found, describing.names.__getitem__)
+            _finish(twin, found, making, policies)
             require_alike(model, twin)
             states: list[list[Any]] = []
             done: set[int] = set()
@@ -101,15 +116,14 @@ def _built_below(model: Layer) -> Iterator[tuple[str, Layer]]:
                 yield "/".join(map(str, edges)), node
 
 
-def _not_built(model: Layer, twin: Layer, describing: Describing) -> list[list[Any]]:
-    """Return the paths of layers that no call of the twin has built, such as a teacher, with the shapes of inputs."""
+def _not_built(model: Layer, twin: Layer) -> Iterator[tuple[str, Layer]]:
+    """Yield the layers, with their paths, that no call of the twin has built, such as a teacher."""
     lack = set(map(id, unbuilt_below(twin)))
     paths = {"/".join(map(str, edges)) for edges, node in walk_with_edges(twin) if id(node) in lack}
-    return [
-        [path, describing.value(layer._gx_input_shape, f"the shape of the input of {path}")]
-        for path, layer in (("/".join(map(str, edges)), node) for edges, node in walk_with_edges(model))
-        if path in paths and isinstance(layer, Layer) and is_built(layer) and layer._gx_input_shape is not None
-    ]
+    for edges, node in walk_with_edges(model):
+        path = "/".join(map(str, edges))
+        if path in paths and isinstance(node, Layer) and is_built(node) and node._gx_input_shape is not None:
+            yield path, node
 
 
 def _built_for(model: Layer) -> Any:
@@ -160,18 +174,32 @@ def rebuilt(description: Any, find: Callable[[str], Any]) -> Any:
 
 
 def _made(description: Any, find: Callable[[str], Any]) -> tuple[Any, Rebuilding]:
+    model, making, policies = _built(description, find)
+    _finish(model, description, making, policies)
+    return model, making
+
+
+def _built(description: Any, find: Callable[[str], Any]) -> tuple[Any, Rebuilding, Policies]:
+    """Return the model as its classes make it, with the weights that its call, or the file, says."""
     policies = Policies(description.get("policies", []))
     making = Rebuilding(find, policies, AdaptedLayers(description.get("adapted", [])))
     with building.again.entered(policies.before_build):
         model = making.model = making.value(description["model"])
         _compile_as_then(model, description, making, is_built=False)
+        calls = {path: making.value(call) for path, call in description.get("first_calls", ())}
         shape = making.value(description["input_shape"])
         if shape is not None and unbuilt_below(model):
-            model.build(shape)
+            _build(model, shape, calls.get(""))
         shapes = {path: making.value(one) for path, one in description.get("built_below", ())}
         for path, layer in [("/".join(map(str, edges)), node) for edges, node in walk_with_edges(model)]:
             if path in shapes and isinstance(layer, Layer) and unbuilt_below(layer):
-                layer.build(shapes[path])
+                _build(layer, shapes[path], calls.get(path))
+    return model, making, policies
+
+
+def _finish(model: Any, description: Any, making: Rebuilding, policies: Policies) -> None:
+    """Set, graft and compile what is put onto a built model."""
+    with building.again.entered(policies.before_build):
         policies.settle(model)
         for path, creators in description["grafts"]:
             for creator in creators:
@@ -181,7 +209,14 @@ def _made(description: Any, find: Callable[[str], Any]) -> tuple[Any, Rebuilding
             model.compile(**{name: making.value(one) for name, one in description["compile"].items()})
         if description.get("columns") is not None:
             model._gx_columns = Columns(making.value(description["columns"]))
-    return model, making
+
+
+def _build(layer: Layer, shape: Any, call: Any) -> None:
+    """Build a layer as it was: by its first call, if a shape says less."""
+    if call is None:
+        layer.build(shape)
+    else:
+        build_as_called(layer, call)
 
 
 def _compile_as_then(model: Any, description: Any, making: Rebuilding, is_built: bool) -> None:

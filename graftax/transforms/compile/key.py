@@ -18,6 +18,9 @@ from graftax.variables.graph.prints import is_plain, told_apart
 
 SCALARS = (bool, int, float, complex)
 
+OTHER_MODULE: Final = "another Module than before"
+"""How the difference ends where an argument was another Module."""
+
 _ARRAY: Final = "array"
 _SCALAR: Final = "scalar"
 _VARIABLE: Final = "variable"
@@ -117,7 +120,10 @@ def describe(fn: Callable[..., Any], transforms: Tracing, before: Hashable, afte
         return "a global setting changed"
     for i, (a, b) in enumerate(zip(old[2:], new[2:], strict=True)):
         if a != b:
-            return f"argument {argument_names(fn, transforms, new[0], len(new) - 2)[i]}: {_show(a)} -> {_show(b)}"
+            name = argument_names(fn, transforms, new[0], len(new) - 2)[i]
+            if _is_module(a) and _is_module(b) and a[1] is not b[1]:
+                return f"argument {name}: {_show(b)}, {OTHER_MODULE}"
+            return f"argument {name}: {_show(a)} -> {_show(b)}"
     return "the same arguments as before"
 
 
@@ -141,6 +147,10 @@ def argument_names(fn: Callable[..., Any], transforms: Tracing, tree: object, co
         given = {**{str(i): one for i, one in enumerate(args)}, **kwargs}
     names = {leaf.index: path for path, leaf in flatten_with_paths(dict(given)) if isinstance(leaf, _Leaf)}
     return [names.get(i, f"leaf {i}") for i in range(count)]
+
+
+def _is_module(part: Any) -> bool:
+    return isinstance(part, tuple) and len(part) > 1 and isinstance(part[1], Branch)
 
 
 class _Leaf:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from graftax.transforms.compile.guard import BY_ITSELF, IN_OBJECT
+from graftax.transforms.compile.key import OTHER_MODULE
 
 _NUMBER = re.compile(r"(?:\S*[./])?(?!trainable:)(\w+): (-?\d[\d.e+-]*) -> -?\d[\d.e+-]*")
 """How a reason looks where an attribute was another number: the name, and the number before."""
@@ -19,6 +20,12 @@ def retrace_reason(reason: str) -> tuple[str, str]:
         return (
             "the function changes an attribute that it depends on, so that each call compiles anew",
             "keep what changes in a Variable (self.count.assign_add(1)), and decide by it with graftax.cond",
+        )
+    if reason.endswith(OTHER_MODULE):
+        return (
+            "each Module is a part of a program of its own",
+            "one program for all takes their states as arguments: graftax.functional_call(module, state, x), with "
+            "graftax.state(other); graftax.vectorized_map runs stacked states at once",
         )
     if (inside := _INSIDE.search(reason)) is not None:
         name = inside[1]

@@ -133,6 +133,10 @@ class Watching(Frame):
             watcher.note_conversion(value, name)
         super().note_conversion(value, name)
 
+    def tracks(self, value: Array) -> bool:
+        """Return True if a tape that sees reads here, or around, follows the array."""
+        return any(watcher.tracks((value,)) for watcher in self._watchers) or super().tracks(value)
+
 
 def watch_reads(watcher: Watcher, level: object) -> Watching:
     """Let a tape that records at a level see the reads of Variables there."""

@@ -30,7 +30,11 @@ class Freezing(Branch):
 
     @property
     def trainable(self) -> bool:
-        """Return False freezes every Variable below, those still to be made included; True undoes that."""
+        """Return False if it was frozen as a whole; assigning False freezes every Variable below, True undoes that.
+
+        Those that are still to be made count, too. A `BatchNormalization` that is frozen in this way computes in
+        training as in inference, as in Keras; after `freeze`, which is about weights alone, it goes on with batches.
+        """
         storage.touch(self)
         return not self._gx_frozen
 
@@ -51,6 +55,9 @@ class Freezing(Branch):
     @door
     def freeze(self, where: SelectorLike = "**") -> list[str]:
         """Keep Variables as they are until they are unfrozen.
+
+        A layer computes as before: a `BatchNormalization` goes on normalizing by batches and moving its averages, which
+        ``layer.trainable = False`` ends.
 
         Args:
             where: Which of those that were made to be trained, by their path from here; the parts of a weight that is

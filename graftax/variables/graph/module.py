@@ -327,7 +327,20 @@ class Module(Adopting, Holder, Constructed):
         return None
 
     def set_state(self, state: Any) -> None:
-        """Take back what `get_state` gave."""
+        """Take back what `get_state` gave: plain Python values. `graftax.assign_state` assigns values of Variables.
+
+        Raises:
+            ArgumentError: the class defines no `set_state`, and would ignore what it gets.
+        """
+        if state is None or type(self).set_state is not Module.set_state:
+            return
+        kind, owner = type(self).__name__, self._gx_path or "module"
+        raise ArgumentError(
+            f"{kind}.set_state({state!r:.60})",
+            f"it takes back the Python values of get_state(), and {kind} defines no set_state: they would be lost",
+            f"graftax.assign_state({owner.rpartition('/')[2]}, state) for values of Variables, such as those of "
+            f"graftax.state and pure_state; for Python values, def set_state(self, state): ... in {kind}",
+        )
 
     def _gx_traced_attributes(self) -> dict[str, Any]:
         """Return what a trace may depend on: plain attributes, its class's too, and which objects the children are."""

@@ -109,6 +109,10 @@ class Frame:
         if self.parent is not None:
             self.parent.note_conversion(value, name)
 
+    def tracks(self, value: Array) -> bool:
+        """Return True if a tape follows the array, so that a gradient of it may be asked for."""
+        return self.parent is not None and self.parent.tracks(value)
+
 
 frames: ScopeStack[Frame] = ScopeStack("state")
 

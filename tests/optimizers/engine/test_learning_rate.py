@@ -124,3 +124,31 @@ def test_a_number_of_numpy_is_asked_for_its_sign_too():
     with pytest.raises(ArgumentError, match="learning_rate=-0.1"):
         SGD(np.float32(-0.1))
     assert repr(SGD(np.float32(0.1))) == "SGD(learning_rate=0.1)"
+
+
+def test_a_rate_of_a_compiled_function_names_a_variable():
+    """Found by an outsider: the error spoke of NumPy."""
+    w = gx.Variable([1.0, 2.0])
+
+    def stepped(rate):
+        gx.optimizers.SGD(rate).minimize(lambda: gx.ops.sum(w**2), [w])
+        return gx.ops.sum(w)
+
+    for run in (gx.jit(stepped), gx.grad(stepped), lambda rate: gx.vectorized_map(stepped, gx.ops.stack([rate, rate]))):
+        with pytest.raises(gx.errors.CompileError, match="as learning_rate") as caught:
+            run(gx.ops.asarray(0.1))
+        assert "graftax.Variable(0.1, trainable=False)" in caught.value.instead
+        assert "pure_update" in caught.value.instead
+
+
+def test_a_rate_may_be_set_in_compiled_code():
+    w, sgd = gx.Variable([1.0, 2.0]), gx.optimizers.SGD(0.5)
+
+    @gx.jit
+    def stepped(rate):
+        sgd.learning_rate = rate
+        sgd.minimize(lambda: gx.ops.sum(w**2), [w])
+
+    stepped(np.float32(0.25))
+    assert w.numpy().tolist() == [0.5, 1.0]
+    assert float(sgd.learning_rate) == 0.25

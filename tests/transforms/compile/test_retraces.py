@@ -207,6 +207,15 @@ def test_a_number_that_changes_is_to_be_a_variable():
         shapes(np.ones(3))
 
 
+def test_another_module_is_another_program():
+    """Found by an outsider: ten copies of a model were ten traces, and the log told to keep shapes the same."""
+    f = jit(lambda box: box.rate * 2.0, max_retraces=0)
+    f(Box(rate=2.0))
+    with pytest.raises(RetraceError, match=r"argument box: .*, another Module than before") as caught:
+        f(Box(rate=2.0))
+    assert "graftax.functional_call(module, state, x)" in caught.value.instead
+
+
 def test_max_retraces():
     f = jit(lambda x: x * 2, max_retraces=1)
     f(np.ones(1))
