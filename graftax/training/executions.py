@@ -18,7 +18,7 @@ from graftax.layers.undoing import undone_if_raised
 from graftax.training.held_metrics import untouched_left_out
 from graftax.training.parts import parts_of
 from graftax.training.recorded_limits import LimitRecordingStep
-from graftax.transforms.compile.jit import CompiledFunction
+from graftax.transforms.compile.compiled_function import CompiledFunction
 from graftax.transforms.compile.run_eagerly import run_eagerly
 from graftax.transforms.flow.scan import scan
 from graftax.variables.graph.module import Module
