@@ -43,8 +43,8 @@ def jit(
     Lists, dicts and other containers (of numbers up to 1000) and arrays up to 64 KiB in attributes are compared by what
     is in them, and so are the settings of constraints, regularizers, initializers and creators there, and up to 1000
     values of config objects: namespaces, dataclasses, objects of your classes. The same goes for such objects and
-    containers of Modules in closure and globals, and what these names stand for; for functions and classes, too. Of a plain
-    object that holds Modules, such as a trainer, what counts is what the function reads.
+    containers of Modules in closure and globals, and what these names stand for, as do those of functions and classes.
+    Of a plain object that holds Modules, such as a trainer, what counts is what the function reads.
 
     What is not seen: a Module reached in another way, such as a global of another file, if it is only read for plain
     attributes; attributes that a class lists in ``untracked``; methods that are assigned to a class; iterators; plain

@@ -98,9 +98,14 @@ class Surroundings(Around):
 def is_code(value: object) -> bool:
     """Return True for functions and classes of the user's, and for what is made of them and known by a name."""
     if isinstance(value, FunctionType | type):
-        top = (value.__module__ or "").partition(".")[0]
-        return top not in sys.stdlib_module_names and top not in libraries.names()
+        return is_users_module(value.__module__ or "")
     return isinstance(value, partial) or (callable(value) and hasattr(type(value), "__get__"))
+
+
+def is_users_module(name: str) -> bool:
+    """Return True for what is not graftax, a library below it, or Python."""
+    top = name.partition(".")[0]
+    return top not in sys.stdlib_module_names and top not in libraries.names()
 
 
 def has_nodes(value: object) -> bool:

@@ -77,6 +77,7 @@ AGAIN = "def scale(x):\n    return x * 3.0"
         ("half(x)", "half = functools.partial(lambda by, x: x / by, 4.0)", (0.5, 0.25)),
         ("scale(x)", "scale = gx.jit(lambda x: x * 6.0)", (2.0, 6.0)),
     ],
+    ids=["function", "through a function", "through a compiled one", "compiled", "class", "partial", "made compiled"],
 )
 def test_a_name_that_is_defined_again(notebook, body, cell, expected):
     notebook.run(f"@gx.jit\ndef step(x):\n    return {body}")
@@ -126,8 +127,44 @@ def test_what_libraries_define_is_left_out():
         return np.square(sorted([x])[0]) if isinstance(x, ModuleType) else x
 
     _, around = reached([step])
-    assert not around.named.get(id(np.__dict__))
-    assert "np()" not in around._gx_traced_attributes()
+    assert not around.named.get(id(vars(np)))
+
+
+def beside(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    module = ModuleType("a_file_beside")
+    exec("def inner(x):\n    return x * 2.0\n\ndef scale(x):\n    return inner(x)", vars(module))
+    monkeypatch.setitem(sys.modules, "a_file_beside", module)
+    return module
+
+
+def test_functions_of_another_file_that_is_named(notebook, monkeypatch):
+    notebook.module.helpers = module = beside(monkeypatch)
+    notebook.run("@gx.jit\ndef step(x):\n    return helpers.scale(x)")
+    assert float(notebook.step(1.0)) == 2.0
+    module.scale = lambda x: x * 4.0
+    assert float(notebook.step(1.0)) == 4.0
+
+
+def test_what_to_do_where_another_file_alone_names_a_function(notebook, monkeypatch):
+    notebook.module.helpers = module = beside(monkeypatch)
+    cell = "@gx.jit\ndef step(x):\n    return helpers.scale(x)"
+    notebook.run(cell)
+    assert float(notebook.step(1.0)) == 2.0
+    module.inner = lambda x: x * 4.0
+    notebook.run(cell)
+    assert float(notebook.step(1.0)) == 4.0
+
+
+@pytest.mark.broad
+def test_to_compile_a_model_again_follows_another_file(notebook, monkeypatch):
+    notebook.module.helpers = module = beside(monkeypatch)
+    notebook.run("model = gx.Sequential([layers.Lambda(lambda x: helpers.scale(x))])\nx = np.ones((2, 1), 'float32')")
+    model, x = notebook.model, notebook.x
+    model.compile(loss="mse")
+    assert [model.predict(x, verbose=0)[0, 0], model.evaluate(x, x, verbose=0)["loss"]] == [2.0, 1.0]
+    module.inner = lambda x: x * 4.0
+    model.compile(loss="mse")
+    assert [model.predict(x, verbose=0)[0, 0], model.evaluate(x, x, verbose=0)["loss"]] == [4.0, 9.0]
 
 
 @pytest.mark.broad
