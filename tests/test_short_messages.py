@@ -1,4 +1,7 @@
-"""Messages stay short, whatever the value is that they tell of."""
+"""Messages stay short, whatever the value is that they tell of, and have all their parts."""
+
+import ast
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -58,3 +61,25 @@ def test_x7_mistakes_with_huge_values_have_short_messages(mistake):
         mistake()
     assert len(str(caught.value)) < 2000
     assert max(map(len, str(caught.value).splitlines())) < 1450
+
+
+# --- what each error of the package says ------------------------------------------------------------------------------
+
+WORDS_OF_USERS = {"graftax/transforms/numerics.py": "the message that a user gives to check()"}
+
+
+@pytest.mark.broad  # it reads all files
+def test_each_error_says_what_came_why_and_what_to_write():
+    named = [(name, kind) for name, kind in vars(errors).items() if not name.startswith("_")]
+    kinds = {name for name, kind in named if isinstance(kind, type) and issubclass(kind, errors.GraftaxError)}
+    root = Path(errors.__file__).parents[2]
+    short = [
+        f"{file}:{call.lineno}: {ast.unparse(call)[:80]}"
+        for path in sorted((root / "graftax").rglob("*.py"))
+        if (file := path.relative_to(root).as_posix()) not in WORDS_OF_USERS
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in kinds
+        if call.args and len(call.args) + len(call.keywords) < 3
+        if not any(isinstance(one, ast.Starred) for one in call.args)
+    ]
+    assert short == []

@@ -16,7 +16,7 @@ def gather_whole(x: Array) -> np.ndarray[Any, Any]:
 
     Example:
         >>> import graftax as gx
-        >>> gathered(gx.ops.ones((2,))).tolist()
+        >>> gather_whole(gx.ops.ones((2,))).tolist()
         [1.0, 1.0]
     """
     backend = registry.current()

@@ -67,6 +67,16 @@ def host_dtype(name: str) -> np.dtype[Any]:
     return found
 
 
+def in_dtype_of_numpy(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return an array as a file of NumPy can hold it: one of bfloat16 and the like, which NumPy lacks, as float32.
+
+    Example:
+        >>> in_dtype_of_numpy(np.ones(2, host_dtype("bfloat16"))).dtype.name
+        'float32'
+    """
+    return array if array.dtype.isbuiltin == 1 else array.astype("float32")
+
+
 def limits(dtype: str) -> tuple[Any, Any]:
     """Return the smallest and the largest number of a dtype by name, infinity aside; of the parts of complex ones."""
     if dtype == "bool":

@@ -24,7 +24,11 @@ _MEMORY = frozenset(
 """Native dtypes whose arrays support Python's buffer protocol; arrays of other dtypes are first viewed as bytes."""
 
 if sys.byteorder != "little":  # the files are little-endian, and no backend runs on anything else
-    raise BackendError(f"a {sys.byteorder}-endian machine", "checkpoints are read and written on little-endian ones")
+    raise BackendError(
+        f"a {sys.byteorder}-endian machine",
+        "checkpoints are read and written on little-endian ones",
+        "a little-endian machine, such as x86-64 or arm64",
+    )
 
 
 def to_bytes(array: HostArray, path: str) -> memoryview:

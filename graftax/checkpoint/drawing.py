@@ -19,6 +19,7 @@ from graftax.checkpoint.index_form import KeptForm
 from graftax.checkpoint.layout import Item
 from graftax.checkpoint.lost_slots import LostSlots, lost_slots
 from graftax.checkpoint.not_saved import Beside
+from graftax.checkpoint.paths import with_ancestors
 from graftax.checkpoint.snapshot import take
 from graftax.checkpoint.state import freeze_value
 from graftax.checkpoint.waiting import WaitingPlace
@@ -114,7 +115,8 @@ class Drawing:
         self._waiting: list[str] = []
         self._numbers: dict[Place, int] = {}
         self._names: set[str] = set()
-        kept = _with_ancestors(graph, chosen) | (set(graph.roots.values()) if whole else set())
+        all_edges = ((place, child) for place in graph.places for child in place.edges.values())
+        kept = with_ancestors(chosen, all_edges) | (set(graph.roots.values()) if whole else set())
         waiting = [place for place in reversed(graph.roots.values()) if place in kept]
         order: list[Place] = []
         while waiting:
@@ -219,21 +221,6 @@ def _check_edge(edge: Any, path: str) -> None:
             f"readers accept {MAX_EDGE:,} bytes",
             "a shorter key",
         )
-
-
-def _with_ancestors(graph: Graph, chosen: set[Place]) -> set[Place]:
-    parents: dict[Place, list[Place]] = {}
-    for place in graph.places:
-        for child in place.edges.values():
-            parents.setdefault(child, []).append(place)
-    kept = set(chosen)
-    waiting = list(chosen)
-    while waiting:
-        for parent in parents.get(waiting.pop(), ()):
-            if parent not in kept:
-                kept.add(parent)
-                waiting.append(parent)
-    return kept
 
 
 class Seen:

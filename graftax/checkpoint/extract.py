@@ -6,7 +6,7 @@ from typing import NamedTuple
 from graftax.checkpoint.commit import Draft, commit
 from graftax.checkpoint.index import Chunk, Index, Kind, NodeRecord, SlotRecord, TensorRecord
 from graftax.checkpoint.layout import Item
-from graftax.checkpoint.paths import node_paths
+from graftax.checkpoint.paths import node_paths, with_ancestors
 from graftax.checkpoint.reader import Reader
 from graftax.checkpoint.state import renumber_arrays
 from graftax.checkpoint.subset import RANDOM_SPOT, Subset, saved_spot
@@ -69,7 +69,7 @@ class _Part:
         has_random = index.random is not None and RANDOM_SPOT in subset
         subset.check(spots.values())
         chosen = {node for node, spot in spots.items() if spot in subset and node not in slots}
-        reached = _with_ancestors(index, chosen)
+        reached = with_ancestors(chosen, ((i, child) for i, node in enumerate(index.nodes) for _, child in node.edges))
         if subset.is_all:
             reached |= set(paths) - set(slots)
         self._slots = [
@@ -138,17 +138,3 @@ class _Bytes:
         self._reader.read_into(data, self._chunk.file, self._chunk.offset)
         self._reader.check(data, self._chunk, self._record.name)
         return data
-
-
-def _with_ancestors(index: Index, chosen: set[int]) -> set[int]:
-    parents: dict[int, list[int]] = {}
-    for number, node in enumerate(index.nodes):
-        for _, child in node.edges:
-            parents.setdefault(child, []).append(number)
-    kept, waiting = set(chosen), list(chosen)
-    while waiting:
-        for parent in parents.get(waiting.pop(), ()):
-            if parent not in kept:
-                kept.add(parent)
-                waiting.append(parent)
-    return kept

@@ -1,10 +1,13 @@
 """Paths of nodes of the object graph, in programs, in checkpoints and on the command line."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import Protocol, TypeVar
 
-from graftax.checkpoint.index import Edge, Index
+from graftax.checkpoint.index import Edge, Index, NodeRecord, SlotRecord
+
+T = TypeVar("T")
 
 STATE = "get_state()"
 """The edge to the Python state of an object; no attribute can have this name."""
@@ -43,21 +46,59 @@ def slot_path(optimizer: str, slot: str, variable: str) -> str:
     return f"{optimizer}/slots({escape(slot)})/{variable}"
 
 
-def node_paths(index: Index) -> dict[int, str]:
+class HasNodes(Protocol):
+    """The graph of a checkpoint: an `Index`, or a form of it that can be changed."""
+
+    @property
+    def roots(self) -> Mapping[str, int]:
+        """Return the nodes of the roots by name."""
+        ...
+
+    @property
+    def nodes(self) -> Sequence[NodeRecord]:
+        """Return all nodes."""
+        ...
+
+    @property
+    def slots(self) -> Sequence[SlotRecord]:
+        """Return all slots."""
+        ...
+
+
+def node_paths(graph: HasNodes) -> dict[int, str]:
     """Return the canonical path of every node that can be reached: the shortest, found breadth-first; slots last."""
     paths: dict[int, str] = {}
-    level = [(escape(name), node) for name, node in index.roots.items()]
+    level = [(escape(name), node) for name, node in graph.roots.items()]
     while level:
         deeper = []
         for path, node in level:
             if node not in paths:
                 paths[node] = path
-                deeper += [(join(path, edge), child) for edge, child in index.nodes[node].edges]
+                deeper += [(join(path, edge), child) for edge, child in graph.nodes[node].edges]
         level = deeper
-    for slot in index.slots:
+    for slot in graph.slots:
         if slot.slot not in paths and slot.optimizer in paths and slot.variable in paths:
             paths[slot.slot] = slot_path(paths[slot.optimizer], slot.name, paths[slot.variable])
     return paths
+
+
+def with_ancestors(chosen: Iterable[T], edges: Iterable[tuple[T, T]]) -> set[T]:
+    """Return the chosen nodes and all nodes above them.
+
+    Args:
+        chosen: Some nodes.
+        edges: Each node with each of its children.
+    """
+    parents: dict[T, list[T]] = {}
+    for parent, child in edges:
+        parents.setdefault(child, []).append(parent)
+    found = set(chosen)
+    waiting = list(found)
+    while waiting:
+        new = [parent for parent in parents.get(waiting.pop(), ()) if parent not in found]
+        found.update(new)
+        waiting += new
+    return found
 
 
 class NodePaths(Mapping[int, str]):

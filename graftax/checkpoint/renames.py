@@ -13,6 +13,7 @@ from graftax.checkpoint.nearest import nearest
 from graftax.checkpoint.paths import find_edge, unescape
 from graftax.checkpoint.report import Conflict
 from graftax.core.errors import ArgumentError, ArgumentTypeError, MissingInCheckpoint, RenameConflict
+from graftax.core.globs import compile_glob
 from graftax.variables.graph.module import Module
 
 _SLOT = re.compile(r"(?P<optimizer>.+?)/slots\((?P<name>[^/]*)\)/(?P<variable>.+)")
@@ -93,7 +94,7 @@ class Renames:
     # --- globs --------------------------------------------------------------------------------------------------------
 
     def _expand(self, path: str, source: str) -> None:
-        pattern = _captures(source)
+        pattern = compile_glob(source, captures=True)
         if pattern.groups != path.count("*") - path.count("**"):
             raise ArgumentError(
                 f"map= has {path!r}: {source!r}",
@@ -169,19 +170,6 @@ def _check_entry(path: object, source: object) -> None:
                 "it takes paths of the program and of the checkpoint, as text",
                 'map={"model/head": "model/classifier"}',
             )
-
-
-def _captures(glob: str) -> re.Pattern[str]:
-    """Return the glob as a regular expression with a group for each star."""
-    pieces = []
-    components = glob.split("/")
-    for i, component in enumerate(components):
-        last = i == len(components) - 1
-        if component == "**":
-            pieces.append("(.+)" if last else "((?:[^/]+/)*)")
-        else:
-            pieces.append("([^/]*)".join(re.escape(piece) for piece in component.split("*")) + ("" if last else "/"))
-    return re.compile("".join(pieces))
 
 
 def _fill(glob: str, texts: tuple[str, ...]) -> str:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from graftax.backend.host import in_dtype_of_numpy
 from graftax.cli.output import print_json, table
 from graftax.core.errors import ArgumentError, ExportError
 from graftax.export.loading import load
@@ -40,7 +41,8 @@ def run(options: Namespace) -> int:
     for path, value in zip(leaf_names(function.about["output"]), _leaves(results), strict=True):
         arrays[path] = np.asarray(value)
     if out is not None:
-        np.savez(out, **arrays)
+        files: dict[str, Any] = {path: in_dtype_of_numpy(one) for path, one in arrays.items()}
+        np.savez(out, **files)
     if options.json:
         print_json({path: {"dtype": one.dtype.name, "shape": list(one.shape)} for path, one in arrays.items()})
     elif out is not None:

@@ -23,8 +23,9 @@ def plain(value: Any) -> Any:
         >>> plain(Size.TWO)
         2
     """
-    if isinstance(value, Enum):
-        for kind in (str, int, float, complex):
-            if isinstance(value, kind):
-                return str.__str__(value) if kind is str else kind(value)
-    return value
+    kinds: tuple[Any, ...] = (int, float, complex)
+    if not isinstance(value, Enum):
+        return value
+    if isinstance(value, str):
+        return str.__str__(value)
+    return next((kind(value) for kind in kinds if isinstance(value, kind)), value)

@@ -23,7 +23,7 @@ class Glob:
         self.text = text
         self.is_literal = "*" not in text
         """Whether it is a path itself."""
-        self._pattern = _compiled(text)
+        self._pattern = compile_glob(text)
 
     def matches(self, path: str) -> bool:
         """Return True if the whole path fits."""
@@ -85,14 +85,18 @@ def _put_right(text: str, names: set[str]) -> str:
     )
 
 
-def _compiled(glob: str) -> re.Pattern[str]:
-    """Return the glob as a regular expression: every component but the last takes its slash along."""
+def compile_glob(glob: str, captures: bool = False) -> re.Pattern[str]:
+    """Return a glob as a regular expression: every component but the last takes its slash along.
+
+    Args:
+        glob: The glob.
+        captures: Whether each star is a group. Defaults to False.
+    """
+    some, rest, between = ("([^/]*)", "(.+)", "((?:[^/]+/)*)") if captures else ("[^/]*", ".+", "(?:[^/]+/)*")
     pieces = []
-    components = glob.split("/")
-    for i, component in enumerate(components):
-        last = i == len(components) - 1
-        if component == "**":
-            pieces.append(".+" if last else "(?:[^/]+/)*")
-        else:
-            pieces.append("[^/]*".join(re.escape(piece) for piece in component.split("*")) + ("" if last else "/"))
+    *components, last = glob.split("/")
+    for component in components:
+        stars = some.join(map(re.escape, component.split("*")))
+        pieces.append(between if component == "**" else f"{stars}/")
+    pieces.append(rest if last == "**" else some.join(map(re.escape, last.split("*"))))
     return re.compile("".join(pieces))

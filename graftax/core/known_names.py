@@ -89,7 +89,7 @@ def squash(name: str) -> str:
     """Return a name without what spellings differ in: ``Log_Cosh`` and ``logcosh`` are one.
 
     Example:
-        >>> squashed("Log_Cosh")
+        >>> squash("Log_Cosh")
         'logcosh'
     """
     return re.sub(r"[^a-z0-9]", "", name.lower())

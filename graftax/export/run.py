@@ -389,7 +389,8 @@ def main(*words: str) -> None:
     try:
         path, name, *files, out = words
         inputs = {one.partition("=")[0]: np.load(one.partition("=")[2], allow_pickle=False) for one in files}
-        np.savez(out, *jax.tree.leaves(load(path, only=name).signatures[name](**inputs)))
+        found = [np.asarray(one) for one in jax.tree.leaves(load(path, only=name).signatures[name](**inputs))]
+        np.savez(out, *(one if one.dtype.isbuiltin == 1 else one.astype("float32") for one in found))  # as bfloat16
     except (ArtefactError, OSError, ValueError, KeyError) as error:
         beats = f"run.py {' '.join(words)}", error, "python run.py FOLDER PROGRAM name=in.npy ... out.npz"
         raise SystemExit(str(error if isinstance(error, ArtefactError) else ArtefactError(*beats))) from error

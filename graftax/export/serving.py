@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from graftax.backend.host import in_dtype_of_numpy
 from graftax.core.errors import ExportError, GraftaxError, StateError
 from graftax.export import run
 from graftax.export.batching import Batcher, power_of_two
@@ -135,7 +136,7 @@ class Handler(BaseHTTPRequestHandler):
             about = batcher.function.about
             if _NPY in self.headers.get("Accept", "") and len(results) == 1:
                 file = io.BytesIO()
-                np.save(file, results[0], allow_pickle=False)
+                np.save(file, in_dtype_of_numpy(results[0]), allow_pickle=False)
                 self._answer(HTTPStatus.OK, file.getvalue(), _NPY)
             else:
                 self._answer(HTTPStatus.OK, _encoded(built(about["output"], [_plain(one) for one in results])), _JSON)

@@ -114,10 +114,11 @@ class Buildable(Module):
     def _gx_require_built(self, purpose: str) -> None:
         """Raise if there are no weights yet."""
         if not is_built(self):
+            layer: Any = self  # which has a call
             raise NotBuiltError(
                 f"{self._gx_title()} is not built, which {purpose} needs",
                 "its weights are made at the first call, when the input's shape is known",
-                f"call it on an example first: {building_line(self)}",
+                f"call it on an example first: {building_line(layer)}",
             )
 
     def _gx_title(self) -> str:

@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from inspect import Parameter
 from typing import Any
 
+from graftax.core.typedefs import Calls
+
 _BY_PLACE = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 _NO_INPUTS = ("training", "mask")
 
 
-def inputs_of_call(layer: Any) -> list[Parameter]:
+def inputs_of_call(layer: Calls[Any]) -> list[Parameter]:
     """Return the parameters of the `call` of a layer that get inputs: neither ``training``, nor masks."""
     found = inspect.signature(layer.call).parameters
     return [
@@ -23,7 +25,7 @@ def inputs_of_call(layer: Any) -> list[Parameter]:
     ]
 
 
-def building_line(layer: Any) -> str:
+def building_line(layer: Calls[Any]) -> str:
     """Return the line that builds a layer, with the arguments that its `call` needs.
 
     Example:
@@ -36,7 +38,7 @@ def building_line(layer: Any) -> str:
     return f"model.build_for({', '.join(shown) if len(needed) > 1 else 'x'})"
 
 
-def spread_inputs(layer: Any, x: object) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+def spread_inputs(layer: Calls[Any], x: object) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
     """Return the arguments of a `call` that takes several inputs, from all of them; None if they do not fit.
 
     Args:
@@ -55,7 +57,7 @@ def spread_inputs(layer: Any, x: object) -> tuple[tuple[Any, ...], dict[str, Any
     return None
 
 
-def line_for_one_argument(layer: Any, args: Sequence[Any]) -> str:
+def line_for_one_argument(layer: Calls[Any], args: Sequence[Any]) -> str:
     """Return what to write if all inputs came as one argument, and the `call` takes several; empty if not so.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -22,6 +22,8 @@ from graftax.layers.table_columns import Columns
 from graftax.transforms.lifting.frames import Abstract
 from graftax.variables.state import storage
 from graftax.variables.variable import Variable
+
+_Host: TypeAlias = np.ndarray[Any, Any]
 
 
 class Normalization(Layer):
@@ -202,7 +204,7 @@ class Normalization(Layer):
             if look not in before and look.sees_what_is_read():
                 before.append(look)
 
-    def _never(self, count: Any, mean: Any, variance: Any) -> StateError | None:
+    def _never(self, count: _Host, mean: _Host, variance: _Host) -> StateError | None:
         if int(count) or not (np.isnan(mean).any() or np.isnan(variance).any()):  # else somebody has assigned them
             return None
         return StateError(

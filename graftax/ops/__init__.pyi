@@ -129,32 +129,11 @@ def imag(x: ArrayLike) -> Array:
 def nan_to_num(x: ArrayLike, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Array:
     """Replace nan and infinities by finite numbers."""
 
-def add(x: ArrayLike, y: ArrayLike) -> Array:
-    """Compute x + y."""
-
-def subtract(x: ArrayLike, y: ArrayLike) -> Array:
-    """Compute x - y."""
-
-def multiply(x: ArrayLike, y: ArrayLike) -> Array:
-    """Compute x * y."""
-
-def divide(x: ArrayLike, y: ArrayLike) -> Array:
-    """Compute x / y; integers give floats, and a division by 0 gives inf or nan."""
-
 def floor_divide(x: ArrayLike, y: ArrayLike) -> Array:
     """Compute x / y rounded down; an integer divided by 0 raises."""
 
 def remainder(x: ArrayLike, y: ArrayLike) -> Array:
     """Compute what floor_divide leaves, with the sign of y; an integer divided by 0 raises."""
-
-def maximum(x: ArrayLike, y: ArrayLike) -> Array:
-    """Return the larger of the two; nan if one is nan; equal values share the gradient."""
-
-def minimum(x: ArrayLike, y: ArrayLike) -> Array:
-    """Return the smaller of the two; nan if one is nan; equal values share the gradient."""
-
-def hypot(x: ArrayLike, y: ArrayLike) -> Array:
-    """Compute sqrt(x**2 + y**2)."""
 
 def copysign(x: ArrayLike, y: ArrayLike) -> Array:
     """Return the magnitude of x with the sign of y."""
@@ -213,9 +192,6 @@ def array_equal(x: ArrayLike, y: ArrayLike) -> Array:
 def clip(x: ArrayLike, min: ArrayLike | None = None, max: ArrayLike | None = None) -> Array:
     """Limit x to [min, max]."""
 
-def where(condition: ArrayLike, x: ArrayLike, y: ArrayLike) -> Array:
-    """Return x where the condition holds, else y; both branches are computed and differentiated."""
-
 def sum(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
     """Compute the sum over axes."""
 
@@ -261,14 +237,8 @@ def expand_dims(x: ArrayLike, axis: int | Sequence[int]) -> Array:
 def squeeze(x: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
     """Remove axes of size 1."""
 
-def broadcast_to(x: ArrayLike, shape: int | Sequence[int]) -> Array:
-    """Repeat along axes of size 1 up to a shape."""
-
 def ravel(x: ArrayLike) -> Array:
     """Flatten to one axis, in row-major order."""
-
-def tile(x: ArrayLike, reps: int | Sequence[int]) -> Array:
-    """Repeat the whole array along axes."""
 
 def flip(x: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
     """Reverse the order along axes."""
@@ -406,6 +376,12 @@ def unique(x: ArrayLike) -> Array:
 
 def bincount(x: ArrayLike, length: int | None = None) -> Array:
     """Count how often each integer from 0 occurs; compiled code needs length and ignores integers out of range."""
+
+def broadcast_to(x: ArrayLike, shape: int | Sequence[int]) -> Array:
+    """Repeat along axes of size 1 up to a shape."""
+
+def tile(x: ArrayLike, reps: int | Sequence[int]) -> Array:
+    """Repeat the whole array along axes."""
 
 def repeat(x: ArrayLike, repeats: int | Sequence[int], axis: int | None = None) -> Array:
     """Repeat every element: all as often as one number says, or each as often as its own."""
@@ -655,8 +631,32 @@ def istft(
 def irfft(x: ArrayLike, n: int | None = None, axis: int = -1) -> Array:
     """Compute the inverse of rfft."""
 
+def add(x: ArrayLike, y: ArrayLike) -> Array:
+    """Compute x + y."""
+
+def subtract(x: ArrayLike, y: ArrayLike) -> Array:
+    """Compute x - y."""
+
+def multiply(x: ArrayLike, y: ArrayLike) -> Array:
+    """Compute x * y."""
+
+def maximum(x: ArrayLike, y: ArrayLike) -> Array:
+    """Return the larger of the two; nan if one is nan; equal values share the gradient."""
+
+def minimum(x: ArrayLike, y: ArrayLike) -> Array:
+    """Return the smaller of the two; nan if one is nan; equal values share the gradient."""
+
+def where(condition: ArrayLike, x: ArrayLike, y: ArrayLike) -> Array:
+    """Return x where the condition holds, else y; both branches are computed and differentiated."""
+
 def power(x: ArrayLike, y: ArrayLike) -> Array:
     """Compute x to the power of y; the slope of x**0 is 0 at 0, too."""
+
+def divide(x: ArrayLike, y: ArrayLike) -> Array:
+    """Compute x / y; integers give floats, and a division by 0 gives inf or nan."""
+
+def hypot(x: ArrayLike, y: ArrayLike) -> Array:
+    """Compute sqrt(x**2 + y**2) without overflow; its gradient at the origin is 0.5 for each."""
 
 def arctan2(x: ArrayLike, y: ArrayLike) -> Array:
     """Compute the angle of the point (y, x), in radians; its gradient at the origin is 0."""

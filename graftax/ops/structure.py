@@ -110,8 +110,7 @@ def _ends(a: Arrays, size: int | tuple[int, ...], dtype: np.dtype[Any]) -> Any:
 @row
 def repeat(a: Arrays, x: Array, repeats: int | tuple[int, ...], axis: int | None) -> Any:
     if not is_free(repeats):
-        counts = repeats if isinstance(repeats, int) else np.array(repeats, "int32")
-        return summed_wide(a, lambda x: a.numpy.repeat(x, counts, axis), x)
+        return summed_wide(a, _repeated, (repeats, axis), x)
     x, at = (x.reshape(-1), 0) if axis is None else (x, axis_in_range("repeat", axis, x.ndim))
     shape = (*x.shape[:at], x.shape[at] * repeats, *x.shape[at + 1 :])
     rows = a.numpy.expand_dims(x, at + 1)
@@ -125,7 +124,16 @@ def broadcast_to(a: Arrays, x: Array, shape: tuple[int, ...]) -> Any:
 
 @row
 def tile(a: Arrays, x: Array, reps: int | tuple[int, ...]) -> Any:
-    return summed_wide(a, lambda x: a.numpy.tile(x, reps), x)
+    return summed_wide(a, _tiled, reps, x)
+
+
+def _tiled(a: Arrays, reps: int | tuple[int, ...], x: Array) -> Any:
+    return a.numpy.tile(x, reps)
+
+
+def _repeated(a: Arrays, options: tuple[int | tuple[int, ...], int | None], x: Array) -> Any:
+    repeats, axis = options
+    return a.numpy.repeat(x, repeats if isinstance(repeats, int) else np.array(repeats, "int32"), axis)
 
 
 @row
@@ -141,13 +149,21 @@ def reshape(a: Arrays, x: Array, shape: int | tuple[int, ...]) -> Any:
 @row
 def take(a: Arrays, x: Array, indices: Array, axis: int | None) -> Any:
     size = x.size if axis is None else x.shape[axis_in_range("take", axis, x.ndim)]
-    return summed_wide(a, lambda x, at: a.numpy.take(x, at, axis), x, counted_from_0(a, indices, size))
+    return summed_wide(a, _taken, axis, x, counted_from_0(a, indices, size))
+
+
+def _taken(a: Arrays, axis: int | None, x: Array, indices: Array) -> Any:
+    return a.numpy.take(x, indices, axis)
 
 
 @row
 def take_along_axis(a: Arrays, x: Array, indices: Array, axis: int) -> Any:
     size = x.shape[axis_in_range("take_along_axis", axis, x.ndim)]
-    return summed_wide(a, lambda x, at: a.numpy.take_along_axis(x, at, axis), x, counted_from_0(a, indices, size))
+    return summed_wide(a, _taken_along, axis, x, counted_from_0(a, indices, size))
+
+
+def _taken_along(a: Arrays, axis: int, x: Array, indices: Array) -> Any:
+    return a.numpy.take_along_axis(x, indices, axis)
 
 
 @row
@@ -155,13 +171,17 @@ def gather_nd(a: Arrays, x: Array, indices: Array) -> Any:
     depth = indices.shape[-1]
     sizes = tuple(x.shape[:depth])
     places = counted_from_0(a, indices, sizes)
-    found = summed_wide(a, lambda x, at: x[tuple(at[..., i] for i in range(depth))], x, places)
+    found = summed_wide(a, _gathered, depth, x, places)
     if a.is_concrete(places):
         return found
     inside = a.numpy.all(
         ~outside(_ends(a, sizes, places.dtype), places), axis=-1
     )  # JAX takes the nearest element where take gives nan
     return a.numpy.where(inside.reshape((*inside.shape, *[1] * (x.ndim - depth))), found, _nothing(a, x))
+
+
+def _gathered(a: Arrays, depth: int, x: Any, places: Any) -> Any:
+    return x[tuple(places[..., i] for i in range(depth))]
 
 
 def _nothing(a: Arrays, x: Array) -> Any:

@@ -6,7 +6,7 @@ added to every position, would get a small part of their gradients.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import partial
 from typing import Any
 
@@ -17,30 +17,39 @@ from graftax.core.dtypes import is_half
 from graftax.core.free_sizes import any_free
 from graftax.core.typedefs import Array, Shape
 
+Used = Callable[..., Any]
+"""``(arrays, options, x, *indices)`` to an array of elements of x, moved and repeated."""
+_fused: dict[Arrays, Callable[..., Any]] = {}
 
-def summed_wide(a: Arrays, function: Callable[..., Any], x: Array, *indices: Array) -> Any:
-    """Return ``function(x, *indices)``, which moves and repeats elements of x, with a gradient added up in float32.
+
+def summed_wide(a: Arrays, function: Used, options: Hashable, x: Array, *indices: Array) -> Any:
+    """Return ``function(a, options, x, *indices)``, with a gradient added up in float32.
 
     Args:
         a: The arrays of the backend.
-        function: Closes over no array.
+        function: Of a module: a program with it equals another one with it.
+        options: What else it takes, known at trace time.
         x: What is differentiated.
         *indices: Other arrays that it takes.
     """
     if not is_half(x.dtype):
-        return function(x, *indices)
+        return function(a, options, x, *indices)
+    if a not in _fused:
+        _fused[a] = a.fuse(partial(_summed_wide, a), ("function", "options"))
+    return _fused[a](x, *indices, function=function, options=options)
 
+
+def _summed_wide(a: Arrays, x: Array, *indices: Array, function: Used, options: Hashable) -> Any:
     def rule(given: tuple[Array, ...], ways: tuple[Array, ...]) -> tuple[Any, Any]:
-        x, *others = given
-        moved = function(a.asarray(ways[0], "float32"), *others)
-        return summed_wide(a, function, x, *others), a.asarray(moved, x.dtype)
+        moved = function(a, options, a.asarray(ways[0], "float32"), *given[1:])
+        return summed_wide(a, function, options, *given), a.asarray(moved, given[0].dtype)
 
-    return a.with_jvp(function, rule, x, *indices)
+    return a.with_jvp(partial(function, a, options), rule, x, *indices)
 
 
 def spread(a: Arrays, x: Array, shape: Shape) -> Any:
     """Return an array repeated along axes up to a shape."""
-    return x if x.shape == shape else summed_wide(a, partial(_broadcast, a, shape), x)
+    return x if x.shape == shape else summed_wide(a, _broadcast, shape, x)
 
 
 def _broadcast(a: Arrays, shape: Shape, x: Array) -> Any:

@@ -20,7 +20,7 @@ def non_numeric_error(received: str, instead: str = "") -> DataError:
     return DataError(received, "models compute with numbers", instead or _WORDS)
 
 
-def error_of_array(leaf: Any, array: np.ndarray[Any, Any], name: str) -> DataError:
+def error_of_array(leaf: object, array: np.ndarray[Any, Any], name: str) -> DataError:
     """Return the error for an array that holds no numbers.
 
     Args:

@@ -64,7 +64,7 @@ def kind_of(dtype: object) -> str:
         >>> kind_of(np.dtype("uint8")), kind_of(np.dtype("float16")), kind_of(np.dtype("datetime64[s]"))
         ('i', 'f', '')
     """
-    kind = getattr(dtype, "kind", None)  # dtypes of polars have no kind
+    kind: object = getattr(dtype, "kind", None)  # dtypes of polars have no kind
     if kind is not None:
-        return {"u": "i"}.get(kind, kind) if kind in "biuf" else ""
+        return {"b": "b", "i": "i", "u": "i", "f": "f"}.get(str(kind), "")
     return {"Int": "i", "UInt": "i", "Float": "f", "Boolean": "b"}.get(str(dtype).rstrip("0123456789"), "")

@@ -18,7 +18,7 @@ def label_of(function: object) -> str:
     """Return how a function is called in messages.
 
     Example:
-        >>> named(len), named(3)
+        >>> label_of(len), label_of(3)
         ('len', '3')
     """
     return str(getattr(function, "__name__", None) or f"{function!r:.60}")
@@ -28,7 +28,7 @@ def describe_value(value: Any) -> str:
     """Return a value in a message: dtype and shape of an array, a short form of anything else.
 
     Example:
-        >>> shown(np.zeros((2, 3), "float32")), shown(None)
+        >>> describe_value(np.zeros((2, 3), "float32")), describe_value(None)
         ('float32[2, 3]', 'None')
     """
     if hasattr(value, "shape") and hasattr(value, "dtype"):

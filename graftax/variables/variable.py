@@ -304,7 +304,9 @@ class Variable(Leaf, Arithmetic):
             new = arrays.numpy.broadcast_to(new, shape)
         except ValueError as error:
             raise AssignmentError(
-                f"{self.path!r}[...] = got shape {tuple(new.shape)}", f"the place that is indexed has shape {shape}"
+                f"{self.path!r}[...] = got shape {tuple(new.shape)}",
+                f"the place that is indexed has shape {shape}",
+                f"a value of shape {tuple(shape)}, or one that broadcasts to it",
             ) from error
         self._storage.revise(lambda now: arrays.set_at(now, key, new))
 

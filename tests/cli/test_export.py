@@ -11,6 +11,7 @@ import pytest
 
 import graftax as gx
 from graftax.cli.main import main
+from graftax.export import run as artefact_run
 
 PROGRAM = """
 import graftax as gx
@@ -73,6 +74,19 @@ def test_a_model_is_saved_shown_run_and_checked(run: Run) -> None:
         np.testing.assert_array_equal(results["output"], gx.export.load("net").predict(x))
     code, out, _ = run("run", "net", "predict", "x=x.npy", "--json")
     assert json.loads(out) == {"output": {"dtype": "float32", "shape": [5, 2]}}
+
+
+def test_results_in_bfloat16_are_written_as_float32(run: Run) -> None:
+    gx.export.save("net", lambda x: {"half": gx.ops.cast(x, "bfloat16"), "n": x.shape[0]}, gx.export.Spec("n"))
+    np.save("x.npy", np.array([1.0, 0.1], "float32"))
+    code, out, _ = run("run", "net", "x=x.npy", "out.npz", "--json")
+    assert (code, json.loads(out)["half"]["dtype"]) == (0, "bfloat16")
+    artefact_run.main("net", "predict", "x=x.npy", "alone.npz")
+    for name in ("out.npz", "alone.npz"):
+        with np.load(name) as results:
+            half, count = results.values()
+        np.testing.assert_array_equal(half, np.array([1.0, 0.10009765625], "float32"), strict=True)
+        assert (count.dtype.name, int(count)) == ("int32", 2)
 
 
 def test_functions_and_roots_are_saved_and_a_checkpoint_gives_the_weights(run: Run) -> None:

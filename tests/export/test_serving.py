@@ -36,6 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     signatures = {
         "predict": Signature(model, Spec("batch 3", bounds=(-50, 50))),
         "centred": Signature(centred, Spec("n 2"), Spec("", "int32")),
+        "half": Signature(lambda x: ops.cast(x, "bfloat16"), Spec("n")),
         "count": Signature(lambda x: total.assign_add(ops.sum(x)), Spec("n"), assigns=True),
     }
     gx.export.save(path, signatures, roots=model)
@@ -88,6 +89,13 @@ def test_answers_are_those_of_the_program(client: Client, folder: Path) -> None:
     status, headers, body = client.ask("POST", "/predict", file.getvalue(), **npy)
     assert (status, headers["Content-Type"]) == (200, "application/x-npy")
     np.testing.assert_allclose(np.load(io.BytesIO(body)), found, rtol=1e-6)
+
+
+def test_an_npy_of_bfloat16_is_one_of_float32(client: Client) -> None:
+    body = json.dumps({"x": [1.0, 0.1]}).encode()
+    _, _, found = client.ask("POST", "/half", body, Accept="application/x-npy")
+    np.testing.assert_array_equal(np.load(io.BytesIO(found)), np.array([1.0, 0.10009765625], "float32"))
+    assert client.call("half", x=[1.0, 0.1]) == (200, [1.0, 0.10009765625])
 
 
 def test_structures_and_numbers_that_json_lacks(client: Client) -> None:

@@ -91,7 +91,9 @@ def test_graft_says_which_method_an_expression_lacks():
     with registry.use("numpy"):
         layer = dense()
         layer.kernel.assign(ops.full((3, 1), 5.0))
-        with pytest.raises(AssignmentError, match=r"changes by 0\.88 of its norm \(tolerance=0\.93 allows this\)") as caught:
+        with pytest.raises(
+            AssignmentError, match=r"changes by 0\.88 of its norm \(tolerance=0\.93 allows this\)"
+        ) as caught:
             gx.graft(layer, Normed, where="kernel", tolerance=0.5)
         assert caught.value.instead.startswith("def inverse(self, value) in Normed, with self.base.assign(...); or")
         with pytest.raises(AssignmentError, match="defines no inverse") as caught:

@@ -79,6 +79,14 @@ def test_a_planted_nan_is_found_at_its_site(backward):
     assert not missed, missed
 
 
+def test_nan_of_constants_is_found():
+    """The cotangent of a sum is a constant of the program."""
+    rule = gx.custom_gradient(lambda x: (x * 2, lambda g: ops.log(-g)))
+    w = gx.Variable([1.0, 2.0])
+    culprit = gx.find_nan(lambda: gx.grad(lambda: ops.sum(rule(w * 3)), wrt=w)())
+    assert (culprit.kind, culprit.op, culprit.backward) == ("nan", "log", True)
+
+
 @pytest.mark.broad
 def test_what_is_fine_or_comes_in_bad():
     x = np.array([1.0, np.inf, np.nan], "float32")

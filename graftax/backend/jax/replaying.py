@@ -143,11 +143,14 @@ class Replay:
     def _evaluate(self, equation: Any, inputs: list[_Value], around: Any, looks: bool = True) -> list[_Value]:
         written = bool(inputs) and all(one.written for one in inputs)
         made = [_Value(array, written=written) for array in tracing.bind(equation, [one.array for one in inputs])]
-        for value in made if not written else ():  # what takes the infinity of a constant in is what made it
+        for value in made:
             for kind, has in (("nan", _has_nan), ("infinity", _has_inf)):
                 if not has(value):
                     continue
                 before = next((getattr(one, kind) for one in inputs if getattr(one, kind)), None)
+                # what takes the infinity of a constant in is what made it; nan out of finite constants is made here
+                if written and before is None and (kind == "infinity" or not all(map(_is_finite, inputs))):
+                    continue
                 computed = [one for one in inputs if not one.written]
                 if before is None and not any(map(has, computed)):
                     before = self._culprit(kind.removesuffix("inity"), inputs, made, around)
@@ -206,6 +209,10 @@ def _input(value: jax.Array, name: str) -> _Value:
         if has(found):
             setattr(found, kind, Culprit(short, "", "", given=name, outputs=(value_range(value),)))
     return found
+
+
+def _is_finite(value: _Value) -> bool:
+    return not _has_nan(value) and not _has_inf(value)
 
 
 def _has_nan(value: _Value) -> bool:

@@ -194,7 +194,7 @@ def _own_forward_rule(kit: Kit) -> None:
     kit.close(second, np.array([30, 30], "float32"), "a rule is differentiated, too")
 
 
-def _tapped(kit: Kit) -> None:
+def _tap(kit: Kit) -> None:
     gradients, numpy = kit.backend.gradients, kit.backend.arrays.numpy
     heard: list[Any] = []
 
@@ -251,7 +251,7 @@ CHECKS = [
         vjp_and_jvp=_vjp_and_jvp,
         own_rule=_own_rule,
         own_forward_rule=_own_forward_rule,
-        tapped=_tapped,
+        tap=_tap,
         recording=_recording,
     ),
 ]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from graftax.checkpoint.arrays import HostArray
-from graftax.checkpoint.derived.sheet import Sheet
+from graftax.checkpoint.derived.sheet import Sheet, renumber
 from graftax.checkpoint.index import Edge, Kind, NodeRecord, SlotRecord
 from graftax.checkpoint.paths import escape
 from graftax.checkpoint.state import renumber_arrays
@@ -47,7 +47,7 @@ class _Merge:
         paths = first.paths()
         shift = {number: number + self._tensors for number in range(len(other.tensors))}
         first.tensors += other.tensors
-        first.nodes += [self._shifted(node, shift) for node in other.nodes]
+        first.nodes += [renumber(node, lambda child: child + self._nodes, shift) for node in other.nodes]
         for name, node in other.roots.items():
             if name in first.roots:
                 first.roots[name] = self._joined(name, first.roots[name], node + self._nodes)
@@ -66,17 +66,6 @@ class _Merge:
             first.set_edges(number, edges)
         # where an expression and a plain Variable met, the slots of the one that is not kept go with it
         first.slots = [slot for slot in first.slots if first.nodes[slot.variable].kind is Kind.VARIABLE]
-
-    def _shifted(self, node: NodeRecord, tensors: dict[int, int]) -> NodeRecord:
-        edges = tuple([(edge, child + self._nodes) for edge, child in node.edges])
-        payload = node.payload
-        if node.kind is Kind.VARIABLE and payload[0] is not None:
-            payload = (tensors[payload[0]], *payload[1:])
-        elif node.kind is Kind.VALUE:
-            payload = renumber_arrays(payload, tensors)
-        elif node.tensor is not None:
-            payload = (payload[0], tensors[node.tensor])
-        return node._replace(edges=edges, payload=payload)
 
     def _joined(self, path: str, mine: int, theirs: int) -> int:
         """Return the node that merges both."""

@@ -48,17 +48,24 @@ def sheet_of_file(file: ForeignFile, subset: Subset) -> Sheet:
             for part in parents:
                 inner = level.setdefault(part, {})
                 if not isinstance(inner, dict):
-                    raise KindMismatch(f"{name!r:.200} in {file.path}", f"{part!r:.99} is an array and has parts")
+                    raise KindMismatch(
+                        f"{name!r:.200} in {file.path}", f"{part!r:.99} is an array and has parts", _RENAME
+                    )
                 level = inner
             if last in level:
-                raise KindMismatch(f"{name!r:.200} in {file.path}", "it is an array, and has parts, too")
+                raise KindMismatch(f"{name!r:.200} in {file.path}", "it is an array, and has parts, too", _RENAME)
             level[last] = name
     if not tree:
-        raise ArgumentError(f"nothing to take from {file.path}", "--only and --skip leave nothing")
+        raise ArgumentError(
+            f"nothing to take from {file.path}", "--only and --skip leave nothing", f"graftax ckpt show {file.path}"
+        )
     sheet = Sheet()
     for name, below in tree.items():
         sheet.roots[name] = _added(sheet, file, below)
     return sheet
+
+
+_RENAME = "another name for one of the two in the file"
 
 
 def _added(sheet: Sheet, file: ForeignFile, below: object) -> int:

@@ -37,7 +37,11 @@ def rename(sheet: Sheet, names: Mapping[str, str]) -> None:
             continue
         parent = _found(sheet, "/".join(parents))
         if sheet.nodes[parent].kind.is_leaf:
-            raise ArgumentError(f"{'/'.join(parents)!r} is an array", "an array has nothing below it")
+            raise ArgumentError(
+                f"{'/'.join(parents)!r} is an array",
+                "an array has nothing below it",
+                "the path of an object, or a new one",
+            )
         if sheet.child(parent, last) is not None:
             raise RenameConflict(f"{new!r} is there already", "two would have one path", f"--map OTHER={new}, too")
         is_list = sheet.nodes[parent].kind in (Kind.LIST, Kind.TUPLE)

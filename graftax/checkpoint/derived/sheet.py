@@ -13,7 +13,7 @@ from graftax.checkpoint.commit import Draft
 from graftax.checkpoint.facts import facts_of_node
 from graftax.checkpoint.index import Edge, Kind, NodeRecord, SlotRecord
 from graftax.checkpoint.layout import Item
-from graftax.checkpoint.paths import escape, join, slot_path
+from graftax.checkpoint.paths import escape, node_paths
 from graftax.checkpoint.state import renumber_arrays
 from graftax.core.typedefs import Shape
 
@@ -101,19 +101,7 @@ class Sheet:
 
     def paths(self) -> dict[int, str]:
         """Return the shortest path of every node that can be reached. Slots come last."""
-        found: dict[int, str] = {}
-        level = [(escape(name), node) for name, node in self.roots.items()]
-        while level:
-            deeper = []
-            for path, node in level:
-                if node not in found:
-                    found[node] = path
-                    deeper += [(join(path, edge), child) for edge, child in self.nodes[node].edges]
-            level = deeper
-        for slot in self.slots:
-            if slot.slot not in found and slot.optimizer in found and slot.variable in found:
-                found[slot.slot] = slot_path(found[slot.optimizer], slot.name, found[slot.variable])
-        return found
+        return node_paths(self)
 
     def draft(self) -> Draft:
         """Return the draft to write: all nodes that can be reached, with arrays named by their paths."""
@@ -128,7 +116,7 @@ class Sheet:
                     taken.add(names[number])
         order = {number: i for i, number in enumerate(names)}
         items = [item._replace(name=name) for number, name in names.items() for item in self.tensors[number].items]
-        nodes = [_renumbered(self.nodes[node], numbers, order) for node in paths]
+        nodes = [renumber(self.nodes[node], numbers.__getitem__, order) for node in paths]
         slots = [
             SlotRecord(numbers[s.optimizer], s.name, numbers[s.variable], numbers[s.slot])
             for s in self.slots
@@ -178,8 +166,9 @@ def _free(path: str, taken: set[str]) -> str:
     return found
 
 
-def _renumbered(node: NodeRecord, numbers: Mapping[int, int], tensors: Mapping[int, int]) -> NodeRecord:
-    edges = tuple([(edge, numbers[child]) for edge, child in node.edges])
+def renumber(node: NodeRecord, number: Callable[[int], int], tensors: Mapping[int, int]) -> NodeRecord:
+    """Return a node with other numbers for its children, by a function, and for its arrays."""
+    edges = tuple([(edge, number(child)) for edge, child in node.edges])
     payload = node.payload
     if node.kind is Kind.VARIABLE and payload[0] is not None:
         payload = (tensors[payload[0]], *payload[1:])

@@ -148,6 +148,7 @@ class CustomRule:
                 f"the grad_fn of {self.name} returned {len(of_variables)} gradients of variables for "
                 f"{len(variables)}: {', '.join(repr(v.path) for v in variables)}",
                 "there is one for each, in their order; None for zero",
+                "return dx, [gradients[v.path] for v in variables]",
             )
         return result[0], [
             self._fitted(gradient, f"the variable {v.path!r}", v.shape, v.dtype)

@@ -113,7 +113,11 @@ class Donation:
         pause = 1e-5
         while not self._over:
             if sys.is_finalizing():
-                raise StateError("Python ends while a compiled step runs in another thread", "it will not come back")
+                raise StateError(
+                    "Python ends while a compiled step runs in another thread",
+                    "the step will not come back",
+                    "thread.join() for each thread before the program ends",
+                )
             time.sleep(pause)
             pause = min(2 * pause, 1e-3)
         found = self._answers.get(cell) if cell is not None else None
