@@ -162,7 +162,9 @@ class Objectives:
         """Return the loss of each output."""
         if self._losses is None:
             chosen = per_output(self._loss, names, "loss", None)
-            with concretely():  # what a trace makes counts as the same at each call, whatever a loss of the user's keeps
+            with (
+                concretely()
+            ):  # what a trace makes counts as the same at each call, whatever a loss of the user's keeps
                 self._losses = {name: None if loss is None else losses.get(loss) for name, loss in chosen.items()}
         return self._losses
 

@@ -325,18 +325,23 @@ class BoundFunction(CompiledFunction[P, R]):
         return self  # a bound method, such as one that a class keeps, is bound to nothing else
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run compiled, as the function for this object."""
         return self._compiled(*args, **kwargs)
 
     def lower(self, *args: P.args, **kwargs: P.kwargs) -> Lowered:
+        """Give the program for these arguments to look at."""
         return self._compiled.lower(*args, **kwargs)
 
     def staged(self, *args: P.args, **kwargs: P.kwargs) -> tuple[Entry, list[Any], list[str]]:
+        """Return the trace for these arguments, the arrays among them, and what these are called."""
         return self._compiled.staged(*args, **kwargs)
 
     def trace(self, *args: P.args, **kwargs: P.kwargs) -> None:
+        """Trace for these arguments, unless that has been done."""
         self._compiled.trace(*args, **kwargs)
 
     def forget(self) -> None:
+        """Forget all traces."""
         self._compiled.forget()
 
     def __eq__(self, other: object) -> bool:

@@ -181,7 +181,16 @@ class Guard:
             shared |= {(kind, name): value for name, value in given_by_class(kind).items()}
         self._kept += weak_references(shared.values(), gone)
         self._bound += [(partial(getattr, kind, name, None), id(value)) for (kind, name), value in shared.items()]
-        looked_at = self._lists, self._flat, self._others, self._arrays, self._configs, self._bound, self._around, self._named
+        looked_at = (
+            self._lists,
+            self._flat,
+            self._others,
+            self._arrays,
+            self._configs,
+            self._bound,
+            self._around,
+            self._named,
+        )
         self._constant = not any(looked_at) and not self._empty  # as of most small functions
 
     def _same_content(self) -> bool:

@@ -16,7 +16,14 @@ from typing import Any, NamedTuple
 from graftax.core import libraries
 from graftax.transforms.compile.code_names import attribute_names, global_names, methods_of
 from graftax.transforms.compile.reads import PlainClass, PlainObject, attribute_finder, finder
-from graftax.transforms.compile.surroundings import Surroundings, has_parts, has_settings, is_code, is_program, is_users_module
+from graftax.transforms.compile.surroundings import (
+    Surroundings,
+    has_parts,
+    has_settings,
+    is_code,
+    is_program,
+    is_users_module,
+)
 from graftax.variables.graph.class_attributes import bases_of_user, given_by_class, is_of_user
 from graftax.variables.graph.config_objects import attributes_in, is_array
 from graftax.variables.graph.containers import LONG, elements_of, is_container, size_of
