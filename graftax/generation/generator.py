@@ -23,7 +23,7 @@ from graftax.generation.greedy_sampler import GreedySampler
 from graftax.generation.sampler import Sampler
 from graftax.generation.settings import Adjust, Settings
 from graftax.generation.token_by_token import token_by_token
-from graftax.transforms.compile.jit import CompiledFunction
+from graftax.transforms.compile.compiled_function import CompiledFunction
 from graftax.variables.streams import Seed, key_of
 
 _PLAIN = bool | int | float | str | None

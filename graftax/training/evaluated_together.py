@@ -12,7 +12,7 @@ from graftax.training.parts import parts_of
 from graftax.training.sources.array_source import ArraySource
 from graftax.training.sources.source import Source
 from graftax.training.trainable_model import TrainableModel
-from graftax.transforms.compile.jit import CompiledFunction
+from graftax.transforms.compile.compiled_function import CompiledFunction
 from graftax.variables.state.storage import frames
 
 _MANY = 2048  # batches one by one, which have cost beside their steps about what another program takes to compile

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from typing import Any
 
 from graftax import ops
 from graftax.backend import registry
 from graftax.backend.traced_checks import PLAIN, RANGES, RESULTS
+from graftax.core import tree
 from graftax.core.errors import ArgumentTypeError
 from graftax.core.user_functions import check_takes
 from graftax.core.wrapping import carry_names
@@ -17,7 +18,7 @@ from graftax.layers.undoing import undone_if_raised
 from graftax.training.held_metrics import untouched_left_out
 from graftax.training.parts import parts_of
 from graftax.training.recorded_limits import LimitRecordingStep
-from graftax.transforms.compile.jit import CompiledFunction
+from graftax.transforms.compile.compiled_function import CompiledFunction
 from graftax.transforms.compile.run_eagerly import run_eagerly
 from graftax.transforms.flow.scan import scan
 from graftax.variables.graph.module import Module
@@ -63,9 +64,39 @@ def compiled(model: object, step: str, known: CompiledSteps, check_nans: bool, e
         function = getattr(model, step)
         if shows_numbers:
             function = with_fresh_losses(model, function, step)
+        if functions := _functions_of(model):
+            function = _depending(function, functions)
         plain = RANGES if step in ("test_step", TEST_STEPS, "predict_step") else PLAIN
         known[name] = CompiledFunction(function, allow_callback=waits, looks=RESULTS if check_nans else plain)
     return eagerly(known[name]) if eager or not registry.current().has("compiling") else known[name]
+
+
+def _objectives_of(model: Any) -> list[Module]:
+    """Return the losses and metrics of a model that `compile` was given, or has made."""
+    objectives = model._gx_objectives
+    if objectives is None:
+        return []
+    given = (one for value in objectives.given().values() for one in tree.flatten(value))
+    found = [*objectives.metrics, *(one for one in given if isinstance(one, Module))]
+    return list({id(one): one for one in found}.values())
+
+
+def _functions_of(model: Any) -> tuple[Any, ...]:
+    """Return the functions given to `compile` as losses and metrics, which the steps do not name."""
+    objectives = getattr(model, "_gx_objectives", None)
+    given = objectives.given().values() if objectives is not None else ()
+    leaves = (one for value in given for one in tree.flatten(value))
+    return tuple(one for one in leaves if callable(one) and not isinstance(one, Module))
+
+
+def _depending(function: Callable[..., Any], functions: tuple[Any, ...]) -> Callable[..., Any]:
+    """Return a step such that what these functions close over and name counts as what the step depends on."""
+
+    def run(*args: Any, beside: tuple[Any, ...] = functions) -> Any:
+        return function(*args)
+
+    carry_names(run, function)
+    return run
 
 
 def calls_python(model: object) -> bool:
@@ -104,7 +135,9 @@ def in_one_run(model: Any, name: str, batches: Any) -> dict[str, Any]:
         names[:] = logs  # in the order in which they are shown; the loop has its own
         return carry, logs
 
-    with undone_if_raised(model):
+    with ExitStack() as undone:
+        for root in (model, *_objectives_of(model)):
+            undone.enter_context(undone_if_raised(root, with_objects=True))
         logs = scan(turn, ops.zeros(()), batches)[1]
     return {one: logs[one][-1] for one in names}
 

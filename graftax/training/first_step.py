@@ -23,7 +23,7 @@ from graftax.training.trainable_model import TrainableModel
 from graftax.training.unread_by_step import UnreadByStep
 from graftax.training.wired import Wired
 from graftax.transforms.compile import run_eagerly as eagerly
-from graftax.transforms.compile.jit import CompiledFunction
+from graftax.transforms.compile.compiled_function import CompiledFunction
 from graftax.variables.graph.module import Module
 from graftax.variables.state.storage import frames
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Callable, Mapping
 from inspect import signature
 from typing import Any, TypeAlias
@@ -24,6 +25,8 @@ from graftax.training.outputs import ONLY, OutputShape, listed_by_name, outputs_
 from graftax.training.raw_scores import RawScores
 from graftax.training.shown_names import free_name, require_apart
 from graftax.training.unused_targets import refuse_unused_targets, refuse_unused_weights, require_target
+from graftax.variables.graph.module import Module, walk
+from graftax.variables.state.storage import concretely, frames, touch
 
 
 class Objectives:
@@ -78,7 +81,9 @@ class Objectives:
     @property
     def metrics(self) -> list[Metric]:
         """Return all metrics, the mean of the loss first."""
-        return [self.loss_tracker, *self._trackers.values(), *(metric for _, _, metric, _ in self._metrics)]
+        own = [metric for _, _, metric, _ in self._metrics]
+        _watch(own)
+        return [self.loss_tracker, *self._trackers.values(), *own]
 
     @property
     def metrics_by_name(self) -> dict[str, Metric]:
@@ -161,7 +166,10 @@ class Objectives:
         """Return the loss of each output."""
         if self._losses is None:
             chosen = per_output(self._loss, names, "loss", None)
-            self._losses = {name: None if loss is None else losses.get(loss) for name, loss in chosen.items()}
+            with (
+                concretely()
+            ):  # what a trace makes counts as the same at each call, whatever a loss of the user's keeps
+                self._losses = {name: None if loss is None else losses.get(loss) for name, loss in chosen.items()}
         return self._losses
 
     def _compare(self, metric: Any, beside: Any) -> None:
@@ -228,6 +236,7 @@ class Objectives:
             self._make(predictions, targets)
         weights = per_output(sample_weight, names, "sample_weight", None)
         by_mask = outputs_of(listed_by_name(masks, self.names), "mask") if masks is not None else dict.fromkeys(names)
+        _watch([metric for _, _, metric, _ in self._metrics])
         for number, (name, _, metric, weighted) in enumerate(self._metrics):
             weight = weights[name] if weighted else None
             require_target(targets, name, "metric")
@@ -248,7 +257,8 @@ class Objectives:
                         continue
                     require_target(targets, output, "metric")
                     shapes = (_shape(targets[output]), _shape(predictions[output]))
-                    metric = metric_registry.get(one, *shapes, by_output.get(output))
+                    with concretely():  # as above
+                        metric = metric_registry.get(one, *shapes, by_output.get(output))
                     if isinstance(one, str):
                         self._named.add(metric)
                     self._compare(metric, by_output.get(output))
@@ -263,6 +273,7 @@ class Objectives:
         """Return all present results by name, with ``loss`` first, if there is one."""
         found = {"loss": self.loss_tracker.result()}
         found |= {tracker.name: tracker.result() for tracker in self._trackers.values()}
+        _watch([metric for _, _, metric, _ in self._metrics])
         taken = {*found, *(shown for _, shown, _, _ in self._metrics)}
         for output, shown, metric, _ in self._metrics:
             result = metric.result()
@@ -283,6 +294,13 @@ class Objectives:
 
 def _shape(value: Any) -> tuple[int, ...]:
     return tuple(value.shape) if hasattr(value, "shape") else tuple(ops.shape(value))
+
+
+def _watch(metrics: list[Metric]) -> None:
+    """Tell the function being compiled, if any, that it depends on metrics, which may have no Variables that tell."""
+    if frames.top is not None:
+        for metric in metrics:
+            deque(walk(metric), 0)
 
 
 def _checks(checker: object) -> bool:
@@ -374,6 +392,8 @@ def required_optimizer(model: object) -> Minimizer:
             "training needs one to update the weights",
             'model.compile(optimizer="adam", loss=...)',
         )
+    if isinstance(optimizer, Module):
+        touch(optimizer)  # a ``minimize`` of the user's may change it before anything else is asked of it
     return optimizer
 
 

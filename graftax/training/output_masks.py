@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary, ref
 from graftax.backend import registry
 from graftax.layers.call_context import call_context
 from graftax.layers.layer import Layer
-from graftax.transforms.compile.jit import CompiledFunction
+from graftax.transforms.compile.compiled_function import CompiledFunction
 from graftax.variables.calls import contexts
 
 _functions: WeakKeyDictionary[Layer, Callable[[Any], Any]] = WeakKeyDictionary()

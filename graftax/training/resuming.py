@@ -18,7 +18,7 @@ from graftax.training.run import Run, RunState
 from graftax.training.sources.on_device import host_of, plain
 from graftax.training.sources.source import Source
 from graftax.training.trainable_model import TrainableModel
-from graftax.transforms.compile.jit import CompiledFunction
+from graftax.transforms.compile.compiled_function import CompiledFunction
 
 
 def managed(where: object, run: RunState, argument: str, **settings: Any) -> CheckpointManager:

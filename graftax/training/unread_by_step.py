@@ -9,7 +9,7 @@ from graftax.core import tree, user_line
 from graftax.core.errors import DataError
 from graftax.training.batch import unpack
 from graftax.training.objectives import Objectives
-from graftax.transforms.compile.jit import CompiledFunction
+from graftax.transforms.compile.compiled_function import CompiledFunction
 from graftax.transforms.compile.key import is_static
 from graftax.transforms.compile.trace import Entry
 

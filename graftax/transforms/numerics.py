@@ -16,7 +16,7 @@ from graftax.core.dtypes import is_complex, is_inexact
 from graftax.core.errors import ArgumentError, ArgumentTypeError, CheckError, DTypeError, NumericsError, StateError
 from graftax.core.short_traceback import door, not_taken
 from graftax.core.typedefs import Array, ArrayLike, unwrap
-from graftax.transforms.compile.jit import CompiledFunction
+from graftax.transforms.compile.compiled_function import CompiledFunction
 from graftax.variables.state.storage import frames
 
 

@@ -11,7 +11,7 @@ from graftax.core.short_traceback import door, door_around
 from graftax.core.typedefs import Array, unwrap
 from graftax.core.user_functions import check_functions
 from graftax.core.wrapping import function_name
-from graftax.transforms.compile.jit import CompiledFunction
+from graftax.transforms.compile.compiled_function import CompiledFunction
 from graftax.transforms.lifting.frames import CompileFrame, Substitution
 from graftax.variables.state.storage import Storage, frames
 

@@ -13,7 +13,7 @@ from graftax.training.first_step import FirstStep
 from graftax.training.objectives import required_objectives
 from graftax.training.sources.host_batches import host_batch
 from graftax.training.trainable_model import TrainableModel
-from graftax.transforms.compile.jit import CompiledFunction
+from graftax.transforms.compile.compiled_function import CompiledFunction
 from graftax.transforms.py_function import ArraySpec
 
 

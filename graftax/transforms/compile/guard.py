@@ -7,7 +7,7 @@ from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import chain
-from operator import is_
+from operator import is_, itemgetter
 from typing import Any
 
 from graftax.transforms.compile.reads import PlainObject
@@ -119,6 +119,7 @@ class Guard:
         self._configs: list[tuple[Callable[[], Any], list[int]]] = []
         self._around: list[tuple[list[Any], list[Any]]] = []  # a list in the surroundings, and what was in it
         self._empty: list[Any] = []
+        self._named: list[tuple[Callable[..., Any], dict[str, Any], Any]] = []  # functions and classes among globals
         self._kept: list[Any] = []
         self._constant = False
 
@@ -145,6 +146,9 @@ class Guard:
                 self._bound += [(look, id(value)) for look, value in zip(looks, now, strict=True)]
             if isinstance(node, Surroundings):
                 self._empty += [container for container in node.empty if not container]
+                for known, names in node.named.values():
+                    several = [*names, next(iter(names))]  # of one, there would be no tuple
+                    self._named.append((itemgetter(*several), known, (*map(known.get, several),)))
             if isinstance(node, PlainObject) and node.is_whole and (whole := node.find()) is not None:
                 self._kept += weak_references([*held_by(whole)], gone)
                 self._configs.append((node.find, [*map(id, held_by(whole))]))
@@ -177,7 +181,16 @@ class Guard:
             shared |= {(kind, name): value for name, value in given_by_class(kind).items()}
         self._kept += weak_references(shared.values(), gone)
         self._bound += [(partial(getattr, kind, name, None), id(value)) for (kind, name), value in shared.items()]
-        looked_at = self._lists, self._flat, self._others, self._arrays, self._configs, self._bound, self._around
+        looked_at = (
+            self._lists,
+            self._flat,
+            self._others,
+            self._arrays,
+            self._configs,
+            self._bound,
+            self._around,
+            self._named,
+        )
         self._constant = not any(looked_at) and not self._empty  # as of most small functions
 
     def _same_content(self) -> bool:
@@ -200,6 +213,12 @@ class Guard:
         for one, held in self._around:
             if len(one) != len(held) or False in map(is_, one, held):
                 return False
+        try:
+            for get, known, held in self._named:
+                if get(known) != held:  # which looks for the same objects first: in no time, if nothing has changed
+                    return False
+        except Exception:  # noqa: BLE001 - there is no such name any more, or it stands for an array now
+            return False
         for look, number in self._bound:
             if id(look()) != number:
                 return False

@@ -16,7 +16,14 @@ from typing import Any, NamedTuple
 from graftax.core import libraries
 from graftax.transforms.compile.code_names import attribute_names, global_names, methods_of
 from graftax.transforms.compile.reads import PlainClass, PlainObject, attribute_finder, finder
-from graftax.transforms.compile.surroundings import Surroundings, has_parts, has_settings, is_program
+from graftax.transforms.compile.surroundings import (
+    Surroundings,
+    has_parts,
+    has_settings,
+    is_code,
+    is_program,
+    is_users_module,
+)
 from graftax.variables.graph.class_attributes import bases_of_user, given_by_class, is_of_user
 from graftax.variables.graph.config_objects import attributes_in, is_array
 from graftax.variables.graph.containers import LONG, elements_of, is_container, size_of
@@ -206,6 +213,8 @@ class _Search:
             if isinstance(node, Module) and id(node) not in self._below:
                 self._below[id(node)] = node
                 yield from self._methods_of(type(node))
+                # such as that of a layer ``Lambda``
+                yield from (_Held("", one) for one in list(vars(node).values()) if isinstance(one, FunctionType))
                 waiting += [below for _, below in own_nodes(node)]
 
     def _methods_of(self, kind: type[Any]) -> Iterator[_Held]:
@@ -236,6 +245,12 @@ class _Search:
         known = function.__globals__
         for name in global_names(function.__code__):
             value = known.get(name)
+            if is_code(value):
+                self.around.name(known, name)
+            elif isinstance(value, ModuleType) and is_users_module(value.__name__):
+                for one in attribute_names(function.__code__):
+                    if is_code(vars(value).get(one)):
+                        self.around.name(vars(value), one)
             if not isinstance(value, FunctionType) or value.__globals__ is known:
                 yield _Held(name, value, partial(known.get, name), place=(id(known), name))
         for name in attribute_names(function.__code__) - self._names:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import partial
+from types import FunctionType
 from typing import Any
 
+from graftax.core import libraries
 from graftax.variables.graph.adjustable import Adjustable
 from graftax.variables.graph.config_objects import Look, attributes_in, is_config
 from graftax.variables.graph.containers import elements_of, is_container
@@ -49,6 +52,8 @@ class Surroundings(Around):
         """Containers with nothing in them, in which there may be Modules later."""
         self.objects: list[Around] = []
         """Plain objects that hold Modules, each with what is read of it."""
+        self.named: dict[int, tuple[dict[str, Any], dict[str, None]]] = {}
+        """Globals, and which names in them stand for functions and classes of the user's."""
 
     @property
     def _gx_path(self) -> str:
@@ -70,6 +75,10 @@ class Surroundings(Around):
         if look is not None:
             self._bindings.append(look)
 
+    def name(self, known: dict[str, Any], name: str) -> None:
+        """Note that a name among some globals stands for a function or class, which may be defined again."""
+        self.named.setdefault(id(known), (known, {}))[1][name] = None
+
     def settings(self) -> Surroundings:
         """Return the same without containers: the objects whose attributes a function may read."""
         found = Surroundings(self._name)
@@ -79,7 +88,24 @@ class Surroundings(Around):
     def _gx_traced_attributes(self) -> dict[str, Any]:
         """Return all that is noted, as it is now; a container counts while there are Modules or objects in it."""
         found = ((name, look()) for name, look in self._looks.items())
-        return {name: value for name, value in found if has_parts(value)}
+        held = {name: value for name, value in found if has_parts(value)}
+        for place, (known, names) in enumerate(self.named.values()):
+            mark = f" ({place + 1})" if place else ""  # of another file
+            held |= {f"{name}(){mark}": known.get(name) for name in names}
+        return held
+
+
+def is_code(value: object) -> bool:
+    """Return True for functions and classes of the user's, and for what is made of them and known by a name."""
+    if isinstance(value, FunctionType | type):
+        return is_users_module(value.__module__ or "")
+    return isinstance(value, partial) or (callable(value) and hasattr(type(value), "__get__"))
+
+
+def is_users_module(name: str) -> bool:
+    """Return True for what is not graftax, a library below it, or Python."""
+    top = name.partition(".")[0]
+    return top not in sys.stdlib_module_names and top not in libraries.names()
 
 
 def has_nodes(value: object) -> bool:

@@ -13,7 +13,8 @@ from graftax.core.errors import (
     CompileError,
     StateError,
 )
-from graftax.transforms.compile.jit import CompiledFunction, jit
+from graftax.transforms.compile.compiled_function import CompiledFunction
+from graftax.transforms.compile.jit import jit
 from graftax.transforms.gradients.grad import value_and_grad
 from graftax.variables.variable import Variable
 from tests.transforms.compile.boxes import Box, Linear

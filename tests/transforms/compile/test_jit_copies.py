@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import jax
 import numpy as np
+import pytest
 
 from graftax.transforms.compile.jit import jit
 from graftax.variables.graph.module import Module
@@ -89,3 +90,76 @@ def test_memory_does_not_grow():
         v.assign(v.value * 2)
     gc.collect()
     assert len(jax.live_arrays()) <= before
+
+
+# --- a method that somebody keeps ------------------------------------------------------------------------------------
+
+
+class Plain:
+    def __init__(self):
+        self.scale = Variable(2.0)
+
+    @jit
+    def step(self, x):
+        return self.scale * x
+
+
+class Net(Module):
+    def __init__(self):
+        self.scale = Variable(3.0)
+
+    @jit
+    def step(self, x):
+        return self.scale * x
+
+
+@pytest.mark.parametrize(("kind", "expected"), [(Plain, 2.0), (Net, 3.0)])
+def test_an_object_lives_as_long_as_its_method(kind, expected):
+    assert float(kind().step(1.0)) == expected
+    kept = kind().step
+    gc.collect()
+    assert [float(kept(1.0)), float(kept(2.0)), kept.trace_count] == [expected, 2 * expected, 1]
+    assert len(kept.lower(1.0).read) == 1
+    instances = [one for one in kind.step._bound.values() if one[0]() is not None]
+    assert len(instances) == 1
+    del kept
+    gc.collect()
+    assert not [one for one in kind.step._bound.values() if one[0]() is not None]
+
+
+def test_methods_of_one_object_are_equal():
+    one, other = Plain(), Plain()
+    assert one.step == one.step
+    assert {one.step: 1}[one.step] == 1
+    assert one.step != other.step
+    assert (one.step.__name__, one.step.__qualname__) == ("step", "Plain.step")
+    assert repr(one.step) == "<graftax.jit of Plain.step, traced 0 times>"
+
+
+def test_a_copy_of_a_method_is_of_a_copy_of_its_object():
+    one = Plain()
+    assert float(one.step(1.0)) == 2.0
+    twin = copy.deepcopy(one.step)
+    one.scale.assign(5.0)
+    assert [float(twin(1.0)), float(one.step(1.0))] == [2.0, 5.0]
+
+
+def test_a_method_in_an_attribute_of_another_object():
+    class Holder(Module):
+        def __init__(self):
+            self.run = Plain().step
+
+        @jit
+        def twice(self, x):
+            return self.run(self.run(x))
+
+    holder = Holder()
+    assert [float(holder.twice(1.0)), float(holder.twice(2.0)), holder.twice.trace_count] == [4.0, 8.0, 1]
+
+
+def test_a_method_is_forgotten_and_traced_anew():
+    plain = Plain()
+    step = plain.step
+    step.trace(1.0)
+    step.forget()
+    assert step.trace_count == plain.step.trace_count == 0
