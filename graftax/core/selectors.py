@@ -181,15 +181,12 @@ class Tally:
             self._hit.add(id(part))
         return found
 
-    def foresee(self, paths: Sequence[str]) -> None:
+    def foresee(self, paths: Sequence[str], part: Selector | None = None) -> bool:
         """Take globs for matched that can match something below these paths, which will be made later."""
-        self._foresee(self.selector, paths)
-
-    def _foresee(self, part: Selector, paths: Sequence[str]) -> bool:
-        below = [self._foresee(one, paths) for one in part.parts]
-        found = any(below) if part.kind == "any" else all(below) if part.kind == "all" else False
-        if part.kind == "glob":
-            found = any(part.test.may_select_below(path) for path in paths)
+        part = part or self.selector
+        below = [self.foresee(paths, one) for one in part.parts]
+        at_glob = part.kind == "glob" and any(map(part.test.may_select_below, paths))
+        found = at_glob or (part.kind == "any" and any(below)) or (part.kind == "all" and all(below))
         if found:
             self._hit.add(id(part))
         return found
