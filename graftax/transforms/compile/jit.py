@@ -58,20 +58,9 @@ class CompiledFunction(Generic[P, R]):
     # In slots, so that `functools.wraps`, in whose hands a user's decorator puts this, finds names in its `__dict__`
     # and no state to merge into the decorator's function.
     __slots__ = (
-        "__dict__",
-        "__weakref__",
-        "_allow_callback",
-        "_before",
-        "_bound",
-        "_entries",
-        "_fn",
-        "_instance",
-        "_last",
-        "_looks",
-        "_max_retraces",
-        "commits",
-        "trace_count",
-    )
+        "__dict__", "__weakref__", "_allow_callback", "_before", "_bound", "_entries", "_fn", "_instance", "_last",
+        "_looks", "_max_retraces", "commits", "trace_count",
+    )  # fmt: skip
 
     def __init__(
         self, fn: Callable[P, R], max_retraces: int | None = None, allow_callback: bool = False, looks: str = PLAIN
