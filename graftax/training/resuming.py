@@ -83,7 +83,8 @@ def resumed(run: Run, where: object, validation: Source | None = None) -> bool:
         error.add_context("fit(resume=...), which restores model, optimizer, metrics and all that the run remembers")
         if isinstance(error, MatchError):
             error.instead = (
-                "the model, the optimizer and the callbacks as in the run that is resumed. Or take what fits into "
+                "the model, the optimizer and the callbacks as in the run that is resumed; if a callback of that run "
+                "called compile or gx.graft, the same calls in the program, before fit. Or take what fits into "
                 f"another run, without resume=: gx.Checkpoint(model=model).restore({os.fspath(latest.path)!r}, "
                 'mode="overlap")'
             )

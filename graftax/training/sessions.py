@@ -20,7 +20,7 @@ from graftax.training.hooks.history import History
 from graftax.training.resuming import managed
 from graftax.training.retreat import variables_of
 from graftax.training.run import RunState
-from graftax.transforms.compile.jit import CompiledFunction
+from graftax.transforms.compile.compiled_function import CompiledFunction
 from graftax.variables.variable import Variable
 
 

@@ -97,15 +97,22 @@ class Settings:
             changed: The result, in the run that is resumed.
         """
         told = []
-        missing = set(changed["values"])
-        for place, owner, name, value in list(self._all()):
-            if place in changed["values"]:
-                target = _rebuilt(changed["values"][place])
-                missing.discard(place)
-                self._taken.add(place)
-                if _print_of(value) != _print_of(target):
-                    _set(owner, name, value, target)
-                    told.append(f"{place} = {target!r:.60}")
+        settings = {place: (owner, name, value) for place, owner, name, value in self._all()}
+        owners: dict[str, Any] = dict(self._modules())
+        owners |= {place.rpartition(".")[0]: owner for place, (owner, _, _) in settings.items()}
+        missing = set()
+        for place, described in changed["values"].items():
+            at, _, name = place.rpartition(".")
+            if at not in owners:
+                missing.add(place)
+                continue
+            # an attribute that only the class has so far, such as a default, is made
+            owner, name, value = settings.get(place, (owners[at], name, getattr(owners[at], name, None)))
+            target = _rebuilt(described)
+            self._taken.add(place)
+            if place not in settings or _print_of(value) != _print_of(target):
+                _set(owner, name, value if place in settings else None, target)
+                told.append(f"{place} = {target!r:.60}")
         if told:
             log.info(
                 "fit(resume=...): set as in the run that is resumed, whose callbacks changed them: %s", ", ".join(told)
@@ -118,17 +125,20 @@ class Settings:
                 "with settings, or lists, tuples and dicts of these; or set them in on_train_begin of the callback"
             )
 
+    def _modules(self) -> Iterator[tuple[str, Module]]:
+        """Yield each Module with its path."""
+        seen: set[int] = set()
+        for root, one in self._roots().items():
+            for edges, node in walk_with_edges(one) if isinstance(one, Module) else ():
+                if isinstance(node, Module) and id(node) not in seen:
+                    seen.add(id(node))
+                    yield "/".join([root, *map(str, edges)]), node
+
     def _all(self) -> Iterator[tuple[str, Any, str, Any]]:
         """Yield the place, the owner, the name and the value of each setting."""
         seen: set[int] = set()
-        for root, one in self._roots().items():
-            if not isinstance(one, Module):
-                continue
-            for edges, node in walk_with_edges(one):
-                if isinstance(node, Module) and id(node) not in seen:
-                    seen.add(id(node))
-                    at = "/".join([root, *map(str, edges)])
-                    yield from _settings_of(node, at, ignored_attributes(type(node)) | {"built"}, seen)
+        for at, node in self._modules():
+            yield from _settings_of(node, at, ignored_attributes(type(node)) | {"built"}, seen)
 
 
 def _settings_of(owner: Any, at: str, skip: frozenset[str], seen: set[int]) -> Iterator[tuple[str, Any, str, Any]]:

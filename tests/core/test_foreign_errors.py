@@ -26,9 +26,9 @@ KEPT = []
 @pytest.mark.parametrize(
     ("function", "kind", "words"),
     [
-        (lambda: jnp.ones((2, 3)) + jnp.ones((2, 4)), ShapeError, "axis -1 has 3 against 4"),
-        (lambda: jax.jit(lambda x: x + jnp.ones(4))(jnp.ones((2, 3))), ShapeError, "axis -1 has 3 against 4"),
-        (lambda: np.ones((2, 3)) + np.ones((5, 1, 3)) + np.ones(4), ShapeError, "axis -1 has 3 against 4"),
+        (lambda: jnp.ones((2, 3)) + jnp.ones((2, 4)), ShapeError, "axis -1 has size 3 and 4"),
+        (lambda: jax.jit(lambda x: x + jnp.ones(4))(jnp.ones((2, 3))), ShapeError, "axis -1 has size 3 and 4"),
+        (lambda: np.ones((2, 3)) + np.ones((5, 1, 3)) + np.ones(4), ShapeError, "axis -1 has size 3 and 4"),
         (lambda: jnp.ones((2, 3)) @ jnp.ones((4, 5)), ShapeError, "inner sizes are 3 against 4"),
         (lambda: jnp.ones((2, 3))[:, 0, 0], ShapeError, "3 places into an array of 2 axes"),
         (lambda: jax.jit(lambda x: x[0, 0])(jnp.ones(3)), ShapeError, "2 places into an array of 1 axis"),

@@ -296,3 +296,22 @@ def test_goal_is_mode_by_another_name(tmp_path):
     for name in ("goal", "mode"):
         with pytest.raises(ArgumentError, match=f"{name}='min' without monitor="):
             gx.callbacks.ModelCheckpoint(tmp_path, **{name: "min"})
+
+
+@pytest.mark.broad
+def test_an_optimizer_that_a_callback_has_changed_is_told(tmp_path):
+    def train(epochs):
+        model = gx.Sequential([gx.layers.Dense(1)])
+        model.compile("adam", "mse")
+
+        def swap(epoch, logs):
+            if epoch == 1:
+                model.compile(gx.optimizers.SGD(0.1, momentum=0.9), "mse")
+
+        callbacks = [gx.callbacks.LambdaCallback(on_epoch_begin=swap), gx.callbacks.ModelCheckpoint(tmp_path)]
+        x = np.ones((4, 2), "float32")
+        model.fit(x, x[:, :1], epochs=epochs, verbose=0, resume=tmp_path, callbacks=callbacks)
+
+    train(2)
+    with pytest.raises(gx.errors.MatchError, match="called compile or gx.graft, the same calls in the program"):
+        train(3)

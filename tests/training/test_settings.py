@@ -20,6 +20,8 @@ class Killed(BaseException):
 
 
 class Beta(gx.Model):
+    gamma = 0.0
+
     def __init__(self, beta=0.0):
         super().__init__()
         self.dense = layers.Dense(1)
@@ -32,7 +34,7 @@ class Beta(gx.Model):
 
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None):
         error = self.scales["g"] * self.weights_by_epoch[0] * ops.mean((y - y_pred) ** 2)
-        return error + (self.beta + self.config.alpha) * ops.sum(self.dense.kernel**2)
+        return error + (self.beta + self.gamma + self.config.alpha) * ops.sum(self.dense.kernel**2)
 
 
 def item(container, key, value):
@@ -41,6 +43,7 @@ def item(container, key, value):
 
 CHANGES = {
     "number": lambda model: setattr(model, "beta", 1.0),
+    "default of the class": lambda model: setattr(model, "gamma", 1.0),
     "in place, dict": lambda model: item(model.scales, "g", 3.0),
     "in place, list": lambda model: item(model.weights_by_epoch, 0, 2.0),
     "of a plain object": lambda model: setattr(model.config, "alpha", 0.5),
