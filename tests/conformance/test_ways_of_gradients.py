@@ -24,11 +24,13 @@ def is_real(array: Any) -> bool:
     return "float" in str(array.dtype)
 
 
+MODES = [(name, False) for name in LAYERS] + [(name, True) for name in TRAINED]
+
+
 @pytest.mark.broad
-@pytest.mark.parametrize(
-    ("name", "training"), in_lanes([(n, False) for n in LAYERS] + [(n, True) for n in TRAINED], SIBLINGS)
-)
-def test_of_layers(name, training):
+@pytest.mark.parametrize("mode", in_lanes(MODES, SIBLINGS), ids=[f"{n}-training" if t else n for n, t in MODES])
+def test_of_layers(mode):
+    name, training = mode
     layer, x = built(LAYERS[name])
     given = [gx.Variable(part) if is_real(part) else part for part in tree.flatten(x)]
     settings = {"training": training} if signature_of(type(layer).call).takes_training else {}
