@@ -10,8 +10,9 @@ from graftax import ops
 from graftax.core import tree
 from graftax.layers.layer import signature_of
 from tests.conformance import loss_rows, optimizer_rows, reparam_cases
+from tests.conformance.lanes import in_lanes
 from tests.conformance.layer_rows import ROWS as LAYERS
-from tests.conformance.layer_rows import TRAINED
+from tests.conformance.layer_rows import SIBLINGS, TRAINED
 from tests.conformance.test_layers import built
 from tests.conformance.ways_of_gradients import check_ways
 
@@ -23,9 +24,13 @@ def is_real(array: Any) -> bool:
     return "float" in str(array.dtype)
 
 
+MODES = [(name, False) for name in LAYERS] + [(name, True) for name in TRAINED]
+
+
 @pytest.mark.broad
-@pytest.mark.parametrize(("name", "training"), [(n, False) for n in LAYERS] + [(n, True) for n in TRAINED])
-def test_of_layers(name, training):
+@pytest.mark.parametrize("mode", in_lanes(MODES, SIBLINGS), ids=[f"{n}-training" if t else n for n, t in MODES])
+def test_of_layers(mode):
+    name, training = mode
     layer, x = built(LAYERS[name])
     given = [gx.Variable(part) if is_real(part) else part for part in tree.flatten(x)]
     settings = {"training": training} if signature_of(type(layer).call).takes_training else {}
@@ -73,7 +78,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.broad
-@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("options", in_lanes(OPTIONS, [*OPTIONS][1:]))
 @pytest.mark.parametrize("name", optimizer_rows.ROWS)
 def test_through_updates(name, options):
     """Gradients through two updates of several small variables, which are packed: to weights, slots, rate and loss."""
@@ -101,6 +106,7 @@ def test_through_updates(name, options):
     check_ways(name + options, total, sources, [*weights, outer, *optimizer.variables])
 
 
+@pytest.mark.broad
 def test_a_rate_that_is_set_passes_its_gradient():
     """The array itself is assigned, not the number that it holds."""
     w, rate, sgd = gx.Variable([1.0, 2.0], name="w"), gx.Variable(0.1), gx.optimizers.SGD(0.5)
@@ -113,6 +119,7 @@ def test_a_rate_that_is_set_passes_its_gradient():
     check_ways("a rate", total, [w, rate], [w, *sgd.variables])
 
 
+@pytest.mark.broad
 def test_a_dict_of_watched_values():
     """`functional_call` and `pure_update` with what a tape watches."""
     net = gx.Sequential([gx.layers.Dense(3, activation="tanh"), gx.layers.Dense(1)])
@@ -133,6 +140,7 @@ def test_a_dict_of_watched_values():
     check_ways("a dict", total, [*held.values(), rate], [*held.values(), rate])
 
 
+@pytest.mark.broad
 def test_a_stack():
     stack = gx.stack(gx.layers.Dense(4, activation="tanh"), 3)
     x = gx.Variable(RNG.normal(size=(3, 4)).astype("float32"))

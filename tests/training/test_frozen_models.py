@@ -16,6 +16,7 @@ def small(units: int = 1) -> gx.Sequential:
     return model
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("freeze", [lambda m: setattr(m, "trainable", False), lambda m: m.freeze()])
 @pytest.mark.parametrize("train", [lambda m: m.train_on_batch(X, Y), lambda m: m.fit(X, Y, verbose=0)])
 def test_frozen_weights_are_named(freeze, train):
@@ -29,6 +30,7 @@ def test_frozen_weights_are_named(freeze, train):
     np.testing.assert_array_equal(model.layers[0].kernel, before)
 
 
+@pytest.mark.broad
 def test_what_has_no_weights_is_let_be():
     model = gx.Sequential([gx.Input((2,)), layers.ReLU(), layers.Flatten()])
     model.compile("sgd", "mse")
