@@ -50,9 +50,10 @@ class _Attributes:
             self._note(value, seen)
 
     def _note(self, value: object, seen: set[int]) -> None:
-        if is_small_array(value) and isinstance(value, np.ndarray) and value.flags.writeable and id(value) not in seen:
+        if is_small_array(value) and isinstance(value, np.ndarray) and id(value) not in seen:
             seen.add(id(value))
-            self._arrays.append((value, value.copy()))
+            if value.flags.writeable:
+                self._arrays.append((value, value.copy()))
         if self._with_objects and is_config(value) and id(value) not in seen:
             seen.add(id(value))
             self._objects.append((value, held := dict(attributes_in(value))))
