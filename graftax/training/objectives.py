@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Callable, Mapping
 from inspect import signature
@@ -10,7 +9,7 @@ from typing import Any, TypeAlias
 
 from graftax import ops
 from graftax.core import tree
-from graftax.core.errors import ArgumentError, ArgumentTypeError, GraftaxError, StateError
+from graftax.core.errors import ArgumentTypeError, GraftaxError, StateError
 from graftax.core.typedefs import Array
 from graftax.losses import registry as losses
 from graftax.losses.loss import Loss
@@ -21,6 +20,7 @@ from graftax.metrics.one_number import require_one_number
 from graftax.metrics.reduction import Mean, SampleMetric
 from graftax.objectives.sample_weights import broadcast_weight
 from graftax.optimizers.minimizer import Minimizer
+from graftax.training.loss_arguments import check_losses
 from graftax.training.outputs import ONLY, OutputShape, listed_by_name, outputs_of, per_output, targets_of
 from graftax.training.raw_scores import RawScores
 from graftax.training.shown_names import free_name, require_apart
@@ -51,7 +51,7 @@ class Objectives:
         """The names of the outputs of a graph of layers, if they have names."""
         self._loss, self._weights = loss, loss_weights
         self._wanted = (("", metrics, False), ("weighted_", weighted_metrics, True))
-        _check_losses(loss, loss_weights)
+        check_losses(loss, loss_weights)
         self.looks = any(map(_checks, map(losses.get, filter(None, tree.flatten(loss)))))
         """Whether a loss or metric can check targets on the host, for example for labels out of range."""
         for _, wanted, _ in self._wanted:
@@ -328,39 +328,6 @@ def _taken(metric: Metric, weight: Any, mask: Any) -> dict[str, Any]:
             f"def update(self, y_true, y_pred, sample_weight=None{', mask=None' if mask is not None else ''})",
         )
     return given
-
-
-def _check_losses(loss: object, weights: object) -> None:
-    """Raise for losses and weights that are invalid for any outputs, already at `compile`, where the mistake is."""
-    found = [one for one in tree.flatten(loss) if one is not None]
-    if loss is not None and not found:
-        raise ArgumentError(f"loss={loss!r}", "there is no loss in it", 'loss="mse"')
-    for one in found:
-        losses.get(one)
-    if weights is None:
-        return
-    if not isinstance(weights, Mapping | list | tuple):
-        raise ArgumentTypeError(
-            f"loss_weights={weights!r}",
-            "it has a factor for the loss of each output",
-            "loss_weights=[1.0, 0.5], or {'output': 0.5}",
-        )
-    if not found:
-        raise ArgumentError(f"loss_weights={weights!r} without a loss", "there is nothing to weigh", 'loss="mse"')
-    if isinstance(weights, Mapping) and isinstance(loss, Mapping):
-        idle = [name for name, factor in weights.items() if factor is not None and loss.get(name) is None]
-        if idle:
-            raise ArgumentError(
-                f"loss_weights={weights!r}",
-                f"there is no loss for {', '.join(map(repr, idle))}: the losses are for {', '.join(map(repr, loss))}",
-                f"a loss for it, or loss_weights without {idle[0]!r}",
-            )
-    for factor in weights.values() if isinstance(weights, Mapping) else weights:
-        number = isinstance(factor, int | float) or (hasattr(factor, "__float__") and not isinstance(factor, str))
-        if factor is not None and not (number and math.isfinite(float(factor))):
-            raise ArgumentError(
-                f"loss_weights={weights!r}", f"{factor!r} is no finite number", "loss_weights=[1.0, 0.5]"
-            )
 
 
 def required_objectives(model: Any) -> Objectives:

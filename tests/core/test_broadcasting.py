@@ -22,7 +22,7 @@ def test_it_speaks_of_the_shapes_that_numpy_refuses_and_of_no_others() -> None:
 
 @pytest.mark.parametrize(
     ("left", "right", "told"),
-    [((2, 3), (4,), "axis -1 has size 3 and 4"), ((2, 1, 3), (5, 4, 3), "axis -3 has 2 against 5")],
+    [((2, 3), (4,), "axis -1 has size 3 and 4"), ((2, 1, 3), (5, 4, 3), "axis -3 has size 2 and 5")],
 )
 def test_it_names_the_axis_that_is_nearest_to_the_end(left, right, told) -> None:
     assert told in mismatch(left, right)

@@ -88,8 +88,8 @@ def test_a_column_for_an_input_of_one():
 @pytest.mark.parametrize(
     ("shape", "wanted", "message"),
     [
-        ((3,), (2, 4), r"\[3\] to \[2, 4\](.|\n)*axis -1 has size 3 and 4(.|\n)*expand_dims\(x, -1\)"),
-        ((2, 3), (2, 4), r"axis -1 has size 3 and 4(.|\n)*an axis of size 1"),
+        ((3,), (2, 4), r"\[3\] to \[2, 4\](.|\n)*axis -1 has size 3, and needs 4(.|\n)*expand_dims\(x, -1\)"),
+        ((2, 3), (2, 4), r"axis -1 has size 3, and needs 4(.|\n)*an axis of size 1"),
         ((2, 3), (3,), r"x has 2 axes(.|\n)*2 axes or more"),
     ],
 )

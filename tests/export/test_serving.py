@@ -187,7 +187,7 @@ def test_requests_of_other_programs_than_browsers(server: Server, head: str, sta
 def test_the_manifest_and_the_page(client: Client) -> None:
     status, headers, body = client.ask("GET", "/")
     assert (status, headers["Content-Type"]) == (200, "application/json")
-    assert list(json.loads(body)["signatures"]) == ["predict", "centred"]
+    assert list(json.loads(body)["signatures"]) == ["predict", "centred", "half"]
     status, headers, body = client.ask("GET", "/", Accept="text/html,*/*")
     assert headers["Content-Type"].startswith("text/html")
     assert b"<title>graftax</title>" in body
@@ -275,7 +275,7 @@ def test_the_command_serves_until_it_is_told_to_end(folder: Path) -> None:
         while not lines or lines[-1].strip() != "}":
             lines.append(process.stdout.readline())
         about = json.loads("".join(lines))
-        assert about["programs"] == ["predict", "centred"]
+        assert about["programs"] == ["predict", "centred", "half"]
         address = about["url"].removeprefix("http://").rstrip("/")
         connection = http.client.HTTPConnection(address, timeout=60)
         connection.request("POST", "/predict", b'{"x": [[1, 2, 3]]}', {"Content-Type": "application/json"})

@@ -1,0 +1,52 @@
+"""What `compile` takes as losses and their factors, checked before any output of the model is known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from graftax.core import tree
+from graftax.core.errors import ArgumentError, ArgumentTypeError
+from graftax.losses import registry as losses
+
+
+def check_losses(loss: object, weights: object) -> None:
+    """Raise for losses and weights that are invalid for any outputs, already at `compile`, where the mistake is.
+
+    Args:
+        loss: What `compile` was given as ``loss``.
+        weights: What it was given as ``loss_weights``.
+
+    Raises:
+        ArgumentError: there is no loss in it, a factor is no finite number, or there is nothing to weigh.
+        ArgumentTypeError: the factors are no list or dict.
+    """
+    found = [one for one in tree.flatten(loss) if one is not None]
+    if loss is not None and not found:
+        raise ArgumentError(f"loss={loss!r}", "there is no loss in it", 'loss="mse"')
+    for one in found:
+        losses.get(one)
+    if weights is None:
+        return
+    if not isinstance(weights, Mapping | list | tuple):
+        raise ArgumentTypeError(
+            f"loss_weights={weights!r}",
+            "it has a factor for the loss of each output",
+            "loss_weights=[1.0, 0.5], or {'output': 0.5}",
+        )
+    if not found:
+        raise ArgumentError(f"loss_weights={weights!r} without a loss", "there is nothing to weigh", 'loss="mse"')
+    if isinstance(weights, Mapping) and isinstance(loss, Mapping):
+        idle = [name for name, factor in weights.items() if factor is not None and loss.get(name) is None]
+        if idle:
+            raise ArgumentError(
+                f"loss_weights={weights!r}",
+                f"there is no loss for {', '.join(map(repr, idle))}: the losses are for {', '.join(map(repr, loss))}",
+                f"a loss for it, or loss_weights without {idle[0]!r}",
+            )
+    for factor in weights.values() if isinstance(weights, Mapping) else weights:
+        number = isinstance(factor, int | float) or (hasattr(factor, "__float__") and not isinstance(factor, str))
+        if factor is not None and not (number and math.isfinite(float(factor))):
+            raise ArgumentError(
+                f"loss_weights={weights!r}", f"{factor!r} is no finite number", "loss_weights=[1.0, 0.5]"
+            )
