@@ -135,7 +135,7 @@ def test_class_weights_multiply_those_of_the_batch():
     [
         (None, "x is None"),
         ("rows.csv", "of type str"),
-        (lambda: iter([X]), r"model\.fit\(x\(\)\)"),
+        (lambda: iter([X]), r"model\.fit\(data\(\)\)"),
         ({1.0, 2.0}, "of type set"),
         ([object()], "something in it that is no array"),
     ],

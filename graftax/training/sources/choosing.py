@@ -125,7 +125,8 @@ def _no_data(x: object) -> DataError:
     if _holds_text(x):
         return non_numeric_error(f"x is a {kind} of text")
     if callable(x) and not isinstance(x, Iterable):
-        name = getattr(x, "__name__", "data")
+        name = getattr(x, "__name__", "")
+        name = name if name.isidentifier() else "data"
         return DataError(
             f"the data are of type {kind}: {name}",
             "it is to be called for what yields batches",

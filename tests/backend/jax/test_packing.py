@@ -93,7 +93,7 @@ def test_a_tape_sees_what_is_packed():
     with gx.GradientTape() as tape:
         total = around()
     for ours, theirs in zip(tape.gradient(total, [first, second]), wanted, strict=True):
-        np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-6)
 
     stack = gx.stack(gx.layers.Dense(4, activation="tanh"), 3)
     x = np.linspace(-1, 1, 24, dtype="float32").reshape(6, 4)
@@ -102,4 +102,4 @@ def test_a_tape_sees_what_is_packed():
         loss = ops.mean(stack(x) ** 2)
     wanted = gx.grad(lambda: ops.mean(stack(x) ** 2), wrt=stack.trainable_variables)()
     for ours, theirs in zip(tape.gradient(loss, stack.trainable_variables), wanted, strict=True):
-        np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-6)
