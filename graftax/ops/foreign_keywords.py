@@ -46,7 +46,10 @@ _LINES: dict[tuple[str, str], str] = {
     **{(op, "where"): _KEPT.format("-float('inf')") for op in ("max", "softmax", "log_softmax", "logsumexp")},
     ("min", "where"): _KEPT.format("float('inf')"),
     **{(op, "where"): _KEPT.format("float('nan')") for op in ("nanmean", "nanstd", "nanvar", "nanmax", "nanmin")},
-    **{(op, "where"): f"ops.nan{op}(ops.where(mask, x, float('nan')))" for op in ("mean", "std", "var")},
+    **{
+        (op, "where"): f"ops.{of_visible}(ops.where(mask, x, float('nan')))"
+        for op, of_visible in (("mean", "nanmean"), ("std", "nanstd"), ("var", "nanvar"))
+    },
     ("any", "where"): "ops.logical_and(mask, x) as x",
     ("all", "where"): "ops.logical_or(ops.logical_not(mask), x) as x",
     ("cumsum", "exclusive"): "ops.cumsum(x, axis) - x",

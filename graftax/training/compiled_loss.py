@@ -106,13 +106,11 @@ def refuse_late(model: object, name: str, value: object, given: Mapping[str, Any
     if not is_one or value is given.get(name, model) or given["loss"] is None:
         return
     shown = f"{value!r:.60}"
-    line = {"loss": f"model.compile(model.optimizer, {shown})"}.get(
-        name, f"model.compile(model.optimizer, loss, {name}={shown})"
-    )
+    settings = shown if name == "loss" else f"loss, {name}={shown}"
     raise AssignmentError(
         f"{type(model).__name__}.{name} = {shown} after compile",
         f"fit uses what compile was given as {name}, and would not look at this",
-        f"{line}, with metrics= as before: the optimizer goes on with its slots",
+        f"model.compile(model.optimizer, {settings}), with metrics= as before: the optimizer goes on with its slots",
     )
 
 

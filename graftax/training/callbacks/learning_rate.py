@@ -45,7 +45,7 @@ def check_optimizer(callback: str, optimizer: object) -> None:
         raise ArgumentTypeError(
             f"{callback} got optimizer={optimizer!r:.60}",
             "it is the optimizer itself, of a model that has several",
-            f"{callback}(..., optimizer=model.generator_optimizer)",
+            f"{callback}(..., optimizer=gan.generator_optimizer)",
         )
 
 
@@ -54,7 +54,7 @@ def without_optimizer(callback: str) -> StateError:
     return StateError(
         f"{callback} of a model whose model.optimizer is None",
         "compile() got no optimizer, and those that the model keeps in attributes of its own are not guessed",
-        f"{callback}(..., optimizer=model.generator_optimizer), one callback for each; or compile(optimizer=...)",
+        f"{callback}(..., optimizer=gan.generator_optimizer), one callback for each; or compile(optimizer=...)",
     )
 
 

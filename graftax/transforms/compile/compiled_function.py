@@ -170,7 +170,7 @@ class CompiledFunction(Generic[P, R]):
         Example:
             >>> import graftax as gx
             >>> w = gx.Variable([1.0, 2.0])
-            >>> lowered = jit(lambda x: w.assign_add(x)).lower([3.0, 4.0])
+            >>> lowered = gx.jit(lambda x: w.assign_add(x)).lower([3.0, 4.0])
             >>> len(lowered.read), len(lowered.written), lowered.memory.donated, w.numpy().tolist()
             (1, 1, 8, [1.0, 2.0])
         """
