@@ -76,6 +76,9 @@ def functional_call(
     Pure, so any transform of bare JAX may be put around it. Inside `vectorized_map`, a random stream whose state is the
     same for all rows branches: each row draws its own numbers, and gives back a state of its own.
 
+    Penalties that ``module.losses`` lists after the call are those of the module's own weights, not of ``state``. Read
+    them inside: ``module`` is then a layer whose ``call`` returns ``(self.model(x), sum(self.model.losses))``.
+
     Args:
         module: A module that is callable and built.
         state: A value for each of its Variables, as from `state`.

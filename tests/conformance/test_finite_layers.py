@@ -51,7 +51,7 @@ def mistakes(name: str, dtype: str) -> list[str]:
     run = jax.jit(jax.grad(loss, argnums=(0, 1), has_aux=True))
     found = []
     for point in POINTS:
-        if dtype == "float16" and POINTS[point][0] >= 1e4:
+        if dtype == "float16" and abs(POINTS[point][0]) >= 1e4:
             continue
         gradients, (out, after) = run(weights, tree.map_structure(lambda one, p=point: at(p, one, dtype), x))
         parts = {"value": out, "gradient": floats(gradients), "state": after}

@@ -46,6 +46,8 @@ EXCEPTIONS: dict[str, tuple[str, str]] = {
     "image.ssim": (r".*1e30: .*", "squares overflow"),
 }
 """What is not finite for a reason: an expression that mistakes match as a whole, and the reason."""
+AS_COMPILED = dict.fromkeys(("var", "moments"), (r"all -?1e30: value", "the rounding of a mean, squared, if fused"))
+"""The same for what depends on how XLA compiles it."""
 LEFT_OUT = {
     "to_numpy": "has no gradient, and cannot be traced",
     "searchsorted": "has no gradient",
@@ -126,7 +128,7 @@ ROWS = [name for name in OPS if places(name) and name not in LEFT_OUT]
 
 def check(name: str, dtype: str, orders: int = 1) -> list[str]:
     """Raise if something goes wrong for which there is no reason; return what there are reasons for."""
-    pattern, _ = EXCEPTIONS.get(name, ("", ""))
+    pattern, _ = {**AS_COMPILED, **EXCEPTIONS}.get(name, ("", ""))
     found = mistakes(name, dtype, orders)
     wrong = [one for one in found if not re.fullmatch(pattern, one)]
     assert not wrong, f"ops.{name} in {dtype}: {wrong}"
@@ -144,7 +146,7 @@ def test_what_is_left_out_is_there():
 )
 def test_results_and_gradients_are_finite(name):
     found = check(name, "float32")
-    assert bool(found) == (name in EXCEPTIONS), "the exception is not needed"
+    assert bool(found) == (name in EXCEPTIONS) or name in AS_COMPILED, "the exception is not needed"
 
 
 @pytest.mark.broad
