@@ -147,6 +147,10 @@ def test_a_thread_reads_ahead_and_ends():
     assert 4 <= len(read) <= 6
     assert set(read) == {"graftax prefetch"}
     stream._stream.close()
+    for _ in range(500):  # a busy machine takes its time, also with the threads of tests before this one
+        if not any(thread.name == "graftax prefetch" for thread in threading.enumerate()):
+            break
+        time.sleep(0.01)
     assert not any(thread.name == "graftax prefetch" for thread in threading.enumerate())
 
 
