@@ -19,13 +19,13 @@ from graftax.training.whole.public_classes import found as named
 from graftax.training.whole.rebuilding import Rebuilding
 from graftax.variables.graph.module import Module, walk_with_edges
 from graftax.variables.graph.node import holds_node, ignored_attributes
+from graftax.variables.graph.prints import print_of
 
 log = logging.getLogger("graftax")
 
 _ATOMS = (type(None), bool, int, float, complex, str, bytes)
 _SMALL = 1000
-"""The largest array, or container, that is compared by what is in it."""
-_DEEPEST = 4
+"""The number of elements up to which an array is saved."""
 
 
 class Settings:
@@ -159,20 +159,9 @@ def _differs(before: tuple[object, Any], value: object) -> bool:
     return bool(_print_of(value) != before[1])
 
 
-def _print_of(value: Any, depth: int = 0) -> Any:
-    """Return what a value is compared by: what is in small containers and arrays; the class of a plain object.
-
-    What is in a plain object is compared by itself, and anything else by identity.
-    """
-    if type(value) in _ATOMS:
-        return type(value).__name__, repr(value)
-    if isinstance(value, np.ndarray | np.generic) and value.size <= _SMALL:
-        return str(value.dtype), value.shape, value.tobytes()
-    if isinstance(value, dict) and len(value) <= _SMALL and depth < _DEEPEST:
-        return "dict", [(_print_of(key, depth + 1), _print_of(part, depth + 1)) for key, part in value.items()]
-    if isinstance(value, list | tuple) and len(value) <= _SMALL and depth < _DEEPEST:
-        return type(value).__name__, [_print_of(part, depth + 1) for part in value]
-    return type(value) if is_plain_object(value) else id(value)
+def _print_of(value: object) -> Any:
+    """Return what a value is compared by; of a plain object its class, since what is in it is compared by itself."""
+    return type(value) if is_plain_object(value) else print_of(value)
 
 
 def _rebuilt(described: object) -> Any:

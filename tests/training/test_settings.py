@@ -176,3 +176,12 @@ def test_attributes_that_building_sets_are_no_changes():
     layer.later = 3
     settings.note()
     assert settings.changed()["values"] == {"model.later": 3}
+
+
+def test_an_object_in_a_list_counts_with_what_is_in_it():
+    layer = layers.Dropout(0.1)
+    layer.parts = [SimpleNamespace(k=1)]
+    settings = Settings(lambda: {"model": layer})
+    settings.note()
+    layer.parts[0].k = 2
+    assert settings.changed() == {"values": {}, "lost": {"model.parts": "list"}}
