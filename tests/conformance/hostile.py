@@ -5,6 +5,7 @@ short dtype can hold, or comes to one as its arguments come to the point from ab
 mistake, and neither is an overflow that the dtype makes inevitable; the slope nan of a length of 0 is one.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -109,3 +110,11 @@ def lost(found: Sequence[Arrays], exact: Callable[..., list[list[Any]]], given: 
 
         there = near(0.0)
         return [i for i in wrong if (fits(there[i]) if finite(there[i]) else arrives(i, 1) or arrives(i, -1))]
+
+
+def excused(what: str, found: list[str], exception: tuple[str, str] | None) -> list[str]:
+    """Raise if there are mistakes that an exception, an expression and its reason, does not match; return the rest."""
+    pattern, _ = exception or ("", "")
+    wrong = [one for one in found if not re.fullmatch(pattern, one)]
+    assert not wrong, f"{what}: {wrong}"
+    return found
