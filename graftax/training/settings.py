@@ -52,6 +52,9 @@ class Settings:
         self._owners: set[str] = set()  # what has been noted whole
         self._taken: set[str] = set()  # places that were set when the run was resumed
 
+    def __reduce__(self) -> tuple[type[Settings], tuple[Callable[[], Mapping[str, Any]]]]:
+        return Settings, (self._roots,)  # what is noted compares objects by identity, and a copy has others
+
     def note(self) -> None:
         """Note what there is now, of all that has not been noted, or was not built then: building sets attributes."""
         known: set[str] = set()

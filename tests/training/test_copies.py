@@ -1,7 +1,10 @@
 """Copies of a compiled model train by themselves: whatever runs, the original stays as it is."""
 
 import copy
+import gc
 import pickle
+import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -79,3 +82,41 @@ def test_whatever_a_copy_does_leaves_the_original_as_it_is(options, way):
         run(model)
     for path, value in values(model).items():
         np.testing.assert_array_equal(value, after[path], err_msg=path)
+
+
+class Copies(gx.Callback):
+    """A callback that copies the model during training, and that cannot be copied itself."""
+
+    def __init__(self, way):
+        super().__init__()
+        self.way, self.lock, self.twins = way, threading.Lock(), []
+
+    def on_epoch_end(self, epoch, logs=None):
+        twin = pickle.loads(pickle.dumps(self.model)) if self.way == "pickle" else copy.deepcopy(self.model)
+        self.twins.append(twin)
+
+
+@pytest.mark.parametrize("way", ["deepcopy", "pickle"])
+def test_a_copy_takes_neither_callbacks_nor_data_along(way):
+    class Data:
+        def __len__(self):
+            return 3
+
+        def __getitem__(self, index):
+            return X[2 * index : 2 * index + 2], Y[2 * index : 2 * index + 2]
+
+        def __iter__(self):
+            return (self[index] for index in range(len(self)))
+
+    model, data, callback = gx.Sequential([layers.Dense(1)]), Data(), Copies(way)
+    model.compile("sgd", "mse")
+    history = model.fit(data, epochs=2, verbose=0, callbacks=[callback])
+    first, second = callback.twins
+    np.testing.assert_array_equal(values(second)["layers/0/kernel"], values(model)["layers/0/kernel"])
+    assert not np.array_equal(values(first)["layers/0/kernel"], values(second)["layers/0/kernel"])
+    first.fit(X, Y, verbose=0)
+    gone = [weakref.ref(data), weakref.ref(callback)]
+    del data, callback, first, second
+    gc.collect()
+    assert [one() for one in gone] == [None, None]
+    assert history.params["epochs"] == 2

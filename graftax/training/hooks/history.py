@@ -28,6 +28,10 @@ class History(Callback):
         self.epoch: list[int] = []
         self.epochs: dict[str, list[int]] = {}
 
+    def set_params(self, params: dict[str, Any]) -> None:
+        """Set ``self.params`` without the run: the model keeps its history, and shall not keep data and callbacks."""
+        super().set_params({name: value for name, value in params.items() if name != "run"})
+
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
         """Add the logs of the epoch."""
         self.epoch.append(epoch)
