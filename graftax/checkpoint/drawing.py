@@ -233,6 +233,7 @@ class Seen:
         self._attributes: list[dict[str, Any]] = []  # of Variables: any change counts
         self._holders: list[_Holder] = []  # Modules and containers: changes of numbers and text in them do not count
         self._slots: list[tuple[Module, list[tuple[str, int, int]]]] = []
+        self._facts: list[tuple[Module, dict[str, Any]]] = []  # numbers and text that are saved all the same
         self._roots = dict(roots)
         known: set[int] = set()
         self._note(self._roots, known)
@@ -243,6 +244,8 @@ class Seen:
             elif isinstance(thing, Module):
                 if place.kind is not Kind.VALUE:
                     self._note(thing.__dict__, known)
+                    if type(thing)._gx_facts is not Module._gx_facts:
+                        self._facts.append((thing, thing._gx_facts()))
                     if keeps_slots(thing):  # even if it has none so far
                         self._slots.append((thing, _slots(thing)))
             else:
@@ -260,6 +263,8 @@ class Seen:
         if not all(map(is_, chain.from_iterable(map(dict.values, self._attributes)), self._values)):
             return False
         if not all((one.is_same() and one.has_same_keys()) or one.is_alike() for one in self._holders):
+            return False
+        if not all(module._gx_facts() == facts for module, facts in self._facts):
             return False
         return all(_slots(module) == slots for module, slots in self._slots)
 

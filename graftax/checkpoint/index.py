@@ -211,7 +211,7 @@ def after(index: Index) -> dict[str, Any]:
 
 def wire(node: NodeRecord) -> NodeRecord:
     """Return a node in the terms that `values.pack` takes."""
-    if node.kind is Kind.VALUE:
+    if node.kind is Kind.VALUE or (node.kind is Kind.OBJECT and node.payload is not None):
         return node._replace(payload=values.encode(node.payload, "state"))
     if node.kind is Kind.DICT:
         edges: Any = tuple(([1, edge] if type(edge) is int else edge, child) for edge, child in node.edges)

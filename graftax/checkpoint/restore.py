@@ -10,7 +10,9 @@ from typing import Any
 
 from graftax.checkpoint.adapters_in_use import Use, restores_use, uses
 from graftax.checkpoint.advice import adapter_advice, root_advice
+from graftax.checkpoint.choices import Choices
 from graftax.checkpoint.deferred import make_deferred
+from graftax.checkpoint.different_settings import conflict_of, different_settings
 from graftax.checkpoint.expressions import is_near, off_by
 from graftax.checkpoint.facts import facts_to_take
 from graftax.checkpoint.freezing import Flag, flags
@@ -36,8 +38,6 @@ from graftax.checkpoint.uncollected import uncollected
 from graftax.core import user_line
 from graftax.core.errors import (
     AmbiguousSharing,
-    ArgumentError,
-    ArgumentTypeError,
     MissingInCheckpoint,
     StateError,
     UnusedInCheckpoint,
@@ -47,32 +47,13 @@ from graftax.reparam.base import Reparam
 from graftax.variables.graph.module import Module
 from graftax.variables.state import storage
 
-MODES = ("exact", "cover", "overlap")
-CASTS = ("exact", "safe", "any")
-FROM = ("saved", "program")
-
-
-def check_choices(mode: str, cast: str, trainable: str | None, renames: Mapping[str, str] | None) -> None:
-    """Raise if an argument of a restore has an unknown value."""
-    for name, value, known in (("mode", mode, MODES), ("cast", cast, CASTS), ("trainable", trainable, FROM)):
-        if value not in known and not (name == "trainable" and value is None):
-            raise ArgumentError(f"{name}={value!r}", "there is no such choice", " or ".join(map(repr, known)))
-    if renames is not None and not isinstance(renames, Mapping):
-        raise ArgumentTypeError(
-            f"map={renames!r:.80}",
-            "it takes paths of the program, and for each the path of the checkpoint that its value comes from",
-            'map={"model/head": "model/classifier"}',
-        )
-
 
 def restore(
     path: str | os.PathLike[str],
     roots: Mapping[str, Root],
     subset: Subset,
     renames: Mapping[str, str],
-    mode: str,
-    cast: str,
-    trainable: str | None = None,
+    choices: Choices,
 ) -> RestoreReport:
     """Restore the selected part of some roots; see `graftax.checkpoint.checkpoint.Checkpoint.restore`."""
     if storage.frames.top is not None:
@@ -91,11 +72,11 @@ def restore(
                     reader.complete()
                 if graph.narrow is not None or reader.is_lazy:
                     try:
-                        return _restore(reader, graph, subset, renames, mode, cast, trainable, joint)
+                        return _restore(reader, graph, subset, renames, choices, joint)
                     except NeedsFullRestore:  # the restore as a whole raises the error, with complete messages
                         reader.complete()
                         graph, subset = Graph(roots) if graph.narrow is not None else graph, subset.again()
-                return _restore(reader, graph, subset, renames, mode, cast, trainable, joint)
+                return _restore(reader, graph, subset, renames, choices, joint)
     except Exception as error:
         joint.failed(error)
         raise
@@ -106,11 +87,10 @@ def _restore(
     graph: Graph,
     subset: Subset,
     renames: Mapping[str, str],
-    mode: str,
-    cast: str,
-    trainable: str | None,
+    choices: Choices,
     joint: JointRestore,
 ) -> RestoreReport:
+    mode, cast, trainable, _ = choices
     with Transaction(graph) as changes:
         report = RestoreReport(reader.path, mode)
         with planned_in_part(graph, reader.is_lazy) as check_part:
@@ -121,7 +101,7 @@ def _restore(
             to_reset = slots_to_reset(match)  # which selectors may speak of, too
             subset.check(new=_new_layers(match))
             report.step, report.meta = reader.index.step, revive(reader.index.meta, {})
-            _judge(match, report, to_reset)
+            _judge(match, report, to_reset, choices)
         waiting = {slot.node for below in slots.waiting.values() for slot in below} | set(match.awaited.values())
         spread = SpreadValues(match, reader)
         values = values_of(reader, ({*match.pairs.values()} - spread.nodes) | waiting)
@@ -131,7 +111,7 @@ def _restore(
         used = uses(match, as_used)
         report.adapters = tuple([use.report_line for use in used])
         ready = _on_devices(match, values, spread)
-        session = _session(match, slots, {node: values[node] for node in waiting}, cast, as_saved, as_used)
+        session = _session(match, slots, {node: values[node] for node in waiting}, choices, as_saved, as_used)
         if trainable is None:
             _warn_of_thawing(known)
         if mode == "exact":
@@ -188,7 +168,7 @@ def _warn_of_thawing(flags: list[Flag]) -> None:
         )
 
 
-def _judge(match: Match, report: RestoreReport, to_reset: list[SlotPlace]) -> None:
+def _judge(match: Match, report: RestoreReport, to_reset: list[SlotPlace], choices: Choices) -> None:
     """Fill the report, and raise if the mode does not allow what is in it."""
     report.missing = tuple([place.path for place in match.missing])
     report.unused = tuple(match.unused)
@@ -199,7 +179,9 @@ def _judge(match: Match, report: RestoreReport, to_reset: list[SlotPlace]) -> No
     slots = [slot.slot for slot in match.graph.slots]
     slots = [slot for slot in slots if slot not in match.pairs and slot not in reset and match.has(slot)]
     report.fresh = tuple([place.path for place in [*match.fresh, *slots]])
+    report.tell_settings(different_settings(match))
     conflicts = list(match.conflicts)
+    conflicts += map(conflict_of, report.other_settings) if choices.settings == "same" else ()
     known = ", ".join(match.index.roots)
     idle = [root.path for root in match.idle_roots() if not _is_explained(root, match)]
     conflicts += [
@@ -362,12 +344,12 @@ def _is_weight(place: Place) -> bool:
 
 
 def _session(
-    match: Match, slots: SlotMatch, values: dict[int, Any], cast: str, as_saved: bool, as_used: bool
+    match: Match, slots: SlotMatch, values: dict[int, Any], choices: Choices, as_saved: bool, as_used: bool
 ) -> Session | None:
     if not match.awaited and not any(_is_unbuilt(place) for place in match.graph.places):
         return None
     given = frozenset(match.renames.given)
-    session = Session(match.index, match.paths, match.mapped, given, cast, as_saved, match.subset, as_used)
+    session = Session(match.index, match.paths, match.mapped, given, choices, as_saved, match.subset, as_used)
     session.begin(values, match.awaited, slots.waiting)
     return session
 

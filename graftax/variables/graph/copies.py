@@ -95,6 +95,9 @@ class Copied(Branch):
                 new.__dict__[name] = value if type(value) in UNCHANGING else copy.deepcopy(value, memo)
         if self._gx_captured:
             object.__setattr__(new, "_gx_captured", self._gx_captured)
+            for scope in self._gx_captured:
+                if self in scope.waiting:  # the scope is checked when its copies are built, too
+                    scope.waiting.add(new)
         new._gx_readopt()
         carried = self._gx_state_for_copy()
         if carried is not None:
