@@ -16,6 +16,7 @@ from graftax.checkpoint.session import CarriedSlot, Session
 from graftax.checkpoint.subset import Spot
 from graftax.checkpoint.trained_as_saved import set_frozen
 from graftax.core.errors import MissingInCheckpoint, SettingsMismatch
+from graftax.core.typedefs import Shape
 from graftax.reparam.adapted import Adapted
 from graftax.reparam.base import Reparam
 from graftax.variables.graph.copies import Copied
@@ -173,6 +174,11 @@ class Deferred:
         if node is not None and self.session.awaits(node, path):
             return self.session, node
         return self._earlier.leaf(edge) if self._earlier is not None else None
+
+    def shape_of(self, edge: Edge) -> Shape | None:
+        """Return the shape of the value that waits for a Variable under this edge; None if there is none."""
+        found = self.leaf(edge)
+        return None if found is None else tuple(found[0].value_of(found[1]).shape)
 
     def carried(self, module: Copied) -> Carried | None:
         """Return the waiting values in the form that a copy of the Module takes along."""

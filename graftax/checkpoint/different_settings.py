@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from graftax.checkpoint.facts import facts_of_node
 from graftax.checkpoint.graph import leaves_of
 from graftax.checkpoint.index import NodeRecord
 from graftax.checkpoint.matching import Match
@@ -17,7 +16,7 @@ from graftax.variables.graph.module import Module
 
 def saved_settings(record: NodeRecord) -> Mapping[str, Any]:
     """Return the settings that a node was saved with; none for files, and objects, without them."""
-    found = facts_of_node(record).get("settings")
+    found = record.facts.get("settings")
     return found if isinstance(found, dict) else {}
 
 

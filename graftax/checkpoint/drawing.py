@@ -116,7 +116,8 @@ class Drawing:
         self._numbers: dict[Place, int] = {}
         self._names: set[str] = set()
         all_edges = ((place, child) for place in graph.places for child in place.edges.values())
-        kept = with_ancestors(chosen, all_edges) | (set(graph.roots.values()) if whole else set())
+        known = chosen | {place for place in graph.places if whole and _is_told_unused(place)}
+        kept = with_ancestors(known, all_edges) | (set(graph.roots.values()) if whole else set())
         waiting = [place for place in reversed(graph.roots.values()) if place in kept]
         order: list[Place] = []
         while waiting:
@@ -209,6 +210,13 @@ def checked_item(item: Item, names: set[str]) -> Item:
         )
     names.add(name)
     return item if name == item.name else item._replace(name=name)
+
+
+def _is_told_unused(place: Place) -> bool:
+    """Return whether a checkpoint has an object even without Variables: a restore can make it as unused again."""
+    if place.kind is not Kind.OBJECT or not isinstance(place.thing, Module):
+        return False
+    return type(place.thing)._gx_start_of is not Module._gx_start_of
 
 
 def _check_edge(edge: Any, path: str) -> None:

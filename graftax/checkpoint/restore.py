@@ -16,7 +16,7 @@ from graftax.checkpoint.different_settings import conflict_of, different_setting
 from graftax.checkpoint.expressions import is_near, off_by
 from graftax.checkpoint.facts import facts_to_take
 from graftax.checkpoint.freezing import Flag, flags
-from graftax.checkpoint.graph import Graph, Place, Root, SlotPlace, all_of, leaves_of
+from graftax.checkpoint.graph import Graph, Place, Root, all_of, leaves_of
 from graftax.checkpoint.index import Kind
 from graftax.checkpoint.joint_restore import JointRestore
 from graftax.checkpoint.loading import values_of
@@ -35,6 +35,7 @@ from graftax.checkpoint.state import revive
 from graftax.checkpoint.subset import RANDOM_SPOT, Subset
 from graftax.checkpoint.transaction import Transaction, uninterrupted
 from graftax.checkpoint.uncollected import uncollected
+from graftax.checkpoint.unused import starts
 from graftax.core import user_line
 from graftax.core.errors import (
     AmbiguousSharing,
@@ -99,9 +100,11 @@ def _restore(
             slots = SlotMatch(match)
             random = _random(match)
             to_reset = slots_to_reset(match)  # which selectors may speak of, too
+            new = starts(match)
+            match.missing = [place for place in match.missing if place not in {start.place for start in new}]
             subset.check(new=_new_layers(match))
             report.step, report.meta = reader.index.step, revive(reader.index.meta, {})
-            _judge(match, report, to_reset, choices)
+            _judge(match, report, [*(slot.slot for slot in to_reset), *(start.place for start in new)], choices)
         waiting = {slot.node for below in slots.waiting.values() for slot in below} | set(match.awaited.values())
         spread = SpreadValues(match, reader)
         values = values_of(reader, ({*match.pairs.values()} - spread.nodes) | waiting)
@@ -122,6 +125,7 @@ def _restore(
             if random is not None:
                 changes.set_random(graph.random, random)
             raise_if_interrupted()
+            ready += [(start.place.thing._storage, start.value) for start in new]
             _apply_values(match, changes, ready, known, used, session)
             reset_slots(changes, to_reset)  # whose initial value may be that of their Variable
             _check_tied(match, report, notes, values)
@@ -168,14 +172,13 @@ def _warn_of_thawing(flags: list[Flag]) -> None:
         )
 
 
-def _judge(match: Match, report: RestoreReport, to_reset: list[SlotPlace], choices: Choices) -> None:
+def _judge(match: Match, report: RestoreReport, reset: list[Place], choices: Choices) -> None:
     """Fill the report, and raise if the mode does not allow what is in it."""
     report.missing = tuple([place.path for place in match.missing])
     report.unused = tuple(match.unused)
     report.conflicts = tuple(match.conflicts)
     report.unshared = match.unshared
-    reset = {slot.slot: None for slot in to_reset}
-    report.reset = tuple([place.path for place in reset])
+    report.reset = tuple([place.path for place in dict.fromkeys(reset)])
     slots = [slot.slot for slot in match.graph.slots]
     slots = [slot for slot in slots if slot not in match.pairs and slot not in reset and match.has(slot)]
     report.fresh = tuple([place.path for place in [*match.fresh, *slots]])
@@ -183,7 +186,7 @@ def _judge(match: Match, report: RestoreReport, to_reset: list[SlotPlace], choic
     conflicts = list(match.conflicts)
     conflicts += map(conflict_of, report.other_settings) if choices.settings == "same" else ()
     known = ", ".join(match.index.roots)
-    idle = [root.path for root in match.idle_roots() if not _is_explained(root, match)]
+    idle = [root.path for root in match.idle_roots() if not _is_explained(root, match, report.reset)]
     conflicts += [
         Conflict(MissingInCheckpoint, path, f"matched nothing; the roots of the checkpoint are: {known}")
         for path in idle
@@ -199,11 +202,12 @@ def _judge(match: Match, report: RestoreReport, to_reset: list[SlotPlace], choic
         raise report.failure(conflicts, instead=adapter_advice(match) or root_advice(match, idle))
 
 
-def _is_explained(root: Place, match: Match) -> bool:
+def _is_explained(root: Place, match: Match, reset: Iterable[str]) -> bool:
     """Return True if the conflicts or unused values of a root are listed one by one."""
     inside = f"{root.path}/"
     explained = [
         *match.awaited,
+        *reset,
         *(place.path for place in match.reassigned),
         *(conflict.path for conflict in match.conflicts),
     ]
@@ -316,6 +320,7 @@ def _apply_values(
         if isinstance(place.thing, Module):
             requires = match.mode != "overlap" and _is_unbuilt(place)
             changes.hang(place.thing, make_deferred(session, place.thing, home, place.path, requires))
+            place.thing._gx_ensure_state()  # of what only the saved values say the shape
 
 
 def _is_unbuilt(place: Place) -> bool:
