@@ -8,10 +8,11 @@ from typing import Any
 
 from graftax.checkpoint.awaited import Awaited
 from graftax.checkpoint.background import Background
+from graftax.checkpoint.choices import Choices, check_renames
 from graftax.checkpoint.graph import Graph, Root
 from graftax.checkpoint.places import place_of
 from graftax.checkpoint.report import RestoreReport
-from graftax.checkpoint.restore import check_choices, restore
+from graftax.checkpoint.restore import restore
 from graftax.checkpoint.save import Preparation, SaveReport, write
 from graftax.checkpoint.subset import Subset
 from graftax.core.argument_kinds import checked_flag
@@ -141,6 +142,7 @@ class Checkpoint(Awaited):
         mode: str = "exact",
         cast: str = "exact",
         trainable: str | None = None,
+        settings: str = "same",
     ) -> RestoreReport:
         """Restore the saved values of the objects, all or none: if anything fails, nothing is changed.
 
@@ -170,6 +172,9 @@ class Checkpoint(Awaited):
                 report lists what differs, and a warning tells what is unfrozen without being asked for. Weights that
                 are restored as a whole also use the adapters that were in use, in their order, unless the mode is
                 ``"overlap"`` or this is ``"program"``.
+            settings: ``"same"``: an expression must have the settings with which it was saved, such as the ``scale`` of
+                LoRA or the ``bits`` of FakeQuant, since the same parts would give another weight; ``"program"``: those
+                of the program stay, and the report lists what differs. Defaults to ``"same"``.
 
         Raises:
             MatchError: checkpoint and program do not match; a subclass says how. It lists all conflicts, and has the
@@ -194,12 +199,14 @@ class Checkpoint(Awaited):
             >>> {name: float(v) for name, v in new.items()}
             {'first': 1.0, 'middle': 0.5, 'last': 2.0}
         """
-        check_choices(mode, cast, trainable, map)
+        choices = Choices(mode, cast, trainable, settings)
+        choices.check()
+        check_renames(map)
         subset = Subset(only, skip)
         if path is None:
             return RestoreReport(None)
         place_of(path)
-        return restore(path, self.roots, subset, dict(map or {}), mode, cast, trainable)
+        return restore(path, self.roots, subset, dict(map or {}), choices)
 
     def __repr__(self) -> str:
         return f"Checkpoint({', '.join(f'{name}={type(root).__name__}' for name, root in self.roots.items())})"

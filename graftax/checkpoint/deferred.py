@@ -8,13 +8,15 @@ from contextlib import contextmanager
 from typing import Any
 
 from graftax.checkpoint.adapters_in_use import saved_use, set_use
+from graftax.checkpoint.different_settings import conflict_of, line_of, saved_settings
 from graftax.checkpoint.former_names import with_names_of_now
 from graftax.checkpoint.index import Edge, Kind
 from graftax.checkpoint.paths import join
 from graftax.checkpoint.session import CarriedSlot, Session
 from graftax.checkpoint.subset import Spot
 from graftax.checkpoint.trained_as_saved import set_frozen
-from graftax.core.errors import MissingInCheckpoint
+from graftax.core.errors import MissingInCheckpoint, SettingsMismatch
+from graftax.core.typedefs import Shape
 from graftax.reparam.adapted import Adapted
 from graftax.reparam.base import Reparam
 from graftax.variables.graph.copies import Copied
@@ -78,13 +80,30 @@ class Deferred:
         """Freeze a Module that has appeared, if it was saved frozen. Its present contents have flags of their own.
 
         A weight that has adapters uses those that were in use.
+
+        Raises:
+            SettingsMismatch: it is an expression with other settings than when it was saved.
         """
+        if self.node is not None:
+            self._compare_settings(module, self.node)
         if isinstance(module, Adapted) and self.node is not None:
             self._use_as_saved(module, self.node)
         if self._was_frozen and self.session.as_saved and isinstance(module, Module) and not module._gx_frozen:
             set_frozen(module, True)
         elif self._earlier is not None:
             self._earlier.hung_on(module)
+
+    def _compare_settings(self, module: Copied, node: int) -> None:
+        line = line_of(self._path, module, saved_settings(self.session.index.nodes[node]))
+        if line is None or not any(path.startswith(f"{self._path}/") for path in self.session.paths):
+            return
+        if self.session.choices.settings == "same":
+            raise SettingsMismatch(
+                f"{line.path} {conflict_of(line).reason}",
+                "the saved values of its parts were waiting for it, and it would make another weight of them",
+                'the creator with its settings as they were; or restore(path, settings="program")',
+            )
+        self.session.differing.append(line)
 
     def _use_as_saved(self, weight: Adapted, node: int) -> None:
         names = saved_use(self.session.index.nodes[node])
@@ -155,6 +174,11 @@ class Deferred:
         if node is not None and self.session.awaits(node, path):
             return self.session, node
         return self._earlier.leaf(edge) if self._earlier is not None else None
+
+    def shape_of(self, edge: Edge) -> Shape | None:
+        """Return the shape of the value that waits for a Variable under this edge; None if there is none."""
+        found = self.leaf(edge)
+        return None if found is None else tuple(found[0].value_of(found[1]).shape)
 
     def carried(self, module: Copied) -> Carried | None:
         """Return the waiting values in the form that a copy of the Module takes along."""

@@ -116,7 +116,8 @@ class Drawing:
         self._numbers: dict[Place, int] = {}
         self._names: set[str] = set()
         all_edges = ((place, child) for place in graph.places for child in place.edges.values())
-        kept = with_ancestors(chosen, all_edges) | (set(graph.roots.values()) if whole else set())
+        known = chosen | {place for place in graph.places if whole and _is_told_unused(place)}
+        kept = with_ancestors(known, all_edges) | (set(graph.roots.values()) if whole else set())
         waiting = [place for place in reversed(graph.roots.values()) if place in kept]
         order: list[Place] = []
         while waiting:
@@ -211,6 +212,13 @@ def checked_item(item: Item, names: set[str]) -> Item:
     return item if name == item.name else item._replace(name=name)
 
 
+def _is_told_unused(place: Place) -> bool:
+    """Return whether a checkpoint has an object even without Variables: a restore can make it as unused again."""
+    if place.kind is not Kind.OBJECT or not isinstance(place.thing, Module):
+        return False
+    return type(place.thing)._gx_start_of is not Module._gx_start_of
+
+
 def _check_edge(edge: Any, path: str) -> None:
     if isinstance(edge, int):
         if not -(1 << 63) <= edge < 1 << 64:
@@ -233,6 +241,7 @@ class Seen:
         self._attributes: list[dict[str, Any]] = []  # of Variables: any change counts
         self._holders: list[_Holder] = []  # Modules and containers: changes of numbers and text in them do not count
         self._slots: list[tuple[Module, list[tuple[str, int, int]]]] = []
+        self._facts: list[tuple[Module, dict[str, Any]]] = []  # numbers and text that are saved all the same
         self._roots = dict(roots)
         known: set[int] = set()
         self._note(self._roots, known)
@@ -243,6 +252,8 @@ class Seen:
             elif isinstance(thing, Module):
                 if place.kind is not Kind.VALUE:
                     self._note(thing.__dict__, known)
+                    if type(thing)._gx_facts is not Module._gx_facts:
+                        self._facts.append((thing, thing._gx_facts()))
                     if keeps_slots(thing):  # even if it has none so far
                         self._slots.append((thing, _slots(thing)))
             else:
@@ -260,6 +271,8 @@ class Seen:
         if not all(map(is_, chain.from_iterable(map(dict.values, self._attributes)), self._values)):
             return False
         if not all((one.is_same() and one.has_same_keys()) or one.is_alike() for one in self._holders):
+            return False
+        if not all(module._gx_facts() == facts for module, facts in self._facts):
             return False
         return all(_slots(module) == slots for module, slots in self._slots)
 

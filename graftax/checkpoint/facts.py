@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from graftax.checkpoint.graph import Place, leaves_of
-from graftax.checkpoint.index import Index, Kind, NodeRecord
+from graftax.checkpoint.index import Index
 from graftax.checkpoint.matching import Match
 from graftax.variables.graph.module import Module
 
@@ -14,7 +14,7 @@ from graftax.variables.graph.module import Module
 def facts_of_root(index: Index, name: str) -> Mapping[str, Any]:
     """Return what the file keeps of a root besides its contents; nothing for a root that it lacks."""
     node = index.roots.get(name)
-    return {} if node is None else facts_of_node(index.nodes[node])
+    return {} if node is None else index.nodes[node].facts
 
 
 def facts_to_take(match: Match) -> Iterator[tuple[Module, Mapping[str, Any]]]:
@@ -31,16 +31,9 @@ def facts_to_take(match: Match) -> Iterator[tuple[Module, Mapping[str, Any]]]:
             module = place.thing
             if not isinstance(module, Module) or type(module)._gx_take_facts is Module._gx_take_facts:
                 continue
-            facts = facts_of_node(match.index.nodes[node])
+            facts = match.index.nodes[node].facts
             if facts and _takes_first_weights(module, place, match):
                 yield module, facts
-
-
-def facts_of_node(record: NodeRecord) -> Mapping[str, Any]:
-    """Return what the file keeps of a Module besides its contents; nothing for anything else."""
-    attributes = record.payload if record.kind is Kind.OBJECT else None
-    facts = attributes.get("facts") if isinstance(attributes, dict) else None
-    return facts if isinstance(facts, dict) else {}
 
 
 def _takes_first_weights(module: Module, place: Place, match: Match) -> bool:

@@ -106,7 +106,7 @@ class NodeRecord(NamedTuple):
     Attributes of a Variable: ``adapter``, the name of the adapters that it is a part of; ``frozen`` and ``resting``,
     True if this is the reason why it is not trained; ``keeper``, of a slot: the class of optimizers that defines its
     meaning. Of an object: ``frozen``, True if Variables created below it are not trained; ``active``, of a weight that
-    has adapters: the names of those in use, in their order.
+    has adapters: the names of those in use, in their order; ``facts``, what may be missing, such as settings.
     """
 
     kind: Kind
@@ -123,6 +123,13 @@ class NodeRecord(NamedTuple):
         if self.kind is Kind.KEY or (self.kind is Kind.BYTES and type(self.payload[1]) is int):
             return int(self.payload[1])
         return None
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Return what is kept of an object besides its contents; nothing for anything else."""
+        attributes = self.payload if self.kind is Kind.OBJECT else None
+        facts = attributes.get("facts") if isinstance(attributes, dict) else None
+        return facts if isinstance(facts, dict) else {}
 
     @property
     def tensors(self) -> tuple[int, ...]:
@@ -211,7 +218,7 @@ def after(index: Index) -> dict[str, Any]:
 
 def wire(node: NodeRecord) -> NodeRecord:
     """Return a node in the terms that `values.pack` takes."""
-    if node.kind is Kind.VALUE:
+    if node.kind is Kind.VALUE or (node.kind is Kind.OBJECT and node.payload is not None):
         return node._replace(payload=values.encode(node.payload, "state"))
     if node.kind is Kind.DICT:
         edges: Any = tuple(([1, edge] if type(edge) is int else edge, child) for edge, child in node.edges)

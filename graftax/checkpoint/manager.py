@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -188,7 +187,7 @@ class CheckpointManager(Awaited):
         if step == highest and step == self._saved:
             return None
         self._check_step(step, highest)
-        rated = self._rated(metrics, competes)
+        rated = self.retention.rated(metrics, competes, self.directory)
         if meta is not None and "metrics" in meta:
             raise ArgumentError("meta with the key 'metrics'", "that is where metrics= are kept", "another key")
         path = self._path(step)
@@ -227,29 +226,6 @@ class CheckpointManager(Awaited):
                 f"manager.rewind({step - 1}) deletes the later ones; or another directory; or a step above {highest}",
             )
 
-    def _rated(self, metrics: Mapping[str, float] | None, competes: bool) -> dict[str, float]:
-        rated: dict[str, float] = {}
-        for name, value in (metrics or {}).items():
-            try:
-                rated[name] = float(value)
-            except (TypeError, ValueError) as error:
-                raise ArgumentError(
-                    f"metrics[{name!r}] = {value!r:.80}", "a metric is a number", f"{name}=float(...)"
-                ) from error
-        monitor = self.retention.monitor
-        if competes and monitor is not None and monitor not in rated:
-            raise ArgumentError(
-                f"metrics with {', '.join(rated) or 'nothing'}",
-                f"the manager was made with monitor={monitor!r}",
-                f'metrics={{"{monitor}": ...}}, or competes=False for a save between two validations',
-            )
-        if competes and monitor is not None and math.isnan(rated[monitor]):
-            user_line.warn(
-                f"metrics[{monitor!r}] of the manager of {self.directory} is NaN: the checkpoint is saved, and never "
-                "one of the best. Instead: give a number; competes=False says that it is not to be one of the best"
-            )
-        return rated
-
     # --- restoring ----------------------------------------------------------------------------------------------------
 
     @door
@@ -262,6 +238,7 @@ class CheckpointManager(Awaited):
         mode: str = "exact",
         cast: str = "exact",
         trainable: str | None = None,
+        settings: str = "same",
     ) -> RestoreReport:
         """Restore the latest complete checkpoint. If there is none, nothing is restored.
 
@@ -272,13 +249,16 @@ class CheckpointManager(Awaited):
             mode: Likewise.
             cast: Likewise.
             trainable: Likewise.
+            settings: Likewise.
 
         Returns:
             The report, which has the step. Its ``path`` is None if nothing was restored.
         """
         self.wait()
         path = result_of_first_process(_LATEST, self._latest_path)
-        return self.checkpoint.restore(path, only=only, skip=skip, map=map, mode=mode, cast=cast, trainable=trainable)
+        return self.checkpoint.restore(
+            path, only=only, skip=skip, map=map, mode=mode, cast=cast, trainable=trainable, settings=settings
+        )
 
     @door
     def restore_or_initialize(
@@ -291,6 +271,7 @@ class CheckpointManager(Awaited):
         mode: str = "exact",
         cast: str = "exact",
         trainable: str | None = None,
+        settings: str = "same",
     ) -> RestoreReport:
         """Restore the latest complete checkpoint, or call a function if there is none.
 
@@ -302,6 +283,7 @@ class CheckpointManager(Awaited):
             mode: Likewise.
             cast: Likewise.
             trainable: Likewise.
+            settings: Likewise.
 
         Returns:
             The report. Its ``path`` is None if the function was called.
@@ -310,7 +292,9 @@ class CheckpointManager(Awaited):
         self.wait()
         if result_of_first_process(_LATEST, self._latest_path) is None:
             initialize()
-        return self.restore_latest(only=only, skip=skip, map=map, mode=mode, cast=cast, trainable=trainable)
+        return self.restore_latest(
+            only=only, skip=skip, map=map, mode=mode, cast=cast, trainable=trainable, settings=settings
+        )
 
     # --- the folder ---------------------------------------------------------------------------------------------------
 

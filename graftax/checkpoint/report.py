@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from graftax.core.errors import (
@@ -12,6 +12,7 @@ from graftax.core.errors import (
     MatchError,
     MissingInCheckpoint,
     RenameConflict,
+    SettingsMismatch,
     ShapeMismatch,
     StateError,
     UnusedInCheckpoint,
@@ -41,6 +42,11 @@ class Waiting(Protocol):
     @property
     def retrained(self) -> Sequence[Trainable]:
         """Return the assigned values whose saved ``trainable`` flags differ from those of the program."""
+        ...
+
+    @property
+    def differing(self) -> Sequence[Settings]:
+        """Return the expressions that were made later, with other settings than the saved ones."""
         ...
 
 
@@ -81,6 +87,14 @@ class Uses(NamedTuple):
     now: tuple[str, ...]
 
 
+class Settings(NamedTuple):
+    """An expression with other settings than when it was saved; ``saved`` and ``now`` are those that differ."""
+
+    path: str
+    saved: Mapping[str, Any]
+    now: Mapping[str, Any]
+
+
 class Unshared(NamedTuple):
     """One Variable of the checkpoint that corresponds to several in the program; each of them got the value."""
 
@@ -93,6 +107,7 @@ _ORDER = (
     KindMismatch,
     ShapeMismatch,
     DTypeMismatch,
+    SettingsMismatch,
     AmbiguousSharing,
     MissingInCheckpoint,
     UnusedInCheckpoint,
@@ -107,11 +122,11 @@ class RestoreReport:
     These attributes are tuples: ``restored``, ``missing`` (paths without a saved value), ``unused`` (saved values
     without a place), ``conflicts``, ``unshared``, ``reset`` (slots that the saved optimizer had not made, and that have
     their initial values again), ``fresh`` (other slots that the checkpoint does not have, which keep their values, as
-    in mode ``"overlap"``), ``trainable`` (saved ``trainable`` flags that differ from those of the program), and
-    ``adapters`` (weights whose adapters in use were others when they were saved). ``deferred`` lists the paths whose
-    values wait for Variables that are created later; once assigned, they are in ``restored`` and ``trainable`` instead.
-    ``random`` is True if the global seed and its stream were restored, False if they keep their state, None if the
-    checkpoint has none.
+    in mode ``"overlap"``), ``trainable`` (saved ``trainable`` flags that differ from those of the program),
+    ``adapters`` (weights whose adapters in use were others when they were saved), and ``other_settings`` (expressions
+    with other settings than when they were saved). ``deferred`` lists the paths whose values wait for Variables that
+    are created later; once assigned, they are in ``restored`` and ``trainable`` instead. ``random`` is True if the
+    global seed and its stream were restored, False if they keep their state, None if the checkpoint has none.
     """
 
     def __init__(self, path: str | None, mode: str = "exact") -> None:
@@ -131,6 +146,7 @@ class RestoreReport:
         self._restored_later: Callable[[], tuple[Restored, ...]] = tuple
         self._restored: tuple[Restored, ...] | None = None
         self._trainable: tuple[Trainable, ...] = ()
+        self._settings: tuple[Settings, ...] = ()
 
     @property
     def restored(self) -> tuple[Restored, ...]:
@@ -143,6 +159,15 @@ class RestoreReport:
     def trainable(self) -> tuple[Trainable, ...]:
         """Return the objects whose saved ``trainable`` flags differ from those of the program."""
         return (*self._trainable, *(self._waiting.retrained if self._waiting is not None else ()))
+
+    @property
+    def other_settings(self) -> tuple[Settings, ...]:
+        """Return the expressions with other settings than when they were saved."""
+        return (*self._settings, *(self._waiting.differing if self._waiting is not None else ()))
+
+    def tell_settings(self, differing: Sequence[Settings]) -> None:
+        """Record the expressions with other settings than when they were saved."""
+        self._settings = tuple(differing)
 
     def tell(self, restored: Callable[[], tuple[Restored, ...]], trainable: Sequence[Trainable]) -> None:
         """Record what was restored: a function that returns it when needed, and the differing ``trainable`` flags."""
@@ -225,6 +250,8 @@ class RestoreReport:
             "reset": self.reset,
             "fresh": self.fresh,
             "trainable": [t._asdict() for t in self.trainable],
+            "adapters": [u._asdict() for u in self.adapters],
+            "other_settings": [s._asdict() for s in self.other_settings],
             "random": self.random,
             "deferred": self.deferred,
         }
@@ -246,6 +273,7 @@ class RestoreReport:
         rows += [("fresh", path, "not in the checkpoint, left as it was") for path in self.fresh]
         rows += [("trainable", t.path, _flag_text(t)) for t in self.trainable]
         rows += [("adapters", u.path, _use_text(u)) for u in self.adapters]
+        rows += [("settings", s.path, _settings_text(s)) for s in self.other_settings]
         rows += [("kept", "gx.random", "the global seed and its stream stay")] if self.random is False else []
         rows += [("deferred", path, "waits for its Variable") for path in deferred]
         widths = [max((len(row[i]) for row in rows), default=0) for i in (0, 1)]
@@ -265,6 +293,11 @@ def _use_text(uses: Uses) -> str:
     return f"{was} in use when it was saved; {now} now"
 
 
+def _settings_text(settings: Settings) -> str:
+    was, now = (", ".join(f"{n}={value!r:.60}" for n, value in one.items()) for one in settings[1:])
+    return f"{was} when it was saved; {now} now"
+
+
 def _source(restored: Restored) -> str:
     text = f"{restored.dtype} {restored.shape}" if restored.dtype else "Python state"
     text = text if restored.source == restored.path else f"{text} from {restored.source}"
@@ -276,6 +309,7 @@ _WHY: dict[type[MatchError], str] = {
     KindMismatch: "a value on one side is an object with parts on the other, as when a weight is factorised",
     ShapeMismatch: "a saved array goes only into a Variable of its shape",
     DTypeMismatch: "dtypes are not converted by default",
+    SettingsMismatch: "an expression computes its weight from its parts and these settings: it would be another one",
     AmbiguousSharing: "one object on one side is several on the other",
     MissingInCheckpoint: "every Variable asked for must get a value",
     UnusedInCheckpoint: "every saved value of the parts asked for must be used",
@@ -285,6 +319,10 @@ _INSTEAD: dict[type[MatchError], str] = {
     KindMismatch: "build the program as it was saved, or leave the part out: skip=[...]",
     ShapeMismatch: "build the program as it was saved, or leave the part out: skip=[...]",
     DTypeMismatch: 'cast="safe" to widen, cast="any" to lose precision knowingly',
+    SettingsMismatch: (
+        "the creator with its settings as they were when it was saved, such as LoRA(rank, alpha); or "
+        'settings="program", which keeps those of the program'
+    ),
     AmbiguousSharing: 'tie or untie as it was saved; mode="cover" accepts what was untied',
     MissingInCheckpoint: (
         'skip="path/**" for what is new, map={"program path": "checkpoint path"} for what has another path, or '

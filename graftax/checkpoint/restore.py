@@ -10,11 +10,13 @@ from typing import Any
 
 from graftax.checkpoint.adapters_in_use import Use, restores_use, uses
 from graftax.checkpoint.advice import adapter_advice, root_advice
+from graftax.checkpoint.choices import Choices
 from graftax.checkpoint.deferred import make_deferred
+from graftax.checkpoint.different_settings import conflict_of, different_settings
 from graftax.checkpoint.expressions import is_near, off_by
 from graftax.checkpoint.facts import facts_to_take
 from graftax.checkpoint.freezing import Flag, flags
-from graftax.checkpoint.graph import Graph, Place, Root, SlotPlace, all_of, leaves_of
+from graftax.checkpoint.graph import Graph, Place, Root, all_of, leaves_of
 from graftax.checkpoint.index import Kind
 from graftax.checkpoint.joint_restore import JointRestore
 from graftax.checkpoint.loading import values_of
@@ -33,11 +35,10 @@ from graftax.checkpoint.state import revive
 from graftax.checkpoint.subset import RANDOM_SPOT, Subset
 from graftax.checkpoint.transaction import Transaction, uninterrupted
 from graftax.checkpoint.uncollected import uncollected
+from graftax.checkpoint.unused import starts
 from graftax.core import user_line
 from graftax.core.errors import (
     AmbiguousSharing,
-    ArgumentError,
-    ArgumentTypeError,
     MissingInCheckpoint,
     StateError,
     UnusedInCheckpoint,
@@ -47,32 +48,13 @@ from graftax.reparam.base import Reparam
 from graftax.variables.graph.module import Module
 from graftax.variables.state import storage
 
-MODES = ("exact", "cover", "overlap")
-CASTS = ("exact", "safe", "any")
-FROM = ("saved", "program")
-
-
-def check_choices(mode: str, cast: str, trainable: str | None, renames: Mapping[str, str] | None) -> None:
-    """Raise if an argument of a restore has an unknown value."""
-    for name, value, known in (("mode", mode, MODES), ("cast", cast, CASTS), ("trainable", trainable, FROM)):
-        if value not in known and not (name == "trainable" and value is None):
-            raise ArgumentError(f"{name}={value!r}", "there is no such choice", " or ".join(map(repr, known)))
-    if renames is not None and not isinstance(renames, Mapping):
-        raise ArgumentTypeError(
-            f"map={renames!r:.80}",
-            "it takes paths of the program, and for each the path of the checkpoint that its value comes from",
-            'map={"model/head": "model/classifier"}',
-        )
-
 
 def restore(
     path: str | os.PathLike[str],
     roots: Mapping[str, Root],
     subset: Subset,
     renames: Mapping[str, str],
-    mode: str,
-    cast: str,
-    trainable: str | None = None,
+    choices: Choices,
 ) -> RestoreReport:
     """Restore the selected part of some roots; see `graftax.checkpoint.checkpoint.Checkpoint.restore`."""
     if storage.frames.top is not None:
@@ -91,11 +73,11 @@ def restore(
                     reader.complete()
                 if graph.narrow is not None or reader.is_lazy:
                     try:
-                        return _restore(reader, graph, subset, renames, mode, cast, trainable, joint)
+                        return _restore(reader, graph, subset, renames, choices, joint)
                     except NeedsFullRestore:  # the restore as a whole raises the error, with complete messages
                         reader.complete()
                         graph, subset = Graph(roots) if graph.narrow is not None else graph, subset.again()
-                return _restore(reader, graph, subset, renames, mode, cast, trainable, joint)
+                return _restore(reader, graph, subset, renames, choices, joint)
     except Exception as error:
         joint.failed(error)
         raise
@@ -106,11 +88,10 @@ def _restore(
     graph: Graph,
     subset: Subset,
     renames: Mapping[str, str],
-    mode: str,
-    cast: str,
-    trainable: str | None,
+    choices: Choices,
     joint: JointRestore,
 ) -> RestoreReport:
+    mode, cast, trainable, _ = choices
     with Transaction(graph) as changes:
         report = RestoreReport(reader.path, mode)
         with planned_in_part(graph, reader.is_lazy) as check_part:
@@ -119,9 +100,11 @@ def _restore(
             slots = SlotMatch(match)
             random = _random(match)
             to_reset = slots_to_reset(match)  # which selectors may speak of, too
+            new = starts(match)
+            match.missing = [place for place in match.missing if place not in {start.place for start in new}]
             subset.check(new=_new_layers(match))
             report.step, report.meta = reader.index.step, revive(reader.index.meta, {})
-            _judge(match, report, to_reset)
+            _judge(match, report, [*(slot.slot for slot in to_reset), *(start.place for start in new)], choices)
         waiting = {slot.node for below in slots.waiting.values() for slot in below} | set(match.awaited.values())
         spread = SpreadValues(match, reader)
         values = values_of(reader, ({*match.pairs.values()} - spread.nodes) | waiting)
@@ -131,7 +114,7 @@ def _restore(
         used = uses(match, as_used)
         report.adapters = tuple([use.report_line for use in used])
         ready = _on_devices(match, values, spread)
-        session = _session(match, slots, {node: values[node] for node in waiting}, cast, as_saved, as_used)
+        session = _session(match, slots, {node: values[node] for node in waiting}, choices, as_saved, as_used)
         if trainable is None:
             _warn_of_thawing(known)
         if mode == "exact":
@@ -142,6 +125,7 @@ def _restore(
             if random is not None:
                 changes.set_random(graph.random, random)
             raise_if_interrupted()
+            ready += [(start.place.thing._storage, start.value) for start in new]
             _apply_values(match, changes, ready, known, used, session)
             reset_slots(changes, to_reset)  # whose initial value may be that of their Variable
             _check_tied(match, report, notes, values)
@@ -188,20 +172,21 @@ def _warn_of_thawing(flags: list[Flag]) -> None:
         )
 
 
-def _judge(match: Match, report: RestoreReport, to_reset: list[SlotPlace]) -> None:
+def _judge(match: Match, report: RestoreReport, reset: list[Place], choices: Choices) -> None:
     """Fill the report, and raise if the mode does not allow what is in it."""
     report.missing = tuple([place.path for place in match.missing])
     report.unused = tuple(match.unused)
     report.conflicts = tuple(match.conflicts)
     report.unshared = match.unshared
-    reset = {slot.slot: None for slot in to_reset}
-    report.reset = tuple([place.path for place in reset])
+    report.reset = tuple([place.path for place in dict.fromkeys(reset)])
     slots = [slot.slot for slot in match.graph.slots]
     slots = [slot for slot in slots if slot not in match.pairs and slot not in reset and match.has(slot)]
     report.fresh = tuple([place.path for place in [*match.fresh, *slots]])
+    report.tell_settings(different_settings(match))
     conflicts = list(match.conflicts)
+    conflicts += map(conflict_of, report.other_settings) if choices.settings == "same" else ()
     known = ", ".join(match.index.roots)
-    idle = [root.path for root in match.idle_roots() if not _is_explained(root, match)]
+    idle = [root.path for root in match.idle_roots() if not _is_explained(root, match, report.reset)]
     conflicts += [
         Conflict(MissingInCheckpoint, path, f"matched nothing; the roots of the checkpoint are: {known}")
         for path in idle
@@ -217,11 +202,12 @@ def _judge(match: Match, report: RestoreReport, to_reset: list[SlotPlace]) -> No
         raise report.failure(conflicts, instead=adapter_advice(match) or root_advice(match, idle))
 
 
-def _is_explained(root: Place, match: Match) -> bool:
+def _is_explained(root: Place, match: Match, reset: Iterable[str]) -> bool:
     """Return True if the conflicts or unused values of a root are listed one by one."""
     inside = f"{root.path}/"
     explained = [
         *match.awaited,
+        *reset,
         *(place.path for place in match.reassigned),
         *(conflict.path for conflict in match.conflicts),
     ]
@@ -334,6 +320,7 @@ def _apply_values(
         if isinstance(place.thing, Module):
             requires = match.mode != "overlap" and _is_unbuilt(place)
             changes.hang(place.thing, make_deferred(session, place.thing, home, place.path, requires))
+            place.thing._gx_ensure_state()  # of what only the saved values say the shape
 
 
 def _is_unbuilt(place: Place) -> bool:
@@ -362,12 +349,12 @@ def _is_weight(place: Place) -> bool:
 
 
 def _session(
-    match: Match, slots: SlotMatch, values: dict[int, Any], cast: str, as_saved: bool, as_used: bool
+    match: Match, slots: SlotMatch, values: dict[int, Any], choices: Choices, as_saved: bool, as_used: bool
 ) -> Session | None:
     if not match.awaited and not any(_is_unbuilt(place) for place in match.graph.places):
         return None
     given = frozenset(match.renames.given)
-    session = Session(match.index, match.paths, match.mapped, given, cast, as_saved, match.subset, as_used)
+    session = Session(match.index, match.paths, match.mapped, given, choices, as_saved, match.subset, as_used)
     session.begin(values, match.awaited, slots.waiting)
     return session
 

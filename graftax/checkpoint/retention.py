@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from graftax.core import user_line
 from graftax.core.errors import ArgumentError
 from graftax.core.foreign_keywords import KEYWORDS
 from graftax.core.keywords import unknown_keyword
@@ -57,6 +58,39 @@ class Retention(NamedTuple):
             raise ArgumentError(
                 "keep_best= or keep_every= without keep=", "without keep= all checkpoints stay", "keep=3 as well"
             )
+
+    def rated(self, metrics: Mapping[str, float] | None, competes: bool, directory: str) -> dict[str, float]:
+        """Return the metrics of a save as numbers; warn if the monitored one is NaN.
+
+        Args:
+            metrics: Numbers by name.
+            competes: Whether the checkpoint may be one of the best.
+            directory: The folder, for messages.
+
+        Raises:
+            ArgumentError: the monitored one is missing, or one is no number.
+        """
+        rated: dict[str, float] = {}
+        for name, value in (metrics or {}).items():
+            try:
+                rated[name] = float(value)
+            except (TypeError, ValueError) as error:
+                raise ArgumentError(
+                    f"metrics[{name!r}] = {value!r:.80}", "a metric is a number", f"{name}=float(...)"
+                ) from error
+        monitor = self.monitor
+        if competes and monitor is not None and monitor not in rated:
+            raise ArgumentError(
+                f"metrics with {', '.join(rated) or 'nothing'}",
+                f"the manager was made with monitor={monitor!r}",
+                f'metrics={{"{monitor}": ...}}, or competes=False for a save between two validations',
+            )
+        if competes and monitor is not None and math.isnan(rated[monitor]):
+            user_line.warn(
+                f"metrics[{monitor!r}] of the manager of {directory} is NaN: the checkpoint is saved, and never "
+                "one of the best. Instead: give a number; competes=False says that it is not to be one of the best"
+            )
+        return rated
 
     def best(self, records: Iterable[Record]) -> list[Record]:
         """Return the records with a value of the monitored metric, the best first; of equal ones the later."""

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 from graftax.backend.host import host_dtype
 from graftax.checkpoint.arrays import HostArray, castable
+from graftax.checkpoint.choices import Choices
 from graftax.checkpoint.expressions import is_near, off_by, receiver, take, undo
 from graftax.checkpoint.index import Edge, Index
-from graftax.checkpoint.report import Restored, Trainable
+from graftax.checkpoint.report import Restored, Settings, Trainable
 from graftax.checkpoint.subset import Spot, Subset
 from graftax.checkpoint.trained_as_saved import differs, set_trainability, trainability_as_saved
 from graftax.core.errors import AmbiguousSharing, DTypeMismatch, MatchError, ShapeMismatch
@@ -47,7 +48,7 @@ class Session:
         paths: The checkpoint paths of nodes, for messages.
         mapped: Program paths that take their values from a node other than that of their edge.
         given_away: Pairs of a node and an edge whose values ``map=`` gives to other paths.
-        cast: The cast policy.
+        choices: How much must match, and what counts where both sides differ.
         as_saved: Whether Variables get the saved ``trainable`` flags.
         subset: The selected part; None after unpickling, if a selector could not be pickled.
         as_used: Whether weights get the saved use of their adapters. Defaults to False.
@@ -59,7 +60,7 @@ class Session:
         paths: Mapping[int, str],
         mapped: dict[str, int],
         given_away: Collection[tuple[int | None, Edge]],
-        cast: str,
+        choices: Choices,
         as_saved: bool,
         subset: Subset | None = None,
         as_used: bool = False,
@@ -67,13 +68,14 @@ class Session:
         self.index = index
         self.mapped = mapped
         self._paths = paths
-        self._cast = cast
+        self.choices = choices
         self.as_saved = as_saved
         self.as_used = as_used
         self.lacking: dict[str, None] = {}
         self._subset = subset
         self.arrived: list[Restored] = []
         self.retrained: list[Trainable] = []
+        self.differing: list[Settings] = []
         self._values: dict[int, HostArray] = {}
         self._given_away = given_away
         self._awaited: dict[str, int] = {}
@@ -115,7 +117,7 @@ class Session:
 
     def point_of_return(self) -> Callable[[], None]:
         """Return a function that lets all values assigned from now on wait again, for a layer whose build fails."""
-        names = ("_values", "_awaited", "_slots", "_given", "_taken", "arrived", "retrained")
+        names = ("_values", "_awaited", "_slots", "_given", "_taken", "arrived", "retrained", "differing")
         before = {name: copy.copy(getattr(self, name)) for name in names}
         return lambda: self.__dict__.update(before)
 
@@ -151,7 +153,10 @@ class Session:
             "_subset": self._subset if self._subset is not None and self._subset.can_be_pickled() else None,
         } | {
             name: getattr(self, name)
-            for name in ("index", "mapped", "_given_away", "_paths", "_cast", "as_saved", "arrived", "retrained")
+            for name in (
+                *("index", "mapped", "_given_away", "_paths", "choices", "as_saved", "as_used"),
+                *("arrived", "retrained", "differing"),
+            )
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -210,7 +215,7 @@ class Session:
         if (
             given is None or given() is not variable
         ):  # a shared Variable: when it appears at a second path, its value may be trained already
-            reason = misfit(variable, value.dtype.name, value.shape, self._cast)
+            reason = misfit(variable, value.dtype.name, value.shape, self.choices.cast)
             if reason is not None:
                 kind, text = reason
                 raise kind(

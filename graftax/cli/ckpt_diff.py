@@ -2,10 +2,13 @@
 
 import os
 from argparse import Namespace
-from collections.abc import Callable
+from contextlib import ExitStack
+from typing import NamedTuple
 
-from graftax.checkpoint.derived.difference import Held, difference, held_by_checkpoint, held_by_file
+from graftax.checkpoint.derived.difference import Change, Held, difference, held_by_checkpoint, held_by_file
+from graftax.checkpoint.derived.told_differences import labels_that_differ, told_differences
 from graftax.checkpoint.foreign.opening import open_weights
+from graftax.checkpoint.index import Index
 from graftax.checkpoint.reader import Reader
 from graftax.cli.output import print_json, printable
 from graftax.cli.selection import chosen
@@ -13,24 +16,31 @@ from graftax.cli.selection import chosen
 
 def run(options: Namespace) -> int:
     """Print what differs; 1 if anything does."""
-    first, close_first = _held(options.first)
-    try:
-        second, close_second = _held(options.second)
-        try:
-            found = difference(first, second, chosen(options))
-        finally:
-            close_second()
-    finally:
-        close_first()
+    with ExitStack() as stack:
+        first, second = (_held(path, stack) for path in (options.first, options.second))
+        subset = chosen(options)
+        found = difference(first.held, second.held, subset)
+        labels: list[Change] = []
+        if first.whole is not None and second.whole is not None:
+            labels = labels_that_differ(first.whole, second.whole) if subset.is_all else []
+            told = told_differences(first.whole, second.whole, subset)
+            known = {change.path for change in told}
+            gone, more = (tuple(p for p in some if p not in known) for some in (found.removed, found.added))
+            found = found._replace(changed=(*found.changed, *told), removed=gone, added=more)
     differs = bool(found.changed or found.removed or found.added)
     if options.json:
         changed = [change._asdict() for change in found.changed]
-        print_json({"changed": changed, "removed": found.removed, "added": found.added, "same": found.same})
+        said = {change.path: [change.first, change.second] for change in labels}
+        print_json(
+            {"changed": changed, "removed": found.removed, "added": found.added, "same": found.same, "labels": said}
+        )
         return int(differs)
     for change in found.changed:
         what = change.first if change.first == change.second else f"{change.first} -> {change.second}"
         by = "" if change.largest is None else f", by up to {change.largest:.3g}"
         print(f"~ {printable(change.path)}  {printable(what)}{by}")
+    for label in labels:  # which no restore sets
+        print(f"  {printable(label.path)}  {printable(f'{label.first} -> {label.second}')}")
     for sign, paths in (("-", found.removed), ("+", found.added)):
         for path in paths:
             print(f"{sign} {printable(path)}")
@@ -39,13 +49,17 @@ def run(options: Namespace) -> int:
     return int(differs)
 
 
-def _held(path: str) -> tuple[dict[str, Held], Callable[[], None]]:
+class _Side(NamedTuple):
+    """A checkpoint, or a file of arrays, which has no index."""
+
+    held: dict[str, Held]
+    whole: Index | None = None
+
+
+def _held(path: str, stack: ExitStack) -> _Side:
     if os.path.isfile(path):
         file = open_weights(path)
-        return held_by_file(file), file.close
-    reader = Reader(path)
-    try:
-        return held_by_checkpoint(reader), reader.close
-    except BaseException:
-        reader.close()
-        raise
+        stack.callback(file.close)
+        return _Side(held_by_file(file))
+    reader = stack.enter_context(Reader(path))
+    return _Side(held_by_checkpoint(reader), reader.index)

@@ -22,6 +22,7 @@ def run(options: Namespace) -> int:
         map=pairs(options.map, "PROGRAM=CKPT"),
         mode=options.mode or "exact",
         cast=options.cast or "exact",
+        settings=options.settings or "same",
     )
     saved = None
     if options.out:
@@ -38,7 +39,7 @@ def run(options: Namespace) -> int:
 
 
 def _to_file(options: Namespace) -> int:
-    given = [name for name in ("map", "mode", "cast", "out") if getattr(options, name)]
+    given = [name for name in ("map", "mode", "cast", "settings", "out") if getattr(options, name)]
     if given:
         names = ", ".join("--save" if name == "out" else f"--{name}" for name in given)
         raise ArgumentError(

@@ -3,6 +3,7 @@
 from argparse import Namespace
 from typing import Any
 
+from graftax.checkpoint.derived.told import told
 from graftax.checkpoint.index import Index, Kind
 from graftax.checkpoint.paths import node_paths
 from graftax.checkpoint.reader import Reader
@@ -67,6 +68,8 @@ def _line(index: Index, node: int, path: str, is_slot: bool) -> dict[str, Any]:
             line["adapter"] = record.payload[3]["adapter"]
     elif record.kind is Kind.VALUE:
         line["value"] = record.payload
+    elif record.kind is Kind.OBJECT and (said := told(record)).keys() > {"class"}:
+        line["says"] = {name: value for name, value in said.items() if name != "class"}
     return line
 
 
@@ -78,4 +81,5 @@ def _row(line: dict[str, Any]) -> tuple[str, ...]:
         return path, line["dtype"], str(tuple(line["shape"])), size(line["bytes"]), printable(what)
     if "value" in line:
         return path, "value", "", "", short(line["value"])
-    return path, printable(line["type"].rpartition(".")[2]), "", "", "" if line.get("saved", True) else "not saved"
+    says = ", ".join(f"{name}={short(value)}" for name, value in line.get("says", {}).items())
+    return path, printable(line["type"].rpartition(".")[2]), "", "", says if line.get("saved", True) else "not saved"

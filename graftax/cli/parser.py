@@ -113,6 +113,8 @@ def _running(commands: Any) -> None:
     restore.add_argument("--map", action="append", metavar="PROGRAM=CKPT", help="take PROGRAM's values from path CKPT")
     restore.add_argument("--mode", choices=("exact", "cover", "overlap"), help="how much must fit (exact)")
     restore.add_argument("--cast", choices=("exact", "safe", "any"), help="which dtypes may be converted (exact)")
+    told = "whether expressions, such as LoRA, must have the settings that they were saved with (same)"
+    restore.add_argument("--settings", choices=("same", "program"), help=told)
     restore.add_argument("--save", dest="out", metavar="OUT", help="save the restored program as a new checkpoint")
     restore.add_argument("--overwrite", action="store_true", help="replace what is at OUT")
     _subset(restore, "restore")

@@ -294,6 +294,10 @@ class KindMismatch(MatchError):
     """A leaf on one side and a node with children on the other."""
 
 
+class SettingsMismatch(MatchError):
+    """A saved expression with other settings than the program's, which would make another weight of its parts."""
+
+
 class AmbiguousSharing(MatchError):
     """One Variable in the program, two different values in the checkpoint."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal, TypeVar, get_args
 
 import numpy as np
@@ -101,6 +102,9 @@ class AUC(ElementMetric):
         if self.num_labels is not None:
             self.sums = self.add_variable((2, 4, self.num_thresholds, self.num_labels), name="sums")
 
+    def _gx_shapes_by_data(self) -> Mapping[str, tuple[int | None, ...]]:
+        return {"sums": (2, 4, self.num_thresholds, None)}
+
     def count(self, positive: Array, y_pred: Array, amount: Array) -> None:
         """Add the four counts at each threshold."""
         if self.from_logits:
@@ -131,6 +135,7 @@ class AUC(ElementMetric):
 
     def result(self) -> Array:
         """Return the area so far; 0 of nothing."""
+        self._gx_ensure_state()
         if self.sums is None:
             return ops.asarray(0.0)
         areas = self._areas(exact.read(self.sums))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal, get_args
 
 from graftax import ops
@@ -132,6 +133,9 @@ class R2Score(Metric):
         self.class_aggregation = class_aggregation
         self.sums: Variable | None = None
 
+    def _gx_shapes_by_data(self) -> Mapping[str, tuple[int | None, ...]]:
+        return {"sums": (2, 4, None)}
+
     def update(
         self,
         y_true: ArrayLike,
@@ -198,6 +202,7 @@ class R2Score(Metric):
 
     def result(self) -> Array:
         """Compute the score so far; 0 of nothing, and where all targets are the same."""
+        self._gx_ensure_state()
         if self.sums is None:
             return ops.asarray(0.0, self.dtype)
         _, _, squares, errors = ops.unstack(exact.read(self.sums))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal, get_args
 
 from graftax import ops
@@ -66,6 +67,9 @@ class FBetaScore(ElementMetric):
         self.threshold = threshold if threshold is None else arguments.threshold(threshold)
         self.sums: Variable | None = self.add_variable((2, 3, 1), name="sums") if average == "micro" else None
 
+    def _gx_shapes_by_data(self) -> Mapping[str, tuple[int | None, ...]]:
+        return {"sums": (2, 3, 1 if self.average == "micro" else None)}
+
     def matched(self, y_true: ArrayLike, y_pred: ArrayLike) -> tuple[Array, Array]:
         """Return targets and predictions of one shape, the last axis being that of the classes."""
         y_true, y_pred = pair(y_true, y_pred)
@@ -111,6 +115,7 @@ class FBetaScore(ElementMetric):
 
     def result(self) -> Array:
         """Return the score so far, 0 of nothing; for each class, if there is no average."""
+        self._gx_ensure_state()
         if self.sums is None:
             return ops.asarray(0.0, self.dtype)
         right, predicted, there = exact.read(self.sums)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from numbers import Integral
 from typing import Any, ClassVar, cast
 
@@ -111,6 +112,33 @@ class Metric(Module):
         self._gx_starts = (*self._gx_starts, (variable, start))
         return variable
 
+    def _gx_shapes_by_data(self) -> Mapping[str, tuple[int | None, ...]]:
+        """Return the shapes, with None for what the first batch says, of its Variables of zeros that wait for that."""
+        return {}
+
+    def _gx_ensure_state(self) -> None:
+        """Make the Variables for which saved values wait: these say their shapes, too, and count from now on."""
+        for name, shape in self._gx_shapes_of_saved().items():
+            setattr(self, name, self.add_variable(shape, name=name))
+
+    def _gx_lacks_state(self) -> bool:
+        return bool(self._gx_shapes_of_saved())
+
+    def _gx_start_of(self, variable: Variable) -> Array | None:
+        start = next((start for one, start in self._gx_starts if one is variable), None)
+        return None if start is None else new_array(start, variable._storage.backend)
+
+    def _gx_shapes_of_saved(self) -> dict[str, Shape]:
+        """Return the shapes of the Variables that are still to be made and have values waiting."""
+        pending, found = self._gx_pending, dict[str, Shape]()
+        if pending is None:
+            return found
+        for name, shape in self._gx_shapes_by_data().items():
+            saved = pending.shape_of(name) if getattr(self, name) is None else None
+            if saved is not None and len(saved) == len(shape):
+                found[name] = tuple(there if n is None else n for n, there in zip(shape, saved, strict=True))
+        return found
+
     @door
     def add_weight(
         self,
@@ -141,6 +169,9 @@ class Metric(Module):
 
     def reset(self) -> None:
         """Start over, with the metrics that this one holds."""
+        self._gx_ensure_state()
+        if self._gx_pending is not None and not self._gx_starts:  # saved values are what is forgotten
+            object.__setattr__(self, "_gx_pending", None)
         is_eager = not storage.frames.read()
         for variable, start in self._gx_starts:
             if is_eager:

@@ -14,6 +14,7 @@ from graftax.core.typedefs import Array, VariableLike
 from graftax.core.undefined import undefined_error
 from graftax.reparam.base import Reparam
 from graftax.reparam.creator import Check, CheckedCreator
+from graftax.reparam.settings import settings_of
 from graftax.variables.graph.module import Module, structure
 from graftax.variables.spec import VariableSpec
 from graftax.variables.variable import Variable
@@ -74,6 +75,11 @@ class Adapter(Module):
         for variable in self.variables:
             variable.trainability = variable.trainability.with_resting(1 if resting else -1)
         structure.bump()
+
+    def _gx_facts(self) -> dict[str, Any]:
+        """Return the settings, which say with the parts what the weight is."""
+        found = settings_of(self)
+        return {"settings": found} if found else {}
 
 
 class Adapted(Reparam):

@@ -12,6 +12,7 @@ from graftax.core.errors import AssignmentError, CreatorError, DTypeError, Shape
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, Shape, VariableLike, unwrap
 from graftax.core.undefined import undefined_error
+from graftax.reparam.settings import settings_of
 from graftax.variables import regularizers
 from graftax.variables.arithmetic import Arithmetic
 from graftax.variables.calls import training
@@ -229,6 +230,11 @@ class Reparam(Module, Arithmetic):
     def _fit(self, value: ArrayLike, verb: str) -> Array:
         backend, label = registry.current(), f"{self._gx_path!r}.{verb}()"
         return fit(backend, unwrap(value), self._shape, self._dtype, label, self._read_in())
+
+    def _gx_facts(self) -> dict[str, Any]:
+        """Return the settings, which say with the parts what the weight is."""
+        found = settings_of(self)
+        return {"settings": found} if found else {}
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._gx_path!r}, shape={self.shape}, dtype={self.dtype})"

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from graftax.checkpoint.checkpoint import Checkpoint
+from graftax.checkpoint.different_settings import line_of
+from graftax.checkpoint.graph import Graph
 from graftax.checkpoint.manager import CheckpointManager
 from graftax.checkpoint.reader import Reader
+from graftax.checkpoint.report import RestoreReport
+from graftax.core import user_line
 from graftax.core.errors import ArgumentTypeError, CheckpointError, MatchError
 from graftax.training import executions
 from graftax.training.batch import Batch
@@ -78,7 +83,7 @@ def resumed(run: Run, where: object, validation: Source | None = None) -> bool:
         roots = {**manager.checkpoint.roots, ROOT: found.root}
         manager.wait()
         run.settings.note()  # as the program makes them, before those of the checkpoint are set
-        Checkpoint(**roots).restore(latest.path, skip=list(found.skip))
+        report = Checkpoint(**roots).restore(latest.path, skip=list(found.skip), settings="program")
     except CheckpointError as error:
         error.add_context("fit(resume=...), which restores model, optimizer, metrics and all that the run remembers")
         if isinstance(error, MatchError):
@@ -89,8 +94,29 @@ def resumed(run: Run, where: object, validation: Source | None = None) -> bool:
                 'mode="overlap")'
             )
         raise
+    _warn_of_settings(report, Graph(roots, settles=False))
     found.begin_new(run.index)
     return True
+
+
+def _warn_of_settings(report: RestoreReport, graph: Graph) -> None:
+    """Warn of expressions that go on with other settings: a program may change them, as any setting of a layer."""
+    for path, then, _ in report.other_settings:
+        place = graph.find(path)
+        line = None if place is None else line_of(path, place.thing, then)  # callbacks' are set again by now
+        if line is None:
+            continue
+        saved, now = line.saved, line.now
+        user_line.warn(
+            f"fit(resume=...): {path} goes on with {_named(now)} of the program, and had {_named(saved)} in the run "
+            "that is resumed: its weight is another one from here on. Instead: the settings as they were, and "
+            "after the run, in a program with others, gx.Checkpoint(model=model).restore(path, "
+            'settings="program")'
+        )
+
+
+def _named(settings: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value!r:.60}" for name, value in settings.items())
 
 
 def _make_ready(model: TrainableModel, name: str, batch: Batch) -> None:

@@ -48,6 +48,7 @@ def test_rename(ckpt):
         (["nothing/x=model"], 2, "no 'nothing'"),
         ([f"{KERNEL}/x=count"], 2, "an array has nothing below it"),
         (["x=model", "x=count"], 2, "has a value already"),
+        (["x=count", "y=count"], 4, "tied from then on"),
     ],
 )
 def test_renames_that_cannot_be(ckpt, maps, code, told, tmp_path):

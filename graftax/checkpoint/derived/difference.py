@@ -17,7 +17,7 @@ from graftax.checkpoint.loading import load
 from graftax.checkpoint.paths import node_paths
 from graftax.checkpoint.reader import Reader
 from graftax.checkpoint.state import renumber_arrays
-from graftax.checkpoint.subset import Spot, Subset
+from graftax.checkpoint.subset import RANDOM_SPOT, Spot, Subset
 from graftax.checkpoint.uncollected import uncollected
 from graftax.core.dtypes import is_complex
 from graftax.core.typedefs import Shape
@@ -112,7 +112,7 @@ def difference(first: Mapping[str, Held], second: Mapping[str, Held], subset: Su
         SelectorError: a selector matches nothing.
     """
     spots = {path: Spot(path, held.role) for path, held in [*first.items(), *second.items()]}
-    subset.check(spots.values())
+    subset.check([*spots.values(), RANDOM_SPOT])
     chosen = [path for path, spot in spots.items() if spot in subset]
     changed = []
     same = 0

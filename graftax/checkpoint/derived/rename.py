@@ -19,8 +19,17 @@ def rename(sheet: Sheet, names: Mapping[str, str]) -> None:
 
     Raises:
         ArgumentError: a path does not exist, or a new path has no parent.
-        RenameConflict: the new path exists already.
+        RenameConflict: the new path exists already, or a part would get two.
     """
+    for new, old in names.items():
+        other = next(one for one, source in names.items() if source == old)
+        if other != new:
+            raise RenameConflict(
+                f"{old!r:.200} as {other!r:.200} and as {new!r:.200}",
+                "it would be one object under two paths, tied from then on, as it was not saved",
+                f"--map {other}={old} alone; in a program that needs it twice, "
+                f"restore(path, map={{{other!r}: {old!r}, {new!r}: {old!r}}})",
+            )
     taken = {old: _found(sheet, old) for old in names.values()}
     above = {old: _found(sheet, old.rpartition("/")[0]) for old in taken if "/" in old}
     # all paths are resolved before the first part is moved, so that the order of the entries does not matter

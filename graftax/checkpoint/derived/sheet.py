@@ -10,7 +10,6 @@ import numpy as np
 
 from graftax.checkpoint.arrays import HostArray, from_bytes, to_bytes
 from graftax.checkpoint.commit import Draft
-from graftax.checkpoint.facts import facts_of_node
 from graftax.checkpoint.index import Edge, Kind, NodeRecord, SlotRecord
 from graftax.checkpoint.layout import Item
 from graftax.checkpoint.paths import escape, node_paths
@@ -148,7 +147,7 @@ class Sheet:
 
     def facts_of(self, node: int) -> Mapping[str, Any]:
         """Return what is kept of an object besides its contents, such as the columns of a table."""
-        return facts_of_node(self.nodes[node])
+        return self.nodes[node].facts
 
     def variables(self) -> dict[str, int]:
         """Return the Variables that have values, by path."""

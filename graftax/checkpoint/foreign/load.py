@@ -8,6 +8,7 @@ from functools import partial
 from typing import NamedTuple
 
 from graftax.checkpoint.arrays import HostArray, castable
+from graftax.checkpoint.choices import CASTS, MODES
 from graftax.checkpoint.foreign.foreign_array import ForeignArray, ForeignFile
 from graftax.checkpoint.foreign.name_map import Scope, is_within, rest_of, scopes_of, split_groups, split_units
 from graftax.checkpoint.foreign.naming import components_of_names, components_of_path
@@ -21,7 +22,6 @@ from graftax.checkpoint.foreign.unit import Group, Made, Unit, fitted
 from graftax.checkpoint.foreign.units import Units
 from graftax.checkpoint.graph import Graph
 from graftax.checkpoint.report import Conflict, Restored
-from graftax.checkpoint.restore import CASTS, MODES
 from graftax.checkpoint.session import cast_to
 from graftax.checkpoint.subset import Spot, Subset
 from graftax.checkpoint.transaction import Transaction, uninterrupted

@@ -6,6 +6,7 @@ import copy
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Protocol
 
+from graftax.core.typedefs import Array, Shape
 from graftax.variables.creation import CreatorScope
 from graftax.variables.graph.node import BOOKKEEPING, UNCHANGING, Branch, Edge, inside, own, own_nodes
 from graftax.variables.variable import Variable
@@ -36,6 +37,10 @@ class Pending(Protocol):
 
     def waiting(self) -> tuple[str, ...]:
         """Return the paths of the values that still wait here and below."""
+        ...
+
+    def shape_of(self, edge: Edge) -> Shape | None:
+        """Return the shape of the value that waits for a Variable under this edge; None if there is none."""
         ...
 
     def carried(self, module: Copied) -> Carried | None:
@@ -76,6 +81,10 @@ class Copied(Branch):
         """Tell whether Variables of this Module are made later, under an attribute that it does not have yet."""
         return False
 
+    def _gx_start_of(self, variable: Variable) -> Array | None:
+        """Return a new array with which a Variable of it starts, where it does without a saved value; else None."""
+        return None
+
     _gx_resets_slots: ClassVar[bool] = False
     """Whether `_gx_new_slots` gives the slots of this Module as new ones."""
 
@@ -95,6 +104,9 @@ class Copied(Branch):
                 new.__dict__[name] = value if type(value) in UNCHANGING else copy.deepcopy(value, memo)
         if self._gx_captured:
             object.__setattr__(new, "_gx_captured", self._gx_captured)
+            for scope in self._gx_captured:
+                if self in scope.waiting:  # the scope is checked when its copies are built, too
+                    scope.waiting.add(new)
         new._gx_readopt()
         carried = self._gx_state_for_copy()
         if carried is not None:

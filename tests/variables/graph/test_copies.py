@@ -186,3 +186,10 @@ def test_a_copy_in_mixed_precision_has_all_of_a_weight():
     net.w = gx.Variable(1 + 2.0**-10)
     net(np.ones(1, "float32"))
     assert [float(one) for one in copies] == [1 + 2.0**-10] * 2
+
+
+def test_the_copy_of_an_unbuilt_layer_keeps_its_creators_without_the_original():
+    with gx.variable_creator_scope(gx.reparam.WeightNorm(), where="**/kernel"):
+        copied = copy.deepcopy(gx.Sequential([gx.layers.Dense(2)]))  # the original is gone
+    copied(np.ones((1, 3), "float32"))
+    assert [v.path for v in copied.variables][:2] == ["layers/0/kernel/direction", "layers/0/kernel/magnitude"]
