@@ -100,7 +100,8 @@ class Model(SummaryMixin):
             loss: A loss, its name or a function of ``(y_true, y_pred)``; for several outputs a dict by name, or a list.
             metrics: Metrics, names or functions; for several outputs a dict by name. They ignore sample weights.
             weighted_metrics: Likewise, but sample weights are used.
-            loss_weights: A factor on the loss of each output. Defaults to None: 1.
+            loss_weights: A factor on the loss of each output, copied to the attribute ``compiled_loss_weights``, where
+                it may be changed: ``model.compiled_loss_weights["output"] = 0.5``. Defaults to None: 1.
             run_eagerly: Do not compile the steps, so that breakpoints and prints see values. Defaults to False.
             steps_per_execution: Batches that `fit` and `evaluate` take in one run of a compiled loop; hooks see the
                 last. They run one by one if too few are left, or with ``check_nans``. Defaults to 1.
@@ -115,7 +116,7 @@ class Model(SummaryMixin):
         refuse_compile_between_steps(self)
         self._gx_objectives = Objectives(chosen, loss, metrics, weighted_metrics, loss_weights)
         self._gx_objectives.names = self._gx_output_names()
-        hold(self, loss, loss_weights)
+        hold(self, loss, self._gx_objectives.factors)
         self._gx_functions = executions.CompiledSteps()
         self._gx_compiled_with = None  # those of a `compile` of the user's, which calls this one, come after it
         object.__setattr__(self, "_gx_run_eagerly", run_eagerly)
