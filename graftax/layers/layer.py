@@ -13,7 +13,7 @@ from graftax.core.fallback import Fallback
 from graftax.core.promises import withdraw
 from graftax.core.short_traceback import chained, door, shorten
 from graftax.core.typedefs import Array, ArrayLike, Calls, Initializer, Shape
-from graftax.layers import added_losses, building, masking, shapes, symbolic_call
+from graftax.layers import added_losses, building, lost_masks, masking, shapes, symbolic_call
 from graftax.layers.added_losses import AddsLosses, keep_penalty
 from graftax.layers.arguments import flag
 from graftax.layers.call_context import named_part
@@ -324,7 +324,7 @@ class Layer(AddsLosses, KnowsColumns):
                     outer.masks_met = True
             if training is not None and signature.takes_training:
                 args, kwargs = signature.put("training", training, args, kwargs)
-            call = self.call
+            call, watch = lost_masks.watched(self)
             if self._gx_remat is not None and storage.frames.top is not None:
                 call = remat(call, None if self._gx_remat == "full" else self._gx_remat)
             policy = self._gx_dtypes
@@ -338,8 +338,8 @@ class Layer(AddsLosses, KnowsColumns):
                 raise gives_nothing(self._gx_title())
             if is_first:
                 look_for_lost([self])
-            if found or self._gx_makes_mask:
-                out = masking.with_mask(self, out, first, signature, found, context.masks_met)
+            if found or self._gx_makes_mask or watch:
+                out = masking.with_mask(self, out, first, signature, found, context.masks_met, watch)
         return out
 
     def _gx_named_masks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
