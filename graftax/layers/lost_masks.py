@@ -83,6 +83,6 @@ def _message(title: str, what: str, mask: tuple[int, ...], found: tuple[int, ...
     return (
         f"a mask of shape {mask} is lost in {title}: {what}, of shape {found}, has none, since operations between "
         "layers keep no masks, so hidden positions count there. Instead: layers for these steps, such as layers.Add(), "
-        "or a class with supports_masking = True; or layer(x, mask=mask); or compute_mask, which returns the mask of the "
+        "or a class with supports_masking = True; or layer(x, mask=mask); or compute_mask, which returns that of the "
         "output, or None if it has none"
     )

@@ -29,6 +29,7 @@ from graftax.training.held_metrics import all_metrics, results
 from graftax.training.hooks.callback import Callback
 from graftax.training.hooks.callback_list import CallbackList, listed
 from graftax.training.hooks.history import History
+from graftax.training.loss_arguments import one_number
 from graftax.training.objectives import LossLike, MetricsLike, Objectives, required_objectives, required_optimizer
 from graftax.training.output_masks import carried_masks
 from graftax.training.predicted_rows import rows_of
@@ -181,7 +182,7 @@ class Model(SummaryMixin):
         def forward() -> tuple[Array, tuple[Any, Any, Any]]:
             with call_context(training=True) as context:
                 y_pred = self(x, training=True)
-                loss = self.compute_loss(x, y, y_pred, sample_weight)
+                loss = one_number(self, self.compute_loss(x, y, y_pred, sample_weight))
                 if variables:
                     require_dependent(loss, level, self.optimizer)
                 return loss, (loss, y_pred, context.mask_of(y_pred))
@@ -203,7 +204,7 @@ class Model(SummaryMixin):
         x, y, sample_weight = unpack(batch)
         with call_context(training=False) as context:
             y_pred = self(x, training=False)
-            loss = self.compute_loss(x, y, y_pred, sample_weight)
+            loss = one_number(self, self.compute_loss(x, y, y_pred, sample_weight))
             masks = context.mask_of(y_pred)
         return self._gx_measure(loss, y, y_pred, sample_weight, masks)
 
