@@ -39,7 +39,9 @@ def test_one_callback_twice():
 @pytest.mark.parametrize("call", ["fit", "evaluate", "train_on_batch", "test_on_batch"])
 def test_a_loss_without_a_reduction_is_named(call):
     model, options = _model(gx.losses.Huber(reduction="none")), {"verbose": 0} if call in ("fit", "evaluate") else {}
-    with pytest.raises(ShapeError, match=r"Huber\(reduction='none'\) gave \[8\] numbers(.|\n)*compile\(loss=Huber\(\)\)"):
+    with pytest.raises(
+        ShapeError, match=r"Huber\(reduction='none'\) gave \[8\] numbers(.|\n)*compile\(loss=Huber\(\)\)"
+    ):
         getattr(model, call)(X, Y, **options)
 
 
