@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar, TypeVar
 
 from graftax.backend import registry
-from graftax.core.errors import StateError
+from graftax.core.errors import StaleReadError, StateError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, VariableLike
 from graftax.layers import building
 from graftax.layers.keras_names import KerasNames
 from graftax.reparam.base import Reparam, is_trainable
+from graftax.variables import given_states
 from graftax.variables.added_loss import AddedLoss
-from graftax.variables.calls import contexts, next_number
+from graftax.variables.calls import CallContext, contexts, next_number
 from graftax.variables.given_back import label_of, penalty
 from graftax.variables.graph.module import Module, structure, walk
 from graftax.variables.graph.node import own_nodes
@@ -20,6 +22,8 @@ from graftax.variables.graph.prints import Print, print_of
 from graftax.variables.spec import Regularizer
 from graftax.variables.state.storage import Frame, frames, touch
 from graftax.variables.variable import Variable
+
+R = TypeVar("R")
 
 
 class Totals(dict[str, AddedLoss]):
@@ -72,8 +76,12 @@ class AddsLosses(KerasNames):
         is a call that no call of another layer is around. An outermost call of a layer begins by forgetting the terms
         of that layer and of all below it, and so does each step of `fit`, ``train_on_batch`` and `evaluate`. So terms
         of layers below count also where these were called one by one. Compiled or not, the numbers are the same, inside
-        of the function and after it; after a function that plain JAX traced, and after outermost calls inside of a
-        `graftax.vectorized_map`, the terms are forgotten.
+        of the function and after it. Terms of outermost calls inside of a `graftax.vectorized_map`, or of a function
+        that plain JAX traced, are to be read there: outside, `losses` raises until the next call.
+
+        Raises:
+            StateError: the terms stayed inside of a map or trace; or a penalty is asked for after a
+                `graftax.functional_call`, which had other weights.
 
         Example:
             >>> import numpy as np, graftax as gx
@@ -113,12 +121,15 @@ def _add(layer: AddsLosses, loss: ArrayLike) -> None:
             "self.add_loss(...) in call; add_weight(..., regularizer=...) for a penalty on a weight; "
             "a term of the loss in train_step: loss = self.compute_loss(x, y, y_pred) + term",
         )
+    _put(layer, term, "float64" if str(term.dtype) == "float64" else "float32", context)
+
+
+def _put(layer: AddsLosses, term: Array, dtype: str, context: CallContext) -> None:
     totals = layer._gx_added
     if totals is None:
         totals = Totals()
         object.__setattr__(layer, "_gx_added", totals)
         Totals.made += 1
-    dtype = "float64" if str(term.dtype) == "float64" else "float32"
     if dtype not in totals or totals[dtype].backend is not registry.current():
         totals[dtype] = AddedLoss.of(layer, dtype)
         structure.bump()  # what has read its losses is traced anew
@@ -126,6 +137,45 @@ def _add(layer: AddsLosses, loss: ArrayLike) -> None:
     if total.number != context.number:
         total.forget(context.number, context.frames)
     total.add(term)
+
+
+def taken_from(root: Module, call: Callable[[], R]) -> tuple[R, dict[str, Array]]:
+    """Return the result of a call, and the terms of this call, by the place of their layer below ``root`` and dtype.
+
+    They do not count as terms of these layers; `give` says whose they are.
+
+    Args:
+        root: The layer that is called.
+        call: Calls it.
+    """
+    before = {id(total): total.take() for _, _, total in _placed(root)}
+    out = call()
+    terms: dict[str, Array] = {}
+    for place, dtype, total in _placed(root):
+        terms[f"{place}/{dtype}"] = total.take(before.get(id(total)))
+    return out, terms
+
+
+def give(root: Module, terms: Mapping[str, Array]) -> None:
+    """Add terms that `taken_from` returned for a layer like ``root``."""
+    context = contexts.top
+    assert context is not None
+    parts = _adding(root)
+    for key, term in terms.items():
+        place, dtype = key.split("/")
+        _put(parts[int(place)], term, dtype, context)
+
+
+def _placed(root: Module) -> list[tuple[int, str, AddedLoss]]:
+    return [
+        (place, dtype, total)
+        for place, layer in enumerate(_adding(root))
+        for dtype, total in (layer._gx_added or {}).items()
+    ]
+
+
+def _adding(root: Module) -> list[AddsLosses]:
+    return [layer for layer in walk(root) if isinstance(layer, AddsLosses)]
 
 
 def forget(root: Module, number: int | None = None, stack: tuple[Frame, ...] | None = None) -> None:
@@ -142,9 +192,7 @@ def forget(root: Module, number: int | None = None, stack: tuple[Frame, ...] | N
 
 
 def _totals(root: Module) -> list[AddedLoss]:
-    return [
-        total for layer in walk(root) if isinstance(layer, AddsLosses) for total in (layer._gx_added or {}).values()
-    ]
+    return [total for _, _, total in _placed(root)]
 
 
 def keep_penalty(layer: AddsLosses, weight: Any, regularizer: Regularizer | None) -> None:
@@ -162,25 +210,51 @@ def keep_penalty(layer: AddsLosses, weight: Any, regularizer: Regularizer | None
 
 def _collected(root: Module) -> list[Array]:
     """Return the terms of a layer and of those below, each weight once."""
-    found: list[Any] = []
+    found: list[Array] = []
     seen: set[int] = set()
     for module in walk(root):
         if not isinstance(module, Module):
             continue
-        if isinstance(module, Reparam) and is_trainable(module) and (term := module.penalty()) is not None:
-            found.append(penalty(term, f"{type(module).__name__}.penalty of {module._gx_path!r} gave"))
         if isinstance(module, AddsLosses):
             touch(module)
-            found += [total.value for total in (module._gx_added or {}).values()]
-            found += [_penalty(weight, regularizer) for weight, regularizer in module._gx_regularized]
-        whole = module.regularizer if isinstance(module, Reparam) else None
-        for _, weight in own_nodes(module):
-            if not isinstance(weight, Variable | Reparam) or id(weight) in seen:
-                continue
-            if weight.regularizer is not whole:  # a part that has the penalty of the whole adds nothing to it
-                seen.add(id(weight))
-                found.append(_penalty(weight, weight.regularizer))
-    return [term for term in found if term is not None]
+            found += [total.known() for total in (module._gx_added or {}).values()]
+        is_given = given_states.is_latest(module)
+        try:
+            penalties = [term for term in _penalties(module, seen) if term is not None]
+        except StaleReadError:  # in a function that plain JAX traces
+            if is_given:
+                raise _of_own_weights(root, module) from None
+            raise
+        if penalties and is_given:
+            raise _of_own_weights(root, module)
+        found += penalties
+    return found
+
+
+def _penalties(module: Module, seen: set[int]) -> Iterator[Array | None]:
+    """Yield the penalties of the weights of one Module, but for those that were seen before."""
+    if isinstance(module, Reparam) and is_trainable(module) and (term := module.penalty()) is not None:
+        yield penalty(term, f"{type(module).__name__}.penalty of {module._gx_path!r} gave")
+    if isinstance(module, AddsLosses):
+        yield from (_penalty(weight, regularizer) for weight, regularizer in module._gx_regularized)
+    whole = module.regularizer if isinstance(module, Reparam) else None
+    for _, weight in own_nodes(module):
+        if not isinstance(weight, Variable | Reparam) or id(weight) in seen:
+            continue
+        if weight.regularizer is not whole:  # a part that has the penalty of the whole adds nothing to it
+            seen.add(id(weight))
+            yield _penalty(weight, weight.regularizer)
+
+
+def _of_own_weights(root: Module, module: Module) -> StateError:
+    title = root._gx_title() if isinstance(root, AddsLosses) else type(root).__name__
+    return StateError(
+        f"losses of {title} after a functional_call, which had other weights",
+        f"the penalties of {module._gx_path or type(module).__name__!r} would be those of its own weights, and pass no "
+        "gradient to the state that was given",
+        "a layer around it whose call returns self.model(x), sum(self.model.losses), with functional_call of that; "
+        "model(x) before losses, if its own weights are meant",
+    )
 
 
 def _penalty(weight: Any, regularizer: Regularizer | None) -> Array | None:

@@ -13,7 +13,7 @@ from graftax.core.fallback import Fallback
 from graftax.core.promises import withdraw
 from graftax.core.short_traceback import chained, door, shorten
 from graftax.core.typedefs import Array, ArrayLike, Calls, Initializer, Shape
-from graftax.layers import added_losses, building, masking, shapes, symbolic_call
+from graftax.layers import added_losses, building, lost_masks, masking, shapes, symbolic_call
 from graftax.layers.added_losses import AddsLosses, keep_penalty
 from graftax.layers.arguments import flag
 from graftax.layers.call_context import named_part
@@ -26,7 +26,7 @@ from graftax.ops.symbolic import MetSymbolic
 from graftax.transforms.compile import layer_call as eager_call
 from graftax.transforms.flow.remat import remat
 from graftax.transforms.lifting.frames import Abstract
-from graftax.variables import constraints, initializers, masks, regularizers
+from graftax.variables import constraints, given_states, initializers, masks, regularizers
 from graftax.variables.calls import CallContext, contexts
 from graftax.variables.constraints import ConstraintLike
 from graftax.variables.contradictions import check_asked
@@ -256,6 +256,8 @@ class Layer(AddsLosses, KnowsColumns):
         def __call__(self, *args: Any, **kwargs: Any) -> Any:
             """Build if need be, then compute."""
             try:
+                if given_states.calls:
+                    given_states.begin(self)
                 if self.compiles_call:
                     if masks.entries or (kwargs and any(name.endswith("mask") for name in kwargs)):
                         return self._gx_masked_call(args, kwargs)
@@ -293,9 +295,8 @@ class Layer(AddsLosses, KnowsColumns):
         out = self._gx_compiled(args, given) if given is not None else eager_call.MISSED
         if out is eager_call.MISSED:
             return self._gx_traced_call(args, kwargs)
-        outer = contexts.top
-        if found and outer is not None:
-            outer.masks_met = True
+        if found and contexts.top is not None:
+            contexts.top.masks_met = True
         return masking.with_mask(self, out, signature.given(signature.first, args, kwargs), signature, found)
 
     def _gx_call(self, *args: Any, **kwargs: Any) -> Any:
@@ -323,7 +324,7 @@ class Layer(AddsLosses, KnowsColumns):
                     outer.masks_met = True
             if training is not None and signature.takes_training:
                 args, kwargs = signature.put("training", training, args, kwargs)
-            call = self.call
+            call, watch = lost_masks.watched(self)
             if self._gx_remat is not None and storage.frames.top is not None:
                 call = remat(call, None if self._gx_remat == "full" else self._gx_remat)
             policy = self._gx_dtypes
@@ -337,8 +338,8 @@ class Layer(AddsLosses, KnowsColumns):
                 raise gives_nothing(self._gx_title())
             if is_first:
                 look_for_lost([self])
-            if found or self._gx_makes_mask:
-                out = masking.with_mask(self, out, first, signature, found, context.masks_met)
+            if found or self._gx_makes_mask or watch:
+                out = masking.with_mask(self, out, first, signature, found, context.masks_met, watch)
         return out
 
     def _gx_named_masks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -387,8 +388,7 @@ class Layer(AddsLosses, KnowsColumns):
     def _gx_example_of(self, shape: Any) -> Array:
         sizes = tuple(8 if size is None else size for size in shape)
         dtype = self._gx_input_dtype or self._gx_dtypes.compute_dtype
-        zeros: Array = registry.current().arrays.numpy.zeros(sizes, dtype)
-        return zeros
+        return registry.current().arrays.numpy.zeros(sizes, dtype)  # type: ignore[no-any-return]
 
     @contextmanager
     def _gx_explained(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[None]:

@@ -13,6 +13,7 @@ from graftax.core import tree
 from graftax.core.dtypes import is_floating
 from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, GraftaxError, ShapeError
 from graftax.core.typedefs import Array, unwrap
+from graftax.layers.lost_masks import Watch
 from graftax.layers.signature import Signature
 from graftax.ops.masked_results import copied
 from graftax.variables import masks
@@ -197,7 +198,13 @@ def unused_mask_error(title: str) -> ArgumentTypeError:
 
 
 def with_mask(
-    layer: Any, out: Any, inputs: Any, signature: Signature, masks_by_name: dict[str, Any], met: bool = False
+    layer: Any,
+    out: Any,
+    inputs: Any,
+    signature: Signature,
+    masks_by_name: dict[str, Any],
+    met: bool = False,
+    watch: Watch | None = None,
 ) -> Any:
     """Return what a layer returns, carrying the mask that belongs to it, where there is one.
 
@@ -208,7 +215,19 @@ def with_mask(
         signature: That of the `call`.
         masks_by_name: The masks of the call, by name.
         met: Whether layers inside were given masks, so that one that is gone was not dropped. Defaults to False.
+        watch: What has looked for masks that are lost in the call. Defaults to None, nothing.
     """
+    out = _with_own_mask(layer, out, inputs, signature, masks_by_name, met)
+    if watch is not None:
+        watch.look(layer, signature, out, masks_by_name if met else {})
+    if (around := masks.watches.top) is not None:
+        around.note_taken(layer, signature, masks_by_name, inputs, out)
+    return out
+
+
+def _with_own_mask(
+    layer: Any, out: Any, inputs: Any, signature: Signature, masks_by_name: dict[str, Any], met: bool
+) -> Any:
     if layer._gx_hands_on_masks and not layer._gx_makes_mask:
         return out  # the layers inside have said it
     mask = masks_by_name.get(signature.masks.get(signature.first or "", "mask"))

@@ -259,7 +259,7 @@ class _LookBeforeRun:
 
 def _numbers(name: str, value: object) -> np.ndarray[Any, Any]:
     try:
-        array = np.asarray(unwrap(value), "float64")
+        array = np.array(unwrap(value), "float64")  # a copy
     except (TypeError, ValueError):
         array = np.full((), np.nan)
     if not (np.abs(array) <= np.finfo("float32").max).all():

@@ -9,7 +9,7 @@ from graftax.backend import registry
 from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
-from graftax.layers import building
+from graftax.layers import added_losses, building
 from graftax.layers.arguments import array_shape, flag, positive
 from graftax.layers.fresh_copy import fresh_copy
 from graftax.layers.layer import Layer
@@ -102,16 +102,18 @@ class Stack(Layer):
             rows = {path: _stacked([part[path] for part in parts]) for path in parts[0]}
         changing = {path for path, v in parts[0].items() if v.role != "weight"}
 
-        def step(x: Array, row: dict[str, Array]) -> tuple[Array, dict[str, Array]]:
-            out, after = functional_call(first, row, x)
+        def step(x: Array, row: dict[str, Array]) -> tuple[Array, tuple[dict[str, Array], dict[str, Array]]]:
+            (out, after), terms = added_losses.taken_from(first, lambda: functional_call(first, row, x))
             changing.update(path for path in after if after[path] is not row[path])  # weights that the call assigns
-            return self._same(x, out), {path: after[path] for path in after if path in changing}
+            return self._same(x, out), ({path: after[path] for path in after if path in changing}, terms)
 
-        out, after = scan(recomputed(step) if self.remat else step, x, rows)
+        out, (after, terms) = scan(recomputed(step) if self.remat else step, x, rows)
         for path in after:
             row = registry.current().arrays.split(ops.reshape(after[path], (-1,)), [part[path].shape for part in parts])
             for part, value in zip(parts, row, strict=True):
                 part[path].assign(value)
+        for i, layer in enumerate(self.layers):  # as if each had been called by itself
+            added_losses.give(layer, {place: values[i] for place, values in terms.items()})
         return out  # type: ignore[no-any-return]
 
     def _same(self, x: Array, out: Any) -> Array:

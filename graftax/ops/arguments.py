@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from graftax.backend import registry
 from graftax.core import foreign_errors
 from graftax.core.enum_members import plain
 from graftax.core.errors import ArgumentError, ArgumentTypeError, GraftaxError
@@ -133,9 +134,29 @@ def _numeric(op: str, parameter: Parameter, value: Any) -> Any:
         return value
     if isinstance(value, (bool, np.bool_)) and not flags:
         raise _refused(op, parameter, value, "a number is needed, not a flag", example)
-    if isinstance(value, (complex, str, bytes)) or not hasattr(value, "__float__") or (flags and np.ndim(value)):
+    if isinstance(value, (complex, str, bytes)) or not hasattr(value, "__float__"):
         raise _refused(op, parameter, value, "a number is needed", example)
-    return plain(value)
+    return plain(_constant(op, parameter, value) if flags and hasattr(value, "shape") else value)
+
+
+def _constant(op: str, parameter: Parameter, value: Any) -> Any:
+    """Return the number in an array of no axes, which is a part of the program."""
+    name, where = parameter.name, "ops.where(is_filled, numbers, x)"
+    if value.shape:
+        raise _refused(
+            op,
+            parameter,
+            value,
+            f"one number fills all, and this has the shape {list(value.shape)}",
+            f"{name}=1.0; for several numbers {where} afterwards",
+        )
+    if not isinstance(value, np.ndarray | np.generic) and not registry.current().arrays.is_concrete(value):
+        raise ArgumentTypeError(
+            f"{op}: {name} is computed in a compiled function, or has a gradient",
+            "it is a part of the program, which is made before the number is known",
+            f"{name}=1.0, a Python number; or {where} afterwards",
+        )
+    return np.asarray(value)[()]
 
 
 def _word(op: str, parameter: Parameter, value: object) -> str:

@@ -122,6 +122,11 @@ def epochs_of(initial_epoch: object, epochs: object) -> range:
             "epochs is the number of the epoch to stop before, not how many are run",
             f"initial_epoch={first}, epochs={first + stop}",
         )
+    if first == stop:
+        user_line.warn(
+            f"initial_epoch={first}, epochs={stop}: no epoch is run, since epochs is the number of the epoch to stop "
+            f"before. Instead, for {stop} more: initial_epoch={first}, epochs={first + stop}"
+        )
     return range(first, stop)
 
 
@@ -185,6 +190,12 @@ def check_validation(
         user_line.warn(
             f"validation_freq={freq!r:.80}: with epochs={epochs.stop} there is no validation at all. "
             "validation_freq=1 validates after each epoch."
+        )
+    elif epochs and isinstance(freq, list | tuple) and (never := [one for one in freq if one > epochs.stop]):
+        user_line.warn(
+            f"validation_freq={freq!r:.80} with epochs={epochs.stop}: there is no validation after epoch "
+            f"{', '.join(map(str, never))}, which is not run. Instead: epochs={max(never)}, or a list without "
+            f"{'it' if len(never) == 1 else 'these'}"
         )
     return due
 

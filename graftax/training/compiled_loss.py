@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from operator import is_
 from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
 
-from graftax.core import user_line
+from graftax.core import tree, user_line
 from graftax.core.errors import AssignmentError
 from graftax.variables.graph.config_objects import attributes_in
 from graftax.variables.graph.module import Module, walk
@@ -29,7 +30,7 @@ def hold(model: Any, loss: object, weights: object) -> None:
     Args:
         model: The model.
         loss: What `compile` was given.
-        weights: The same. The dict or list itself is kept: compiled steps notice when it changes.
+        weights: The model's own factors, those of `own_factors`: compiled steps notice when they change.
     """
     held = {name: node for name, one in _named(loss) if (node := _with_variables(one, model)) is not None}
     may_change = isinstance(weights, dict | list) and not _trainable_factors(model, weights)
@@ -39,6 +40,42 @@ def hold(model: Any, loss: object, weights: object) -> None:
             setattr(model, name, Own(value))
         elif name in vars(model):
             delattr(model, name)
+
+
+def own_factors(weights: Any) -> Any:
+    """Return a dict or list of the factors that `compile` was given, for one model alone."""
+    if isinstance(weights, Mapping):
+        return dict(weights)
+    return None if weights is None else list(weights)
+
+
+class GivenFactors:
+    """The dict or list of factors that `compile` was given. The model has a copy, so a later change has no effect.
+
+    Args:
+        weights: What `compile` was given.
+    """
+
+    def __init__(self, weights: object) -> None:
+        self._given: Any = weights if isinstance(weights, dict | list) else None
+        self._before = own_factors(self._given)
+
+    def warn_if_changed(self) -> None:
+        """Warn, once, if the factors are no longer those that `compile` was given."""
+        given, before = self._given, self._before
+        if given is None or (len(given) == len(before) and all(map(is_, _values(given), _values(before)))):
+            return
+        now, then = dict(_named_factors(given)), dict(_named_factors(before))
+        changed = [name for name in {**then, **now} if now.get(name) is not then.get(name)]
+        self._given = None
+        if not all(_same(now.get(name), then.get(name)) for name in changed):
+            shown = next(name for name in changed if not _same(now.get(name), then.get(name)))
+            user_line.warn(
+                f"The {type(given).__name__} that compile was given as loss_weights has changed since then: "
+                f"{shown!r} was {then.get(shown)!r:.60} and is {now.get(shown)!r:.60}. The model has a copy, since "
+                "several models may be compiled with one. Instead, to change a factor of this model: "
+                f"model.compiled_loss_weights[{shown!r}] = {now.get(shown)!r:.60}"
+            )
 
 
 def variables_of(loss: object) -> list[Variable]:
@@ -103,7 +140,7 @@ def refuse_late(model: object, name: str, value: object, given: Mapping[str, Any
         AssignmentError: it is.
     """
     is_one = isinstance(value, str | bool | Mapping | list | tuple | Module) or callable(value)
-    if not is_one or value is given.get(name, model) or given["loss"] is None:
+    if not is_one or _as_given(value, given.get(name, model)) or given["loss"] is None:
         return
     shown = f"{value!r:.60}"
     settings = shown if name == "loss" else f"loss, {name}={shown}"
@@ -112,6 +149,14 @@ def refuse_late(model: object, name: str, value: object, given: Mapping[str, Any
         f"fit uses what compile was given as {name}, and would not look at this",
         f"model.compile(model.optimizer, {settings}), with metrics= as before: the optimizer goes on with its slots",
     )
+
+
+def _as_given(value: object, given: object) -> bool:
+    """Tell whether a value is what `compile` was given, whose lists and dicts the model has copies of."""
+    if type(value) is not type(given):
+        return False
+    ours, others = tree.flatten_with_paths(value), tree.flatten_with_paths(given)
+    return len(ours) == len(others) and all(a[0] == b[0] and a[1] is b[1] for a, b in zip(ours, others, strict=True))
 
 
 def _named(loss: object) -> Iterator[tuple[str, object]]:
@@ -123,6 +168,18 @@ def _named(loss: object) -> Iterator[tuple[str, object]]:
     else:
         parts = [("", loss)]
     yield from ((name, one) for name, one in parts if one is not None and not isinstance(one, str))
+
+
+def _values(weights: Any) -> Iterable[object]:
+    return weights.values() if isinstance(weights, dict) else weights
+
+
+def _named_factors(weights: Any) -> Iterable[tuple[object, object]]:
+    return weights.items() if isinstance(weights, dict) else enumerate(weights)
+
+
+def _same(one: object, other: object) -> bool:
+    return one is other or (isinstance(one, int | float) and one == other)
 
 
 def _trainable_factors(model: Module, weights: object) -> list[str]:

@@ -59,6 +59,7 @@ class FirstStep:
         Raises:
             IndexRangeError: a label is out of range, and batches of these shapes have been seen eagerly.
         """
+        self._objectives.given_factors.warn_if_changed()
         number = id(run)
         if number not in self._traced:
             self._first(run, given, batches)

@@ -29,6 +29,7 @@ from graftax.training.held_metrics import all_metrics, results
 from graftax.training.hooks.callback import Callback
 from graftax.training.hooks.callback_list import CallbackList, listed
 from graftax.training.hooks.history import History
+from graftax.training.loss_arguments import one_number
 from graftax.training.objectives import LossLike, MetricsLike, Objectives, required_objectives, required_optimizer
 from graftax.training.output_masks import carried_masks
 from graftax.training.predicted_rows import rows_of
@@ -100,7 +101,8 @@ class Model(SummaryMixin):
             loss: A loss, its name or a function of ``(y_true, y_pred)``; for several outputs a dict by name, or a list.
             metrics: Metrics, names or functions; for several outputs a dict by name. They ignore sample weights.
             weighted_metrics: Likewise, but sample weights are used.
-            loss_weights: A factor on the loss of each output. Defaults to None: 1.
+            loss_weights: A factor on the loss of each output, copied to the attribute ``compiled_loss_weights``, where
+                it may be changed: ``model.compiled_loss_weights["output"] = 0.5``. Defaults to None: 1.
             run_eagerly: Do not compile the steps, so that breakpoints and prints see values. Defaults to False.
             steps_per_execution: Batches that `fit` and `evaluate` take in one run of a compiled loop; hooks see the
                 last. They run one by one if too few are left, or with ``check_nans``. Defaults to 1.
@@ -115,7 +117,7 @@ class Model(SummaryMixin):
         refuse_compile_between_steps(self)
         self._gx_objectives = Objectives(chosen, loss, metrics, weighted_metrics, loss_weights)
         self._gx_objectives.names = self._gx_output_names()
-        hold(self, loss, loss_weights)
+        hold(self, loss, self._gx_objectives.factors)
         self._gx_functions = executions.CompiledSteps()
         self._gx_compiled_with = None  # those of a `compile` of the user's, which calls this one, come after it
         object.__setattr__(self, "_gx_run_eagerly", run_eagerly)
@@ -180,7 +182,7 @@ class Model(SummaryMixin):
         def forward() -> tuple[Array, tuple[Any, Any, Any]]:
             with call_context(training=True) as context:
                 y_pred = self(x, training=True)
-                loss = self.compute_loss(x, y, y_pred, sample_weight)
+                loss = one_number(self, self.compute_loss(x, y, y_pred, sample_weight))
                 if variables:
                     require_dependent(loss, level, self.optimizer)
                 return loss, (loss, y_pred, context.mask_of(y_pred))
@@ -202,7 +204,7 @@ class Model(SummaryMixin):
         x, y, sample_weight = unpack(batch)
         with call_context(training=False) as context:
             y_pred = self(x, training=False)
-            loss = self.compute_loss(x, y, y_pred, sample_weight)
+            loss = one_number(self, self.compute_loss(x, y, y_pred, sample_weight))
             masks = context.mask_of(y_pred)
         return self._gx_measure(loss, y, y_pred, sample_weight, masks)
 

@@ -20,7 +20,8 @@ from graftax.metrics.one_number import require_one_number
 from graftax.metrics.reduction import Mean, SampleMetric
 from graftax.objectives.sample_weights import broadcast_weight
 from graftax.optimizers.minimizer import Minimizer
-from graftax.training.loss_arguments import check_losses
+from graftax.training.compiled_loss import GivenFactors, own_factors
+from graftax.training.loss_arguments import check_losses, checked_factor
 from graftax.training.outputs import ONLY, OutputShape, listed_by_name, outputs_of, per_output, targets_of
 from graftax.training.raw_scores import RawScores
 from graftax.training.shown_names import free_name, require_apart
@@ -49,9 +50,11 @@ class Objectives:
         self.optimizer = optimizer
         self.names: tuple[str, ...] = ()
         """The names of the outputs of a graph of layers, if they have names."""
-        self._loss, self._weights = loss, loss_weights
-        self._wanted = (("", metrics, False), ("weighted_", weighted_metrics, True))
         check_losses(loss, loss_weights)
+        # copies of lists and dicts: those of the caller may change, and may be given to several models
+        loss, metrics, weighted_metrics = (_copy_of(given) for given in (loss, metrics, weighted_metrics))
+        self._loss, self.factors, self.given_factors = loss, own_factors(loss_weights), GivenFactors(loss_weights)
+        self._wanted = (("", metrics, False), ("weighted_", weighted_metrics, True))
         self.looks = any(map(_checks, map(losses.get, filter(None, tree.flatten(loss)))))
         """Whether a loss or metric can check targets on the host, for example for labels out of range."""
         for _, wanted, _ in self._wanted:
@@ -109,11 +112,11 @@ class Objectives:
     def given(self) -> dict[str, Any]:
         """Return the losses, metrics and factors that were given to `compile`, by argument."""
         metrics = {f"{prefix}metrics": wanted for prefix, wanted, _ in self._wanted}
-        return {"loss": self._loss, **metrics, "loss_weights": self._weights}
+        return {"loss": self._loss, **metrics, "loss_weights": self.factors}
 
     def given_losses(self) -> dict[str, Any]:
         """Return the losses and factors that were given to `compile`."""
-        return {"loss": self._loss, "weights": self._weights}
+        return {"loss": self._loss, "weights": self.factors}
 
     def loss(self, y: object, y_pred: object, sample_weight: object, masks: object) -> Array | None:
         """Return the weighted sum of the losses of all outputs; None if there is no loss."""
@@ -127,7 +130,7 @@ class Objectives:
         self.checks_masks = masks is not None and any(one is not None and one.checks_mask for one in by_output.values())
         if len(names) > 1 and not self._trackers:
             self._trackers = {name: Mean(name=f"{name}_loss") for name, loss in by_output.items() if loss}
-        factors = per_output(self._weights, names, "loss_weights", 1.0)
+        factors = per_output(self.factors, names, "loss_weights", 1.0)
         weights = per_output(sample_weight, names, "sample_weight", None)
         by_mask = outputs_of(listed_by_name(masks, self.names), "mask") if masks is not None else dict.fromkeys(names)
         total: Array | None = None
@@ -140,7 +143,7 @@ class Objectives:
                 value = loss(targets[name], predictions[name], weights[name], by_mask.get(name))
             if name in self._trackers:
                 self._trackers[name].update(value, sample_weight=_rows(predictions[name]))
-            factor = factors[name]
+            factor = checked_factor(factors[name], name)
             term = value if factor is None else value * factor
             total = term if total is None else total + term
         return total
@@ -290,6 +293,10 @@ class Objectives:
         """Reset all metrics."""
         for metric in self.metrics:
             metric.reset()
+
+
+def _copy_of(given: Any) -> Any:
+    return tree.rebuild(given, iter(tree.flatten(given)))
 
 
 def _shape(value: Any) -> tuple[int, ...]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from graftax.core.errors import ArgumentError, DataError
+from graftax.core.known_names import closest
 from graftax.core.typedefs import Shape
 
 ONLY = ""
@@ -59,10 +60,15 @@ def targets_of(y: object, names: list[str]) -> dict[str, Any]:
             "one array as y" if one else f"y={{{', '.join(f'{name!r}: ...' for name in names)}}}",
         )
     if unknown:
+        shown = ", ".join(repr(name) if name else "one output" for name in targets)
+        if one:
+            raise DataError(f"targets for {shown}", "the model has one output, without a name", "one array as y")
+        none = "" if unknown == [ONLY] else f"no output is called {' or '.join(map(repr, unknown))}: "
+        right = [name for name in names if name in targets or closest(name, unknown) is not None] or names
         raise DataError(
-            f"targets for {', '.join(repr(name) if name else 'one output' for name in targets)}",
-            "the model has one output, without a name" if one else f"the outputs are {', '.join(map(repr, names))}",
-            "one array as y" if one else f"y={{{names[0]!r}: ...}}",
+            f"targets for {shown}",
+            f"{none}the outputs are {', '.join(map(repr, names))}",
+            f"y={{{', '.join(f'{name!r}: ...' for name in right)}}}",
         )
     return targets
 
@@ -73,9 +79,10 @@ def per_output(given: object, names: list[str], argument: str, default: object) 
         unknown = [name for name in given if name not in names]
         if unknown:
             one = names == [ONLY]
+            none = f"no output is called {' or '.join(map(repr, unknown))}: the outputs are"
             raise ArgumentError(
                 f"{argument} for the outputs {', '.join(map(repr, given))}",
-                "the model has one output, without a name" if one else f"the outputs are {', '.join(map(repr, names))}",
+                "the model has one output, without a name" if one else f"{none} {', '.join(map(repr, names))}",
                 f"{argument}=... without a dict" if one else f"{argument}={{{names[0]!r}: ...}}",
             )
         return {name: given.get(name, default) for name in names}

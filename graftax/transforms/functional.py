@@ -11,6 +11,7 @@ from graftax.core.known_names import closest
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, unwrap
 from graftax.transforms.lifting.frames import Substitution
+from graftax.variables import given_states
 from graftax.variables.graph.module import Module
 from graftax.variables.state.storage import frames
 from graftax.variables.variable import Variable
@@ -65,6 +66,8 @@ def assign_state(module: Module, state: Mapping[str, ArrayLike]) -> None:
     values = _values("assign_state", module, variables, state)
     for path, variable in variables.items():
         variable.assign(values[path])
+    if given_states.calls:
+        given_states.forget(module)
 
 
 @door
@@ -76,8 +79,10 @@ def functional_call(
     Pure, so any transform of bare JAX may be put around it. Inside `vectorized_map`, a random stream whose state is the
     same for all rows branches: each row draws its own numbers, and gives back a state of its own.
 
-    Penalties that ``module.losses`` lists after the call are those of the module's own weights, not of ``state``. Read
-    them inside: ``module`` is then a layer whose ``call`` returns ``(self.model(x), sum(self.model.losses))``.
+    Terms that layers add to the loss are in ``module.losses`` after the call. Penalties of weights are not: read them
+    inside, where ``module`` is a layer whose ``call`` returns ``(self.model(x), sum(self.model.losses))``. After the
+    call, ``losses`` of a module with penalties raises `StateError` until the module is called with its own weights, or
+    gets other ones from `assign_state`.
 
     Args:
         module: A module that is callable and built.
@@ -128,6 +133,7 @@ def functional_call(
     _refuse_made(module, variables)
     inside = {variable._storage for variable in variables.values()}
     frame.commit(but=inside)  # what is left is another module's state, such as the global random stream
+    given_states.note(module, values, around)
     return out, {path: written.get(path, values[path]) for path in variables}
 
 

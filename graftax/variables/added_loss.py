@@ -10,6 +10,7 @@ import weakref
 from typing import TYPE_CHECKING
 
 from graftax.backend.protocol import Backend
+from graftax.core.errors import StateError
 from graftax.core.typedefs import Array
 from graftax.variables.initializers import Zeros
 from graftax.variables.spec import VariableSpec
@@ -20,27 +21,36 @@ if TYPE_CHECKING:
     from graftax.variables.graph.module import Module
 
 
-class _Sum(Storage):
-    """The buffer. In a function that plain JAX traces it may hold a traced value, for as long as that exists."""
+_MAP = "a graftax.vectorized_map"
+_TRACE = "a function that plain JAX traced, which is over"
 
-    __slots__ = ("zero",)
+
+class _Sum(Storage):
+    """The buffer. In a function that plain JAX traces it may hold a traced value, for as long as that exists.
+
+    Where the terms stayed inside of a map or trace, it is nan, so that no compiled program takes them for 0.
+    """
+
+    __slots__ = ("stayed_in", "unknown", "zero")
 
     passing = True
 
     def __init__(self, zero: Array, backend: Backend, user: Variable) -> None:
         super().__init__(zero, backend, user)
         self.zero = zero
+        self.unknown: Array = backend.arrays.numpy.full_like(zero, float("nan"))
+        self.stayed_in = ""
 
     def concrete(self) -> Array:
-        """Return the value; zero where it lived in a trace that is over."""
+        """Return the value; the unknown one where it lived in a trace that is over."""
         backend = self.backend
         if backend.has("tracing") and backend.tracing.leaks(self.buffer, backend.tracing.level()):
-            self.buffer = self.zero
+            self.buffer, self.stayed_in = self.unknown, _TRACE
         return self.buffer
 
     def check(self, value: object) -> None:
         """Raise for a value that would outlive its trace, unless plain JAX traces all: there it can be read inside."""
-        if frames.top is not None and value is not self.zero:
+        if frames.top is not None and value is not self.zero and value is not self.unknown:
             super().check(value)
 
 
@@ -86,6 +96,46 @@ class AddedLoss(Variable):
     def add(self, term: Array) -> None:
         """Add a term."""
         self._storage.write(self._storage.read() + term.astype(self._dtype))
+
+    def take(self, back: Array | None = None) -> Array:
+        """Return the sum, and put another one in its place.
+
+        Args:
+            back: The other one. Defaults to None, the sum of nothing.
+        """
+        found = self._storage.read()
+        self._storage.write(self._storage.zero if back is None else back)
+        return found
+
+    def stay_in_rows(self) -> None:
+        """Note that a map over rows is over, in which each row has added terms of its own."""
+        self._storage.stayed_in = _MAP
+        self._storage.write(self._storage.unknown)
+
+    def known(self) -> Array:
+        """Return the sum.
+
+        Raises:
+            StateError: the terms stayed inside of a map over rows, or of a trace.
+        """
+        storage = self._storage
+        found = storage.read()
+        if storage.stayed_in and (found is storage.unknown or self._is_nan(found)):
+            layer = self._layer()
+            raise StateError(
+                f"losses of {'a layer' if layer is None else layer._gx_title()}, whose terms were added in "
+                f"{storage.stayed_in}",
+                "each row has terms of its own there, and losses outside of it would be without them",
+                "terms, outputs = graftax.vectorized_map(fn, x), where fn returns sum(model.losses), outputs; then "
+                "ops.mean(terms); or graftax.map_fn, which adds them up"
+                if storage.stayed_in is _MAP
+                else "return sum(model.losses) from that function; or graftax.jit, which carries the terms out",
+            )
+        return found
+
+    def _is_nan(self, value: Array) -> bool:
+        arrays = self._storage.backend.arrays
+        return arrays.is_concrete(value) and bool(arrays.to_numpy(value) != arrays.to_numpy(value))
 
     def forget(self, number: int, stack: tuple[Frame, ...]) -> None:
         """Begin anew for an outermost call, where that one began: what is around a loop is set to zero before it."""

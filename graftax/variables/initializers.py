@@ -104,7 +104,8 @@ class Constant(BaseInitializer):
     def __init__(self, value: ArrayLike = 0.0) -> None:
         if value is None or isinstance(value, str):
             raise ArgumentError(f"Constant({value!r})", "it is neither a number nor an array", "Constant(0.0)")
-        self.value = value
+        # a copy of what the caller may change before a layer is built
+        self.value = np.array(value) if isinstance(value, np.ndarray | list) else value
 
     def __call__(self, key: Array, shape: Shape, dtype: str) -> Array:
         given, arrays = unwrap(self.value), registry.current().arrays

@@ -237,10 +237,36 @@ def test_a_map_over_rows_around_outermost_calls_sees_the_terms_of_each_row_and_l
     rows = ops.asarray([[1.0, 3.0], [2.0, 8.0]])
     assert gx.vectorized_map(term, rows).tolist() == [2, 5]
     np.testing.assert_allclose(gx.vectorized_map(gx.grad(term), rows), np.full((2, 2), 0.5))
-    assert numbers(layer) == [0]
+    _stays_in(layer, r"graftax\.vectorized_map")
 
 
-def test_terms_can_be_read_inside_of_what_plain_jax_traces_and_are_forgotten_outside():
+def _stays_in(layer, place):
+    with pytest.raises(StateError, match=f"whose terms were added in a {place}(.|\n)*sum\\(model.losses\\)"):
+        _ = layer.losses
+    layer(4 * X)
+    assert numbers(layer) == [4]
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, gx.jit, lambda f: lambda: gx.value_and_grad(f, wrt=gx.Variable(1.0))()])
+def test_terms_that_stayed_in_a_map_over_rows_are_never_taken_for_none(wrap):
+    layer = Mean()
+    layer(X)
+
+    def inside():
+        gx.vectorized_map(layer, X)
+        return sum(layer.losses)
+
+    with pytest.raises(StateError, match=r"ops\.mean\(terms\); or graftax\.map_fn"):
+        wrap(inside)()
+    compiled = gx.jit(lambda: gx.vectorized_map(layer, X))
+    for _ in range(2):  # the Python of the function runs at the first call alone
+        compiled()
+        _stays_in(layer, r"graftax\.vectorized_map")
+    compiled()
+    assert np.isnan(gx.jit(lambda: sum(layer.losses))())  # it is not known while tracing
+
+
+def test_terms_can_be_read_inside_of_what_plain_jax_traces_and_not_outside():
     layer = Mean()
 
     def term(x):
@@ -248,9 +274,9 @@ def test_terms_can_be_read_inside_of_what_plain_jax_traces_and_are_forgotten_out
         return sum(layer.losses)
 
     assert float(jax.jit(term)(3 * X)) == 3
-    assert numbers(layer) == [0]
+    _stays_in(layer, "function that plain JAX traced")
     np.testing.assert_allclose(jax.grad(term)(X), np.full((4, 2), 1 / 8))
-    assert numbers(layer) == [0]
+    _stays_in(layer, "function that plain JAX traced")
     gx.jit(layer)(2 * X)
     assert numbers(layer) == [2]
 

@@ -259,11 +259,12 @@ def test_factors_may_change():
 
     total, a, b = parts()
     np.testing.assert_allclose(total, a + b, rtol=1e-6)
-    weights["b"] = 3.0
+    model.compiled_loss_weights["b"] = 3.0
+    assert weights == {"a": 1.0, "b": 1.0}
     total, a, b = parts()
     np.testing.assert_allclose(total, a + 3 * b, rtol=1e-6)
     model.fit(X, targets, verbose=0)
-    weights["a"] = 0.5
+    model.compiled_loss_weights["a"] = 0.5
     history = model.fit(X, targets, verbose=0).history
     np.testing.assert_allclose(history["loss"][0], 0.5 * a + 3 * b, rtol=1e-5)
 

@@ -10,7 +10,7 @@ from types import CodeType, MethodType
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from graftax.core.errors import ArgumentTypeError, GraftaxError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, GraftaxError
 from graftax.core.user_functions import misfit
 from graftax.distribution.processes import is_main
 from graftax.training.hooks.callback import Callback, Logs
@@ -30,6 +30,13 @@ def listed(callbacks: Sequence[Callback] | None) -> list[Callback]:
     if not isinstance(callbacks, Iterable):
         raise ArgumentTypeError(f"callbacks={callbacks!r}", "callbacks are given as a list", "callbacks=[callback]")
     found = list(callbacks)
+    if twice := [one for i, one in enumerate(found) if any(one is other for other in found[:i])]:
+        raise ArgumentError(
+            f"callbacks= holds {type(twice[0]).__name__} at {[i for i, one in enumerate(found) if one is twice[0]]}, "
+            "the same object",
+            "each of its hooks would be called several times, so that patience or steps count double",
+            "callbacks= with it once; or another object for another purpose",
+        )
     for callback in found:
         if isinstance(callback, type) or not hasattr(callback, "set_model"):
             name = callback.__name__ if isinstance(callback, type) else "Callback"

@@ -155,13 +155,13 @@ def _changes(names: Sequence[str]) -> StateError:
     )
 
 
-def _move_on(storages: Iterable[Storage]) -> None:
-    """Let random streams that rows branched off continue elsewhere, and forget the terms of the loss inside of rows."""
+def _move_on(storages: Iterable[Any]) -> None:
+    """Let random streams that rows branched off continue elsewhere; terms of the loss stay inside of rows."""
     for storage in storages:
         if is_stream(storage):
             storage.write(registry.current().random.split(storage.read(), 2)[0])
         else:
-            storage.write(storage.backend.arrays.numpy.zeros_like(storage.buffer))
+            storage.user.stay_in_rows()
 
 
 def _placed(structure: object, results: list[Array], masks: Sequence[Array | None], out_axes: Axes) -> Any:

@@ -87,7 +87,8 @@ KINDS = Word(
     _always,
     "{name} = {{}}",
 )
-OWN = Word("the base class keeps it itself", _is_settable, _never, "self.own_{name} = ...")
+OWN = Word("the base class keeps it itself", _is_settable, _never, "")
+FACTORS = OWN._replace(instead='model.{name}["output"] = 0.5, one factor of the dict or list')
 
 Words = Mapping[str, Word]
 
@@ -117,7 +118,8 @@ OF_MODELS: Words = {
     **_all(METHOD, "train_step train_steps test_step predict_step compute_loss compute_metrics"),
     **_all(PROPERTY, "metrics optimizer steps_per_execution"),
     **_all(FLAG, "stop_training"),
-    **_all(OWN, "compiled_loss compiled_loss_weights"),
+    **_all(OWN, "compiled_loss"),
+    **_all(FACTORS, "compiled_loss_weights"),
 }
 OF_SEQUENTIAL: Words = _all(METHOD, "add pop")
 OF_OPTIMIZERS: Words = {
@@ -181,8 +183,12 @@ def check_class(kind: type[Any], words: Words) -> None:
             raise AssignmentError(
                 f"the class {kind.__name__} has {found}, under the name {name!r}",
                 f"{word.why}, so the name cannot be used for anything else",
-                f"another name, such as own_{name}; or, for what is meant, {word.instead.format(name=name)}",
+                f"another name, such as own_{name}" + _meant(name, word),
             )
+
+
+def _meant(name: str, word: Word) -> str:
+    return f"; or, for what is meant, {word.instead.format(name=name)}" if word.instead else ""
 
 
 def check_reserved(target: object, name: str, value: object, word: Word) -> Any:
@@ -199,5 +205,5 @@ def check_reserved(target: object, name: str, value: object, word: Word) -> Any:
     raise AssignmentError(
         f"{kind}.{name} got an object of type {type(value).__name__}",
         f"{name!r} is taken: {word.why}",
-        f"self.own_{name} = ...; or, for what is meant, {word.instead.format(name=name)}",
+        f"self.own_{name} = ..." + _meant(name, word),
     )

@@ -1,0 +1,88 @@
+"""Masks that get lost between the layers that a call of the user's puts together: an operation keeps none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from graftax.core import tree, user_line
+from graftax.layers.signature import Signature
+from graftax.variables import masks
+
+
+class Watch:
+    """The masks that layers inside of one call made or handed on, and those that a layer has made use of.
+
+    A mask is used up where a layer takes it and gives an output without one, as a pooling over time does.
+    """
+
+    def __init__(self) -> None:
+        self._made: dict[int, Any] = {}  # by id; held, so that no other mask gets the same one
+        self._used_up: set[int] = set()
+        self._unmasked: list[tuple[str, tuple[int, ...]]] = []  # layers that would take a mask, and got none
+        self._held: Any = None
+
+    def note_made(self, mask: Any) -> None:
+        """Note a mask that an array has got."""
+        if not self._made:
+            # while some array has a mask, layers look for one, also where the array that had it is gone
+            self._held = np.zeros(1)
+            masks.masked_arrays.note(self._held, mask, calm=True)
+        self._made[id(mask)] = mask
+
+    def note_taken(self, layer: Any, signature: Signature, taken: dict[str, Any], inputs: object, out: object) -> None:
+        """Note what a layer inside did with masks."""
+        if not taken:
+            if signature.masks and tree.is_leaf(inputs) and type(layer).__module__.startswith("graftax."):
+                self._unmasked.append((f"the input of {layer._gx_title()}", np.shape(inputs)))  # type: ignore[arg-type]
+        elif masks.mask_of(out) is None:
+            self._used_up.update(id(part) for mask in taken.values() for part in tree.flatten(mask))
+
+    def look(self, layer: Any, signature: Signature, out: object, taken: dict[str, Any]) -> None:
+        """Warn of a mask that is gone, once for a layer.
+
+        Args:
+            layer: Whose call it was.
+            signature: That of the `call`; one that takes masks makes use of them itself.
+            out: The output.
+            taken: The masks of the call, if layers inside met them.
+        """
+        if signature.masks:
+            self._used_up.update(id(part) for mask in taken.values() for part in tree.flatten(mask))
+        leaves = [leaf for leaf in tree.flatten(out) if hasattr(leaf, "shape")]
+        handed_on = [np.shape(mask) for leaf in leaves if (mask := masks.mask_of(leaf)) is not None]
+        for mask in [*self._made.values(), *tree.flatten(list(taken.values()))]:
+            shape = np.shape(mask)
+            if len(shape) < 2 or id(mask) in self._used_up or shape in handed_on or layer._gx_warned:
+                continue
+            for what, found in [("its output", np.shape(leaf)) for leaf in leaves] + self._unmasked:
+                if found[: len(shape)] == shape:
+                    object.__setattr__(layer, "_gx_warned", True)
+                    user_line.warn(_message(layer._gx_title(), what, shape, found))
+                    break
+
+
+def watched(layer: Any) -> tuple[Callable[..., Any], Watch | None]:
+    """Return the ``call`` of a layer, and what watches one of the user's, or of a graph of layers."""
+    kind = type(layer)
+    puts_together = not kind.__module__.startswith("graftax.") or getattr(layer, "_gx_graph", None) is not None
+    if not puts_together or layer._gx_makes_mask:
+        return layer.call, None
+    watch = Watch()
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        with masks.watches.entered(watch):
+            return layer.call(*args, **kwargs)
+
+    return call, watch
+
+
+def _message(title: str, what: str, mask: tuple[int, ...], found: tuple[int, ...]) -> str:
+    return (
+        f"a mask of shape {mask} is lost in {title}: {what}, of shape {found}, has none, since operations between "
+        "layers keep no masks, so hidden positions count there. Instead: layers for these steps, such as layers.Add(), "
+        "or a class with supports_masking = True; or layer(x, mask=mask); or compute_mask, which returns that of the "
+        "output, or None if it has none"
+    )
