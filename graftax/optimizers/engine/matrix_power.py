@@ -35,7 +35,6 @@ def damped_power(matrix: Array, epsilon: Array | float, power: float) -> Array:
 
     Source: Daleckii and Krein 1965, Integration and differentiation of functions of Hermitian operators.
     """
-
     a = registry.current().arrays
     dtype = str(matrix.dtype)
     wide = "float32" if np.dtype(matrix.dtype).itemsize < 4 else dtype
@@ -51,9 +50,7 @@ def _by_eigh(power: float, matrix: Array, epsilon: Array) -> Any:
     return ops.matmul(vectors * values**power, ops.transpose(vectors))
 
 
-def _power_jvp(
-    a: Arrays, power: float, primals: tuple[Array, ...], tangents: tuple[Array, ...]
-) -> tuple[Any, Any]:
+def _power_jvp(a: Arrays, power: float, primals: tuple[Array, ...], tangents: tuple[Array, ...]) -> tuple[Any, Any]:
     values, vectors = _damped(*primals)
     change = (tangents[0] + ops.transpose(tangents[0])) / 2 + tangents[1] * ops.eye(len(values), dtype=values.dtype)
     low, high = values[:, None], values[None]
