@@ -63,12 +63,10 @@ def test_the_checkpoint_has_whole_steps_and_the_resumed_run_goes_on_from_there(t
 def test_what_the_step_has_done_stays_in_the_objects(tmp_path):
     first, second, both = parts()
     saving = ModelCheckpoint(tmp_path, every=100)
-    with (
-        pytest.raises(ValueError, match="in the middle"),
-        gx.training.session([saving], first=first, second=second) as run,
-    ):
-        for fails in (False, True):
-            run.step(plain, first, second, both, fails)
+    with gx.training.session([saving], first=first, second=second) as run:
+        run.step(plain, first, second, both, False)
+        with pytest.raises(ValueError, match="in the middle"):
+            run.step(plain, first, second, both, True)
     assert (float(first[0]), float(second[0])) == (2, 1)
 
 
