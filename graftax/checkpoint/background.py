@@ -1,5 +1,7 @@
 """Asynchronous work in a thread: one save at a time, whose failure is raised at the next call."""
 
+from __future__ import annotations
+
 import atexit
 from collections.abc import Callable
 from threading import Thread
@@ -9,7 +11,7 @@ from graftax.core.errors import AsyncSaveFailed
 
 T = TypeVar("T")
 
-_unreported: "set[Background[object]]" = set()
+_unreported: set[Background[object]] = set()
 """Instances whose last work was not waited for."""
 
 
@@ -20,6 +22,9 @@ class Background(Generic[T]):
         self._thread: Thread | None = None
         self._error: BaseException | None = None
         self._result: T | None = None
+
+    def __reduce__(self) -> tuple[type[Background[T]], tuple[()]]:
+        return Background, ()  # a copy has nothing in flight
 
     def submit(self, task: str, work: Callable[[], T]) -> None:
         """Begin some work, after the one in flight has ended.

@@ -1,5 +1,7 @@
 """Saving objects of a program as a checkpoint."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Mapping
 from copy import deepcopy
@@ -91,6 +93,9 @@ class Preparation:
         self.roots = roots
         self._seen: Seen | None = None
         self._sketch: Sketch | None = None
+
+    def __reduce__(self) -> tuple[type[Preparation], tuple[Mapping[str, Root]]]:
+        return Preparation, (self.roots,)  # a copy draws its own sketch: that of the original is of other objects
 
     @uncollected()
     def prepare(

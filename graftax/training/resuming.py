@@ -94,13 +94,21 @@ def resumed(run: Run, where: object, validation: Source | None = None) -> bool:
                 'mode="overlap")'
             )
         raise
-    _warn_of_settings(report, Graph(roots, settles=False))
+    warn_of_settings(report, roots)
     found.begin_new(run.index)
     return True
 
 
-def _warn_of_settings(report: RestoreReport, graph: Graph) -> None:
-    """Warn of expressions that go on with other settings: a program may change them, as any setting of a layer."""
+def warn_of_settings(report: RestoreReport, roots: Mapping[str, Any]) -> None:
+    """Warn of expressions that go on with other settings: a program may change them, as any setting of a layer.
+
+    Args:
+        report: The report of the restore.
+        roots: The objects that it restored.
+    """
+    if not report.other_settings:
+        return
+    graph = Graph(roots, settles=False)
     for path, then, _ in report.other_settings:
         place = graph.find(path)
         line = None if place is None else line_of(path, place.thing, then)  # callbacks' are set again by now
@@ -108,7 +116,7 @@ def _warn_of_settings(report: RestoreReport, graph: Graph) -> None:
             continue
         saved, now = line.saved, line.now
         user_line.warn(
-            f"fit(resume=...): {path} goes on with {_named(now)} of the program, and had {_named(saved)} in the run "
+            f"resume=: {path} goes on with {_named(now)} of the program, and had {_named(saved)} in the run "
             "that is resumed: its weight is another one from here on. Instead: the settings as they were, and "
             "after the run, in a program with others, gx.Checkpoint(model=model).restore(path, "
             'settings="program")'

@@ -135,7 +135,9 @@ class RunState(Module):
         """
         if commits is not None:
             object.__setattr__(self, "_running", (commits, _last(commits), steps))
-        elif self.is_saved and self._at.step and several() is None:
+            return
+        object.__setattr__(self, "_running", None)
+        if self.is_saved and self._at.step and several() is None:
             self._at = self._at._replace(retreat=Retreat(self.roots(), None))
 
     def advance(self, steps: int, logs: Mapping[str, Any]) -> None:

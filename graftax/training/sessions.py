@@ -17,7 +17,7 @@ from graftax.training.callbacks.model_checkpoint import ModelCheckpoint
 from graftax.training.hooks.callback import Callback, Logs
 from graftax.training.hooks.callback_list import CallbackList, listed
 from graftax.training.hooks.history import History
-from graftax.training.resuming import managed
+from graftax.training.resuming import managed, warn_of_settings
 from graftax.training.retreat import variables_of
 from graftax.training.run import RunState
 from graftax.transforms.compile.compiled_function import CompiledFunction
@@ -98,6 +98,10 @@ class Session:
     def step(self, function: Callable[..., Any], *args: Any) -> Any:
         """Run a step: call the callbacks, the function, and the callbacks again; return the result of the function.
 
+        If the function raises, `ModelCheckpoint` saves what there was before the step. For that, the values from before
+        a plain Python function stay in memory while it runs, if the session has a `ModelCheckpoint`; a compiled
+        function, given as it is, assigns all its results at once and needs no second copy.
+
         Args:
             function: One step. Callbacks get its result, if it is a dict of numbers, or a single number, the loss.
             args: The arguments of the function.
@@ -109,8 +113,7 @@ class Session:
         index = self._state.index
         self._savers.run("on_train_batch_begin", index)
         self._hooks.run("on_train_batch_begin", index)
-        if isinstance(function, CompiledFunction):
-            self._state.begin_step(function.commits, 1)
+        self._state.begin_step(function.commits if isinstance(function, CompiledFunction) else None, 1)
         found = function(*args)
         self._state.advance(1, {})
         logs = _logs_of(found)
@@ -219,7 +222,7 @@ def session(
         manager = managed(resume, run._state, "resume=")
         if manager.latest() is not None:
             run._state.settings.note()
-            manager.restore_latest()
+            warn_of_settings(manager.restore_latest(settings="program"), manager.checkpoint.roots)
     with _reporting_failure(run):
         run._gx_begin()
         yield run

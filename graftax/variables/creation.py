@@ -6,6 +6,7 @@ one's ``next_creator`` makes the plain Variable. (Haiku runs them in the opposit
 
 from __future__ import annotations
 
+import pickle
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -38,7 +39,26 @@ class CreatorScope:
         self.where = None if where is None else Tally(where)
         self.roles = roles
         self.closed = False
+        self.checks = True  # whether a part of the selector that never matched is an error
         self.waiting: weakref.WeakSet[Branch] = weakref.WeakSet()  # constructed under it, not built yet
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return it as layers keep it that are pickled before they are built.
+
+        Raises:
+            CreatorError: the creator, or a selector, cannot be pickled.
+        """
+        where = None if self.where is None else self.where.selector
+        try:
+            pickle.dumps((self.creator, where))
+        except Exception as error:
+            raise CreatorError(
+                f"pickling a layer without weights that was made in variable_creator_scope({self.name})",
+                f"its weights would be made without that creator later, which cannot be pickled: {error}",
+                "build it first: call the model on an example; or a creator and a where= that a module has by name",
+            ) from error
+        has_seen = self.where is not None and bool(self.where.paths)
+        return _ended, (type(self), self.creator, where, self.roles, self.checks and not has_seen)
 
     @property
     def name(self) -> str:
@@ -53,8 +73,21 @@ class CreatorScope:
 
     def check(self) -> None:
         """Raise if the scope is over, everything made under it is built, and a part of its selector never matched."""
-        if self.closed and not self.waiting and self.where is not None:
+        if self.checks and self.closed and not self.waiting and self.where is not None:
             self.where.check(f"variable_creator_scope({self.name}): where")
+
+
+def _ended(
+    kind: type[CreatorScope],
+    creator: Creator,
+    where: Selector | None,
+    roles: tuple[str, ...] | None,
+    checks: bool,
+) -> CreatorScope:
+    """Return a scope whose block has ended, which unpickled layers remember."""
+    scope = kind(creator, where, roles)
+    scope.closed, scope.checks = True, checks
+    return scope
 
 
 scopes: ScopeStack[CreatorScope] = ScopeStack("variable_creator_scope")

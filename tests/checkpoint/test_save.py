@@ -1,5 +1,8 @@
 """What of a program is saved, and under which paths."""
 
+import copy
+import pickle
+
 import jax
 import numpy as np
 import pytest
@@ -206,3 +209,21 @@ def test_factorised_weights_are_saved_by_their_parts(tmp_path):
         w = gx.Variable(np.ones((3, 2), "float32"))
     Checkpoint(w=w).save(tmp_path / "c")
     assert saved(tmp_path / "c") == ["w/left", "w/right"]
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))], ids=["copy", "pickle"])
+def test_copies_after_a_save_are_of_the_copied_program(tmp_path, copied):
+    w = gx.Variable([1.0])
+    manager = gx.CheckpointManager(tmp_path / "run", w=w)
+    manager.save(1, async_=True)
+    manager.wait()
+    checkpoint = gx.Checkpoint(w=w)
+    checkpoint.save(tmp_path / "one")
+    v, again, other = copied((w, checkpoint, manager))
+    v.assign([2.0])
+    again.save(tmp_path / "two")
+    other.save(2)
+    for path in (tmp_path / "two", tmp_path / "run" / "step-2"):
+        with gx.checkpoint.read(path) as arrays:
+            assert arrays["w"].tolist() == [2.0]
+    assert w.numpy().tolist() == [1.0]

@@ -130,7 +130,7 @@ def test_a_plain_weight_and_an_expression_with_slots(ckpt):
         for prefer, like in zip(("first", "last"), names, strict=True):
             assert ckpt("merge", *names, "--to", "x", "--prefer", prefer, "--overwrite")[0] == 0
             program(like == "grafted").restore("x")
-            assert ckpt("diff", "x", like)[0] == 0
+            assert ckpt("diff", "x", like, "--skip", "gx.random")[0] == 0  # that is of the first
 
 
 def of_a_table(name: str, columns: tuple[str, ...] | None, scale: float = 1.0) -> None:

@@ -117,11 +117,17 @@ class Copied(Branch):
         self._gx_ensure_state()
         state = {name: value for name, value in list(self.__dict__.items()) if name not in BOOKKEEPING}
         carried = self._gx_state_for_copy()
-        return state if carried is None else {**state, "_gx_pending": carried}
+        state |= {} if carried is None else {"_gx_pending": carried}
+        scopes = tuple(one for one in self._gx_captured if self in one.waiting and not one.distributes)
+        return {**state, "_gx_captured": scopes} if scopes else state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         carried = state.get("_gx_pending")
-        self.__dict__.update({name: value for name, value in state.items() if name != "_gx_pending"})
+        self.__dict__.update({name: value for name, value in state.items() if name not in BOOKKEEPING})
+        if scopes := state.get("_gx_captured"):
+            object.__setattr__(self, "_gx_captured", scopes)
+            for scope in scopes:
+                scope.waiting.add(self)
         self._gx_readopt()
         if carried is not None:
             carried.hang(self)

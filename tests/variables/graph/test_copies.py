@@ -193,3 +193,33 @@ def test_the_copy_of_an_unbuilt_layer_keeps_its_creators_without_the_original():
         copied = copy.deepcopy(gx.Sequential([gx.layers.Dense(2)]))  # the original is gone
     copied(np.ones((1, 3), "float32"))
     assert [v.path for v in copied.variables][:2] == ["layers/0/kernel/direction", "layers/0/kernel/magnitude"]
+
+
+@pytest.mark.parametrize("name", ["LoRA", "WeightNorm"])
+def test_a_pickle_of_an_unbuilt_layer_keeps_its_creators(name):
+    creator = gx.reparam.LoRA(1) if name == "LoRA" else gx.reparam.WeightNorm()
+    with gx.variable_creator_scope(creator, where="**/kernel"):
+        net = gx.Sequential([gx.layers.Dense(2), gx.layers.Dense(1)])
+    again = pickle.loads(pickle.dumps(net))
+    for one in (net, again):
+        one(np.ones((1, 3), "float32"))
+    assert [v.path for v in again.variables] == [v.path for v in net.variables]
+    built = pickle.loads(pickle.dumps(net))
+    assert [v.path for v in built.variables] == [v.path for v in net.variables]
+
+
+def test_a_pickle_of_a_half_built_model_is_built_under_its_creators():
+    with gx.variable_creator_scope(gx.reparam.WeightNorm(), where="**/kernel"):
+        net = [gx.layers.Dense(2), gx.layers.BatchNormalization()]
+    net[0](np.ones((1, 3), "float32"))
+    again = pickle.loads(pickle.dumps(net))
+    assert again[1](np.ones((1, 3), "float32")).shape == (1, 3)
+
+
+def test_a_creator_that_cannot_be_pickled_is_named():
+    with gx.variable_creator_scope(lambda next_creator, spec: next_creator(spec)):
+        net = gx.Sequential([gx.layers.Dense(2)])
+    with pytest.raises(gx.errors.CreatorError, match="made without that creator"):
+        pickle.dumps(net)
+    net(np.ones((1, 3), "float32"))
+    assert len(pickle.loads(pickle.dumps(net)).variables) == 2
