@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graftax.core import tree, user_line
+from graftax.core import masked_arrays, tree, user_line
 from graftax.layers.signature import Signature
 from graftax.variables import masks
 
@@ -29,14 +29,14 @@ class Watch:
         if not self._made:
             # while some array has a mask, layers look for one, also where the array that had it is gone
             self._held = np.zeros(1)
-            masks.masked_arrays.note(self._held, mask, calm=True)
+            masked_arrays.note(self._held, mask, calm=True)
         self._made[id(mask)] = mask
 
     def note_taken(self, layer: Any, signature: Signature, taken: dict[str, Any], inputs: object, out: object) -> None:
         """Note what a layer inside did with masks."""
         if not taken:
             if signature.masks and tree.is_leaf(inputs) and type(layer).__module__.startswith("graftax."):
-                self._unmasked.append((f"the input of {layer._gx_title()}", np.shape(inputs)))  # type: ignore[arg-type]
+                self._unmasked.append((f"the input of {layer._gx_title()}", tuple(getattr(inputs, "shape", ()))))
         elif masks.mask_of(out) is None:
             self._used_up.update(id(part) for mask in taken.values() for part in tree.flatten(mask))
 
