@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from graftax.core import masked_arrays, tree, user_line
+from graftax.core.typedefs import Array
 from graftax.layers.signature import Signature
 from graftax.variables import masks
 
@@ -24,7 +25,7 @@ class Watch:
         self._unmasked: list[tuple[str, tuple[int, ...]]] = []  # layers that would take a mask, and got none
         self._held: Any = None
 
-    def note_made(self, mask: Any) -> None:
+    def note_made(self, mask: Array) -> None:
         """Note a mask that an array has got."""
         if not self._made:
             # while some array has a mask, layers look for one, also where the array that had it is gone
@@ -72,11 +73,11 @@ def watched(layer: Any) -> tuple[Callable[..., Any], Watch | None]:
         return layer.call, None
     watch = Watch()
 
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def watched_call(*args: Any, **kwargs: Any) -> Any:
         with masks.watches.entered(watch):
             return layer.call(*args, **kwargs)
 
-    return call, watch
+    return watched_call, watch
 
 
 def _message(title: str, what: str, mask: tuple[int, ...], found: tuple[int, ...]) -> str:
