@@ -17,6 +17,8 @@ from graftax.layers.inputs_of_call import line_for_one_argument
 from graftax.variables.graph.module import Module
 
 _KEYWORD = re.compile(r"unexpected keyword argument '(\w+)'")
+CALLERS = frozenset({"_gx_call", "watched_call"})
+"""The functions that run the call of a layer, by name."""
 _BINDING = re.compile(r"call\(\) (missing|takes|got)")
 
 
@@ -31,7 +33,7 @@ def explained_call(
     better: GraftaxError | None = None
     if isinstance(error, AttributeError) and isinstance(error.obj, Module) and error.name:
         better = _missing(error.obj, error.name)
-    elif isinstance(error, TypeError) and _BINDING.search(str(error)) and _raised_by(error.__traceback__, "_gx_call"):
+    elif isinstance(error, TypeError) and _BINDING.search(str(error)) and _raised_by(error.__traceback__, CALLERS):
         parameters = ", ".join(
             str(p.replace(annotation=p.empty)) for p in inspect.signature(layer.call).parameters.values()
         )
@@ -131,8 +133,8 @@ def _missing(module: Module, name: str) -> MissingAttributeError:
     )
 
 
-def _raised_by(traceback: TracebackType | None, name: str) -> bool:
+def _raised_by(traceback: TracebackType | None, names: frozenset[str]) -> bool:
     """Return True if the exception comes from that very function, not from what it called."""
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
-    return traceback is not None and traceback.tb_frame.f_code.co_name == name
+    return traceback is not None and traceback.tb_frame.f_code.co_name in names

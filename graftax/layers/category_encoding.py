@@ -17,6 +17,9 @@ MODES = ("multi_hot", "one_hot", "count")
 class CategoryEncoding(Layer):
     """Integers from 0 to ``num_tokens - 1`` as vectors with a place for each.
 
+    Every integer counts as a category. So an array of zeros and ones that is one-hot already is not left as it is: its
+    numbers are the categories 0 and 1. ``ops.argmax(x, axis=-1)`` gives the categories back.
+
     Args:
         num_tokens: How many categories there are.
         output_mode: ``"multi_hot"`` for 1 at each category that a row has, ``"count"`` for how often it has it, or

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from graftax.core import tree, user_line
+from graftax.core import masked_arrays, tree, user_line
+from graftax.core.typedefs import Array
 from graftax.layers.signature import Signature
 from graftax.variables import masks
 
@@ -24,19 +25,19 @@ class Watch:
         self._unmasked: list[tuple[str, tuple[int, ...]]] = []  # layers that would take a mask, and got none
         self._held: Any = None
 
-    def note_made(self, mask: Any) -> None:
+    def note_made(self, mask: Array) -> None:
         """Note a mask that an array has got."""
         if not self._made:
             # while some array has a mask, layers look for one, also where the array that had it is gone
             self._held = np.zeros(1)
-            masks.masked_arrays.note(self._held, mask, calm=True)
+            masked_arrays.note(self._held, mask, calm=True)
         self._made[id(mask)] = mask
 
     def note_taken(self, layer: Any, signature: Signature, taken: dict[str, Any], inputs: object, out: object) -> None:
         """Note what a layer inside did with masks."""
         if not taken:
             if signature.masks and tree.is_leaf(inputs) and type(layer).__module__.startswith("graftax."):
-                self._unmasked.append((f"the input of {layer._gx_title()}", np.shape(inputs)))  # type: ignore[arg-type]
+                self._unmasked.append((f"the input of {layer._gx_title()}", tuple(getattr(inputs, "shape", ()))))
         elif masks.mask_of(out) is None:
             self._used_up.update(id(part) for mask in taken.values() for part in tree.flatten(mask))
 
@@ -72,11 +73,11 @@ def watched(layer: Any) -> tuple[Callable[..., Any], Watch | None]:
         return layer.call, None
     watch = Watch()
 
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def watched_call(*args: Any, **kwargs: Any) -> Any:
         with masks.watches.entered(watch):
             return layer.call(*args, **kwargs)
 
-    return call, watch
+    return watched_call, watch
 
 
 def _message(title: str, what: str, mask: tuple[int, ...], found: tuple[int, ...]) -> str:

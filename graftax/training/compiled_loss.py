@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from operator import is_
 from types import FunctionType, MethodType
@@ -42,7 +42,7 @@ def hold(model: Any, loss: object, weights: object) -> None:
             delattr(model, name)
 
 
-def own_factors(weights: Any) -> Any:
+def own_factors(weights: Mapping[str, Any] | Sequence[Any] | None) -> Any:
     """Return a dict or list of the factors that `compile` was given, for one model alone."""
     if isinstance(weights, Mapping):
         return dict(weights)
@@ -170,11 +170,11 @@ def _named(loss: object) -> Iterator[tuple[str, object]]:
     yield from ((name, one) for name, one in parts if one is not None and not isinstance(one, str))
 
 
-def _values(weights: Any) -> Iterable[object]:
+def _values(weights: dict[str, Any] | list[Any]) -> Iterable[object]:
     return weights.values() if isinstance(weights, dict) else weights
 
 
-def _named_factors(weights: Any) -> Iterable[tuple[object, object]]:
+def _named_factors(weights: dict[str, Any] | list[Any]) -> Iterable[tuple[object, object]]:
     return weights.items() if isinstance(weights, dict) else enumerate(weights)
 
 

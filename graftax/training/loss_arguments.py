@@ -9,6 +9,7 @@ from typing import Any
 from graftax import ops
 from graftax.core import tree
 from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
+from graftax.core.typedefs import Array
 from graftax.losses import registry as losses
 from graftax.losses.loss import Loss
 
@@ -69,7 +70,7 @@ def checked_factor(factor: Any, name: str) -> Any:
     )
 
 
-def one_number(model: Any, loss: Any) -> Any:
+def one_number(model: Any, loss: Array) -> Any:
     """Return the loss of a step, if it is one number.
 
     Raises:
@@ -95,5 +96,5 @@ def one_number(model: Any, loss: Any) -> Any:
     )
 
 
-def _is_number(factor: Any) -> bool:
+def _is_number(factor: object) -> bool:
     return isinstance(factor, int | float) or (hasattr(factor, "__float__") and not isinstance(factor, str))

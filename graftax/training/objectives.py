@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from inspect import signature
 from typing import Any, TypeAlias
 
@@ -45,7 +45,12 @@ class Objectives:
     """
 
     def __init__(
-        self, optimizer: Minimizer | None, loss: object, metrics: object, weighted_metrics: object, loss_weights: object
+        self,
+        optimizer: Minimizer | None,
+        loss: object,
+        metrics: object,
+        weighted_metrics: object,
+        loss_weights: Mapping[str, Any] | Sequence[Any] | None,
     ) -> None:
         self.optimizer = optimizer
         self.names: tuple[str, ...] = ()
@@ -295,7 +300,7 @@ class Objectives:
             metric.reset()
 
 
-def _copy_of(given: Any) -> Any:
+def _copy_of(given: object) -> Any:
     return tree.rebuild(given, iter(tree.flatten(given)))
 
 

@@ -7,7 +7,7 @@ mechanism that there is. It is no part of the object graph: it is neither saved 
 from __future__ import annotations
 
 import weakref
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from graftax.backend.protocol import Backend
 from graftax.core.errors import StateError
@@ -121,7 +121,7 @@ class AddedLoss(Variable):
         storage = self._storage
         found = storage.read()
         if storage.stayed_in and (found is storage.unknown or self._is_nan(found)):
-            layer = self._layer()
+            layer: Any = self._layer()
             raise StateError(
                 f"losses of {'a layer' if layer is None else layer._gx_title()}, whose terms were added in "
                 f"{storage.stayed_in}",
