@@ -211,7 +211,7 @@ class Guard:
                     self._sizes.append((known, len(known)))
             elif isinstance(value, bool | int | float | complex):
                 self._numbers.append((known, name, value))  # 1, 1.0 and True are equal
-            elif value is None or type(value) in (str, bytes) or type(value).__eq__ is object.__eq__:
+            elif value is None or type(value) in (str, bytes) or type(value).__eq__ is _BY_IDENTITY:
                 several.append(name)  # equal to nothing that is not the same to a program
             else:
                 rest.append((name, value))
@@ -332,6 +332,7 @@ BY_ITSELF = "in the function itself"
 
 
 _ABSENT = object()
+_BY_IDENTITY: Any = object.__eq__
 _THEMSELVES = (FunctionType, property)
 """What a class gives as it keeps it."""
 

@@ -21,7 +21,7 @@ def retrace_reason(reason: str) -> tuple[str, str]:
     """Return why there was one more trace, and what helps; from what was different."""
     if reason.endswith(BY_ITSELF):
         return (
-            "the function changes what it depends on, so that each call compiles anew",
+            "the function changes an attribute or variable that it depends on, so that each call compiles anew",
             "keep what changes in a Variable (self.count.assign_add(1)), and decide by it with graftax.cond",
         )
     if reason.endswith(OTHER_MODULE):
