@@ -124,7 +124,7 @@ class Surroundings(Around):
 
     def _gx_fingerprint(self) -> dict[str, Print]:
         """Return how all this is now, and what functions run."""
-        code = {title: ("tuple", parts_of(function)) for title, function in self.functions.items()}
+        code: dict[str, Print] = {title: ("tuple", parts_of(function)) for title, function in self.functions.items()}
         return super()._gx_fingerprint() | code
 
 
