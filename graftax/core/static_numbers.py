@@ -1,11 +1,16 @@
-"""Numbers that have to be known when a program is compiled: sizes, counts, axes, orders; told where one is traced."""
+"""Numbers that have to be known when a program is compiled: sizes, counts, axes, orders; told where one is traced.
+
+Other settings are Python numbers of the program, too, and no gradient comes back from them; told where one may be
+asked for.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from graftax.core import foreign_errors
-from graftax.core.errors import CompileError
+from graftax.core.errors import CompileError, GradientError
 
 
 def check_known(label: str, value: Any) -> None:
@@ -30,6 +35,47 @@ def check_known(label: str, value: Any) -> None:
                 "a size from x.shape, or a number from outside of the compiled function (of a closure, or kept on a "
                 "Module); the largest that it may be, and a mask: ops.where(ops.arange(100) < n, x, 0.0)",
             )
+
+
+def check_constant(label: str, value: Any) -> None:
+    """Raise for a number of which a gradient may be asked for, where it becomes a Python number.
+
+    Args:
+        label: What it is for, such as ``"ops.elu: alpha"``.
+        value: What was given. What has no dtype passes, whatever it is.
+
+    Raises:
+        GradientError: a tape follows it.
+        CompileError: its value is not known yet, or it is what a gradient is taken with respect to.
+
+    Example:
+        >>> check_constant("ops.elu: alpha", 0.5)
+    """
+    if not (hasattr(value, "dtype") and hasattr(value, "shape")):
+        return
+    if any(follows(value) for follows in _followers):
+        raise GradientError(
+            f"{label} = {value.dtype}{list(value.shape)}, a value that a GradientTape follows",
+            "it becomes a Python number of the program, from which no gradient comes back",
+            "the formula in ops, such as ops.where(x > 0, x, value * x); or, for a number without a gradient, "
+            "'with tape.stop_recording(): number = float(value)'",
+        )
+    check_known(label, value)
+    try:
+        float(value)
+    except TypeError as error:
+        known = foreign_errors.translate(error)
+        if isinstance(known, CompileError):
+            known.add_context(label)
+            raise known from error
+
+
+_followers: list[Callable[[Any], bool]] = []
+
+
+def add_follower(follows: Callable[[Any], bool]) -> None:
+    """Let a function tell of which values a gradient may be asked for later."""
+    _followers.append(follows)
 
 
 def is_traced(value: object) -> bool:

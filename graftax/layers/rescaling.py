@@ -8,6 +8,7 @@ import numpy as np
 
 from graftax import ops
 from graftax.core.errors import ArgumentError
+from graftax.core.static_numbers import check_constant
 from graftax.core.typedefs import Array, ArrayLike, unwrap
 from graftax.layers.arguments import array_shape, wide
 from graftax.layers.layer import Layer
@@ -58,6 +59,7 @@ class Rescaling(Layer):
 
 def _finite(name: str, value: object) -> np.ndarray[Any, Any]:
     array = np.zeros(0)
+    check_constant(f"Rescaling: {name}", value)
     try:
         array = np.asarray(unwrap(value))
         good = array.dtype.kind in "iuf" and array.size > 0 and bool(np.isfinite(array.astype("float32")).all())

@@ -15,7 +15,7 @@ from graftax.core.enum_members import plain
 from graftax.core.errors import ArgumentError, ArgumentTypeError, GraftaxError
 from graftax.core.free_sizes import is_free
 from graftax.core.known_names import unknown
-from graftax.core.static_numbers import check_known
+from graftax.core.static_numbers import check_constant, check_known
 from graftax.core.typedefs import Array, VariableLike
 from graftax.ops.parameter_kinds import Takes
 from graftax.ops.signatures import Parameter
@@ -117,6 +117,7 @@ def _real(op: str, parameter: Parameter, value: Any) -> float:
     example = f"{name}=1.0"
     if isinstance(value, (bool, np.bool_, str, bytes)) or not hasattr(value, "__float__") or np.ndim(value):
         raise _refused(op, parameter, value, "a number is needed", example)
+    check_constant(f"ops.{op}: {name}", value)
     try:
         found = float(value)
     except TypeError as error:

@@ -13,7 +13,7 @@ from graftax.backend.protocol import Arrays
 from graftax.core.dtypes import is_complex
 from graftax.core.errors import ArgumentError, DTypeError
 from graftax.core.free_sizes import is_free
-from graftax.core.static_numbers import check_known
+from graftax.core.static_numbers import check_constant
 from graftax.core.typedefs import Array
 from graftax.ops.numbers import check_filling
 from graftax.ops.structure import FUNCTIONS, row
@@ -67,7 +67,7 @@ def arange(a: Arrays, start: float, stop: float | None, step: float | None, dtyp
         start, stop = 0, start
     step = 1 if step is None else step
     for name, bound in (("start", start), ("stop", stop), ("step", step)):
-        check_known(f"ops.arange: {name}", bound)
+        check_constant(f"ops.arange: {name}", bound)
     if step == 0:
         raise ArgumentError(
             f"arange: step = {step} from {start} to {stop}",

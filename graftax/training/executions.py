@@ -21,6 +21,7 @@ from graftax.training.recorded_limits import LimitRecordingStep
 from graftax.transforms.compile.compiled_function import CompiledFunction
 from graftax.transforms.compile.run_eagerly import run_eagerly
 from graftax.transforms.flow.scan import scan
+from graftax.variables.graph.class_attributes import in_class
 from graftax.variables.graph.module import Module
 
 TEST_STEPS = "_gx_test_steps"
@@ -34,6 +35,10 @@ class CompiledSteps(dict[str, Callable[..., Any]]):
     """Batches that were evaluated one by one so far."""
     at_once: int | None = None
     """How many are evaluated in one run from now on, where nobody has said; None until that is known."""
+
+    def __init__(self) -> None:
+        self.methods: dict[str, Any] = {}
+        """What model and class had as a method when it was compiled, for each name."""
 
     def __reduce__(self) -> tuple[type[CompiledSteps], tuple[()]]:
         return CompiledSteps, ()
@@ -60,7 +65,9 @@ def compiled(model: object, step: str, known: CompiledSteps, check_nans: bool, e
         return _checked(model, function, step) if shows_numbers else function
     waits = calls_python(model)
     name = f"{step}{', checked' if check_nans else ''}{', with Python' if waits else ''}"
-    if name not in known:
+    kept = vars(model).get(step), in_class(type(model), step)
+    if name not in known or known.methods[name] != kept:  # the class may have got another one
+        known.methods[name] = kept
         function = getattr(model, step)
         if shows_numbers:
             function = with_fresh_losses(model, function, step)

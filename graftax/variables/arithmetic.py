@@ -79,12 +79,17 @@ class Arithmetic(VariableLike):
     @door
     def numpy(self) -> np.ndarray[Any, Any]:
         """Return the value on the host as a read-only NumPy array, which stays as it is when the value changes."""
-        value = self.value
-        if (frame := frames.top) is not None:
-            frame.note_conversion(value, getattr(self, "_gx_path", type(self).__name__))
+        value = self._gx_leaving()
         array = registry.current().arrays.to_numpy(value).view()
         array.flags.writeable = False
         return array
+
+    def _gx_leaving(self) -> Any:
+        """Return the value for Python or NumPy, from which no gradient comes back, which a tape tells."""
+        value = self.value
+        if (frame := frames.top) is not None:
+            frame.note_conversion(value, getattr(self, "_gx_path", type(self).__name__))
+        return value
 
     @abstractmethod
     def assign(self, value: ArrayLike) -> Self:
@@ -119,7 +124,7 @@ class Arithmetic(VariableLike):
         return int(self.value)
 
     def __float__(self) -> float:
-        return float(self.value)
+        return float(self._gx_leaving())
 
     def __index__(self) -> int:
         return self.value.__index__()

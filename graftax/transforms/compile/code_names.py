@@ -1,4 +1,4 @@
-"""Names in code: which globals and attributes a function names, and the methods of a class."""
+"""Names in code: which variables and attributes a function names, and the methods of a class."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ from typing import Any
 
 from graftax.variables.graph.class_attributes import bases_of_user
 
-_GLOBALS = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
+_GLOBALS = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"})
+_FREE = frozenset({"LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"})
 _ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR"})
+# methods of lists, dicts, sets and deques that return nothing: to call them tells nothing of what is in these
+_PUTTING = frozenset({"add", "append", "appendleft", "extend", "extendleft", "insert", "update"})
 # called by Python where no code names them, but not where an object is used
 _NOT_USED = frozenset(
     {
@@ -31,6 +34,27 @@ def global_names(code: CodeType) -> list[str]:
 def attribute_names(code: CodeType) -> frozenset[str]:
     """Return the attributes that code asks for by name, and the code inside of it."""
     return frozenset(_named(code, _ATTRIBUTES))
+
+
+@lru_cache(maxsize=1024)
+def names_put_into(code: CodeType) -> frozenset[str]:
+    """Return the variables outside of some code into which it only puts things, such as ``calls.append(1)``."""
+    put: set[str] = set()
+    read: set[str] = set()
+    _sort_uses(code, put, read)
+    return frozenset(put - read)
+
+
+def _sort_uses(code: CodeType, put: set[str], read: set[str]) -> None:
+    name: str | None = None  # of the variable that the last step loaded
+    for step in dis.get_instructions(code):
+        if name is not None:
+            (put if step.opname in _ATTRIBUTES and step.argval in _PUTTING else read).add(name)
+        is_variable = step.opname in _GLOBALS or (step.opname in _FREE and step.argval in code.co_freevars)
+        name = step.argval if is_variable else None
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            _sort_uses(inner, put, read)
 
 
 def _named(code: CodeType, operations: frozenset[str]) -> Iterator[str]:
@@ -54,6 +78,15 @@ def methods_of(kind: type[Any]) -> list[tuple[str, FunctionType]]:
             if name not in _NOT_USED and isinstance(function := _behind(value), FunctionType):
                 found.append((name, function))
     return found
+
+
+def makers_of(kind: type[Any]) -> list[FunctionType]:
+    """Return the methods of a class with which its objects are made."""
+    found = [vars(base).get(name) for base in bases_of_user(kind) for name in _MAKING]
+    return [function for one in found if isinstance(function := _behind(one), FunctionType)]
+
+
+_MAKING = ("__new__", "__init__", "__post_init__")
 
 
 def _behind(value: object) -> Callable[..., Any] | None:

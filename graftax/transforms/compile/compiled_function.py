@@ -8,6 +8,7 @@ attributes of the modules that the trace went through. A difference traces anew 
 
 from __future__ import annotations
 
+import gc
 import logging
 import weakref
 from collections import deque
@@ -217,6 +218,8 @@ class CompiledFunction(Generic[P, R]):
         entries = self._entries.get(key, [])  # is never changed itself: another thread may be looking at it
         found = next((entry for entry in entries if entry.difference() is None or entry.is_owed()), None)
         if found is None:
+            if any(entry.compares_arrays for entry in entries):
+                gc.collect()  # what jax has made of these at an earlier trace, or it would find that again
             found = self._trace(transforms, key, leaves, tree, entries[0].difference() if entries else None)
         if runs:
             found.begin()

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import weakref
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import chain
-from operator import is_, itemgetter
+from operator import attrgetter, is_, itemgetter
+from types import CodeType, FunctionType
 from typing import Any
 
 from graftax.transforms.compile.reads import PlainObject
 from graftax.transforms.compile.seen import Seen, prints_of
 from graftax.transforms.compile.surroundings import Around, Surroundings, has_parts
-from graftax.variables.graph.class_attributes import given_by_class
+from graftax.variables.graph.class_attributes import given_by_class, in_class
 from graftax.variables.graph.config_objects import Look, given_to, held_by, is_config
 from graftax.variables.graph.containers import LONG, is_small_array, size_of
 from graftax.variables.graph.module import Module, Node
@@ -46,6 +47,8 @@ class Guard:
         self._left: list[dict[str, Print]] = []  # how the trace left them, if it changed any
         self._more: dict[int, tuple[str, ...]] = {}  # what to compare beyond fingerprints, by the place of the node
         self._change: str | None = None  # what the trace has changed of what it saw, in words
+        self.compares_arrays = False
+        """Whether it depends on arrays of NumPy, by their content."""
         self._owed = False  # whether a trace that changed something is still to be run
         for place, node in enumerate(list(nodes)):
             if seen is None:
@@ -116,12 +119,19 @@ class Guard:
         self._others: list[tuple[Any, list[int]]] = []
         self._arrays: list[tuple[Callable[[], bytes], bytes]] = []
         self._bound: list[tuple[Callable[[], Any], int]] = []
-        self._configs: list[tuple[Callable[[], Any], list[int]]] = []
+        self._configs: list[tuple[Callable[[], Any], type[Any], list[int]]] = []
+        self._kinds: list[tuple[Callable[[], Any], type[Any]]] = []  # objects of which attributes are noted one by one
+        self._sizes: list[tuple[Mapping[str, Any], int]] = []  # of globals that lack names, which may come
         self._around: list[tuple[list[Any], list[Any]]] = []  # a list in the surroundings, and what was in it
         self._empty: list[Any] = []
-        self._named: list[tuple[Callable[..., Any], dict[str, Any], Any]] = []  # functions and classes among globals
+        # names among globals: of what is equal only if it is the same, and of numbers; names in classes; functions
+        self._named: list[tuple[Callable[..., Any], Mapping[str, Any], tuple[Any, ...]]] = []
+        self._numbers: list[tuple[dict[str, Any], str, Any]] = []
+        self._methods: list[tuple[Callable[[Any], Any], type[Any], object]] = []
+        self._functions: list[FunctionType] = []
+        self._code: list[CodeType] = []
         self._kept: list[Any] = []
-        self._constant = False
+        self._constant, self._has_rare = False, True
 
     def _look(self, version: int) -> None:
         """Note how everything is, which was as at the trace when `structure` counted ``version``."""
@@ -147,11 +157,15 @@ class Guard:
             if isinstance(node, Surroundings):
                 self._empty += [container for container in node.empty if not container]
                 for known, names in node.named.values():
-                    several = [*names, next(iter(names))]  # of one, there would be no tuple
-                    self._named.append((itemgetter(*several), known, (*map(known.get, several),)))
+                    self._look_at_names(known, names, gone)
+                self._look_at_methods(node.methods.items())
+                self._functions = [*node.functions.values()]
+                self._code = [*map(_code_of, self._functions)]
             if isinstance(node, PlainObject) and node.is_whole and (whole := node.find()) is not None:
                 self._kept += weak_references([*held_by(whole)], gone)
-                self._configs.append((node.find, [*map(id, held_by(whole))]))
+                self._configs.append((node.find, type(whole), [*map(id, held_by(whole))]))
+            if isinstance(node, PlainObject):
+                self._kinds.append((node.find, node.kind))
             if isinstance(node, Module):
                 classes[type(node)] = None
             if node is None:
@@ -163,9 +177,9 @@ class Guard:
                         self._arrays.append((content, content()))
                     elif is_config(one):
                         self._kept += weak_references([*held_by(one)], gone)
-                        self._configs.append((Same(one).find, [*map(id, held_by(one))]))
+                        self._configs.append((Same(one).find, type(one), [*map(id, held_by(one))]))
                         shared |= {(type(one), name): given for name, given in given_to(one).items()}
-                    elif isinstance(node, Around) and isinstance(one, list):
+                    elif isinstance(node, Around) and isinstance(one, list) and len(one) > _FEW:
                         self._around.append((one, [*one]))  # twice as quick as ids, at the price of keeping it alive
                     elif size_of(one) <= LONG or holds_node(one):
                         self._kept += weak_references(one, gone)
@@ -176,22 +190,47 @@ class Guard:
                             self._flat += [one, one.values()] if isinstance(one, dict) else [one]
                         else:
                             self._others.append((one, [*ids_in(one)]))
+        self.compares_arrays = bool(self._arrays)
         self._flat_sizes, self._flat_ids = [*map(len, self._flat)], [*map(id, chain.from_iterable(self._flat))]
         for kind in classes:
             shared |= {(kind, name): value for name, value in given_by_class(kind).items()}
         self._kept += weak_references(shared.values(), gone)
         self._bound += [(partial(getattr, kind, name, None), id(value)) for (kind, name), value in shared.items()]
-        looked_at = (
-            self._lists,
-            self._flat,
-            self._others,
-            self._arrays,
-            self._configs,
-            self._bound,
-            self._around,
-            self._named,
-        )
-        self._constant = not any(looked_at) and not self._empty  # as of most small functions
+        often = (self._lists, self._flat, self._around, self._named, self._numbers, self._methods, self._bound)
+        rare = (self._others, self._configs, self._kinds, self._sizes, self._functions, self._empty, self._arrays)
+        self._has_rare = any(rare)
+        self._constant = not self._has_rare and not any(often)  # as of most small functions
+
+    def _look_at_names(self, known: dict[str, Any], names: Iterable[str], gone: Callable[[Any], None]) -> None:
+        """Note what names stand for."""
+        rest: list[tuple[str, Any]] = []
+        several: list[str] = []
+        for name in names:
+            if (value := known.get(name, _ABSENT)) is _ABSENT:
+                if (known, len(known)) not in self._sizes:
+                    self._sizes.append((known, len(known)))
+            elif isinstance(value, bool | int | float | complex):
+                self._numbers.append((known, name, value))  # 1, 1.0 and True are equal
+            elif value is None or type(value) in (str, bytes) or type(value).__eq__ is _BY_IDENTITY:
+                several.append(name)  # equal to nothing that is not the same to a program
+            else:
+                rest.append((name, value))
+        if several:
+            several.append(several[0])  # of one, there would be no tuple
+            self._named.append((itemgetter(*several), known, (*map(known.get, several),)))
+        self._bound += [(partial(known.get, name), id(value)) for name, value in rest]
+        self._kept += weak_references([value for _, value in rest], gone)
+
+    def _look_at_methods(self, kinds: Iterable[tuple[type[Any], Iterable[str]]]) -> None:
+        """Note what the methods of classes are."""
+        for kind, names in kinds:
+            for name in names:
+                method = in_class(kind, name)
+                if isinstance(method, _THEMSELVES):
+                    self._methods.append((attrgetter(name), kind, method))
+                else:
+                    self._kept.append(method)
+                    self._bound.append((partial(in_class, kind, name), id(method)))
 
     def _same_content(self) -> bool:
         try:
@@ -204,24 +243,42 @@ class Guard:
             [*map(len, self._flat)] != self._flat_sizes or [*map(id, chain.from_iterable(self._flat))] != self._flat_ids
         ):
             return False
-        for container, ids in self._others:  # loops: a generator costs as much as what it looks at, at every call
-            if [*ids_in(container)] != ids:
-                return False
-        for find, ids in self._configs:
-            if (config := find()) is None or [*map(id, held_by(config))] != ids:
-                return False
         for one, held in self._around:
             if len(one) != len(held) or False in map(is_, one, held):
                 return False
         try:
-            for get, known, held in self._named:
-                if get(known) != held:  # which looks for the same objects first: in no time, if nothing has changed
+            for get, known, values in self._named:
+                if get(known) != values:  # which looks for the same objects first: in no time, if nothing has changed
+                    return False
+            for globals_, name, number in self._numbers:
+                if globals_[name] is not number:
+                    return False
+            for method_of, owner, method in self._methods:
+                if method_of(owner) is not method:
                     return False
         except Exception:  # noqa: BLE001 - there is no such name any more, or it stands for an array now
             return False
         for look, number in self._bound:
             if id(look()) != number:
                 return False
+        return not self._has_rare or self._same_rare()
+
+    def _same_rare(self) -> bool:
+        """Compare what few functions depend on."""
+        for container, ids in self._others:  # loops: a generator costs as much as what it looks at, at every call
+            if [*ids_in(container)] != ids:
+                return False
+        for find, kind, ids in self._configs:
+            if type(config := find()) is not kind or [*map(id, held_by(config))] != ids:
+                return False
+        for find, kind in self._kinds:
+            if type(find()) is not kind:
+                return False
+        for known, size in self._sizes:
+            if len(known) != size:
+                return False
+        if self._functions and False in map(is_, map(_code_of, self._functions), self._code):
+            return False
         if self._empty and self._is_filled():
             return False
         return not self._arrays or all(look() == content for look, content in self._arrays)
@@ -273,6 +330,16 @@ class Guard:
 BY_ITSELF = "in the function itself"
 """How a reason ends where the function has changed what it depends on."""
 
+
+_ABSENT = object()
+_BY_IDENTITY: Any = object.__eq__
+_THEMSELVES = (FunctionType, property)
+"""What a class gives as it keeps it."""
+
+_code_of = attrgetter("__code__")
+
+_FEW = 16  # elements of a list
+
 _FLAT = frozenset({list, dict, set, deque, OrderedDict, defaultdict})
 
 IN_OBJECT = "in the object"
@@ -287,6 +354,8 @@ def _describe_difference(node: Node, before: dict[str, Print], after: dict[str, 
     way, *both = next(differences(before, after))
     old, new = map(_show_print, both)
     where = ".".join((_where(node), *way))
+    if isinstance(node, Surroundings) and old != new and "another object" not in (old, new):
+        where = f"{_where(node)} reads {'.'.join(way)}"
     what = f"{where}: {old} -> {new}" if old != new else f"{where} changed"
     return what if len(way) == 1 else f"{what}, {IN_OBJECT} {way[0]}"
 

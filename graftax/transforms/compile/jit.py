@@ -42,13 +42,14 @@ def jit(
     traced until that one stays as it was found. Attributes that a class of yours gives its objects count as theirs.
     Lists, dicts and other containers (of numbers up to 1000) and arrays up to 64 KiB in attributes are compared by what
     is in them, and so are the settings of constraints, regularizers, initializers and creators there, and up to 1000
-    values of config objects: namespaces, dataclasses, objects of your classes. The same goes for such objects and
-    containers of Modules in closure and globals, and what these names stand for, as do those of functions and classes.
+    values of config objects: namespaces, dataclasses, objects of your classes. The same goes for what the
+    variables of its closure stand for, and the globals that it names, or a function that it names: numbers, strings,
+    arrays, functions, classes, objects, and containers of these; and for methods, also those assigned to a class.
     Of a plain object that holds Modules, such as a trainer, what counts is what the function reads.
 
-    What is not seen: a Module reached in another way, such as a global of another file, if it is only read for plain
-    attributes; attributes that a class lists in ``untracked``; methods that are assigned to a class; iterators; plain
-    values, arrays and containers of these in closure and globals; the inside of larger arrays.
+    What is not seen: a Module reached in another way, if it is only read for plain attributes; attributes that a class
+    lists in ``untracked``; what is named by a text (``globals()["alpha"]``); iterators; the inside of larger arrays;
+    what a function only puts into a container (``calls.append(1)``), which happens once for each trace.
 
     Args:
         fn: The function; without it, a decorator is returned.

@@ -6,30 +6,37 @@ become another model.
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from types import FunctionType, GetSetDescriptorType, MethodType, ModuleType
+from types import CodeType, FunctionType, GetSetDescriptorType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
 from graftax.core import libraries
-from graftax.transforms.compile.code_names import attribute_names, global_names, methods_of
+from graftax.transforms.compile.code_names import (
+    attribute_names,
+    global_names,
+    makers_of,
+    methods_of,
+    names_put_into,
+)
 from graftax.transforms.compile.reads import PlainClass, PlainObject, attribute_finder, finder
 from graftax.transforms.compile.surroundings import (
     Surroundings,
     has_parts,
     has_settings,
-    is_code,
     is_program,
+    is_users_file,
     is_users_module,
 )
-from graftax.variables.graph.class_attributes import bases_of_user, given_by_class, is_of_user
-from graftax.variables.graph.config_objects import attributes_in, is_array
+from graftax.variables.graph.class_attributes import bases_of_user, given_by_class, in_class, is_of_user
+from graftax.variables.graph.config_objects import attributes_in, is_array, is_config
 from graftax.variables.graph.containers import LONG, elements_of, is_container, size_of
 from graftax.variables.graph.module import Module
 from graftax.variables.graph.node import Node, own_nodes
-from graftax.variables.graph.prints import changing_in
+from graftax.variables.graph.prints import changing_in, is_plain
 
 
 def reached(roots: Iterable[Any], name: str = "") -> tuple[list[Module], Surroundings]:
@@ -63,6 +70,7 @@ class _Held(NamedTuple):
     deeper: bool = False
     place: tuple[int, str] | None = None  # of a variable, which many functions may name
     is_read: bool = False  # from an object of which it is noted what is read, so that it need not be noted here
+    counts: bool = False  # a variable that code reads, whatever is in it
 
 
 class _Search:
@@ -77,7 +85,10 @@ class _Search:
         self._read: set[int] = set()  # met, so far, only where it is noted what is read
         self._places: set[tuple[int, str]] = set()
         self._names: set[str] = set()  # of attributes, in the code that was met
-        self._methods: dict[str, list[FunctionType]] = {}  # which no code has named yet
+        # of classes, which no code has named yet
+        self._methods: dict[str, list[tuple[type[Any], FunctionType]]] = {}
+        self._variables: set[tuple[int, str] | None] = set()  # that are noted
+        self._asked: set[tuple[int, CodeType]] = set()  # files, and the code for which they were looked at
         self._kinds: set[type[Any]] = set()
         self._classes: list[type[Any]] = []  # that are named themselves
         self._below: dict[int, Node] = {}
@@ -121,6 +132,8 @@ class _Search:
             if id(value) in self._read:  # now it is met in another way
                 self._read.discard(id(value))
                 self._note(one, depth)
+            elif one.counts and id(value) not in self._noted:
+                self._note(one, depth)
             elif one.look is not None and id(value) in self._noted:  # another name for it, that may become another's
                 self.around.add(one.name, value, one.look)
             return []
@@ -149,14 +162,14 @@ class _Search:
                 return
             if isinstance(value, _GROWING) and not value and depth <= _DEEPEST_EMPTY:
                 self.around.empty.append(value)
-            elif not has_parts(value):
+            elif not one.counts and not has_parts(value):
                 return
         elif id(value) in self._apart or not has_settings(value):
             if id(value) in self._apart and one.look is not None and not isinstance(one.look, weakref.ref):
                 self.around.add(one.name, value, one.look)  # the name may become that of another one
             return
         self._noted.update(map(id, changing_in(value, look=self.around._gx_look())))
-        self.around.add(one.name, value, one.look)
+        self.around.add(one.name, value, one.look, one.counts)
 
     def _note_program(self, value: object) -> bool:
         """Note a plain object that holds Modules; return True if its class can tell what is read of it."""
@@ -185,6 +198,8 @@ class _Search:
         elif isinstance(value, type):
             self._classes.append(value)
             yield from _of_class(value)
+            yield from self._methods_of(value)
+            yield from (_Held("", one) for one in makers_of(value))
         elif not isinstance(value, ModuleType) and not is_array(type(value)):
             yield from self._of_object(value)
 
@@ -193,7 +208,7 @@ class _Search:
         kind = type(value)
         held = dict(attributes_in(value))
         wrapped = held.pop("__wrapped__", None)
-        if wrapped is None and isinstance(place := _in_class(kind, "__wrapped__"), GetSetDescriptorType):
+        if wrapped is None and isinstance(place := in_class(kind, "__wrapped__"), GetSetDescriptorType):
             wrapped = place.__get__(value)
         if wrapped is not None:
             yield _Held("", wrapped)
@@ -213,6 +228,8 @@ class _Search:
             if isinstance(node, Module) and id(node) not in self._below:
                 self._below[id(node)] = node
                 yield from self._methods_of(type(node))
+                if is_of_user(type(node)):
+                    self.around.method(type(node), "call")  # where it inherits that of graftax
                 # such as that of a layer ``Lambda``
                 yield from (_Held("", one) for one in list(vars(node).values()) if isinstance(one, FunctionType))
                 waiting += [below for _, below in own_nodes(node)]
@@ -226,40 +243,91 @@ class _Search:
         others = [vars(base) for base in kind.__mro__ if base not in users]
         for name, method in methods_of(kind):
             if name in self._names or name.startswith("__") or any(name in known for known in others):
+                self.around.method(kind, name)
                 yield _Held("", method)
             else:
-                self._methods.setdefault(name, []).append(method)
+                self._methods.setdefault(name, []).append((kind, method))
+        for base in users:
+            for name, value in list(vars(base).items()):
+                if hasattr(type(value), "__get__") and is_config(value):
+                    yield _Held(name, value, partial(vars(base).get, name))
 
     def _of_function(self, function: FunctionType) -> Iterator[_Held]:
+        is_users = is_users_file(function.__globals__)  # names of a function may be those of one that it wraps
+        put = names_put_into(function.__code__)
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
-            try:
-                look = partial(getattr, cell, "cell_contents", None)
-                yield _Held(name, cell.cell_contents, look, place=(id(cell), name))
-            except ValueError:  # not assigned yet
-                continue
+            look = partial(content_of, cell)
+            held = _Held(name, look(), look, place=(id(cell), name), counts=is_users and name not in put)
+            yield from self._of_variable(held)
         yield from (_Held("", one) for one in function.__defaults__ or ())
         yield from (_Held(name, one) for name, one in (function.__kwdefaults__ or {}).items())
         yield _Held("", function.__dict__.get("__wrapped__"))
         if function.__module__ and function.__module__.partition(".")[0] in libraries.names():
             return
-        known = function.__globals__
-        for name in global_names(function.__code__):
-            value = known.get(name)
-            if is_code(value):
-                self.around.name(known, name)
-            elif isinstance(value, ModuleType) and is_users_module(value.__name__):
-                for one in attribute_names(function.__code__):
-                    if is_code(vars(value).get(one)):
-                        self.around.name(vars(value), one)
-            if not isinstance(value, FunctionType) or value.__globals__ is known:
-                yield _Held(name, value, partial(known.get, name), place=(id(known), name))
+        if is_users:
+            yield from self._of_attributes(function)
+            if may_exchange_code() and "__file__" in function.__globals__:
+                self.around.runs(function)
+        yield from self._of_globals(function.__globals__, global_names(function.__code__), function.__code__)
         for name in attribute_names(function.__code__) - self._names:
             self._names.add(name)
-            yield from (_Held("", method) for method in self._methods.pop(name, ()))
+            for kind, method in self._methods.pop(name, ()):
+                self.around.method(kind, name)
+                yield _Held("", method)
+
+    def _of_attributes(self, function: FunctionType) -> Iterator[_Held]:
+        """Return what a function has itself (``scale.factor = 2.0``)."""
+        known = function.__dict__
+        for name in [name for name in known if not name.startswith("__")]:
+            place = (id(known), name)
+            held = _Held(name, known[name], partial(known.get, name), place=place, counts=True)
+            yield from self._of_variable(held, known)
+
+    def _of_globals(self, known: dict[str, Any], names: Iterable[str], code: CodeType) -> Iterator[_Held]:
+        """Return what names stand for among globals, and in files what the code may ask these for."""
+        put = names_put_into(code)
+        is_users = is_users_file(known)
+        for name in names:
+            value = known.get(name, content_of)
+            if isinstance(value, ModuleType):
+                if is_users_module(value.__name__) and (id(value), code) not in self._asked:
+                    self._asked.add((id(value), code))
+                    yield from self._of_globals(vars(value), sorted(attribute_names(code)), code)
+            elif value is content_of:
+                if is_users:
+                    self.around.name(known, name)  # which may come, or come to stand for something else than in Python
+            elif is_users:
+                look = partial(known.get, name)
+                yield from self._of_variable(
+                    _Held(name, value, look, place=(id(known), name), counts=name not in put), known
+                )
+
+    def _of_variable(self, held: _Held, known: dict[str, Any] | None = None) -> Iterator[_Held]:
+        """Return what a variable stands for, and note the variable where nothing else does."""
+        value, place = held.value, held.place
+        is_noted_later = isinstance(value, Node) or is_config(value) or (is_container(value) and size_of(value) <= LONG)
+        if held.counts and not is_noted_later and place not in self._variables:
+            self._variables.add(place)
+            if known is not None:
+                self.around.name(known, held.name)
+            else:
+                self.around.add(held.name, value, held.look, True)
+        if is_plain(value) or (isinstance(value, FunctionType) and not is_users_file(value.__globals__)):
+            return
+        yield held
 
 
-def _in_class(kind: type[Any], name: str) -> object:
-    return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)
+def content_of(cell: Any) -> Any:
+    """Return what is in the variable of a closure; None before it is assigned."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None
+
+
+def may_exchange_code() -> bool:
+    """Return True where a notebook may load files again as they change, and exchanges the code of functions then."""
+    return "IPython" in sys.modules
 
 
 def _of_class(kind: type[Any]) -> Iterator[_Held]:

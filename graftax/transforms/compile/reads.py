@@ -20,7 +20,7 @@ from graftax.transforms.lifting.frames import CompileFrame
 from graftax.variables.graph.class_attributes import given_by_class, is_of_user
 from graftax.variables.graph.config_objects import attributes_in, given_to, slots_of
 from graftax.variables.graph.module import Module
-from graftax.variables.graph.prints import Print, print_of
+from graftax.variables.graph.prints import Print, Same, print_of
 
 
 class PlainObject(Around):
@@ -62,6 +62,10 @@ class PlainObject(Around):
             return {}
         held = given_to(value) | dict(attributes_in(value))
         return held if self.is_whole else {name: held[name] for name in self.names if name in held}
+
+    def _gx_fingerprint(self) -> dict[str, Print]:
+        """Return how what is read is now, and of which class the object is."""
+        return {**super()._gx_fingerprint(), "__class__": Same(type(self.find()))}
 
     def _gx_print_for(self, name: str) -> Print | None:
         held = self._gx_traced_attributes()

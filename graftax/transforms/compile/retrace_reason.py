@@ -11,6 +11,9 @@ _NUMBER = re.compile(r"(?:\S*[./])?(?!trainable:)(\w+): (-?\d[\d.e+-]*) -> -?\d[
 """How a reason looks where an attribute was another number: the name, and the number before."""
 
 
+_VARIABLE = re.compile(r"\S+ reads (\w+)(?: \(\d+\))?: (\S+) -> (\S+)")
+"""How a reason looks where a global, or a variable of a closure, stood for another plain value."""
+
 _INSIDE = re.compile(rf", {IN_OBJECT} (\w+)$")
 
 
@@ -18,7 +21,7 @@ def retrace_reason(reason: str) -> tuple[str, str]:
     """Return why there was one more trace, and what helps; from what was different."""
     if reason.endswith(BY_ITSELF):
         return (
-            "the function changes an attribute that it depends on, so that each call compiles anew",
+            "the function changes an attribute or variable that it depends on, so that each call compiles anew",
             "keep what changes in a Variable (self.count.assign_add(1)), and decide by it with graftax.cond",
         )
     if reason.endswith(OTHER_MODULE):
@@ -33,6 +36,13 @@ def retrace_reason(reason: str) -> tuple[str, str]:
             f"what the object {name} holds is a part of the program, so that each value compiles anew",
             "pass it as an argument, or keep it in a Variable; or, where a Module has the object and compiled code "
             f'reads none of it, untracked = frozenset({{"{name}"}}) in the class of that',
+        )
+    if (variable := _VARIABLE.fullmatch(reason)) is not None:
+        name, before, _ = variable.groups()
+        value = f"graftax.Variable({before}, trainable=False)"
+        return (
+            f"what the name {name} stands for is a part of the program, so that each value compiles anew",
+            f"pass it as an argument, or {name} = {value}, and {name}.assign(value) to change it",
         )
     if (setting := _NUMBER.fullmatch(reason)) is not None:
         name, before = setting.groups()

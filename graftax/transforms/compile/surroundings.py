@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
+from pathlib import PurePath
 from types import FunctionType
 from typing import Any
 
 from graftax.core import libraries
 from graftax.variables.graph.adjustable import Adjustable
+from graftax.variables.graph.class_attributes import bases_of_user, in_class
 from graftax.variables.graph.config_objects import Look, attributes_in, is_config
 from graftax.variables.graph.containers import elements_of, is_container
 from graftax.variables.graph.node import Node
+from graftax.variables.graph.prints import Print, print_of
 
 
 class Around(Node):
@@ -48,12 +51,18 @@ class Surroundings(Around):
         self._name = name
         self._looks: dict[str, Callable[[], Any]] = {}
         self._bindings: list[Callable[[], Any]] = []
+        self._numbers: dict[str, int] = {}  # of things with a name
         self.empty: list[Any] = []
         """Containers with nothing in them, in which there may be Modules later."""
         self.objects: list[Around] = []
         """Plain objects that hold Modules, each with what is read of it."""
-        self.named: dict[int, tuple[dict[str, Any], dict[str, None]]] = {}
-        """Globals, and which names in them stand for functions and classes of the user's."""
+        self.named: dict[int, tuple[dict[str, Any], dict[str, str]]] = {}
+        """Globals: which names in them count, and what they are called in messages."""
+        self.methods: dict[type[Any], dict[str, str]] = {}
+        """Classes: which of their methods count, and what they are called in messages."""
+        self.functions: dict[str, FunctionType] = {}
+        """Functions whose code tools for notebooks exchange when their file has changed."""
+        self._counting: set[str] = set()
 
     @property
     def _gx_path(self) -> str:
@@ -65,19 +74,37 @@ class Surroundings(Around):
         """Return how to look for what may become another object."""
         return self._bindings
 
-    def add(self, name: str, value: object, look: Callable[[], Any] | None) -> None:
-        """Note something, and how to look for it again."""
-        title, number = name, 1
-        while title in self._looks:  # as it is called in another function
-            number += 1
-            title = f"{name} ({number})"
+    def add(self, name: str, value: object, look: Callable[[], Any] | None, counts: bool = False) -> None:
+        """Note something, and how to look for it again; a container counts where it has parts, or if told so."""
+        title = self._title(name)
         self._looks[title] = partial(itself, value) if look is None else look
+        if counts:
+            self._counting.add(title)
         if look is not None:
             self._bindings.append(look)
 
     def name(self, known: dict[str, Any], name: str) -> None:
-        """Note that a name among some globals stands for a function or class, which may be defined again."""
-        self.named.setdefault(id(known), (known, {}))[1][name] = None
+        """Note that a name among some globals may come to stand for something else."""
+        names = self.named.setdefault(id(known), (known, {}))[1]
+        if name not in names:
+            names[name] = self._title(f"{name}()" if is_code(known.get(name)) else name)
+
+    def method(self, kind: type[Any], name: str) -> None:
+        """Note that a class, or a base of it, which `super` may ask, may get another method."""
+        for base in bases_of_user(kind):
+            names = self.methods.setdefault(base, {})
+            if name not in names:
+                names[name] = self._title(f"{base.__name__}.{name}()")
+
+    def runs(self, function: FunctionType) -> None:
+        """Note a function whose code may be exchanged."""
+        self.functions[self._title(f"code of {function.__qualname__}()")] = function
+
+    def _title(self, name: str) -> str:
+        """Return a name that nothing else has, such as a variable of another function."""
+        number = self._numbers.get(name, 0) + 1
+        self._numbers[name] = number
+        return name if number == 1 else f"{name} ({number})"
 
     def settings(self) -> Surroundings:
         """Return the same without containers: the objects whose attributes a function may read."""
@@ -88,11 +115,17 @@ class Surroundings(Around):
     def _gx_traced_attributes(self) -> dict[str, Any]:
         """Return all that is noted, as it is now; a container counts while there are Modules or objects in it."""
         found = ((name, look()) for name, look in self._looks.items())
-        held = {name: value for name, value in found if has_parts(value)}
-        for place, (known, names) in enumerate(self.named.values()):
-            mark = f" ({place + 1})" if place else ""  # of another file
-            held |= {f"{name}(){mark}": known.get(name) for name in names}
+        held = {name: value for name, value in found if name in self._counting or has_parts(value)}
+        for known, names in self.named.values():
+            held |= {title: known[name] for name, title in names.items() if name in known}
+        for kind, names in self.methods.items():
+            held |= {title: in_class(kind, name) for name, title in names.items()}
         return held
+
+    def _gx_fingerprint(self) -> dict[str, Print]:
+        """Return how all this is now, and what functions run."""
+        code: dict[str, Print] = {title: ("tuple", parts_of(function)) for title, function in self.functions.items()}
+        return super()._gx_fingerprint() | code
 
 
 def is_code(value: object) -> bool:
@@ -100,6 +133,24 @@ def is_code(value: object) -> bool:
     if isinstance(value, FunctionType | type):
         return is_users_module(value.__module__ or "")
     return isinstance(value, partial) or (callable(value) and hasattr(type(value), "__get__"))
+
+
+def parts_of(function: FunctionType) -> tuple[Any, ...]:
+    """Return what a function runs, such that it can be compared."""
+    return function.__code__, print_of(function.__defaults__), print_of(function.__kwdefaults__)
+
+
+def is_users_file(known: dict[str, Any]) -> bool:
+    """Return True for the globals of a file that the user writes: those of an installed library do not change."""
+    return is_users_module(known.get("__name__") or "") and not _is_installed(known.get("__file__") or "")
+
+
+@lru_cache(maxsize=1024)
+def _is_installed(file: str) -> bool:
+    return not _INSTALLED.isdisjoint(PurePath(file).parts)
+
+
+_INSTALLED = frozenset({"site-packages", "dist-packages"})
 
 
 def is_users_module(name: str) -> bool:

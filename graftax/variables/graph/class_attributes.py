@@ -46,13 +46,25 @@ def bases_of_user(kind: type[Any]) -> tuple[type[Any], ...]:
     return _of_users[kind]
 
 
+def in_class(kind: type[Any], name: str) -> object:
+    """Return what a class or its bases keep under a name, such as a property; None if there is nothing."""
+    return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)
+
+
 class _OfUsers(dict[type[Any], tuple[type[Any], ...]]):
     """For each class those among its bases, and itself, that are not of graftax, a library below it, or Python."""
 
     def __missing__(self, kind: type[Any]) -> tuple[type[Any], ...]:
         others = _LIBRARIES | libraries.names()
-        self[kind] = tuple(base for base in kind.__mro__ if base.__module__.partition(".")[0] not in others)
+        self[kind] = tuple(
+            base for base in kind.__mro__ if base.__module__.partition(".")[0] not in others or _is_nameless(base)
+        )
         return self[kind]
+
+
+def _is_nameless(kind: type[Any]) -> bool:
+    """Return True for a class made by code that has no ``__name__``, so that it seems to be one of Python itself."""
+    return bool(vars(kind).get("__module__") == "builtins")  # which classes of Python do not keep there
 
 
 _of_users = _OfUsers()

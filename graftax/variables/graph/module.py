@@ -31,6 +31,7 @@ from graftax.variables.graph.node import Node as Node
 from graftax.variables.graph.node import holds_node, ignored_attributes, names_by_class
 from graftax.variables.graph.node import items_of as items_of
 from graftax.variables.graph.plain_objects import look_for_lost
+from graftax.variables.graph.prints import Print, Same
 from graftax.variables.graph.reserved import OF_MODULES, Words, check_reserved
 from graftax.variables.graph.structure import structure as structure
 from graftax.variables.graph.tree_repr import tree_repr
@@ -172,6 +173,8 @@ class Module(Adopting, Holder, Constructed):
             if not _has_no_setter(type(self), name):
                 raise
             raise attributes.not_to_set(self, name) from error
+        if name == "__class__" and self._gx_watched:
+            structure.bump()
         # a property or descriptor may keep the value elsewhere, and then nothing hangs here
         if changes and name in self.__dict__:
             adopt(self, (name,), value)
@@ -347,6 +350,10 @@ class Module(Adopting, Holder, Constructed):
         skip = ignored_attributes(type(self))
         found = {**given_by_class(type(self)), **self.__dict__}
         return {name: value for name, value in found.items() if name not in skip}
+
+    def _gx_fingerprint(self) -> dict[str, Print]:
+        """Return how that is now, and of which class this is."""
+        return {**super()._gx_fingerprint(), "__class__": Same(type(self))}
 
 
 _ABSENT = object()

@@ -52,22 +52,22 @@ class Same:
 
 
 class OfObject:
-    """The attributes of an object, and which one it is.
+    """The attributes of an object, which one it is, and of which class.
 
     Args:
         value: The object.
         attributes: What is compared of it.
     """
 
-    __slots__ = ("_itself", "attributes")
+    __slots__ = ("_itself", "_kind", "attributes")
 
     def __init__(self, value: object, attributes: dict[str, Print]) -> None:
-        self._itself = Same(value)
+        self._itself, self._kind = Same(value), Same(type(value))
         self.attributes = attributes
 
     def is_same_object(self, other: OfObject) -> bool:
-        """Return True for prints of one object."""
-        return self._itself == other._itself
+        """Return True for prints of one object, of the same class."""
+        return self._itself == other._itself and self._kind == other._kind
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, OfObject) and self.is_same_object(other) and self.attributes == other.attributes

@@ -17,7 +17,8 @@ from graftax.backend.meshes import Mesh
 from graftax.backend.protocol import Backend
 from graftax.core.errors import StaleReadError, TracerLeakError
 from graftax.core.scopes import ScopeStack, register_ambient
-from graftax.core.typedefs import Array
+from graftax.core.static_numbers import add_follower
+from graftax.core.typedefs import Array, unwrap
 from graftax.core.undefined import undefined_error
 from graftax.variables.graph.node import Branch, Node
 from graftax.variables.state.assigned import Assigned
@@ -115,6 +116,7 @@ class Frame:
 
 
 frames: ScopeStack[Frame] = ScopeStack("state")
+add_follower(lambda value: (frame := frames.top) is not None and frame.tracks(unwrap(value)))
 
 autocast: ScopeStack[str | None] = ScopeStack("autocast")
 """The dtype in which weights are read, inside layers that compute in another one than they store."""

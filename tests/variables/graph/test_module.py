@@ -199,7 +199,7 @@ def test_mo14_untracked_names_of_base_classes_count():
     derived.cache, derived.other, derived.kept = var(), [var()], var()
     assert paths(derived) == ["kept"]
     assert derived.cache.owner is None
-    assert set(derived._gx_fingerprint()) == {"_gx_name", "kept"}
+    assert set(derived._gx_fingerprint()) == {"_gx_name", "kept", "__class__"}
 
 
 def test_mo15_deepcopy_is_independent_and_keeps_sharing():
