@@ -13,7 +13,7 @@ import graftax
 from graftax import layers, optimizers
 from graftax.core.foreign_names import NAMES
 from graftax.core.namespaces import SPACES, public
-from graftax.layers.building import made_by
+from graftax.layers.building import names_made_by
 
 PACKAGE = Path(graftax.__file__).parent
 ROOTS = "graftax gx ops layers optimizers losses metrics schedules activations initializers reparam adapters callbacks"
@@ -68,7 +68,7 @@ def resolved(root: str, rest: list[str]) -> object:
         return None if any(rest[0] in names for names in declared) else getattr(OBJECTS[root], rest[0])
     if root == "layer":
         kinds = [getattr(layers, name) for name in public("layers") if inspect.isclass(getattr(layers, name))]
-        known = [kind for kind in kinds if hasattr(kind, rest[0]) or rest[0] in made_by(kind)]
+        known = [kind for kind in kinds if hasattr(kind, rest[0]) or rest[0] in names_made_by(kind)]
         if not known:
             raise AttributeError(rest[0])
         return getattr(known[0], rest[0], None)

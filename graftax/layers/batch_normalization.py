@@ -6,8 +6,8 @@ from graftax import ops
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array, Shape
-from graftax.layers.arguments import axis_number, check_range, flag, narrow, single_shape, wide
-from graftax.layers.masking import calm, check_mask, expand_mask
+from graftax.layers.arguments import axis_number, check_range, flag, narrow, single_shape, widen
+from graftax.layers.masking import check_mask, expand_mask, zero_hidden_nan
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.scale_and_shift import ScaleAndShift
 from graftax.layers.weight_settings import WeightSettings
@@ -137,7 +137,7 @@ class BatchNormalization(ScaleAndShift):
             )
         if mask is not None:
             mask = check_mask(mask, tuple(x.shape))
-        given, x = x, calm(wide(x), mask)
+        given, x = x, zero_hidden_nan(widen(x), mask)
         if training and self.trainable:
             mean, variance = self._statistics(x, axis, mask)
         else:

@@ -11,7 +11,7 @@ from graftax.core import tree
 from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
 from graftax.core.typedefs import Array
 from graftax.layers import shapes
-from graftax.layers.arguments import axis_numbers, flag, fractional, narrow, wide
+from graftax.layers.arguments import axis_numbers, flag, fractional, narrow, widen
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 from graftax.ops.checks import axis_in_range
@@ -78,7 +78,7 @@ class Dot(Layer):
         x, y = fractional(x, self.compute_dtype), fractional(y, self.compute_dtype)
         given = x
         if self.normalize:
-            x, y = (_unit(wide(part), place) for part, place in zip((x, y), places, strict=True))
+            x, y = (_unit(widen(part), place) for part, place in zip((x, y), places, strict=True))
         letters = iter(string.ascii_lowercase[2:])
         names = [
             "".join("a" if i == 0 else "b" if i == place else next(letters) for i in range(part.ndim))

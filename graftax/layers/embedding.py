@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from graftax import ops
 from graftax.core.typedefs import Array, Shape
-from graftax.layers.arguments import array_shape, flag, positive
+from graftax.layers.arguments import array_shape, check_positive, flag
 from graftax.layers.layer import Layer
 from graftax.layers.masking import combine_masks
 from graftax.layers.policy import DTypePolicy
@@ -62,8 +62,8 @@ class Embedding(Layer):
         dtype: str | DTypePolicy | None = None,
     ) -> None:
         super().__init__(name, trainable, dtype)
-        self.input_dim = positive("input_dim", input_dim)
-        self.output_dim = positive("output_dim", output_dim)
+        self.input_dim = check_positive("input_dim", input_dim)
+        self.output_dim = check_positive("output_dim", output_dim)
         self.embeddings_initializer = initializers.get(embeddings_initializer)
         self.embeddings_regularizer = regularizers.get(embeddings_regularizer)
         self.embeddings_constraint = constraints.get(embeddings_constraint)

@@ -17,7 +17,7 @@ from graftax.layers import added_losses, building, masking, shapes, symbolic_cal
 from graftax.layers.added_losses import AddsLosses, keep_penalty
 from graftax.layers.arguments import flag
 from graftax.layers.call_context import named_part
-from graftax.layers.call_errors import explained_call, gives_nothing, no_call
+from graftax.layers.call_errors import explained_call, no_call, no_output_error
 from graftax.layers.inputs import inputs_in
 from graftax.layers.policy import DTypePolicy, as_policy
 from graftax.layers.signature import signature_of
@@ -108,7 +108,7 @@ class Layer(AddsLosses, KnowsColumns):
 
     # --- for subclasses ---------------------------------------------------------------------------------------------
 
-    @building.whole
+    @building.wrap_build
     def build(self, input_shape: Any) -> None:
         """Make the weights; called once, before the first `call`, with the shape (or shapes) of its input."""
 
@@ -296,13 +296,13 @@ class Layer(AddsLosses, KnowsColumns):
         outer = contexts.top
         if found and outer is not None:
             outer.masks_met = True
-        return masking.with_mask(self, out, signature.given(signature.first, args, kwargs), signature, found)
+        return masking.with_mask(self, out, signature.argument_of(signature.first, args, kwargs), signature, found)
 
     def _gx_call(self, *args: Any, **kwargs: Any) -> Any:
         storage.touch(self)
         outer = contexts.top
         signature = signature_of(type(self).call)
-        training = signature.training(args, kwargs, None if outer is None else outer.training)
+        training = signature.training_flag(args, kwargs, None if outer is None else outer.training)
         context = CallContext(self, training, outer)
         if outer is None or outer.root is None:  # the outermost call: terms of an earlier one are no part of this loss
             added_losses.forget(self, context.number, context.frames)
@@ -312,7 +312,7 @@ class Layer(AddsLosses, KnowsColumns):
                 prepare(self)
             # before building, which sees the dtype and shape that `call` will see
             args, kwargs = inputs_in(self._gx_call_dtype, args, kwargs)
-            first = signature.given(signature.first, args, kwargs)
+            first = signature.argument_of(signature.first, args, kwargs)
             if is_first:
                 building.warn_if_not_held(self, context)
                 building.build_in_call(self, signature, args, kwargs)
@@ -334,7 +334,7 @@ class Layer(AddsLosses, KnowsColumns):
             else:
                 out = call(*args, **kwargs)
             if out is None:
-                raise gives_nothing(self._gx_title())
+                raise no_output_error(self._gx_title())
             if is_first:
                 look_for_lost([self])
             if found or self._gx_makes_mask:

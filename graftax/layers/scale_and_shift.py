@@ -79,7 +79,7 @@ class ScaleAndShift(Layer):
                 constraint=self.beta_constraint,
             )
 
-    def scaled_and_shifted(self, out: Array, sizes: Shape) -> Array:
+    def scale_and_shift(self, out: Array, sizes: Shape) -> Array:
         """Compute ``gamma * out + beta``, each where the layer has one, in sizes that broadcast to ``out``."""
         if self.gamma is not None:
             out = out * ops.reshape(ops.cast(self.gamma, out.dtype), sizes)

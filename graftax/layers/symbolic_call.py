@@ -33,7 +33,7 @@ def record_call(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     done: list[int] = []
 
     def evaluate(size: int) -> Any:
-        out = _abstract(layer, args, kwargs, size)
+        out = _abstract_output(layer, args, kwargs, size)
         done.append(size)
         return out
 
@@ -52,7 +52,7 @@ def record_call(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     return out
 
 
-def _abstract(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any], size: int) -> Any:
+def _abstract_output(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any], size: int) -> Any:
     """Return what a call gives for arrays of such sizes, computing nothing where the backend can do without."""
 
     def run() -> Any:
@@ -60,21 +60,21 @@ def _abstract(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any], size: i
         refuse_symbolic(f"the call of {layer._gx_title()}", out)
         return out
 
-    return _uncomputed(run)
+    return _eval_abstractly(run)
 
 
-def _uncomputed(run: Callable[[], Any]) -> Any:
+def _eval_abstractly(run: Callable[[], Any]) -> Any:
     backend = registry.current()
     with contexts.replaced(()):
         if not backend.has("tracing"):
             return run()
         transforms = backend.tracing
 
-        def framed() -> Any:
+        def run_in_frame() -> Any:
             with storage.frames.entered(Abstract(storage.frames.top, transforms.level())):
                 return run()
 
-        return transforms.eval_shape(framed)
+        return transforms.eval_shape(run_in_frame)
 
 
 def _needs_size(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ArgumentError:
@@ -112,7 +112,7 @@ def carries_mask(value: object) -> bool:
     def run() -> Any:
         values: dict[int, list[Any]] = {}
 
-        def there(leaf: object) -> Any:
+        def value_of(leaf: object) -> Any:
             return values[leaf.origin.number][leaf.place] if isinstance(leaf, Symbolic) else leaf
 
         for number, origin in sorted(found.items()):
@@ -121,10 +121,10 @@ def carries_mask(value: object) -> bool:
                 continue
             name = origin.callee
             called = name if not isinstance(name, str) else subscript if name == "subscript" else built(name)
-            values[number] = tree.flatten(called(*mapped(there, origin.args), **mapped(there, origin.kwargs)))
-        masked.extend(masks.mask_of(there(leaf)) is not None for leaf in wanted)
+            values[number] = tree.flatten(called(*mapped(value_of, origin.args), **mapped(value_of, origin.kwargs)))
+        masked.extend(masks.mask_of(value_of(leaf)) is not None for leaf in wanted)
 
-    _uncomputed(run)
+    _eval_abstractly(run)
     return any(masked)
 
 
@@ -151,12 +151,12 @@ def only_call(layer: Any, name: str) -> Origin:
     Raises:
         MissingAttributeError: there is none, or there are several.
     """
-    found = _known(layer)
+    found = _origins_of(layer)
     above = layer._gx_owner
     while not found and above is not None:
         if hasattr(above, "_gx_record_again"):
             above._gx_record_again()
-            found = _known(layer)
+            found = _origins_of(layer)
         above = above._gx_owner
     if len(found) == 1:
         return found[0]
@@ -174,5 +174,5 @@ def only_call(layer: Any, name: str) -> Origin:
     )
 
 
-def _known(layer: object) -> list[Origin]:
+def _origins_of(layer: object) -> list[Origin]:
     return [origin for ref in _calls.get(layer, ()) if (origin := ref()) is not None]

@@ -92,15 +92,16 @@ def in_known_order(x: object, columns: Known, what: str, whose: str = "the model
     if isinstance(columns, dict):
         if not isinstance(x, Mapping) or set(x) != set(columns):
             return x
-        return {name: _ordered(part, columns[name], f"{what}[{name!r}]", whose) for name, part in x.items()}
+        return {name: _order_columns(part, columns[name], f"{what}[{name!r}]", whose) for name, part in x.items()}
     if isinstance(columns, list):
         if not isinstance(x, list | tuple) or len(x) != len(columns):
             return x
         parts = [
-            _ordered(part, one, f"{what}[{i}]", whose) for i, (part, one) in enumerate(zip(x, columns, strict=True))
+            _order_columns(part, one, f"{what}[{i}]", whose)
+            for i, (part, one) in enumerate(zip(x, columns, strict=True))
         ]
         return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
-    return _ordered(x, columns, what, whose)
+    return _order_columns(x, columns, what, whose)
 
 
 def has_the_columns(x: object, columns: Known) -> bool:
@@ -109,7 +110,7 @@ def has_the_columns(x: object, columns: Known) -> bool:
     return names is not None and isinstance(columns, tuple) and sorted(names) == sorted(columns)
 
 
-def _ordered(x: object, columns: Names, what: str, whose: str) -> Any:
+def _order_columns(x: object, columns: Names, what: str, whose: str) -> Any:
     names = _names(x)
     if columns is None or names is None or names == columns:
         return x
@@ -158,13 +159,13 @@ def columns_in(facts: Mapping[str, Any]) -> Columns | None:
 
 def _form(columns: Known) -> list[Any]:
     if isinstance(columns, dict):
-        return ["dict", [[name, _listed(names)] for name, names in columns.items()]]
+        return ["dict", [[name, _as_list(names)] for name, names in columns.items()]]
     if isinstance(columns, list):
-        return ["list", [_listed(names) for names in columns]]
-    return ["table", _listed(columns)]
+        return ["list", [_as_list(names) for names in columns]]
+    return ["table", _as_list(columns)]
 
 
-def _listed(names: Names) -> list[str] | None:
+def _as_list(names: Names) -> list[str] | None:
     return None if names is None else list(names)
 
 

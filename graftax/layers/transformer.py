@@ -9,7 +9,7 @@ from graftax.core.errors import ArgumentTypeError, DTypeError, ShapeError
 from graftax.core.typedefs import Array, Shape
 from graftax.layers import activations
 from graftax.layers.activations import Activation, ActivationLike
-from graftax.layers.arguments import array_shape, check_range, flag, positive, single_shape
+from graftax.layers.arguments import array_shape, check_positive, check_range, flag, single_shape
 from graftax.layers.attention_cache import AttentionCache
 from graftax.layers.dense import Dense
 from graftax.layers.dropout import Dropout
@@ -62,8 +62,8 @@ class TransformerBlock(Layer):
         dtype: str | DTypePolicy | None = None,
     ) -> None:
         super().__init__(name, trainable, dtype)
-        self.intermediate_dim = positive("intermediate_dim", intermediate_dim, 64)
-        self.num_heads = positive("num_heads", num_heads)
+        self.intermediate_dim = check_positive("intermediate_dim", intermediate_dim, 64)
+        self.num_heads = check_positive("num_heads", num_heads)
         self.num_key_value_heads = num_key_value_heads
         self.dropout = check_range("dropout", dropout, 0, 1)
         self.activation = activations.get(activation)

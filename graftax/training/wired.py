@@ -150,7 +150,7 @@ class Wired(Layer):
                 + (f", called {', '.join(map(repr, names))}" if None not in names else ""),
                 "an array for each, in that structure" + ("; or a dict by these names" if None not in names else ""),
             )
-        return [layer.fitting(value) for layer, value in zip(layers, found, strict=True)]
+        return [layer.check_array(value) for layer, value in zip(layers, found, strict=True)]
 
     def _gx_output_names(self) -> tuple[str, ...]:
         """Return the given names of the layers whose outputs a graph lists, if all have one; otherwise nothing."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from graftax.core import tree
 from graftax.core.errors import CorruptCheckpoint, GraftaxError
-from graftax.layers.input_layer import InputLayer, begun
+from graftax.layers.input_layer import InputLayer, symbolic_input
 from graftax.layers.policy import DTypePolicy
 from graftax.ops.symbolic import Spec, mapped
 from graftax.ops.table import OPS
@@ -142,7 +142,7 @@ class Rebuilding:
                 raise ValueError(f"there is no op {callee!r}")
             called = function_of(callee) if isinstance(callee, str) else made[callee]
             if is_input and isinstance(called, InputLayer):
-                out = begun(called)
+                out = symbolic_input(called)
             else:
                 out = called(*mapped(there, self.value(args)), **mapped(there, self.value(kwargs)))
             if len(tree.flatten(out)) != len(tree.flatten(self.value(results))):
