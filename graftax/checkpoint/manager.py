@@ -188,7 +188,7 @@ class CheckpointManager(Awaited):
         if step == highest and step == self._saved:
             return None
         self._check_step(step, highest)
-        rated = self._rated(metrics, competes)
+        rated = self._check_metrics(metrics, competes)
         if meta is not None and "metrics" in meta:
             raise ArgumentError("meta with the key 'metrics'", "that is where metrics= are kept", "another key")
         path = self._path(step)
@@ -227,7 +227,7 @@ class CheckpointManager(Awaited):
                 f"manager.rewind({step - 1}) deletes the later ones; or another directory; or a step above {highest}",
             )
 
-    def _rated(self, metrics: Mapping[str, float] | None, competes: bool) -> dict[str, float]:
+    def _check_metrics(self, metrics: Mapping[str, float] | None, competes: bool) -> dict[str, float]:
         rated: dict[str, float] = {}
         for name, value in (metrics or {}).items():
             try:

@@ -35,7 +35,7 @@ def _integer(name: str, value: Any) -> int:
     return number if number < 2**63 else 0
 
 
-def flag(name: str, value: bool) -> bool:
+def check_flag(name: str, value: bool) -> bool:
     """Return the value, if it is a truth value."""
     if not isinstance(value, bool | int | np.bool_) or value not in (0, 1):
         raise ArgumentError(f"{name}={value!r}", f"{name} is True or False", f"{name}=True")
@@ -173,7 +173,7 @@ def narrow(out: Array, x: Array, dtype: str) -> Array:
     return out if is_complex(kind) else ops.cast(out, kind if is_floating(kind) else dtype)
 
 
-def fractional(x: Array, dtype: str) -> Array:
+def to_floating(x: Array, dtype: str) -> Array:
     """Return numbers with fractions as they are, integers and truth values in the dtype that the layer computes in."""
     if not hasattr(x, "dtype"):
         raise _no_array(x)

@@ -11,7 +11,7 @@ from types import CodeType, FunctionType, MappingProxyType
 from typing import Any, ClassVar
 
 from graftax.core import tree, user_line
-from graftax.core.attributes import OF_LAYERS, missing, public_names
+from graftax.core.attributes import OF_LAYERS, missing_attribute_error, public_names
 from graftax.core.dtypes import is_floating
 from graftax.core.errors import GraftaxError, MissingAttributeError, NotBuiltError, StateError
 from graftax.core.known_names import closest
@@ -312,7 +312,9 @@ def missing_attribute(self: Buildable, name: str, message: str) -> MissingAttrib
     else:
         misspelt = None
     if near is None and (misspelt or name in OF_LAYERS or not _COMPUTED_NAMES.intersection(later)):
-        return missing(self, name, "model" if hasattr(type(self), "fit") else "layer", OF_LAYERS, self._gx_title())
+        return missing_attribute_error(
+            self, name, "model" if hasattr(type(self), "fit") else "layer", OF_LAYERS, self._gx_title()
+        )
     return MissingAttributeError(
         f"{name!r} of {self._gx_title()}, which is not built",
         f"{message if near in (None, name) else f'it will have {near!r}'}; "

@@ -10,7 +10,15 @@ from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array, Shape
 from graftax.layers import activations
 from graftax.layers.activations import Activation, ActivationLike
-from graftax.layers.arguments import array_shape, check_choice, check_positive, flag, for_each_axis, single_shape, widen
+from graftax.layers.arguments import (
+    array_shape,
+    check_choice,
+    check_flag,
+    check_positive,
+    for_each_axis,
+    single_shape,
+    widen,
+)
 from graftax.layers.kernel_layer import KernelLayer
 from graftax.layers.lstm import OnesInForgetGate
 from graftax.layers.masking import as_bool, check_mask, expand_mask, hide
@@ -139,12 +147,12 @@ class ConvLSTM2D(Stateful, KernelLayer):
         self.recurrent = WeightSettings.of(
             initializer=recurrent_initializer, regularizer=recurrent_regularizer, constraint=recurrent_constraint
         )
-        if flag("unit_forget_bias", unit_forget_bias) and self.use_bias:
+        if check_flag("unit_forget_bias", unit_forget_bias) and self.use_bias:
             self.bias_initializer = initializers.get(OnesInForgetGate(bias.initializer, self.filters))
-        self.return_sequences = flag("return_sequences", return_sequences)
-        self.return_state = flag("return_state", return_state)
-        self.go_backwards = flag("go_backwards", go_backwards)
-        self.stateful = flag("stateful", stateful)
+        self.return_sequences = check_flag("return_sequences", return_sequences)
+        self.return_state = check_flag("return_state", return_state)
+        self.go_backwards = check_flag("go_backwards", go_backwards)
+        self.stateful = check_flag("stateful", stateful)
 
     def build(self, input_shape: Shape) -> None:
         batch, _, *space, channels = single_shape(input_shape, 5, 5)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from graftax import ops
 from graftax.core.typedefs import Array, Shape
-from graftax.layers.arguments import array_shape, check_positive, flag
+from graftax.layers.arguments import array_shape, check_flag, check_positive
 from graftax.layers.layer import Layer
 from graftax.layers.masking import combine_masks
 from graftax.layers.policy import DTypePolicy
@@ -67,7 +67,7 @@ class Embedding(Layer):
         self.embeddings_initializer = initializers.get(embeddings_initializer)
         self.embeddings_regularizer = regularizers.get(embeddings_regularizer)
         self.embeddings_constraint = constraints.get(embeddings_constraint)
-        self.mask_zero = flag("mask_zero", mask_zero)
+        self.mask_zero = check_flag("mask_zero", mask_zero)
 
     def build(self, input_shape: Shape) -> None:
         self.embeddings = self.add_weight(

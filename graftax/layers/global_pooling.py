@@ -8,7 +8,7 @@ from typing import ClassVar
 from graftax import ops
 from graftax.core.typedefs import Array, Shape
 from graftax.core.undefined import undefined_error
-from graftax.layers.arguments import array_shape, flag, narrow, single_shape, widen
+from graftax.layers.arguments import array_shape, check_flag, narrow, single_shape, widen
 from graftax.layers.layer import Layer
 from graftax.layers.masked_space import clear_hidden, lower_hidden, over_space
 from graftax.layers.masking import hide
@@ -23,7 +23,7 @@ class GlobalPooling(Layer):
 
     def __init__(self, keepdims: bool = False, name: str | None = None, dtype: str | DTypePolicy | None = None) -> None:
         super().__init__(name, dtype=dtype)
-        self.keepdims = flag("keepdims", keepdims)
+        self.keepdims = check_flag("keepdims", keepdims)
         self.axes = tuple(range(1, self.space + 1))
 
     def call(self, x: Array, mask: Array | None = None) -> Array:

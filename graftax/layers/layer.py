@@ -11,11 +11,11 @@ from graftax.core import tree, user_line
 from graftax.core.errors import DTypeError
 from graftax.core.fallback import Fallback
 from graftax.core.promises import withdraw
-from graftax.core.short_traceback import chained, door, shorten
+from graftax.core.short_traceback import cause_to_show, door, shorten
 from graftax.core.typedefs import Array, ArrayLike, Calls, Initializer, Shape
 from graftax.layers import added_losses, building, masking, shapes, symbolic_call
 from graftax.layers.added_losses import AddsLosses, keep_penalty
-from graftax.layers.arguments import flag
+from graftax.layers.arguments import check_flag
 from graftax.layers.call_context import named_part
 from graftax.layers.call_errors import explained_call, no_call, no_output_error
 from graftax.layers.inputs import inputs_in
@@ -103,7 +103,7 @@ class Layer(AddsLosses, KnowsColumns):
     def __init__(self, name: str | None = None, trainable: bool = True, dtype: str | DTypePolicy | None = None) -> None:
         super().__init__(name)
         self._gx_policy = as_policy(dtype)
-        if not flag("trainable", trainable):
+        if not check_flag("trainable", trainable):
             self.trainable = False
 
     # --- for subclasses ---------------------------------------------------------------------------------------------
@@ -172,14 +172,14 @@ class Layer(AddsLosses, KnowsColumns):
             shape=sizes(shape),
             dtype=registry.current().arrays.canonical_dtype(dtype) if dtype else self._gx_dtypes.variable_dtype,
             initializer=initializers.get(initializer),
-            trainable=flag("trainable", trainable),
+            trainable=check_flag("trainable", trainable),
             role=role,
             name=name,
             path="/".join(filter(None, (self._gx_path, label))),
             owner=self,
             regularizer=regularizers.get(regularizer),
             constraint=constraints.get(constraint),
-            autocast=flag("autocast", autocast),
+            autocast=check_flag("autocast", autocast),
         )
         check_asked(spec)
         weight = make(spec)
@@ -396,5 +396,5 @@ class Layer(AddsLosses, KnowsColumns):
             yield
         except Exception as error:
             if (better := explained_call(self, self._gx_title(), error, args, kwargs)) is not None:
-                raise better from chained(better, error)
+                raise better from cause_to_show(better, error)
             raise

@@ -11,7 +11,7 @@ import numpy as np
 
 from graftax.variables.graph.module import Module, walk
 from graftax.variables.graph.node import Node, ignored_attributes
-from graftax.variables.graph.prints import is_plain, told_apart
+from graftax.variables.graph.prints import comparison_key, is_plain
 from graftax.variables.state.storage import touch
 from graftax.variables.variable import Variable
 
@@ -80,7 +80,7 @@ class _Comparison:
         if type(first) is not type(second) or isinstance(first, (Node, *_CODE)):
             return False
         if is_plain(first):
-            return told_apart(first) == told_apart(second)
+            return comparison_key(first) == comparison_key(second)
         self._met[id(first), id(second)] = first, second
         return self._same_content(first, second)
 

@@ -15,7 +15,7 @@ from graftax.backend import registry
 from graftax.core.errors import ArgumentError, ArgumentTypeError, IndexRangeError, StateError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
-from graftax.layers.arguments import check_positive, flag
+from graftax.layers.arguments import check_flag, check_positive
 from graftax.layers.category_encoding import MODES, checked_modes, encode
 from graftax.layers.hashing import hash_token
 from graftax.layers.host_array import host_array
@@ -52,7 +52,7 @@ class Lookup(Layer):
         self.num_oov_indices = 0 if _is_zero(num_oov_indices) else check_positive("num_oov_indices", num_oov_indices, 1)
         self.mask_token, self.oov_token = mask_token, oov_token
         self.output_mode = checked_modes(output_mode, ("int", *MODES, "tf_idf"))
-        self.invert = flag("invert", invert)
+        self.invert = check_flag("invert", invert)
         if self.invert and (self.num_oov_indices > 1 or self.output_mode != "int"):
             raise ArgumentError(
                 f"invert=True, num_oov_indices={num_oov_indices}, output_mode={output_mode!r}",

@@ -14,7 +14,7 @@ from graftax.core.dtypes import is_floating
 from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, GraftaxError, ShapeError
 from graftax.core.typedefs import Array, unwrap
 from graftax.layers.signature import Signature
-from graftax.ops.masked_results import copied
+from graftax.ops.masked_results import copy_array
 from graftax.variables import masks
 
 # --- masks that are given --------------------------------------------------------------------------------------------
@@ -248,7 +248,7 @@ def mark(inputs: Any, mask: Any) -> Any:
     if tree.is_leaf(inputs):
         if mask is None:
             return inputs
-        fresh = zero_hidden_nan(inputs, mask) if is_floating(inputs.dtype) else copied(inputs)
+        fresh = zero_hidden_nan(inputs, mask) if is_floating(inputs.dtype) else copy_array(inputs)
         masks.set_mask(fresh, mask, calm=True)
         return fresh
     pairs = zip(tree.flatten(inputs), tree.flatten(mask), strict=True)
@@ -288,6 +288,6 @@ def pass_on_mask(out: object, inputs: object, mask: object, keep: bool, calm: bo
         if keep and has is not None and not passed_on and (part is not None or id(has) not in theirs):
             continue
         if part is None or passed_on:
-            leaves[i] = leaf = copied(leaf)
+            leaves[i] = leaf = copy_array(leaf)
         masks.set_mask(leaf, part, calm)
     return leaves[0] if tree.is_leaf(out) else tree.rebuild(out, iter(leaves))

@@ -14,7 +14,7 @@ from graftax.core.errors import ArgumentTypeError
 from graftax.core.typedefs import Array, Shape
 from graftax.core.undefined import undefined_error
 from graftax.layers import shapes
-from graftax.layers.arguments import axis_number, fractional, narrow, widen
+from graftax.layers.arguments import axis_number, narrow, to_floating, widen
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 
@@ -35,7 +35,7 @@ class Merge(Layer):
 
     def call(self, inputs: Sequence[Array]) -> Array:
         arrays = self.check_inputs(inputs)
-        return reduce(self.pair, [fractional(x, self.compute_dtype) for x in arrays] if self._calculates else arrays)
+        return reduce(self.pair, [to_floating(x, self.compute_dtype) for x in arrays] if self._calculates else arrays)
 
     def check_inputs(self, inputs: Sequence[Array]) -> list[Array]:
         """Return the inputs, if they are what the layer combines: a later call is not asked by `build`."""

@@ -10,7 +10,7 @@ from graftax import ops
 from graftax.backend import registry, traced_checks
 from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError, StateError
 from graftax.core.typedefs import Array
-from graftax.layers.arguments import check_choice, check_positive, check_range, flag, widen
+from graftax.layers.arguments import check_choice, check_flag, check_positive, check_range, widen
 from graftax.layers.attention_cache import AttentionCache
 from graftax.layers.dense import Dense
 from graftax.layers.layer import Layer
@@ -154,7 +154,7 @@ class MultiHeadAttention(Layer):
             )
         self.rotary = None if rotary_base is None else RotaryEmbedding(rotary_base, dtype=dtype)
 
-        self.use_bias = flag("use_bias", use_bias)
+        self.use_bias = check_flag("use_bias", use_bias)
         self.kernel_initializer, self.bias_initializer = kernel_initializer, bias_initializer
         self.kernel_regularizer, self.bias_regularizer = kernel_regularizer, bias_regularizer
         self.query = self._projection(self.num_heads * self.key_dim)
@@ -182,7 +182,7 @@ class MultiHeadAttention(Layer):
         value_mask: Array | None = None,
         key_mask: Array | None = None,
     ) -> Any:
-        causal = cache is not None if use_causal_mask is None else flag("use_causal_mask", use_causal_mask)
+        causal = cache is not None if use_causal_mask is None else check_flag("use_causal_mask", use_causal_mask)
         for name, part in (("query", query), ("value", value), ("key", key)):
             if part is not None:
                 self._check_axes(name, shape_of(part))

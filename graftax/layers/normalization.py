@@ -14,7 +14,7 @@ from graftax.core.errors import ArgumentError, ShapeError, StateError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, Shape, unwrap
 from graftax.layers import building
-from graftax.layers.arguments import array_shape, axes_from_front, axis_numbers, flag, single_shape, widen
+from graftax.layers.arguments import array_shape, axes_from_front, axis_numbers, check_flag, single_shape, widen
 from graftax.layers.data_to_adapt import DataToAdapt
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
@@ -74,7 +74,7 @@ class Normalization(Layer):
     ) -> None:
         super().__init__(name, dtype=dtype)
         self.axis = () if axis is None else axis_numbers("axis", axis)
-        self.invert = flag("invert", invert)
+        self.invert = check_flag("invert", invert)
         if (mean is None) != (variance is None):
             raise ArgumentError(
                 f"mean={mean!r:.40}, variance={variance!r:.40}",

@@ -10,7 +10,7 @@ from graftax.core.typedefs import Array, Shape
 from graftax.core.undefined import undefined_error
 from graftax.layers import activations
 from graftax.layers.activations import Activation, ActivationLike
-from graftax.layers.arguments import check_positive, check_range, flag
+from graftax.layers.arguments import check_flag, check_positive, check_range
 from graftax.layers.dense import linear
 from graftax.layers.layer import Layer
 from graftax.layers.named_activation import NamedActivation
@@ -73,7 +73,7 @@ class RecurrentWeights(Layer):
         self.activation = activations.get(activation)
         if self.gates > 1:
             self.recurrent_activation = activations.get(recurrent_activation)
-        self.use_bias = flag("use_bias", use_bias)
+        self.use_bias = check_flag("use_bias", use_bias)
         if not self.use_bias:
             bias.check_unused("use_bias", "bias", initializers.Zeros)
         self.kernel_initializer = kernel.initializer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from graftax import ops
 from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array, Shape
-from graftax.layers.arguments import array_shape, check_choice, check_positive, flag, single_shape, widen
+from graftax.layers.arguments import array_shape, check_choice, check_flag, check_positive, single_shape, widen
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 
@@ -55,8 +55,8 @@ class Resizing(Layer):
         super().__init__(name, dtype=dtype)
         self.height, self.width = check_positive("height", height, 224), check_positive("width", width, 224)
         self.interpolation = check_choice("interpolation", interpolation, INTERPOLATIONS)
-        self.crop_to_aspect_ratio = flag("crop_to_aspect_ratio", crop_to_aspect_ratio)
-        self.antialias = flag("antialias", antialias)
+        self.crop_to_aspect_ratio = check_flag("crop_to_aspect_ratio", crop_to_aspect_ratio)
+        self.antialias = check_flag("antialias", antialias)
         if self.antialias and self.interpolation == "nearest":
             raise ArgumentError(
                 'interpolation="nearest", antialias=True', "one pixel is taken, and none averaged", "antialias=False"

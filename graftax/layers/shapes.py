@@ -74,7 +74,12 @@ def is_compatible(first: Any, second: Any) -> bool:
     """Return True if two structures of shapes have the same sizes, as far as they are known, but for the first axis.
 
     Example:
-        >>> agree((32, 8), (None, 8)), agree((32, 8), (32, 9)), agree((2, 8), (3, 8)), agree((2,), (3,))
+        >>> (
+        ...     is_compatible((32, 8), (None, 8)),
+        ...     is_compatible((32, 8), (32, 9)),
+        ...     is_compatible((2, 8), (3, 8)),
+        ...     is_compatible((2,), (3,)),
+        ... )
         (True, False, True, False)
     """
     if first is None or second is None:

@@ -10,7 +10,7 @@ from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
 from graftax.layers import building
-from graftax.layers.arguments import array_shape, check_positive, flag
+from graftax.layers.arguments import array_shape, check_flag, check_positive
 from graftax.layers.fresh_copy import fresh_copy
 from graftax.layers.layer import Layer
 from graftax.layers.likeness import first_difference
@@ -81,7 +81,7 @@ class Stack(Layer):
             )
         count = check_positive("n", n, 4)
         self.layers = [layer, *(fresh_copy(layer) for _ in range(count - 1))]
-        self.remat = flag("remat", remat)
+        self.remat = check_flag("remat", remat)
 
     def call(self, x: Array) -> Array:
         array_shape(x)
@@ -165,11 +165,11 @@ def stack(layer: Layer, n: int, remat: bool = False, name: str | None = None) ->
     return Stack(layer, n, remat, name)
 
 
-def _no_layer(given: object) -> ArgumentTypeError:
+def _no_layer(value: object) -> ArgumentTypeError:
     """Return the error for what is no layer: what several members of an ensemble have in common is another thing."""
-    several = isinstance(given, list | tuple) and any(isinstance(one, Layer) for one in given)
+    several = isinstance(value, list | tuple) and any(isinstance(one, Layer) for one in value)
     return ArgumentTypeError(
-        f"layer={given!r:.60} of type {type(given).__name__}",
+        f"layer={value!r:.60} of type {type(value).__name__}",
         "a stack takes one unbuilt layer, makes it n times, and calls these one after the other",
         "graftax.Sequential(layers) for layers that differ; graftax.vectorized_map over their states, stacked, for an "
         "ensemble of models: graftax.functional_call(model, state, x)"

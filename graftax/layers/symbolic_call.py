@@ -12,8 +12,8 @@ from graftax.core.errors import ArgumentError, GraftaxError, MissingAttributeErr
 from graftax.core.short_traceback import shorten
 from graftax.layers import building
 from graftax.layers.undoing import undone_if_raised
-from graftax.ops.dispatch import built
-from graftax.ops.symbolic import Origin, Symbolic, filled, leaves, mapped, record, refuse_symbolic
+from graftax.ops.dispatch import op_function
+from graftax.ops.symbolic import Origin, Symbolic, fill_zeros, leaves, map_leaves, record, refuse_symbolic
 from graftax.ops.symbolic_array import SymbolicArray, subscript
 from graftax.transforms.lifting.frames import Abstract
 from graftax.variables import masks
@@ -56,7 +56,7 @@ def _abstract_output(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any], 
     """Return what a call gives for arrays of such sizes, computing nothing where the backend can do without."""
 
     def run() -> Any:
-        out = layer(*filled(args, size), **filled(kwargs, size))
+        out = layer(*fill_zeros(args, size), **fill_zeros(kwargs, size))
         refuse_symbolic(f"the call of {layer._gx_title()}", out)
         return out
 
@@ -91,7 +91,7 @@ def _with_unknown(shape: object, args: tuple[Any, ...]) -> Any:
     if len(args) == 1 and isinstance(args[0], Symbolic) and isinstance(shape, tuple) and len(shape) == args[0].ndim:
         return args[0].shape
     if len(args) == 1 and isinstance(args[0], list | tuple | dict):
-        return mapped(lambda leaf: leaf.shape if isinstance(leaf, Symbolic) else None, args[0])
+        return map_leaves(lambda leaf: leaf.shape if isinstance(leaf, Symbolic) else None, args[0])
     return shape
 
 
@@ -117,11 +117,13 @@ def carries_mask(value: object) -> bool:
 
         for number, origin in sorted(found.items()):
             if origin.is_input:
-                values[number] = tree.flatten(filled(results_of(origin), 8))
+                values[number] = tree.flatten(fill_zeros(results_of(origin), 8))
                 continue
             name = origin.callee
-            called = name if not isinstance(name, str) else subscript if name == "subscript" else built(name)
-            values[number] = tree.flatten(called(*mapped(value_of, origin.args), **mapped(value_of, origin.kwargs)))
+            called = name if not isinstance(name, str) else subscript if name == "subscript" else op_function(name)
+            values[number] = tree.flatten(
+                called(*map_leaves(value_of, origin.args), **map_leaves(value_of, origin.kwargs))
+            )
         masked.extend(masks.mask_of(value_of(leaf)) is not None for leaf in wanted)
 
     _eval_abstractly(run)

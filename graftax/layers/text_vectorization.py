@@ -13,7 +13,7 @@ from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
 from graftax.core.user_functions import check_takes
-from graftax.layers.arguments import check_positive, flag
+from graftax.layers.arguments import check_flag, check_positive
 from graftax.layers.host_array import host_array
 from graftax.layers.lookup import NOWHERE, Lookup
 from graftax.layers.policy import DTypePolicy
@@ -93,7 +93,7 @@ class TextVectorization(Lookup):
         super().__init__(max_tokens, 1, "", "[UNK]", vocabulary, idf_weights, False, output_mode, name, dtype)
         length = output_sequence_length
         self.output_sequence_length = None if length is None else check_positive("output_sequence_length", length, 64)
-        self.pad_to_max_tokens = flag("pad_to_max_tokens", pad_to_max_tokens)
+        self.pad_to_max_tokens = check_flag("pad_to_max_tokens", pad_to_max_tokens)
         if self.output_mode != "int" and length is not None:
             raise ArgumentError(
                 f"output_sequence_length={length}, output_mode={output_mode!r}", "there are no sequences", '"int"'

@@ -9,7 +9,7 @@ from graftax.core.errors import ArgumentTypeError, DTypeError, ShapeError
 from graftax.core.typedefs import Array, Shape
 from graftax.layers import activations
 from graftax.layers.activations import Activation, ActivationLike
-from graftax.layers.arguments import array_shape, check_positive, check_range, flag, single_shape
+from graftax.layers.arguments import array_shape, check_flag, check_positive, check_range, single_shape
 from graftax.layers.attention_cache import AttentionCache
 from graftax.layers.dense import Dense
 from graftax.layers.dropout import Dropout
@@ -69,7 +69,7 @@ class TransformerBlock(Layer):
         self.activation = activations.get(activation)
         self.layer_norm_epsilon = check_range("layer_norm_epsilon", layer_norm_epsilon, 0, float("inf"))
         self.kernel_initializer, self.bias_initializer = kernel_initializer, bias_initializer
-        self.normalize_first = flag("normalize_first", normalize_first)
+        self.normalize_first = check_flag("normalize_first", normalize_first)
         self.rotary_base, self.seed = rotary_base, seed
         self._attention(self.num_heads * 2)  # its arguments are looked at here, not at the first call
 

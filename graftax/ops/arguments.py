@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from graftax.core import foreign_errors
-from graftax.core.enum_members import plain
+from graftax.core.enum_members import unwrap_member
 from graftax.core.errors import ArgumentError, ArgumentTypeError, GraftaxError
 from graftax.core.free_sizes import is_free
 from graftax.core.known_names import unknown
@@ -50,22 +50,22 @@ def maker(op: str, parameter: Parameter) -> Make:
         parameter: The parameter, which takes no array.
     """
     make: dict[Takes, Make] = {
-        "number": partial(_numeric, op, parameter),
+        "number": partial(_check_number, op, parameter),
         "flag": partial(_flag, op, parameter),
         "integer": partial(_integers, op, parameter, parameter.kind.depth),
         "real": partial(_reals, op, parameter, parameter.kind.depth),
         "text": partial(_word, op, parameter),
     }
-    return partial(_made, make[parameter.kind.takes], parameter.optional)
+    return partial(_convert, make[parameter.kind.takes], parameter.optional)
 
 
-def _made(make: Make, optional: bool, value: object) -> Any:
+def _convert(make: Make, optional: bool, value: object) -> Any:
     if value is None and optional:
         return None
     return make(value.value if isinstance(value, VariableLike) else value)
 
 
-def _refused(op: str, parameter: Parameter, value: object, wants: str, instead: str) -> ArgumentTypeError:
+def _type_error(op: str, parameter: Parameter, value: object, wants: str, instead: str) -> ArgumentTypeError:
     shown = f"{value!r}"
     shown = shown if len(shown) < 60 else shown[:57] + "..."
     return ArgumentTypeError(f"{op}: {parameter.name} = {shown} of type {type(value).__name__}", wants, instead)
@@ -75,7 +75,7 @@ def _flag(op: str, parameter: Parameter, value: object) -> bool:
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
     name = parameter.name
-    raise _refused(op, parameter, value, "it is a flag", f"{name}=True, or {name}=False")
+    raise _type_error(op, parameter, value, "it is a flag", f"{name}=True, or {name}=False")
 
 
 def _integer(op: str, parameter: Parameter, value: Any) -> int:
@@ -93,12 +93,12 @@ def _integer(op: str, parameter: Parameter, value: Any) -> int:
 def _index(op: str, parameter: Parameter, value: Any) -> int:
     example = f"{parameter.name}={-1 if parameter.kind.axis else 1}"
     if isinstance(value, (bool, np.bool_)) or getattr(getattr(value, "dtype", None), "kind", "") == "b":
-        raise _refused(op, parameter, value, "an integer is needed, not a flag", example)
+        raise _type_error(op, parameter, value, "an integer is needed, not a flag", example)
     try:
         return operator.index(value)
     except TypeError as error:
         _raise_known(op, parameter, value, error)
-        raise _refused(op, parameter, value, "an integer is needed", example) from None
+        raise _type_error(op, parameter, value, "an integer is needed", example) from None
 
 
 def _raise_known(op: str, parameter: Parameter, value: Any, error: Exception) -> None:
@@ -111,38 +111,38 @@ def _raise_known(op: str, parameter: Parameter, value: Any, error: Exception) ->
         raise known from error
 
 
-def _real(op: str, parameter: Parameter, value: Any) -> float:
+def _check_real(op: str, parameter: Parameter, value: Any) -> float:
     name, least = parameter.name, parameter.kind.least
     example = f"{name}=1.0"
     if isinstance(value, (bool, np.bool_, str, bytes)) or not hasattr(value, "__float__") or np.ndim(value):
-        raise _refused(op, parameter, value, "a number is needed", example)
+        raise _type_error(op, parameter, value, "a number is needed", example)
     try:
         found = float(value)
     except TypeError as error:
         _raise_known(op, parameter, value, error)
-        raise _refused(op, parameter, value, "a number is needed", example) from None
+        raise _type_error(op, parameter, value, "a number is needed", example) from None
     if least is not None and not found >= least:
         raise ArgumentError(f"{op}: {name} = {found}", f"it is a number of at least {least}", example)
     return found
 
 
-def _numeric(op: str, parameter: Parameter, value: Any) -> Any:
+def _check_number(op: str, parameter: Parameter, value: Any) -> Any:
     """Return a number as it came: an array of NumPy keeps its dtype."""
     flags, example = parameter.kind.flags, f"{parameter.name}=1.0"
     if is_free(value):
         return value
     if isinstance(value, (bool, np.bool_)) and not flags:
-        raise _refused(op, parameter, value, "a number is needed, not a flag", example)
+        raise _type_error(op, parameter, value, "a number is needed, not a flag", example)
     if isinstance(value, (complex, str, bytes)) or not hasattr(value, "__float__") or (flags and np.ndim(value)):
-        raise _refused(op, parameter, value, "a number is needed", example)
-    return plain(value)
+        raise _type_error(op, parameter, value, "a number is needed", example)
+    return unwrap_member(value)
 
 
 def _word(op: str, parameter: Parameter, value: object) -> str:
     name, words = parameter.name, parameter.kind.words
     if not isinstance(value, str):
         example = f"{name}={words[0]!r}" if words else f"{name}='...'"
-        raise _refused(op, parameter, value, "a string is needed", example)
+        raise _type_error(op, parameter, value, "a string is needed", example)
     if words and value not in words:
         error = unknown(name, value, words)
         error.add_context(f"ops.{op}({name}=...)")
@@ -169,5 +169,5 @@ def _integers(op: str, parameter: Parameter, depth: int, value: object) -> Any:
 def _reals(op: str, parameter: Parameter, depth: int, value: object) -> Any:
     items = _items(value) if depth > 0 else None
     if items is None:
-        return _real(op, parameter, value)
+        return _check_real(op, parameter, value)
     return tuple(_reals(op, parameter, depth - 1, item) for item in items)

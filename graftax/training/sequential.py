@@ -238,13 +238,13 @@ class Sequential(Model):
             )
 
 
-def _is_below(root: Adopting, wanted: Adopting) -> bool:
+def _is_below(root: Adopting, module: Adopting) -> bool:
     """Tell whether a Module is at or below another one, without creating state, whose seeds depend on the root."""
     seen: set[int] = set()
     stack: list[Adopting] = [root]
     while stack:
         node = stack.pop()
-        if node is wanted:
+        if node is module:
             return True
         if id(node) not in seen:
             seen.add(id(node))

@@ -35,25 +35,25 @@ def damped_power(matrix: Array, epsilon: Array | float, power: float) -> Array:
     """
 
     @custom_gradient
-    def computed(matrix: Array, epsilon: Array) -> tuple[Array, Callable[[Array], tuple[Array, Array]]]:
+    def compute(matrix: Array, epsilon: Array) -> tuple[Array, Callable[[Array], tuple[Array, Array]]]:
         values, vectors = ops.eigh(matrix)
         values = ops.maximum(values, 0.0) + epsilon
         powers = values**power
 
         def gradient(upstream: Array) -> tuple[Array, Array]:
-            turned = _between(ops.transpose(vectors), (upstream + ops.transpose(upstream)) / 2, vectors)
+            turned = _multiply_three(ops.transpose(vectors), (upstream + ops.transpose(upstream)) / 2, vectors)
             low, high = values[:, None], values[None]
             near = ops.abs(low - high) <= float(np.finfo(str(values.dtype)).eps) ** (1 / 3) * ops.maximum(low, high)
             quotient = (powers[:, None] - powers[None]) / ops.where(near, 1, low - high)
             factors = ops.where(near, power * ((low + high) / 2) ** (power - 1), quotient)
             slope = ops.sum(ops.diagonal(turned) * power * values ** (power - 1))
-            return _between(vectors, factors * turned, ops.transpose(vectors)), slope
+            return _multiply_three(vectors, factors * turned, ops.transpose(vectors)), slope
 
         return ops.matmul(vectors * powers, ops.transpose(vectors)), gradient
 
-    result: Array = computed(matrix, ops.asarray(epsilon, str(matrix.dtype)))
+    result: Array = compute(matrix, ops.asarray(epsilon, str(matrix.dtype)))
     return result
 
 
-def _between(left: Array, matrix: Array, right: Array) -> Array:
+def _multiply_three(left: Array, matrix: Array, right: Array) -> Array:
     return ops.matmul(ops.matmul(left, matrix), right)

@@ -14,7 +14,7 @@ from graftax.transforms.compile.reads import PlainObject
 from graftax.transforms.compile.seen import Seen, prints_of
 from graftax.transforms.compile.surroundings import Around, Surroundings, has_parts
 from graftax.variables.graph.class_attributes import given_by_class
-from graftax.variables.graph.config_objects import Look, given_to, held_by, is_config
+from graftax.variables.graph.config_objects import Look, attributes_from_class, content_of, is_config
 from graftax.variables.graph.containers import LONG, is_small_array, size_of
 from graftax.variables.graph.module import Module, Node
 from graftax.variables.graph.node import holds_node, ignored_attributes
@@ -22,10 +22,10 @@ from graftax.variables.graph.prints import (
     Print,
     Same,
     bytes_of,
-    changing_in,
     differences,
     ids_in,
     may_change,
+    mutable_parts,
     weak_references,
 )
 from graftax.variables.graph.structure import structure
@@ -83,7 +83,7 @@ class Guard:
             if ref() is node and name in after:
                 before[name] = after[name]
 
-    def _moved(self) -> str | None:
+    def _describe_move(self) -> str | None:
         """Return which Variable lies elsewhere than at the trace, in words; None if none does."""
         return None
 
@@ -93,7 +93,8 @@ class Guard:
             return False
         states = zip(self._touched, self._left, strict=True)
         return all(
-            (node := ref()) is None or self._now(place, node) == after for place, ((ref, _), after) in enumerate(states)
+            (node := ref()) is None or self._current_prints(place, node) == after
+            for place, ((ref, _), after) in enumerate(states)
         )
 
     def is_spent(self) -> bool:
@@ -104,7 +105,7 @@ class Guard:
         """Note that it is run now."""
         self._owed = False
 
-    def _now(self, place: int, node: Node) -> dict[str, Print]:
+    def _current_prints(self, place: int, node: Node) -> dict[str, Print]:
         return prints_of(node, self._more.get(place, ()))
 
     def _clear(self) -> None:
@@ -127,7 +128,7 @@ class Guard:
         """Note how everything is, which was as at the trace when `structure` counted ``version``."""
         alive = weakref.ref(self)
 
-        def gone(_: object) -> None:
+        def invalidate(_: object) -> None:
             if (guard := alive()) is not None:
                 guard._version = -1
 
@@ -142,7 +143,7 @@ class Guard:
             if isinstance(node, Around):
                 looks = node.bindings
                 now = [look() for look in looks]
-                self._kept += weak_references(now, gone)
+                self._kept += weak_references(now, invalidate)
                 self._bound += [(look, id(value)) for look, value in zip(looks, now, strict=True)]
             if isinstance(node, Surroundings):
                 self._empty += [container for container in node.empty if not container]
@@ -150,25 +151,25 @@ class Guard:
                     several = [*names, next(iter(names))]  # of one, there would be no tuple
                     self._named.append((itemgetter(*several), known, (*map(known.get, several),)))
             if isinstance(node, PlainObject) and node.is_whole and (whole := node.find()) is not None:
-                self._kept += weak_references([*held_by(whole)], gone)
-                self._configs.append((node.find, [*map(id, held_by(whole))]))
+                self._kept += weak_references([*content_of(whole)], invalidate)
+                self._configs.append((node.find, [*map(id, content_of(whole))]))
             if isinstance(node, Module):
                 classes[type(node)] = None
             if node is None:
                 continue
             for name, value in node._gx_traced_attributes().items():
-                for one in changing_in(value, look=node._gx_look() or Look(met)) if may_change(value) else ():
+                for one in mutable_parts(value, look=node._gx_look() or Look(met)) if may_change(value) else ():
                     if is_small_array(one):
                         content = bytes_of(one)
                         self._arrays.append((content, content()))
                     elif is_config(one):
-                        self._kept += weak_references([*held_by(one)], gone)
-                        self._configs.append((Same(one).find, [*map(id, held_by(one))]))
-                        shared |= {(type(one), name): given for name, given in given_to(one).items()}
+                        self._kept += weak_references([*content_of(one)], invalidate)
+                        self._configs.append((Same(one).find, [*map(id, content_of(one))]))
+                        shared |= {(type(one), name): given for name, given in attributes_from_class(one).items()}
                     elif isinstance(node, Around) and isinstance(one, list):
                         self._around.append((one, [*one]))  # twice as quick as ids, at the price of keeping it alive
                     elif size_of(one) <= LONG or holds_node(one):
-                        self._kept += weak_references(one, gone)
+                        self._kept += weak_references(one, invalidate)
                         if one is value and isinstance(one, list) and isinstance(node, Module) and name in vars(node):
                             # found through its module: not kept alive
                             self._lists.append((weakref.ref(node), name, [*map(id, one)]))
@@ -179,7 +180,7 @@ class Guard:
         self._flat_sizes, self._flat_ids = [*map(len, self._flat)], [*map(id, chain.from_iterable(self._flat))]
         for kind in classes:
             shared |= {(kind, name): value for name, value in given_by_class(kind).items()}
-        self._kept += weak_references(shared.values(), gone)
+        self._kept += weak_references(shared.values(), invalidate)
         self._bound += [(partial(getattr, kind, name, None), id(value)) for (kind, name), value in shared.items()]
         looked_at = (
             self._lists,
@@ -208,7 +209,7 @@ class Guard:
             if [*ids_in(container)] != ids:
                 return False
         for find, ids in self._configs:
-            if (config := find()) is None or [*map(id, held_by(config))] != ids:
+            if (config := find()) is None or [*map(id, content_of(config))] != ids:
                 return False
         for one, held in self._around:
             if len(one) != len(held) or False in map(is_, one, held):
@@ -260,11 +261,11 @@ class Guard:
             return None
         if self._change is not None:
             return self._change
-        if (moved := self._moved()) is not None:
+        if (moved := self._describe_move()) is not None:
             return moved
         for place, (ref, before) in enumerate(self._touched):
             node = ref()
-            if node is not None and (after := self._now(place, node)) != before:
+            if node is not None and (after := self._current_prints(place, node)) != before:
                 return _describe_difference(node, before, after)
         self._look(version)
         return None
@@ -279,14 +280,14 @@ IN_OBJECT = "in the object"
 """What stands before the name at the end of a reason, where an attribute of an object in an attribute has changed."""
 
 
-def _where(node: Node) -> str:
+def _title_of(node: Node) -> str:
     return node._gx_path or type(node).__name__
 
 
 def _describe_difference(node: Node, before: dict[str, Print], after: dict[str, Print]) -> str:
     way, *both = next(differences(before, after))
     old, new = map(_show_print, both)
-    where = ".".join((_where(node), *way))
+    where = ".".join((_title_of(node), *way))
     what = f"{where}: {old} -> {new}" if old != new else f"{where} changed"
     return what if len(way) == 1 else f"{what}, {IN_OBJECT} {way[0]}"
 
