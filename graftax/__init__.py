@@ -227,7 +227,7 @@ else:
         elif name.startswith("_") or _PathFinder.find_spec(f"graftax.{name}", __path__):  # asked for by an import
             raise AttributeError(f"module 'graftax' has no attribute {name!r}", name=name)
         else:
-            found = import_module("graftax.core.namespaces").answering("")(name)
+            found = import_module("graftax.core.namespaces").make_getattr("")(name)
         globals()[name] = found
         return found
 

@@ -12,8 +12,8 @@ import pytest
 import graftax
 from graftax import layers, optimizers
 from graftax.core.foreign_names import NAMES
-from graftax.core.namespaces import SPACES, public
-from graftax.layers.building import made_by
+from graftax.core.namespaces import SPACES, public_names
+from graftax.layers.building import names_made_by
 
 PACKAGE = Path(graftax.__file__).parent
 ROOTS = "graftax gx ops layers optimizers losses metrics schedules activations initializers reparam adapters callbacks"
@@ -67,8 +67,8 @@ def resolved(root: str, rest: list[str]) -> object:
         declared = [vars(base).get("__annotations__", {}) for base in OBJECTS[root].__mro__]
         return None if any(rest[0] in names for names in declared) else getattr(OBJECTS[root], rest[0])
     if root == "layer":
-        kinds = [getattr(layers, name) for name in public("layers") if inspect.isclass(getattr(layers, name))]
-        known = [kind for kind in kinds if hasattr(kind, rest[0]) or rest[0] in made_by(kind)]
+        kinds = [getattr(layers, name) for name in public_names("layers") if inspect.isclass(getattr(layers, name))]
+        known = [kind for kind in kinds if hasattr(kind, rest[0]) or rest[0] in names_made_by(kind)]
         if not known:
             raise AttributeError(rest[0])
         return getattr(known[0], rest[0], None)
@@ -101,7 +101,7 @@ def classes() -> dict[str, list[object]]:
         module: object = graftax
         for part in filter(None, space.split(".")):
             module = getattr(module, part)
-        for name in public(space):
+        for name in public_names(space):
             if inspect.isclass(thing := getattr(module, name)):
                 found.setdefault(name, []).append(thing)
     return found

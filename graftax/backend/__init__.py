@@ -7,7 +7,7 @@ from graftax.backend.compiler_options import options as options
 from graftax.backend.registry import available as available
 from graftax.backend.registry import current as current
 from graftax.backend.registry import use as use
-from graftax.core.namespaces import answering as _answering
+from graftax.core.namespaces import make_getattr as _answering
 
 if _typing.TYPE_CHECKING:
     from graftax.backend import api as api

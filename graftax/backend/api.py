@@ -54,12 +54,12 @@ from graftax.backend.exporting import Exporting as Exporting
 from graftax.backend.gradients import Gradients as Gradients
 from graftax.backend.gradients import Recorder as Recorder
 from graftax.backend.host import check_fits as check_fits
+from graftax.backend.host import copy_for_device as owned
 from graftax.backend.host import dtype_name as dtype_name
 from graftax.backend.host import host_array as host_array
 from graftax.backend.host import host_dtype as host_dtype
 from graftax.backend.host import limits as limits
 from graftax.backend.host import no_plain_numbers as no_plain_numbers
-from graftax.backend.host import owned as owned
 from graftax.backend.meshes import Mesh as Mesh
 from graftax.backend.meshes import Meshes as Meshes
 from graftax.backend.namespace_names import NAMES as NAMES

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from graftax.backend import registry
-from graftax.backend.rendezvous import several
+from graftax.backend.rendezvous import process_group
 from graftax.core.typedefs import Array
 
 
@@ -20,4 +20,4 @@ def gather_whole(x: Array) -> np.ndarray[Any, Any]:
         [1.0, 1.0]
     """
     backend = registry.current()
-    return backend.arrays.to_numpy(x) if several() is None else backend.meshes.gather(x)
+    return backend.arrays.to_numpy(x) if process_group() is None else backend.meshes.gather(x)

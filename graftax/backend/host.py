@@ -88,7 +88,7 @@ def limits(dtype: str) -> tuple[Any, Any]:
     return kind(bounds.min), kind(bounds.max)
 
 
-def elsewhere(shape: tuple[int, ...]) -> StateError:
+def remote_values_error(shape: tuple[int, ...]) -> StateError:
     """Return the error for values that are asked for on the host, and that other processes have a part of."""
     return StateError(
         f"the values of an array of shape {shape}, of which this process has a part only",
@@ -126,7 +126,7 @@ def host_array(x: object, dtype: str | None, narrow: bool) -> np.ndarray[Any, An
     except RuntimeError as error:
         if getattr(x, "is_fully_addressable", True):
             raise
-        raise elsewhere(tuple(getattr(x, "shape", ()))) from error
+        raise remote_values_error(tuple(getattr(x, "shape", ()))) from error
     if found.dtype.kind in "SUT":
         raise ArgumentTypeError(
             f"an array of text, {found.dtype}" if found.shape else f"the text {found.item()!r:.60}",
@@ -141,7 +141,7 @@ def host_array(x: object, dtype: str | None, narrow: bool) -> np.ndarray[Any, An
     target = dtype or (NARROW.get(name, name) if narrow else name)
     if target == name:
         return found if type(x) in (list, tuple, bool, int, float, complex) else np.array(found)
-    return _converted(found, target)
+    return _convert(found, target)
 
 
 @cache
@@ -179,7 +179,7 @@ def no_plain_numbers(x: object, name: str = "") -> ArgumentTypeError | None:
     )
 
 
-def owned(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def copy_for_device(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return a copy for a device to read whenever it likes: it must not see what is written by then.
 
     A large copy begins at a multiple of 64 bytes, so that a device whose memory is that of the host takes it as it is.
@@ -197,7 +197,7 @@ _LARGE = 64 * 1024  # bytes
 _ALIGNED = 64
 
 
-def _converted(values: np.ndarray[Any, Any], target: str) -> np.ndarray[Any, Any]:
+def _convert(values: np.ndarray[Any, Any], target: str) -> np.ndarray[Any, Any]:
     check_fits(values, target)
     try:
         with np.errstate(over="raise"):

@@ -26,7 +26,7 @@ AGAIN = "start all processes again: they go on from the last checkpoint; a super
 _WHY = "all processes run one program on one state, each on its share"
 
 
-def several() -> Processes | None:
+def process_group() -> Processes | None:
     """Return the processes of this run; None for one that is alone."""
     backend = registry.current()
     found = backend.processes if backend.has("processes") else None
@@ -150,7 +150,7 @@ class Rendezvous:
             f"{here} waited {self.timeout:g} s for process {who} of {self.count}"
             if missing
             else f"{here} came when others had given up waiting",
-            _ended_by(self.processes)
+            _describe_end(self.processes)
             or "every process makes the same calls in the same order; one of them is late, or somewhere else",
             "no `if is_main():` around what all do; for what takes longer, initialize(timeout=...)",
         )
@@ -174,10 +174,10 @@ def named_error(error: BaseException) -> str:
 
 def why_lost(processes: Processes) -> str:
     """Return why others cannot be reached: what has ended them, if they could say so."""
-    return _ended_by(processes) or "a process is dead, was waited for in vain, or its machine cannot be reached"
+    return _describe_end(processes) or "a process is dead, was waited for in vain, or its machine cannot be reached"
 
 
-def _ended_by(processes: Processes) -> str:
+def _describe_end(processes: Processes) -> str:
     with suppress(ConnectionError):
         told = sorted(processes.list_values(FAILED).items())
         return "; ".join(f"process {number} was ended by {text.decode()}" for number, text in told)

@@ -41,7 +41,7 @@ def saved_use(record: NodeRecord) -> tuple[str, ...] | None:
     return tuple(dict.fromkeys(names))
 
 
-def uses(match: Match, as_saved: bool) -> list[Use]:
+def changed_uses(match: Match, as_saved: bool) -> list[Use]:
     """Return the weights whose adapters in use differ, where the program has each adapter that was in use.
 
     Args:
@@ -58,7 +58,7 @@ def uses(match: Match, as_saved: bool) -> list[Use]:
             names = saved_use(match.index.nodes[node])
             if names is None or names == tuple(weight.active) or not weight.adapters.keys() >= {*names}:
                 continue
-            chosen = [match.has(leaf) for leaf in leaves_of(place)]
+            chosen = [match.is_selected(leaf) for leaf in leaves_of(place)]
             is_whole = match.graph.narrow is None or id(weight) in match.graph.narrow.inside
             if any(chosen):
                 found.setdefault(id(weight), Use(weight, place.path, names, as_saved and is_whole and all(chosen)))

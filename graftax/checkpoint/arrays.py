@@ -103,7 +103,7 @@ def aligned_buffer(size: int) -> HostArray:
     return whole[begin : begin + size]
 
 
-def castable(source: str, target: str, cast: str) -> bool:
+def can_cast(source: str, target: str, cast: str) -> bool:
     """Return True if a cast policy, ``exact``, ``safe`` (widening) or ``any``, lets one dtype become another."""
     if source == target or cast == "any":
         return True

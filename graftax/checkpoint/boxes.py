@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import product
 from math import prod
 
-from graftax.checkpoint.damaged import FORGED, corrupt
+from graftax.checkpoint.damaged import FORGED, corrupt_error
 from graftax.core.errors import LimitExceeded
 from graftax.core.typedefs import Shape
 
@@ -29,14 +29,14 @@ def check_tiling(name: str, shape: Shape, boxes: Sequence[Box]) -> None:
         return
     for start, extent in boxes:
         if any(s + e > size for s, e, size in zip(start, extent, shape, strict=True)):
-            raise corrupt(f"a chunk of {name!r:.200}", f"it lies outside of the array of shape {shape}")
+            raise corrupt_error(f"a chunk of {name!r:.200}", f"it lies outside of the array of shape {shape}")
     if sum(prod(extent) for _, extent in boxes) != prod(shape):
-        raise corrupt(
+        raise corrupt_error(
             f"the chunks of {name!r:.200}", f"together they have another size than the array of shape {shape}"
         )
     full = [(start, extent) for start, extent in boxes if prod(extent)]
     if not boxes or len(full) != len(boxes) > 1:
-        raise corrupt(f"array {name!r:.200}", "it has no chunks, or empty ones")
+        raise corrupt_error(f"array {name!r:.200}", "it has no chunks, or empty ones")
     cuts = [sorted({c for s, e in full for c in (s[axis], s[axis] + e[axis])}) for axis in range(len(shape))]
     if prod(len(axis) for axis in cuts) > _MAX_CELLS:
         raise LimitExceeded(
@@ -52,5 +52,5 @@ def check_tiling(name: str, shape: Shape, boxes: Sequence[Box]) -> None:
         ]
         for cell in product(*spans):
             if cell in seen:
-                raise corrupt(f"two chunks of {name!r:.200}", "they overlap")
+                raise corrupt_error(f"two chunks of {name!r:.200}", "they overlap")
             seen.add(cell)

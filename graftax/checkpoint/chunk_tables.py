@@ -40,14 +40,14 @@ class ChunkTable:
         for row in range(bisect_left(self._tensors, tensor), bisect_right(self._tensors, tensor)):
             first = self._boxes[row]
             if self._boxes[row + 1] - first != 2 * rank:
-                raise corrupt(self.name, f"a box of array {tensor} must have {rank} axes")
+                raise corrupt_error(self.name, f"a box of array {tensor} must have {rank} axes")
             start = tuple(self._numbers[first : first + rank])
             extent = tuple(self._numbers[first + rank : first + 2 * rank])
             sums = self._bytes[self._sums[row] : self._sums[row + 1]]
             yield Chunk(self._files[row], self._offsets[row], self.nbytes[row], start, extent, sums)
 
 
-def built_table(rows: Iterable[tuple[int, Chunk]]) -> bytes:
+def build_table(rows: Iterable[tuple[int, Chunk]]) -> bytes:
     """Return the bytes of a table. A row is the number of an array and one of its chunks; rows are ordered by array."""
     tensors, files = array("I"), array("I")
     offsets, nbytes, boxes, sums, numbers = (array("Q") for _ in range(5))
@@ -70,7 +70,7 @@ def built_table(rows: Iterable[tuple[int, Chunk]]) -> bytes:
     return _HEAD.pack(MAGIC, len(tensors), len(numbers), length, digest(body)) + body
 
 
-def opened_table(data: bytes, name: str, total: int) -> ChunkTable:
+def open_table(data: bytes, name: str, total: int) -> ChunkTable:
     """Return the table that these bytes hold, after a check of its checksum and columns.
 
     Args:
@@ -82,14 +82,14 @@ def opened_table(data: bytes, name: str, total: int) -> ChunkTable:
         CorruptMetadata: the table is damaged.
     """
     if len(data) < _HEAD.size or data[:8] != MAGIC:
-        raise corrupt(name, "it does not begin as a table does")
+        raise corrupt_error(name, "it does not begin as a table does")
     _, rows, numbers, length, expected = _HEAD.unpack_from(data)
     body = memoryview(data)[_HEAD.size :]
     sizes = [4 * rows, 4 * rows, 8 * rows, 8 * rows, 8 * (rows + 1), 8 * (rows + 1), 8 * numbers]
     if sum(sizes) + length != len(body):
-        raise corrupt(name, "its size does not fit its number of rows")
+        raise corrupt_error(name, "its size does not fit its number of rows")
     if (found := digest(body)) != expected:
-        raise corrupt(name, f"checksum {found:016x}, expected {expected:016x}")
+        raise corrupt_error(name, f"checksum {found:016x}, expected {expected:016x}")
     columns = []
     offset = 0
     for code, size in zip("IIQQQQQ", sizes, strict=True):
@@ -99,14 +99,14 @@ def opened_table(data: bytes, name: str, total: int) -> ChunkTable:
         offset += size
     tensors, boxes, sums = columns[0], columns[4], columns[5]
     if rows and (max(tensors) >= total or any(map(int.__gt__, tensors, tensors[1:]))):
-        raise corrupt(name, "its arrays are in no order, or are not in the index")
+        raise corrupt_error(name, "its arrays are in no order, or are not in the index")
     for column, end in ((boxes, numbers), (sums, length)):
         if column[0] != 0 or column[-1] != end or any(map(int.__gt__, column, column[1:])):
-            raise corrupt(name, "its boxes or checksums are in no order")
+            raise corrupt_error(name, "its boxes or checksums are in no order")
     return ChunkTable(name, total, columns, bytes(body[offset:]))
 
 
-def corrupt(name: str, why: str) -> CorruptMetadata:
+def corrupt_error(name: str, why: str) -> CorruptMetadata:
     """Return the error for a table that cannot be used."""
     return CorruptMetadata(f"the chunk table {name}", why, AGAIN)
 
@@ -127,19 +127,19 @@ class TabledChunks(Sequence[Chunk]):
     @overload
     def __getitem__(self, index: slice) -> Sequence[Chunk]: ...
     def __getitem__(self, index: int | slice) -> Chunk | Sequence[Chunk]:
-        return self._all()[index]
+        return self._find_chunks()[index]
 
     def __len__(self) -> int:
-        return len(self._all())
+        return len(self._find_chunks())
 
     def __iter__(self) -> Iterator[Chunk]:
-        return iter(self._all())
+        return iter(self._find_chunks())
 
-    def _all(self) -> tuple[Chunk, ...]:
+    def _find_chunks(self) -> tuple[Chunk, ...]:
         if self._found is None:
             record = self.record
             if record is None:
-                raise corrupt("of no array", "it was asked for too early")
+                raise corrupt_error("of no array", "it was asked for too early")
             shape: Shape = record.shape
             found = tuple([chunk for table in self._tables for chunk in table.chunks(self._tensor, len(shape))])
             for chunk in found:

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from graftax.checkpoint.checksums import BLOCK, block_sums, digest
-from graftax.checkpoint.chunk_tables import built_table, opened_table
+from graftax.checkpoint.chunk_tables import build_table, open_table
 from graftax.checkpoint.decode import decode, decode_lazily
 from graftax.checkpoint.dtypes import DTYPES
 from graftax.checkpoint.envelope import open_envelope, seal
@@ -136,16 +136,16 @@ def _write_form(writing: Writing, draft: Draft, form: KeptForm) -> tuple[Index, 
     files: list[FileRecord] = []
     sums: list[bytes] = []
     with uncollected():
-        known = form.fitting(draft.items, writing.first_file)
-        used = known or form.made(draft.items, draft.nodes, draft.slots, writing.first_file)
+        known = form.find_form(draft.items, writing.first_file)
+        used = known or form.make_form(draft.items, draft.nodes, draft.slots, writing.first_file)
     for file in used.files:
         head = file.header(save_id)
         with uncollected() if file.size <= _QUICK else nullcontext():
             writing.put(file.name, file.size, _pieces(head, [draft.items[i] for i in file.members], sums))
         files.append(FileRecord(file.name, file.size, len(head), digest(head)))
     with uncollected():
-        body = seal(used.filled(_index(draft, save_id, files, ()), sums))
-        with _readable():
+        body = seal(used.fill(_index(draft, save_id, files, ()), sums))
+        with _require_readable():
             if known is None:
                 index = decode(open_envelope(body))
                 form.last = used
@@ -191,8 +191,8 @@ def write_index(
         writing.put(name, len(table), [memoryview(table)])
     index = index._replace(tables=tuple([TableRecord(name, len(table)) for name, table in tables.items()]))
     body = seal(encode(index))
-    with _readable():
-        decode(open_envelope(body), lambda name, size, total: opened_table(tables[name], name, total))
+    with _require_readable():
+        decode(open_envelope(body), lambda name, size, total: open_table(tables[name], name, total))
     return index, body
 
 
@@ -246,11 +246,11 @@ def _tables(index: Index, items: Sequence[Item], number: int) -> dict[str, bytes
     for tensor, record in enumerate(index.tensors):
         for chunk in record.chunks:
             rows.setdefault(process[chunk.file], []).append((tensor, chunk))
-    return {table_name(owner, number): built_table(held) for owner, held in rows.items()}
+    return {table_name(owner, number): build_table(held) for owner, held in rows.items()}
 
 
 @contextmanager
-def _readable() -> Iterator[None]:
+def _require_readable() -> Iterator[None]:
     """Raise for an index that no reader would accept: an unreadable checkpoint must not replace a readable one."""
     try:
         yield

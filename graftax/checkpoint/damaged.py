@@ -11,6 +11,6 @@ FORGED = "another checkpoint, or another copy of this one: it was damaged, forge
 """The advice for a checkpoint whose index contradicts itself."""
 
 
-def corrupt(record: str, why: str) -> CorruptMetadata:
+def corrupt_error(record: str, why: str) -> CorruptMetadata:
     """Return the error for a record of the index that cannot be true."""
     return CorruptMetadata(f"{record} in the index of the checkpoint", why, FORGED)

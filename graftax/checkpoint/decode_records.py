@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from graftax.checkpoint import values
 from graftax.checkpoint.boxes import check_tiling
 from graftax.checkpoint.chunk_tables import ChunkTable, TabledChunks
-from graftax.checkpoint.damaged import FORGED, corrupt
+from graftax.checkpoint.damaged import FORGED, corrupt_error
 from graftax.checkpoint.dtypes import DTYPES
 from graftax.checkpoint.dtypes import nbytes as bytes_of
 from graftax.checkpoint.index import Chunk, Edge, FileRecord, Kind, NodeRecord, SlotRecord, TensorRecord
@@ -52,20 +52,22 @@ class ArrayDecoder:
             LimitExceeded: it has more axes than any array.
         """
         if type(raw) is not list or len(raw) != 6:
-            raise corrupt("an array record", "it must be [dtype, shape, layout, chunks, sharding, name]")
+            raise corrupt_error("an array record", "it must be [dtype, shape, layout, chunks, sharding, name]")
         dtype, shape, layout, chunks, sharding, name = raw
         if type(shape) is type(chunks) is list and len(chunks) == 1 and sharding is None and type(name) is str:
             try:
                 alike = self._alike.get((dtype, layout, *shape))
             except TypeError:  # something in it has no hash: the checks below say what
                 alike = None
-            if alike is not None and (chunk := self._same(chunks[0], shape, alike)) is not None:
+            if alike is not None and (chunk := self._decode_alike(chunks[0], shape, alike)) is not None:
                 return TensorRecord(dtype, alike.shape, layout, (chunk,), None, name)
         if type(name) is not str or type(dtype) is not str or (chunks is not None) is bool(self._tables):
-            raise corrupt("an array record", "its dtype and name must be text, and its chunks an array, or in tables")
+            raise corrupt_error(
+                "an array record", "its dtype and name must be text, and its chunks an array, or in tables"
+            )
         kind = DTYPES.get(dtype)
         if kind is None or layout != kind.layout:
-            raise corrupt(
+            raise corrupt_error(
                 f"array {name!r:.200} of dtype {dtype!r:.40}, layout {layout!r:.40}",
                 "there is no such dtype with this layout",
             )
@@ -77,7 +79,7 @@ class ArrayDecoder:
             rows.record = TensorRecord(dtype, shape, layout, rows, sharding, name)
             return rows.record
         if type(chunks) is not list:
-            raise corrupt(f"array {name!r:.200}", "its chunks must be an array")
+            raise corrupt_error(f"array {name!r:.200}", "its chunks must be an array")
         checked = tuple([_chunk(chunk, name, shape, dtype, self._files, self._block, self._known) for chunk in chunks])
         if len(checked) != 1 or checked[0].extent is not shape or any(checked[0].start):
             check_tiling(name, shape, [(chunk.start, chunk.extent) for chunk in checked])
@@ -88,7 +90,7 @@ class ArrayDecoder:
             )
         return TensorRecord(dtype, shape, layout, checked, sharding, name)
 
-    def _same(self, raw: object, shape: list[Any], alike: "_Alike") -> Chunk | None:
+    def _decode_alike(self, raw: object, shape: list[Any], alike: "_Alike") -> Chunk | None:
         """Return the chunk if it is all of an array like others that were checked, in place of a dozen checks."""
         if type(raw) is not list or len(raw) != 6:
             return None
@@ -116,14 +118,14 @@ class _Alike(NamedTuple):
 def _shape(raw: object, label: str, checked: dict[Shape, Shape]) -> Shape:
     """Return the checked shape. ``checked`` has those that were checked before: many arrays are alike."""
     if type(raw) is not list:
-        raise corrupt(f"array {label!r:.200}", "its shape must be an array of sizes")
+        raise corrupt_error(f"array {label!r:.200}", "its shape must be an array of sizes")
     shape = tuple(raw)
     try:
         return checked[shape]
     except (KeyError, TypeError):
         pass
     if not all(type(n) is int and 0 <= n < MAX_DIMENSION for n in shape):
-        raise corrupt(f"array {label!r:.200}", "its shape must be an array of sizes below 2**63")
+        raise corrupt_error(f"array {label!r:.200}", "its shape must be an array of sizes below 2**63")
     if len(shape) > MAX_RANK:
         raise LimitExceeded(f"array {label!r:.200} with {len(shape)} axes", f"at most {MAX_RANK} axes are read", FORGED)
     return checked.setdefault(shape, shape)
@@ -139,21 +141,23 @@ def _chunk(
     checked: dict[Shape, Shape],
 ) -> Chunk:
     if type(raw) is not list or len(raw) != 6:
-        raise corrupt(f"a chunk of {name!r:.200}", "it must be [file, offset, nbytes, start, extent, sums]")
+        raise corrupt_error(f"a chunk of {name!r:.200}", "it must be [file, offset, nbytes, start, extent, sums]")
     file, offset, nbytes, start, extent, sums = raw
     if not type(file) is type(offset) is type(nbytes) is int or type(sums) is not bytes or not 0 <= file < len(files):
-        raise corrupt(
+        raise corrupt_error(
             f"a chunk of {name!r:.200}",
             "its file must be one of those that are listed, its place in the file a number, and its checksums bytes",
         )
     _, size, begin, _, _ = files[file]
     if not (begin <= offset and nbytes >= 0 and offset + nbytes <= size):
-        raise corrupt(f"a chunk of {name!r:.200}", f"it lies outside of the data of {files[file].name}")
+        raise corrupt_error(f"a chunk of {name!r:.200}", f"it lies outside of the data of {files[file].name}")
     start, extent = _shape(start, name, checked), _shape(extent, name, checked)
     if len(start) != len(shape) or len(extent) != len(shape) or nbytes != bytes_of(dtype, extent):
-        raise corrupt(f"a chunk of {name!r:.200}", f"its {nbytes} bytes are not those of {dtype} of shape {extent}")
+        raise corrupt_error(
+            f"a chunk of {name!r:.200}", f"its {nbytes} bytes are not those of {dtype} of shape {extent}"
+        )
     if len(sums) != 8 * -(-nbytes // block):
-        raise corrupt(f"a chunk of {name!r:.200}", "it must have one checksum for each block")
+        raise corrupt_error(f"a chunk of {name!r:.200}", "it must have one checksum for each block")
     return Chunk(file, offset, nbytes, start, extent, sums)
 
 
@@ -170,21 +174,21 @@ def node_record(raw: object, count: int, tensors: Sequence[TensorRecord]) -> Nod
         LimitExceeded: the name of an edge is longer than any attribute.
     """
     if type(raw) is not list or len(raw) != 4:
-        raise corrupt("a node", "it must be [kind, type, edges, payload]")
+        raise corrupt_error("a node", "it must be [kind, type, edges, payload]")
     number, name, edges, payload = raw
     if type(number) is int and number == _VARIABLE and edges == [] and _is_plain_variable(name, payload, len(tensors)):
         return NodeRecord(Kind.VARIABLE, name, (), tuple(payload))  # thousands of Variables take this way
     if type(number) is not int or not 0 <= number < len(_KINDS) or type(name) is not str or type(edges) is not list:
-        raise corrupt("a node", "its kind must be 0 to 7, its type text, and its edges an array")
+        raise corrupt_error("a node", "its kind must be 0 to 7, its type text, and its edges an array")
     kind = _KINDS[number]
     payload = _payload(kind, payload, tensors)
     if not edges:
         return NodeRecord(kind, name, (), payload)
     if kind.is_leaf:
-        raise corrupt(f"a node of kind {kind.name.lower()} with edges", "this kind has no parts")
+        raise corrupt_error(f"a node of kind {kind.name.lower()} with edges", "this kind has no parts")
     checked = tuple([_edge(edge, kind, count) for edge in edges])
     if len({edge for edge, _ in checked}) != len(checked):
-        raise corrupt("a node with two edges of one name", "names of edges must be unique")
+        raise corrupt_error("a node with two edges of one name", "names of edges must be unique")
     return NodeRecord(kind, name, checked, payload)
 
 
@@ -227,7 +231,7 @@ def _payload(kind: Kind, payload: object, tensors: Sequence[TensorRecord]) -> An
     elif kind is Kind.OBJECT and type(payload) is dict:
         values.check(payload, "the attributes of an object")
         return payload
-    raise corrupt(
+    raise corrupt_error(
         f"a node of kind {kind.name.lower()}",
         "its payload does not fit its kind, or names an array that does not exist",
     )
@@ -239,7 +243,7 @@ def _is_raw(tensor: TensorRecord) -> bool:
 
 def _edge(raw: object, kind: Kind, count: int) -> tuple[Edge, int]:
     if type(raw) is not list or len(raw) != 2 or type(raw[1]) is not int or not 0 <= raw[1] < count:
-        raise corrupt("an edge", "it must be [name, node], with a node that exists")
+        raise corrupt_error("an edge", "it must be [name, node], with a node that exists")
     edge, child = raw
     if kind is Kind.DICT and type(edge) is list and len(edge) == 2 and edge[0] == 1 and type(edge[1]) is int:
         return edge[1], child
@@ -249,7 +253,7 @@ def _edge(raw: object, kind: Kind, count: int) -> tuple[Edge, int]:
     elif type(edge) is str:
         check_edge(edge)
         return edge, child
-    raise corrupt(
+    raise corrupt_error(
         f"the edge {edge!r:.80} of a {kind.name.lower()}",
         "edges of lists are indices, those of objects names, and those of dicts keys",
     )
@@ -275,9 +279,9 @@ def slot_record(raw: object, count: int) -> SlotRecord:
         LimitExceeded: the name is longer than that of any slot.
     """
     if type(raw) is not list or [type(field) for field in raw] != [int, str, int, int]:
-        raise corrupt("a slot", "it must be [optimizer, name, variable, slot]")
+        raise corrupt_error("a slot", "it must be [optimizer, name, variable, slot]")
     slot = SlotRecord(*raw)
     if not all(0 <= node < count for node in (slot.optimizer, slot.variable, slot.slot)):
-        raise corrupt(f"slot {slot.name!r:.200}", "it names a node that does not exist")
+        raise corrupt_error(f"slot {slot.name!r:.200}", "it names a node that does not exist")
     check_edge(slot.name)
     return slot

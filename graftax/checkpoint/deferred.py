@@ -109,7 +109,7 @@ class Deferred:
         names = saved_use(self.session.index.nodes[node])
         if not self.session.as_used or names is None or not weight.adapters.keys() >= {*names}:
             return
-        leaves = [(_below(self._path, edges), leaf) for edges, leaf, _ in _weights(weight)]
+        leaves = [(_join_edges(self._path, edges), leaf) for edges, leaf, _ in _weights(weight)]
         if all(self.session.is_about(Spot(path, leaf.role, leaf, (self._path,))) for path, leaf in leaves):
             set_use(weight, names)
 
@@ -183,16 +183,16 @@ class Deferred:
     def carried(self, module: Copied) -> Carried | None:
         """Return the waiting values in the form that a copy of the Module takes along."""
         earlier = self._earlier.carried(module) if self._earlier is not None else None
-        if not self._waiting_here() and not self._requires:
+        if not self._paths_waiting_here() and not self._requires:
             return earlier
         slots = self.session.carried_slots(module)
         return Carried(self.session, self.node, self._path, earlier, slots, self._was_frozen, self._requires)
 
     def waiting(self) -> tuple[str, ...]:
         """Return the program paths, here and below, whose values still wait, including the slots of their Variables."""
-        return (*self._waiting_here(), *(self._earlier.waiting() if self._earlier is not None else ()))
+        return (*self._paths_waiting_here(), *(self._earlier.waiting() if self._earlier is not None else ()))
 
-    def _waiting_here(self) -> tuple[str, ...]:
+    def _paths_waiting_here(self) -> tuple[str, ...]:
         return tuple(path for path in self.session.paths if f"{path}/".startswith(f"{self._path}/"))
 
 
@@ -224,13 +224,13 @@ class Carried:
 
     def hang(self, module: Copied) -> None:
         """Attach the waiting values to the copy."""
-        object.__setattr__(module, "_gx_pending", self._deferred(module))
+        object.__setattr__(module, "_gx_pending", self._to_deferred(module))
 
-    def _deferred(self, module: Copied) -> Deferred:
+    def _to_deferred(self, module: Copied) -> Deferred:
         # a shallow copy shares the Session with its original, and each value would be assigned to only one of the two
         session = self._session if self._arrived else copy.deepcopy(self._session)
         session.add_slots(module, self._slots)
-        earlier = self._earlier._deferred(module) if self._earlier is not None else None
+        earlier = self._earlier._to_deferred(module) if self._earlier is not None else None
         kind = type(module)
         return Deferred(session, self._node, self._path, earlier, kind, self._was_frozen, self._requires)
 
@@ -239,7 +239,7 @@ def check(module: Copied, chain: Sequence[Deferred]) -> None:
     """Raise if a weight that a Module owns required a saved value and did not get one."""
     for edges, variable, wholes in _weights(module):
         for each in chain:  # the latest restore that includes this weight decides
-            path, *above = [_below(each._path, way) for way in (edges, *wholes)]
+            path, *above = [_join_edges(each._path, way) for way in (edges, *wholes)]
             if any(each.session.has_given(one) for one in (path, *above)):
                 break
             if each.session.is_about(Spot(path, variable.role, variable, tuple(above))):
@@ -257,7 +257,7 @@ def check(module: Copied, chain: Sequence[Deferred]) -> None:
                 break
 
 
-def _below(path: str, edges: tuple[Edge, ...]) -> str:
+def _join_edges(path: str, edges: tuple[Edge, ...]) -> str:
     for edge in edges:
         path = join(path, edge)
     return path

@@ -51,7 +51,7 @@ class Sketch(NamedTuple):
     form: KeptForm | None = None
     lost: tuple[LostSlots, ...] = ()
 
-    def filled(self, step: int | None, meta: Mapping[str, Any], writer: Mapping[str, str]) -> Draft:
+    def fill(self, step: int | None, meta: Mapping[str, Any], writer: Mapping[str, str]) -> Draft:
         """Return the draft with references to the current arrays, and copies of the Python state."""
         states = [(number, place, place.thing.get_state()) for number, place in self.states]
         random = self.random.get_state() if self.random is not None else None
@@ -63,13 +63,15 @@ class Sketch(NamedTuple):
             filler = _States(items)
             for number, place, state in states:
                 nodes[number] = filler.node(nodes[number], place, state)
-        return Draft(items, nodes, self.roots, self.slots, step, meta, writer, random, self._assigned(), self.form)
+        return Draft(
+            items, nodes, self.roots, self.slots, step, meta, writer, random, self._assigned_names(), self.form
+        )
 
-    def _assigned(self) -> frozenset[str]:
+    def _assigned_names(self) -> frozenset[str]:
         if not Assigned.counts:
             return frozenset()
         storages = [v._storage for v, _ in self.variables]
-        found = Assigned.among(storages)
+        found = Assigned.counts_of(storages)
         named = zip(self.holes, self.variables, storages, strict=True)
         # those of metrics begin anew in each epoch
         return frozenset(self.items[i].name for i, (v, _), s in named if s in found and v.role != "metric")
@@ -160,7 +162,7 @@ class Drawing:
             form=KeptForm(self._items, [number for number, _ in self._states]),
         )
 
-    def lost(self, is_chosen: bool) -> tuple[LostSlots, ...]:
+    def lost_slots(self, is_chosen: bool) -> tuple[LostSlots, ...]:
         """Return the optimizers of the draft without any of their slots; ``is_chosen`` for a part of the program."""
         return lost_slots([s for s in self._left_out if s.optimizer in self._numbers], self._kept, is_chosen)
 

@@ -25,7 +25,7 @@ class DType(NamedTuple):
         return -(-self.bits // 8)
 
 
-def _table() -> dict[str, DType]:
+def _make_table() -> dict[str, DType]:
     table = {"bool": DType(8, "BOOL", "plain"), "bfloat16": DType(16, "BF16", "plain")}
     for bits in (8, 16, 32, 64):
         table[f"int{bits}"] = DType(bits, f"I{bits}", "plain")
@@ -43,7 +43,7 @@ def _table() -> dict[str, DType]:
     return table
 
 
-DTYPES = _table()
+DTYPES = _make_table()
 """All dtypes that the format supports."""
 
 

@@ -9,7 +9,7 @@ from graftax.checkpoint.layout import Item
 from graftax.checkpoint.paths import node_paths, with_ancestors
 from graftax.checkpoint.reader import Reader
 from graftax.checkpoint.state import renumber_arrays
-from graftax.checkpoint.subset import RANDOM_SPOT, Subset, nothing_selected, saved_spot
+from graftax.checkpoint.subset import RANDOM_SPOT, Subset, nothing_selected_error, saved_spot
 
 
 class ExtractReport(NamedTuple):
@@ -80,7 +80,7 @@ class _Part:
         reached |= with_ancestors({slot.optimizer for slot in self._slots}, edges)  # without its counts, if need be
         if not reached:
             shown = f"graftax ckpt show {reader.path}, which lists the paths"
-            raise nothing_selected(f"nothing to extract from {reader.path}", self.left_out, shown)
+            raise nothing_selected_error(f"nothing to extract from {reader.path}", self.left_out, shown)
         self._nodes = {node: i for i, node in enumerate(sorted(reached))}
         self._random = index.random if has_random else None
         self._items: list[Item] = []

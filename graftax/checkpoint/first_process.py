@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from graftax.backend.rendezvous import Rendezvous, several
+from graftax.backend.rendezvous import Rendezvous, process_group
 
 
 def is_first() -> bool:
     """Return True in process 0, and in a program of a single process."""
-    processes = several()
+    processes = process_group()
     return processes is None or processes.index() == 0
 
 
@@ -18,7 +18,7 @@ def result_of_first_process(name: str, look: Callable[[], str | None]) -> str | 
     Raises:
         ProcessError: process 0 does not answer in time.
     """
-    processes = several()
+    processes = process_group()
     if processes is None:
         return look()
     meeting = Rendezvous(processes, name)
@@ -30,7 +30,7 @@ def result_of_first_process(name: str, look: Callable[[], str | None]) -> str | 
 @contextmanager
 def barriers_around(name: str) -> Iterator[None]:
     """Wait for all processes before the block and after it."""
-    processes = several()
+    processes = process_group()
     if processes is not None:
         Rendezvous(processes, name).meet()
     yield

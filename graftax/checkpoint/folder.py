@@ -36,7 +36,7 @@ def entries(folder: str) -> list[Entry]:
     if storage.is_checkpoint(folder):
         return [_entry(storage, *storage.split(folder), ())]
     try:
-        names = sorted(storage.names(folder), key=natural)
+        names = sorted(storage.names(folder), key=natural_key)
     except OSError as error:
         raise NotACheckpoint(
             f"{folder} cannot be listed",
@@ -46,7 +46,7 @@ def entries(folder: str) -> list[Entry]:
     return [_entry(storage, folder, name, names) for name in names if not OWNER.fullmatch(name)]
 
 
-def natural(name: str) -> tuple[object, ...]:
+def natural_key(name: str) -> tuple[object, ...]:
     """Return a sort key that puts ``step-9`` before ``step-10``."""
     digits = ""
     for c in reversed(name):

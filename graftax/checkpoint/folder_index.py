@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from graftax.checkpoint import values
-from graftax.checkpoint.damaged import FORGED, corrupt
+from graftax.checkpoint.damaged import FORGED, corrupt_error
 from graftax.checkpoint.envelope import LIMIT, open_envelope
 from graftax.checkpoint.names import GRAPH, STAGING
 from graftax.checkpoint.storage import Storage
@@ -64,7 +64,7 @@ def summary(storage: Storage, path: str) -> Summary:
                 meta if type(meta) is dict else {},
                 tuple(dict.fromkeys(targets)),
             )
-    raise corrupt("no created, files or tensors", "an index must have all three")
+    raise corrupt_error("no created, files or tensors", "an index must have all three")
 
 
 def referrers(storage: Storage, folder: str, name: str) -> list[str]:

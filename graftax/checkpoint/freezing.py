@@ -8,7 +8,7 @@ from graftax.checkpoint.graph import Place
 from graftax.checkpoint.index import Kind
 from graftax.checkpoint.matching import Match
 from graftax.checkpoint.report import Trainable
-from graftax.checkpoint.trained_as_saved import differs
+from graftax.checkpoint.trained_as_saved import is_different
 from graftax.variables.graph.module import Module
 from graftax.variables.variable import Variable
 
@@ -39,7 +39,7 @@ def flags(match: Match, as_saved: bool) -> list[Flag]:
     for place, node in match.pairs.items():
         if place.kind is not Kind.VARIABLE or place.role == "slot":
             continue
-        if differs(nodes[node], place.thing.trainability):
+        if is_different(nodes[node], place.thing.trainability):
             found.append(Flag(place.thing, place.path, nodes[node].payload[1], as_saved))
     for node, places in match.objects.items():
         frozen = bool((nodes[node].payload or {}).get("frozen"))
@@ -52,4 +52,4 @@ def flags(match: Match, as_saved: bool) -> list[Flag]:
 
 
 def _is_asked_for(place: Place, match: Match) -> bool:
-    return not match.subset.is_narrow or any(match.has(child) for child in place.edges.values())
+    return not match.subset.is_narrow or any(match.is_selected(child) for child in place.edges.values())

@@ -196,7 +196,7 @@ class Graph:
             found = place.edges.get(component)
             if found is None:
                 found = next((child for edge, child in place.edges.items() if escape(edge) == component), None)
-            place = _called(place, component) if found is None else found
+            place = _child_named(place, component) if found is None else found
         return place
 
 
@@ -228,13 +228,13 @@ def _no_root(place: str, value: Any, name: str) -> ArgumentTypeError:
     )
 
 
-def _called(place: Place, name: str) -> Place | None:
+def _child_named(place: Place, name: str) -> Place | None:
     """Return the only Module held here that was given this name, or None."""
     found = [child for child in place.edges.values() if getattr(child.thing, "_gx_name", None) == name]
     return found[0] if len(found) == 1 else None
 
 
-def all_of(place: Place) -> dict[Place, None]:
+def objects_below(place: Place) -> dict[Place, None]:
     """Yield an object and everything below it, each once."""
     seen: dict[Place, None] = {}
     waiting = [place]
@@ -248,7 +248,7 @@ def all_of(place: Place) -> dict[Place, None]:
 
 def leaves_of(place: Place) -> list[Place]:
     """Yield all leaves below an object, each once."""
-    return [here for here in all_of(place) if here.kind.is_leaf]
+    return [here for here in objects_below(place) if here.kind.is_leaf]
 
 
 def attributes_of(place: Place, keeper: str = "") -> dict[str, Any]:

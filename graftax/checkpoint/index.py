@@ -185,17 +185,17 @@ def encode(index: Index) -> bytes:
     """
     return values.pack(
         {
-            **before(index),
+            **head_entries(index),
             "tensors": [(*t[:3], None, *t[4:]) for t in index.tensors] if index.tables else index.tensors,
             "nodes": [wire(node) for node in index.nodes],
             "roots": index.roots,
             "slots": index.slots,
-            **after(index),
+            **tail_entries(index),
         }
     )
 
 
-def before(index: Index) -> dict[str, Any]:
+def head_entries(index: Index) -> dict[str, Any]:
     """Return the entries that come before the arrays and the graph, in the terms that `values.pack` takes."""
     return {
         "format": FORMAT,
@@ -211,7 +211,7 @@ def before(index: Index) -> dict[str, Any]:
     }
 
 
-def after(index: Index) -> dict[str, Any]:
+def tail_entries(index: Index) -> dict[str, Any]:
     """Return the entries that come after them."""
     return {"meta": values.encode(index.meta, "meta"), "random": values.encode(index.random, "random")}
 

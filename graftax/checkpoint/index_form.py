@@ -12,7 +12,16 @@ from typing import Any, NamedTuple
 from graftax.checkpoint import values
 from graftax.checkpoint.checksums import BLOCK
 from graftax.checkpoint.dtypes import DTYPES
-from graftax.checkpoint.index import Chunk, Index, NodeRecord, SlotRecord, TensorRecord, after, before, wire
+from graftax.checkpoint.index import (
+    Chunk,
+    Index,
+    NodeRecord,
+    SlotRecord,
+    TensorRecord,
+    head_entries,
+    tail_entries,
+    wire,
+)
 from graftax.checkpoint.layout import Item, divide_into_files, header
 from graftax.checkpoint.names import data_name
 from graftax.core.typedefs import Shape
@@ -61,7 +70,7 @@ class IndexForm:
         self._first_file = first_file
         self._count = len(nodes)
         self._states = states
-        self.added = added(items, fixed)
+        self.added = added_arrays(items, fixed)
         self.files: list[FileForm] = []
         chunks: dict[int, Chunk] = {}
         for number, members in enumerate(divide_into_files(items), first_file):
@@ -95,9 +104,9 @@ class IndexForm:
 
     def fits(self, items: Sequence[Item], first_file: int) -> bool:
         """Return True if a draft of the same sketch has the same arrays in its Python state as this form."""
-        return self._first_file == first_file and self.added == added(items, self._fixed)
+        return self._first_file == first_file and self.added == added_arrays(items, self._fixed)
 
-    def filled(self, index: Index, sums: Sequence[bytes]) -> bytes:
+    def fill(self, index: Index, sums: Sequence[bytes]) -> bytes:
         """Return the msgpack body of an index, the same that `graftax.checkpoint.index.encode` gives.
 
         Args:
@@ -111,7 +120,7 @@ class IndexForm:
         nodes = [values.list_head(self._count), self._runs[0]]
         for number, run in zip(self._states, self._runs[1:], strict=True):
             nodes += [values.pack(wire(index.nodes[number])), run]
-        head, tail = before(index), after(index)
+        head, tail = head_entries(index), tail_entries(index)
         return b"".join(
             [
                 values.map_head(len(head) + len(tail) + 4),
@@ -144,19 +153,19 @@ class KeptForm:
         self.states = states
         self.last: IndexForm | None = None
 
-    def fitting(self, items: Sequence[Item], first_file: int) -> IndexForm | None:
+    def find_form(self, items: Sequence[Item], first_file: int) -> IndexForm | None:
         """Return the form that was checked before, if these items fit into it."""
         form = self.last
         return form if form is not None and form.fits(items, first_file) else None
 
-    def made(
+    def make_form(
         self, items: Sequence[Item], nodes: Sequence[NodeRecord], slots: Sequence[SlotRecord], first_file: int
     ) -> IndexForm:
         """Return a new form."""
         return IndexForm(items, nodes, slots, self.states, self.fixed, first_file)
 
 
-def added(items: Sequence[Item], fixed: int) -> Added:
+def added_arrays(items: Sequence[Item], fixed: int) -> Added:
     """Return what a form has to know about the arrays of Python state."""
     return tuple([(item.dtype, item.shape, item.name) for item in items[fixed:]])
 

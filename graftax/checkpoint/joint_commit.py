@@ -103,7 +103,7 @@ def _lead(
     try:
         with _announcing(meeting, "outcome") as message:
             with _meeting_at_end(meeting):
-                mine = _written(writing, plan.items, 0, save_id, references)
+                mine = _write_share(writing, plan.items, 0, save_id, references)
             files, chunks = _merge([mine, *_parts(writing, meeting.count)])
             with uncollected():
                 index, body = write_index(writing, plan, save_id, files, chunks)
@@ -122,7 +122,7 @@ def _follow(storage: Storage, final: str, plan: Draft, meeting: Rendezvous, base
     with _meeting_at_end(meeting):
         share = storage.take_part(final, message["ticket"])
         references = References(storage, final, base, False)
-        mine = _written(share, plan.items, meeting.index, message["id"], references)
+        mine = _write_share(share, plan.items, meeting.index, message["id"], references)
         body = seal(values.pack(mine))
         share.put(part_name(meeting.index), len(body), [memoryview(body)])
         share.finish()
@@ -130,7 +130,7 @@ def _follow(storage: Storage, final: str, plan: Draft, meeting: Rendezvous, base
     return nbytes
 
 
-def _written(
+def _write_share(
     writing: Writing | Share, items: Sequence[Item], process: int, save_id: bytes, references: References
 ) -> dict[str, Any]:
     """Write the items of a process, and return their records for the index."""
@@ -225,7 +225,7 @@ def _receive(meeting: Rendezvous, topic: str) -> dict[str, Any]:
     """
     message: dict[str, Any] = values.unpack(meeting.heard(topic))
     if "failed" in message:
-        raise _failed_elsewhere(0, message["failed"])
+        raise _remote_failure(0, message["failed"])
     return message
 
 
@@ -245,7 +245,7 @@ def _meeting_at_end(meeting: Rendezvous) -> Iterator[None]:
         raise
     for process, failure in enumerate(meeting.exchange("written", b"")):
         if failure:
-            raise _failed_elsewhere(process, failure.decode())
+            raise _remote_failure(process, failure.decode())
 
 
 def _failure(error: BaseException) -> str:
@@ -253,7 +253,7 @@ def _failure(error: BaseException) -> str:
     return f"{type(error).__name__}: {received if received is not None else error}"[:1000]
 
 
-def _failed_elsewhere(process: int, failure: str) -> SaveError:
+def _remote_failure(process: int, failure: str) -> SaveError:
     return SaveError(
         f"process {process} could not save its share: {failure}",
         "a checkpoint is complete or is not there at all; nothing was published",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graftax.backend.rendezvous import Rendezvous, several
+from graftax.backend.rendezvous import Rendezvous, process_group
 from graftax.checkpoint.checksums import digest
 from graftax.checkpoint.matching import Match
 from graftax.checkpoint.reader import Reader
@@ -12,10 +12,10 @@ class JointRestore:
     """The two points at which the processes wait for each other: before and after values are assigned."""
 
     def __init__(self) -> None:
-        processes = several()
+        processes = process_group()
         self._meetings = [] if processes is None else [Rendezvous(processes, f"restore, {part}") for part in _PARTS]
 
-    def ready(self, reader: Reader, match: Match) -> None:
+    def wait_until_read(self, reader: Reader, match: Match) -> None:
         """Wait until all processes have read their values; nothing is changed yet.
 
         Raises:
@@ -29,7 +29,7 @@ class JointRestore:
             ]
             self._meetings.pop(0).agree(things, "the same checkpoint and arguments in every process")
 
-    def done(self) -> None:
+    def wait_until_assigned(self) -> None:
         """Wait until all processes have assigned their values.
 
         Raises:
@@ -40,7 +40,7 @@ class JointRestore:
             meeting.agree([], "")
             meeting.forget()
 
-    def failed(self, error: BaseException) -> None:
+    def report_failure(self, error: BaseException) -> None:
         """Tell the other processes that this one has failed."""
         if self._meetings:
             self._meetings[0].give_up(error)

@@ -77,7 +77,7 @@ def header(items: Sequence[Item], save_id: bytes) -> bytes:
     parts = [f'{{"__metadata__":{metadata}']
     begin = 0
     for item in items:
-        size, described = _described(item.dtype, item.shape)
+        size, described = _header_part(item.dtype, item.shape)
         name = json.dumps(item.name if item.whole is None else box_name(item.name, item.whole, *item.box))
         parts.append(f'{name}:{{{described},"data_offsets":[{begin},{begin + size}]}}')
         begin += size
@@ -87,7 +87,7 @@ def header(items: Sequence[Item], save_id: bytes) -> bytes:
 
 
 @lru_cache(maxsize=4096)
-def _described(dtype: str, shape: Shape) -> tuple[int, str]:
+def _header_part(dtype: str, shape: Shape) -> tuple[int, str]:
     """Return the number of bytes in the file, and the part of the header that is equal for all such arrays."""
     return nbytes(dtype, shape), f'"dtype":"{DTYPES[dtype].stored}","shape":{list(stored_shape(dtype, shape))}'
 

@@ -41,12 +41,12 @@ class LazyRecords(Sequence[T], Generic[T]):
         return known
 
     def __iter__(self) -> Iterator[T]:
-        for i, raw in enumerate(self.raw()):
+        for i, raw in enumerate(self.iterate_raw()):
             if i not in self._known:
                 self._known[i] = self._made(raw, i)
             yield self._known[i]
 
-    def raw(self) -> Iterator[Any]:
+    def iterate_raw(self) -> Iterator[Any]:
         """Yield the decoded msgpack value of each record, unchecked."""
         return values.unpack_stream(self._body[self._places[0] : self._places[-1]])
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from graftax.backend.host import host_dtype
 from graftax.checkpoint.arrays import ALIGNMENT, HostArray, aligned_buffer, from_bytes
-from graftax.checkpoint.damaged import corrupt
+from graftax.checkpoint.damaged import corrupt_error
 from graftax.checkpoint.dtypes import DTYPES
 from graftax.checkpoint.index import Chunk, Kind, TensorRecord
 from graftax.checkpoint.reader import Reader, with_path_in_errors
@@ -145,7 +145,9 @@ def _check_apart(reader: Reader, chunks: list[tuple[Chunk, int]]) -> None:
             here, end = file, 0
         if size and offset < end:
             name = reader.index.tensors[number].name
-            raise corrupt(f"array {name!r:.200}", f"it shares bytes of {reader.index.files[file].place} with another")
+            raise corrupt_error(
+                f"array {name!r:.200}", f"it shares bytes of {reader.index.files[file].place} with another"
+            )
         end = max(end, offset + size)
 
 

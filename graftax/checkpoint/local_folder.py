@@ -28,7 +28,7 @@ class LocalFolder:
     def __init__(self, path: str) -> None:
         self.path = path
         self._files: dict[str, int] = {}
-        self._directory = _opened(path)
+        self._directory = _open_directory(path)
         self._seen = os.fstat(self._directory)
 
     def names(self) -> list[str]:
@@ -51,7 +51,7 @@ class LocalFolder:
             try:
                 count = os.preadv(descriptor, [view[done : done + _AT_ONCE]], offset + done)
             except OSError as error:
-                raise _failed(f"reading {name}", error) from error
+                raise _failure(f"reading {name}", error) from error
             if not count:
                 break
             done += count
@@ -63,7 +63,7 @@ class LocalFolder:
         try:
             return memoryview(mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ))
         except OSError as error:
-            raise _failed(f"mapping {name}", error) from error
+            raise _failure(f"mapping {name}", error) from error
 
     def is_current(self) -> bool:
         """Return True if the path still leads to this directory."""
@@ -91,14 +91,14 @@ class LocalFolder:
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.ENXIO):  # ELOOP for a link, ENXIO for a socket
                 raise PathViolation(f"{name} is no regular file", _REGULAR, _COPY) from error
-            raise _failed(f"opening {name}", error) from error
+            raise _failure(f"opening {name}", error) from error
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
             raise PathViolation(f"{name} is no regular file", _REGULAR, _COPY)
         return descriptor
 
 
-def _failed(doing: str, error: OSError) -> StorageFailure:
+def _failure(doing: str, error: OSError) -> StorageFailure:
     hints = {
         errno.EACCES: "give yourself the right to read it",
         errno.EPERM: "give yourself the right to read it",
@@ -112,7 +112,7 @@ def _failed(doing: str, error: OSError) -> StorageFailure:
     )
 
 
-def _opened(path: str) -> int:
+def _open_directory(path: str) -> int:
     plain = os.path.abspath(path)  # with a slash at the end, a link would be followed
     if os.path.islink(plain):
         raise PathViolation(
@@ -126,7 +126,7 @@ def _opened(path: str) -> int:
         raise is_a_file(path) from None
     except OSError as error:
         if error.errno in (errno.EMFILE, errno.ENFILE, errno.EIO):
-            raise _failed(f"opening {path}", error) from error
+            raise _failure(f"opening {path}", error) from error
         raise NotACheckpoint(
             f"{path!r} cannot be opened: {error}",
             "it must be a readable directory",

@@ -77,7 +77,7 @@ def warn_of_fresh_slots(match: Match, values: Mapping[int, Any]) -> None:
             paths = [path for other in kept if (path := match.paths.get(other)) is not None]
             if any(_is_related(match.paths.get(node, place.path), path) for path in paths):
                 continue
-            if fresh := _fresh(match, place):
+            if fresh := _fresh_slot(match, place):
                 kind = type(place.thing).__name__
                 user_line.warn(
                     f"{place.path!r} is restored with iterations={steps}, and the checkpoint has no slots of it, such "
@@ -97,7 +97,7 @@ def _steps(match: Match, place: Place, values: Mapping[int, Any]) -> int:
     return int(value) if value is not None and value.shape == () else 0
 
 
-def _fresh(match: Match, optimizer: Place) -> str | None:
+def _fresh_slot(match: Match, optimizer: Place) -> str | None:
     """Return the path of a selected slot that stays fresh, or will be; None if there is none."""
     found = [slot.slot.spot for slot in match.graph.slots if slot.optimizer is optimizer]
     if not found:

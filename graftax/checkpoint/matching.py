@@ -10,7 +10,7 @@ from typing import Any
 
 from graftax.checkpoint.expressions import has_inverse, receiving_place
 from graftax.checkpoint.former_names import with_names_of_now
-from graftax.checkpoint.graph import Graph, Place, all_of, leaves_of
+from graftax.checkpoint.graph import Graph, Place, leaves_of, objects_below
 from graftax.checkpoint.index import Edge, Index, Kind
 from graftax.checkpoint.paths import STATE, NodePaths, join
 from graftax.checkpoint.renames import Renames, no_such_path
@@ -76,9 +76,9 @@ class Match:
         self._choose()
         self._check_renames()
         self._leave_over()
-        self.unshared = self._unshared()
+        self.unshared = self._find_unshared()
 
-    def wanted(self, spot: Spot) -> bool:
+    def is_wanted(self, spot: Spot) -> bool:
         """Return True if the place or node of this spot is selected."""
         root = spot.path.partition("/")[0]
         self._seen.add(root)
@@ -87,13 +87,13 @@ class Match:
             self.asked.add(root)
         return found
 
-    def has(self, place: Place) -> bool:
+    def is_selected(self, place: Place) -> bool:
         """Return True if the object is selected."""
         known = self._choice.get(place)
         if known is None and self.subset.is_all:
             return True
         if known is None:
-            known = self._choice[place] = self.wanted(place.spot)
+            known = self._choice[place] = self.is_wanted(place.spot)
         return known
 
     # --- the walk -----------------------------------------------------------------------------------------------------
@@ -127,7 +127,7 @@ class Match:
                 if given:
                     edges = {e: n for e, n in record.edges if (node, e) not in given}
                 edges = with_names_of_now(type(place.thing), edges)
-                lost = self._lost(place, node) if given else {}
+                lost = self._renamed_away(place, node) if given else {}
                 for edge, child in place.edges.items():
                     below = edges.get(edge)
                     if below is not None or child in mapped:
@@ -142,7 +142,7 @@ class Match:
                         self._leftovers.append((place, edge, below, join(place.path, edge)))
             level = deeper
 
-    def _lost(self, place: Place, node: int) -> dict[Edge, str]:
+    def _renamed_away(self, place: Place, node: int) -> dict[Edge, str]:
         """Return the edges below a node whose values map= gives to other places, with the entries of map=."""
         given = self.renames.given
         edges = {edge: given[node, edge] for edge, _ in self.index.nodes[node].edges if (node, edge) in given}
@@ -167,12 +167,14 @@ class Match:
             self.candidates.setdefault(place, []).append(node)
             if deliberate:
                 self._deliberate.add(place)
-        elif not same and not any(self.has(leaf) for leaf in leaves_of(place)):  # not selected, so this is not an error
+        elif not same and not any(
+            self.is_selected(leaf) for leaf in leaves_of(place)
+        ):  # not selected, so this is not an error
             self._strangers.append((place, node))
         elif not same:
             self._blamed.update(leaves_of(place))
-            here = _described(place.kind, [str(edge) for edge in place.edges])
-            there = _described(record.kind, [str(edge) for edge, _ in record.edges])
+            here = _describe(place.kind, [str(edge) for edge in place.edges])
+            there = _describe(record.kind, [str(edge) for edge, _ in record.edges])
             reason = f"the checkpoint has {there} at {self.paths[node]}, the program has {here}"
             self.conflicts.append(Conflict(KindMismatch, place.path, reason))
 
@@ -181,22 +183,22 @@ class Match:
     def _choose(self) -> None:
         for place in self.graph.places:
             nodes = self.candidates.get(place)
-            if not (place.kind.is_leaf or nodes) or not self.has(place):
+            if not (place.kind.is_leaf or nodes) or not self.is_selected(place):
                 continue
             if not nodes:
                 taker = self._receivers.get(place)
-                if taker is not None and self.has(taker):
+                if taker is not None and self.is_selected(taker):
                     self.fresh += [place] if place not in leaves_of(taker) else []
                 elif place not in self._blamed:  # a place with a conflict is not reported as missing as well
                     self.missing.append(place)
-            elif len(nodes) > 1 and not self._agree(nodes):  # a program may tie equal ones
+            elif len(nodes) > 1 and not self._is_same_content(nodes):  # a program may tie equal ones
                 sources = ", ".join(self.paths[node] for node in nodes)
                 reason = f"is one object in the program; the checkpoint has different values for it: {sources}"
                 self.conflicts.append(Conflict(AmbiguousSharing, place.path, reason))
             elif self.fits(place, nodes[0]):
                 self.pairs[place] = nodes[0]
 
-    def _agree(self, nodes: list[int]) -> bool:
+    def _is_same_content(self, nodes: list[int]) -> bool:
         return len({self._content(node) for node in dict.fromkeys(nodes)}) == 1
 
     def _content(self, node: int) -> Any:
@@ -226,7 +228,7 @@ class Match:
             self.conflicts.append(Conflict(wrong[0], place.path, text))
         return wrong is None
 
-    def _unshared(self) -> tuple[Unshared, ...]:
+    def _find_unshared(self) -> tuple[Unshared, ...]:
         places: dict[int, list[Place]] = {}
         for place, node in self.pairs.items():
             places.setdefault(node, []).append(place)
@@ -238,10 +240,12 @@ class Match:
     def _check_renames(self) -> None:
         """Raise for entries of ``map=`` without effect: for parts that are not selected, or paths that stay missing."""
         for path, place in self.renames.named.items():
-            here = [leaf for leaf in all_of(place) if leaf.kind.is_leaf or leaf in self.candidates]
+            here = [leaf for leaf in objects_below(place) if leaf.kind.is_leaf or leaf in self.candidates]
             later = self._leaves_below(self.renames.places[place], place.path)  # in a layer that is not built
             spots = (self._spot(leaf, below, self._holder_of(below, place)) for below, leaf in later)
-            if not any(self.has(leaf) for leaf in here) and (here or not any(self.wanted(spot) for spot in spots)):
+            if not any(self.is_selected(leaf) for leaf in here) and (
+                here or not any(self.is_wanted(spot) for spot in spots)
+            ):
                 raise ArgumentError(
                     f"map= names {path!r}, which only= or skip= leaves out",
                     "its value would not be restored",
@@ -257,7 +261,7 @@ class Match:
     def _leave_over(self) -> None:
         used = {node for nodes in self.candidates.values() for node in nodes}
         for place, edge, node, path in self._leftovers:
-            waits = edge not in place.edges and self._waits(place, edge)
+            waits = edge not in place.edges and self._may_wait(place, edge)
             self._leave(self._leaves_left(node, path, used, place.module), waits)
         for path, node in self.mapped.items():
             above = self.graph.parent_of(path)
@@ -276,7 +280,7 @@ class Match:
         for leaf_path, leaf in self._leaves_below(node, path):
             spot = self._spot(leaf, leaf_path, owner)
             self.absent.setdefault(leaf, spot)
-            if self.wanted(spot) and leaf not in used and leaf_path not in self.awaited:
+            if self.is_wanted(spot) and leaf not in used and leaf_path not in self.awaited:
                 yield leaf_path, leaf
 
     def _spot(self, leaf: int, path: str, owner: Module | None) -> Spot:
@@ -286,7 +290,7 @@ class Match:
         above = self.graph.parent_of(path)
         return (above[0] if above is not None else place).module
 
-    def _waits(self, place: Place, edge: Edge) -> bool:
+    def _may_wait(self, place: Place, edge: Edge) -> bool:
         if self.mode == "exact":
             return _is_expected(place, edge)
         # the weights of a layer that is built are there; any other object may get more attributes and elements
@@ -321,7 +325,7 @@ class Match:
                 continue
             if root.path not in self._seen | seen and root in paired:  # a root without values that both sides have
                 continue
-            if not any(place in self.pairs for place in all_of(root)):
+            if not any(place in self.pairs for place in objects_below(root)):
                 idle.append(root)
         return idle
 
@@ -336,7 +340,7 @@ def _is_expected(place: Place, edge: Edge) -> bool:
     return edge != STATE and str(edge) in vars(thing) and not vars(thing)[str(edge)]
 
 
-def _described(kind: Kind, edges: list[str]) -> str:
+def _describe(kind: Kind, edges: list[str]) -> str:
     if kind.is_leaf:
         return "a leaf" if kind is Kind.VARIABLE else f"a leaf ({'Python state' if kind in _STATES else 'random key'})"
     return f"a node with the children {', '.join(edges[:4])}{', ...' if len(edges) > 4 else ''}"

@@ -28,7 +28,7 @@ class Nearest:
             _add(self._ends, (parts[-1], shape), path)
             _add(self._alike, shape, path)
 
-    def to(self, path: str, shape: Shape | None = None) -> str:
+    def similar_to(self, path: str, shape: Shape | None = None) -> str:
         """Return a phrase with the most similar paths, those with this shape first; empty if none is similar."""
         parts = path.split("/")
         found = [one for hole in _holes(parts) for one in self._holes.get(hole, ())]
@@ -39,8 +39,8 @@ class Nearest:
 
 
 def nearest(path: str, paths: Iterable[str]) -> str:
-    """Return the phrase of `Nearest.to` for a single query."""
-    return Nearest((one, None) for one in paths).to(path)
+    """Return the phrase of `Nearest.similar_to` for a single query."""
+    return Nearest((one, None) for one in paths).similar_to(path)
 
 
 def _add(table: dict[K, list[str]], key: K, path: str) -> None:

@@ -50,7 +50,7 @@ class Beside:
             if isinstance(place.thing, Module) and type(place.thing)._gx_beside is not Module._gx_beside
         ]
 
-    def unsaved(self) -> tuple[str, ...]:
+    def describe_unsaved(self) -> tuple[str, ...]:
         """Return the paths and classes of those with state to save, for the report."""
         return tuple(
             [

@@ -23,7 +23,7 @@ def is_alive(record: bytes | None, age: float) -> bool:
         record: The content of the record; None if there is none.
         age: Seconds since the staging directory last changed; decides if the process is on another machine.
     """
-    found = _decoded(record)
+    found = _decode(record)
     if record is not None and found is None:  # the process was killed while it wrote the record, or is just writing it
         return age < _WRITING
     here = _place()
@@ -43,7 +43,7 @@ def is_alive(record: bytes | None, age: float) -> bool:
     return found.get("start") == _start(pid)
 
 
-def _decoded(record: bytes | None) -> dict[str, Any] | None:
+def _decode(record: bytes | None) -> dict[str, Any] | None:
     try:
         found = json.loads(record or b"")
     except ValueError:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
-from graftax.backend.rendezvous import several
+from graftax.backend.rendezvous import process_group
 from graftax.checkpoint.children import adopt_pending
 from graftax.checkpoint.graph import Graph, Root
 from graftax.checkpoint.index import Index
@@ -29,7 +29,7 @@ class NeedsFullRestore(Exception):
 def affected_part(roots: Mapping[str, Root], subset: Subset, renames: Mapping[str, str]) -> Narrow | None:
     """Return the part of a program that a restore affects; None for all, or if values may come from anywhere."""
     heads = subset.heads
-    if heads is None or renames or several() is not None:
+    if heads is None or renames or process_group() is not None:
         return None
     outline = Outline(roots)
     if not outline.is_settled:
@@ -41,7 +41,7 @@ def affected_part(roots: Mapping[str, Root], subset: Subset, renames: Mapping[st
 
 def is_small_part(graph: Graph, index: Index, renames: Mapping[str, str]) -> bool:
     """Return True if the restore needs few records of the index."""
-    if len(index.nodes) < _FEWEST or len(index.nodes) <= _PART * len(graph.places) or several() is not None:
+    if len(index.nodes) < _FEWEST or len(index.nodes) <= _PART * len(graph.places) or process_group() is not None:
         return False
     return not renames or not (index.slots or any("*" in str(path) for path in renames.values()))
 
@@ -72,4 +72,4 @@ def _optimizers(index: Index) -> set[int]:
     """Return the nodes of the optimizers that have slots, without decoding other records."""
     if not isinstance(index.slots, LazyRecords):
         return {slot.optimizer for slot in index.slots}
-    return {raw[0] for raw in index.slots.raw() if type(raw) is list and raw and type(raw[0]) is int}
+    return {raw[0] for raw in index.slots.iterate_raw() if type(raw) is list and raw and type(raw[0]) is int}

@@ -112,17 +112,17 @@ class NodePaths(Mapping[int, str]):
         self._index = index
 
     @cached_property
-    def _all(self) -> dict[int, str]:
+    def _all_paths(self) -> dict[int, str]:
         return node_paths(self._index)
 
     def __getitem__(self, node: int) -> str:
-        return self._all[node]
+        return self._all_paths[node]
 
     def __iter__(self) -> Iterator[int]:
-        return iter(self._all)
+        return iter(self._all_paths)
 
     def __len__(self) -> int:
-        return len(self._all)
+        return len(self._all_paths)
 
 
 def find_edge(index: Index, path: str) -> tuple[int, tuple[int | None, Edge]] | None:

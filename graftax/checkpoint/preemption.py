@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from types import FrameType, TracebackType
 from typing import Any
 
-from graftax.backend.rendezvous import several
+from graftax.backend.rendezvous import process_group
 from graftax.core.errors import StateError
 
 
@@ -45,7 +45,7 @@ class Preemption:
         Raises:
             StateError: there are several processes, of which one may know earlier than the others.
         """
-        if several() is not None:
+        if process_group() is not None:
             raise StateError(
                 "preemption.came in one of several processes",
                 "the others would go on, and wait for this one in the next step",
@@ -64,11 +64,13 @@ class Preemption:
             ...     preemption.comes_at(1)
             False
         """
-        processes = several()
+        processes = process_group()
         return self._came.is_set() if processes is None else processes.preempted(step)
 
     def __enter__(self) -> "Preemption":
-        if several() is not None:  # with several processes, their coordination service receives the signal for all
+        if (
+            process_group() is not None
+        ):  # with several processes, their coordination service receives the signal for all
             return self
         if threading.current_thread() is not threading.main_thread():
             raise StateError(

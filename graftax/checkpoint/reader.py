@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from types import TracebackType
 
 from graftax.checkpoint.checksums import FUNCTIONS, digest
-from graftax.checkpoint.chunk_tables import ChunkTable, opened_table
+from graftax.checkpoint.chunk_tables import ChunkTable, open_table
 from graftax.checkpoint.damaged import AGAIN, FORGED
 from graftax.checkpoint.decode import decode, decode_lazily
 from graftax.checkpoint.envelope import LIMIT, open_envelope
@@ -70,7 +70,7 @@ class Reader:
         self._targets: dict[str, Folder] = {}
         self._checked: set[int] = set()
         for attempt in range(_TRIES):
-            self._folder = _opened(self.storage, where, self.path)
+            self._folder = _open_folder(self.storage, where, self.path)
             try:
                 if self._read(limit, attempt == _TRIES - 1):
                     return
@@ -138,7 +138,7 @@ class Reader:
             raise _without_graph(self.storage, self.path, self.names()) from None
         if size > limit:
             raise LimitExceeded(f"{GRAPH} has {size:,} bytes", f"at most {limit:,} bytes are read", FORGED)
-        return self._whole(GRAPH, size)
+        return self._read_file(GRAPH, size)
 
     def _read_table(self, name: str, size: int, total: int) -> ChunkTable:
         try:
@@ -149,13 +149,13 @@ class Reader:
             ) from None
         if found != size:
             raise TruncatedFile(f"{name} has {found:,} bytes", f"when it was saved, it had {size:,}", AGAIN)
-        return opened_table(self._whole(name, size), name, total)
+        return open_table(self._read_file(name, size), name, total)
 
-    def _whole(self, name: str, size: int) -> bytes:
+    def _read_file(self, name: str, size: int) -> bytes:
         data = bytearray(size)
         return bytes(data[: self._folder.read_into(memoryview(data), name, 0)])
 
-    def _where(self, record: FileRecord) -> Folder:
+    def _folder_of(self, record: FileRecord) -> Folder:
         """Return the directory of a data file: this one, or that of another checkpoint."""
         if record.target is None:
             return self._folder
@@ -170,7 +170,7 @@ class Reader:
 
     def _size(self, file: int) -> int:
         record = self.index.files[file]
-        return self._where(record).size(record.name)
+        return self._folder_of(record).size(record.name)
 
     def check_files(self) -> None:
         """Raise unless all data files have the size in the index, and those of other checkpoints are unchanged."""
@@ -192,10 +192,10 @@ class Reader:
             try:
                 found = self._size(file)
             except FileNotFoundError:
-                raise _missing(record) from None
+                raise _missing_error(record) from None
             if found != record.size:
-                raise _changed(record, f"{found:,} bytes, and {record.size:,} were saved")
-            allocated = self._where(record).allocated_bytes(record.name)
+                raise _changed_error(record, f"{found:,} bytes, and {record.size:,} were saved")
+            allocated = self._folder_of(record).allocated_bytes(record.name)
             if found >= _SPARSE and allocated < found // _SPARSEST:
                 raise LimitExceeded(
                     f"{record.name} claims {found:,} bytes and takes {allocated:,} on its device",
@@ -206,16 +206,16 @@ class Reader:
                 header = bytearray(record.data_begin)
                 self.read_into(memoryview(header), file, 0)
                 if digest(bytes(header)) != record.header_sum:
-                    raise _changed(record, "another header")
+                    raise _changed_error(record, "another header")
         self._checked.add(file)
 
     def read_into(self, view: memoryview, file: int, offset: int) -> None:
         """Fill ``view`` from a data file."""
         record = self.index.files[file]
         try:
-            count = self._where(record).read_into(view, record.name, offset)
+            count = self._folder_of(record).read_into(view, record.name, offset)
         except FileNotFoundError:
-            raise _missing(record) from None
+            raise _missing_error(record) from None
         if count < len(view):
             early = len(view) - count
             raise TruncatedFile(
@@ -228,9 +228,9 @@ class Reader:
         """Return a data file mapped into memory; None if files cannot be mapped."""
         record = self.index.files[file]
         try:
-            return self._where(record).map_file(record.name)
+            return self._folder_of(record).map_file(record.name)
         except FileNotFoundError:
-            raise _missing(record) from None
+            raise _missing_error(record) from None
 
     def check_block(self, data: memoryview, chunk: Chunk, block: int, name: str) -> None:
         """Raise unless ``data`` has the checksum of this block of the chunk."""
@@ -256,7 +256,7 @@ class Reader:
             self.check_block(data[block * size : (block + 1) * size], chunk, block, name)
 
 
-def _missing(record: FileRecord) -> TruncatedFile:
+def _missing_error(record: FileRecord) -> TruncatedFile:
     if record.target is not None:
         return _no_target(record, record.target)
     return TruncatedFile(
@@ -272,7 +272,7 @@ def _no_target(record: FileRecord, path: str) -> TruncatedFile:
     )
 
 
-def _changed(record: FileRecord, reason: str) -> CheckpointError:
+def _changed_error(record: FileRecord, reason: str) -> CheckpointError:
     if record.target is None:
         return TruncatedFile(f"{record.name} has {reason}", "it is not the file that was written", AGAIN)
     return ForeignFile(
@@ -282,7 +282,7 @@ def _changed(record: FileRecord, reason: str) -> CheckpointError:
     )
 
 
-def _opened(storage: Storage, where: str, path: str) -> Folder:
+def _open_folder(storage: Storage, where: str, path: str) -> Folder:
     end = time.monotonic() + _PATIENCE
     while True:
         try:

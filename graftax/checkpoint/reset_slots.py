@@ -26,7 +26,7 @@ def slots_to_reset(match: Match) -> list[SlotPlace]:
         and slot.variable in match.pairs
         and slot.slot not in match.pairs
         and slot.optimizer.thing._gx_resets_slots
-        and match.has(slot.slot)
+        and match.is_selected(slot.slot)
     ]
 
 

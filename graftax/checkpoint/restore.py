@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from graftax.checkpoint.adapters_in_use import Use, restores_use, uses
+from graftax.checkpoint.adapters_in_use import Use, changed_uses, restores_use
 from graftax.checkpoint.advice import adapter_advice, root_advice
 from graftax.checkpoint.choices import Choices
 from graftax.checkpoint.deferred import make_deferred
@@ -16,7 +16,7 @@ from graftax.checkpoint.different_settings import conflict_of, different_setting
 from graftax.checkpoint.expressions import is_near, off_by
 from graftax.checkpoint.facts import facts_to_take
 from graftax.checkpoint.freezing import Flag, flags
-from graftax.checkpoint.graph import Graph, Place, Root, all_of, leaves_of
+from graftax.checkpoint.graph import Graph, Place, Root, leaves_of, objects_below
 from graftax.checkpoint.index import Kind
 from graftax.checkpoint.joint_restore import JointRestore
 from graftax.checkpoint.loading import values_of
@@ -76,10 +76,10 @@ def restore(
                         return _restore(reader, graph, subset, renames, choices, joint)
                     except NeedsFullRestore:  # the restore as a whole raises the error, with complete messages
                         reader.complete()
-                        graph, subset = Graph(roots) if graph.narrow is not None else graph, subset.again()
+                        graph, subset = Graph(roots) if graph.narrow is not None else graph, subset.fresh_copy()
                 return _restore(reader, graph, subset, renames, choices, joint)
     except Exception as error:
-        joint.failed(error)
+        joint.report_failure(error)
         raise
 
 
@@ -108,10 +108,10 @@ def _restore(
         waiting = {slot.node for below in slots.waiting.values() for slot in below} | set(match.awaited.values())
         spread = SpreadValues(match, reader)
         values = values_of(reader, ({*match.pairs.values()} - spread.nodes) | waiting)
-        as_saved = _trained_as_saved(trainable, mode, subset)
+        as_saved = _restores_trainable(trainable, mode, subset)
         known = flags(match, as_saved)
         as_used = restores_use(trainable, mode)
-        used = uses(match, as_used)
+        used = changed_uses(match, as_used)
         report.adapters = tuple([use.report_line for use in used])
         ready = _on_devices(match, values, spread)
         session = _session(match, slots, {node: values[node] for node in waiting}, choices, as_saved, as_used)
@@ -119,7 +119,7 @@ def _restore(
             _warn_of_thawing(known)
         if mode == "exact":
             warn_of_fresh_slots(match, values)
-        joint.ready(reader, match)
+        joint.wait_until_read(reader, match)
         with uninterrupted() as raise_if_interrupted:
             notes = _apply_python(match, changes, values)
             if random is not None:
@@ -129,8 +129,8 @@ def _restore(
             _apply_values(match, changes, ready, known, used, session)
             reset_slots(changes, to_reset)  # whose initial value may be that of their Variable
             _check_tied(match, report, notes, values)
-            joint.done()
-        report.tell(_restored(match, notes), [flag.report_line for flag in known])
+            joint.wait_until_assigned()
+        report.tell(_make_restored(match, notes), [flag.report_line for flag in known])
         if not reader.is_lazy:
             _ = report.restored  # the function would otherwise keep the whole index alive
         report.random = None if reader.index.random is None else random is not None
@@ -150,11 +150,11 @@ def _new_layers(match: Match) -> list[str]:
 def _random(match: Match) -> Any:
     """Return the saved global seed if it has to be restored: for a whole program, or if it is selected."""
     saved = revive(match.index.random, {})
-    wanted = saved is not None and match.wanted(RANDOM_SPOT)
+    wanted = saved is not None and match.is_wanted(RANDOM_SPOT)
     return saved if wanted and (match.mode == "exact" or match.subset.is_narrow) else None
 
 
-def _trained_as_saved(trainable: str | None, mode: str, subset: Subset) -> bool:
+def _restores_trainable(trainable: str | None, mode: str, subset: Subset) -> bool:
     """Return whether ``trainable`` flags are restored, rather than kept as in the program."""
     if trainable is None:
         return mode == "exact" and not subset.is_narrow
@@ -180,7 +180,7 @@ def _judge(match: Match, report: RestoreReport, reset: list[Place], choices: Cho
     report.unshared = match.unshared
     report.reset = tuple([place.path for place in dict.fromkeys(reset)])
     slots = [slot.slot for slot in match.graph.slots]
-    slots = [slot for slot in slots if slot not in match.pairs and slot not in reset and match.has(slot)]
+    slots = [slot for slot in slots if slot not in match.pairs and slot not in reset and match.is_selected(slot)]
     report.fresh = tuple([place.path for place in [*match.fresh, *slots]])
     report.tell_settings(different_settings(match))
     conflicts = list(match.conflicts)
@@ -192,7 +192,7 @@ def _judge(match: Match, report: RestoreReport, reset: list[Place], choices: Cho
         for path in idle
     ]
     if report.mode != "overlap":
-        conflicts += _missing(match)
+        conflicts += _missing_conflicts(match)
     if report.mode == "exact":
         conflicts += [
             Conflict(UnusedInCheckpoint, path, match.reasons.get(path) or _no_place(match, path, node))
@@ -215,7 +215,7 @@ def _is_explained(root: Place, match: Match, reset: Iterable[str]) -> bool:
     return any(path == root.path or path.startswith(inside) for path in explained)
 
 
-def _missing(match: Match) -> list[Conflict]:
+def _missing_conflicts(match: Match) -> list[Conflict]:
     """Return the conflicts of missing values; those that a message shows have suggestions."""
     if not match.missing:
         return []
@@ -236,7 +236,7 @@ def _missing(match: Match) -> list[Conflict]:
             reason = f"has no value: map= gives the saved value of this path to {taker!r}; name both to use it twice"
         elif i < SHOWN:
             shape = tuple(place.thing.shape) if place.kind is Kind.VARIABLE else None
-            reason += candidates.to(place.path, shape)
+            reason += candidates.similar_to(place.path, shape)
         conflicts.append(Conflict(MissingInCheckpoint, place.path, reason))
     return conflicts
 
@@ -256,7 +256,7 @@ def _on_devices(match: Match, values: Mapping[int, Any], spread: SpreadValues) -
     nodes, tensors = match.index.nodes, match.index.tensors
     for place, node in match.pairs.items():
         if place in spread:
-            ready.append((place.thing._storage, spread.made(place, node, values)))
+            ready.append((place.thing._storage, spread.make_value(place, node, values)))
         elif place.kind is Kind.VARIABLE:
             there, value = place.thing._storage, values[node]
             if tensors[nodes[node].payload[0]].dtype != place.thing.dtype:
@@ -313,7 +313,7 @@ def _apply_values(
             homes.setdefault(above[0], None)
     for place in match.graph.places:
         if _is_unbuilt(place):
-            for below in all_of(place):
+            for below in objects_below(place):
                 homes.setdefault(below, None)
     for place, home in homes.items():
         session.leave_alone(join(place.path, e) for e, c in place.edges.items() if _is_weight(c))
@@ -359,7 +359,7 @@ def _session(
     return session
 
 
-def _restored(match: Match, notes: dict[Place, str]) -> Callable[[], tuple[Restored, ...]]:
+def _make_restored(match: Match, notes: dict[Place, str]) -> Callable[[], tuple[Restored, ...]]:
     nodes, tensors = match.index.nodes, match.index.tensors
     found = []
     for place, node in match.pairs.items():

@@ -119,12 +119,12 @@ class Retention(NamedTuple):
         while True:  # a kept checkpoint also keeps those that it refers to
             needed = {name for other, held in targets.items() if other not in going for name in held} & set(going)
             if not needed:
-                return _referring_first(going, targets)
+                return _order_for_removal(going, targets)
             for name in needed:
                 del going[name]
 
 
-def _referring_first(going: dict[str, Record], targets: Mapping[str, Sequence[str]]) -> list[Record]:
+def _order_for_removal(going: dict[str, Record], targets: Mapping[str, Sequence[str]]) -> list[Record]:
     order: list[Record] = []
     left = dict(going)
     while left:

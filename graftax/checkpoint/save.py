@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any, NamedTuple
 
-from graftax.backend.rendezvous import Rendezvous, several
+from graftax.backend.rendezvous import Rendezvous, process_group
 from graftax.checkpoint import values
 from graftax.checkpoint.commit import Draft, commit
 from graftax.checkpoint.drawing import Drawing, Seen, Sketch
@@ -15,7 +15,7 @@ from graftax.checkpoint.files import FileSystem
 from graftax.checkpoint.graph import Graph, Root
 from graftax.checkpoint.joint_commit import commit_together
 from graftax.checkpoint.not_saved import Beside, plain_attributes
-from graftax.checkpoint.subset import RANDOM_SPOT, Subset, nothing_selected
+from graftax.checkpoint.subset import RANDOM_SPOT, Subset, nothing_selected_error
 from graftax.checkpoint.uncollected import uncollected
 from graftax.checkpoint.waiting import add_waiting
 from graftax.checkpoint.writer_record import writer_record
@@ -109,16 +109,16 @@ class Preparation:
 
         If it raises in one process, the others raise, too.
         """
-        processes = several()
+        processes = process_group()
         meeting = None if processes is None else Rendezvous(processes, "save")
         try:
-            return self._prepared(path, subset, step, meta, meeting)
+            return self._prepare(path, subset, step, meta, meeting)
         except Exception as error:
             if meeting is not None:
                 meeting.give_up(error)
             raise
 
-    def _prepared(
+    def _prepare(
         self,
         path: str | os.PathLike[str],
         subset: Subset,
@@ -134,14 +134,14 @@ class Preparation:
                 f"meta with the keys {list(meta)!r:.100}", "the keys of meta are text", 'meta={"note": 1}'
             )
         values.encode(meta, "meta")
-        sketch = self._drawn(path, subset)
+        sketch = self._draw(path, subset)
         for optimizer in sketch.lost:
             optimizer.warn()
-        draft = sketch.filled(step, deepcopy(meta), writer_record(1 if meeting is None else meeting.count))
-        beside = sketch.beside.unsaved() if sketch.beside is not None else ()
+        draft = sketch.fill(step, deepcopy(meta), writer_record(1 if meeting is None else meeting.count))
+        beside = sketch.beside.describe_unsaved() if sketch.beside is not None else ()
         return Prepared(draft, sketch.left_out, sketch.waiting, sketch.plain, beside, meeting)
 
-    def _drawn(self, path: str | os.PathLike[str], subset: Subset) -> Sketch:
+    def _draw(self, path: str | os.PathLike[str], subset: Subset) -> Sketch:
         """Return the last sketch if the structure has not changed since, else a new one."""
         if subset.is_all and self._sketch is not None and self._seen is not None and self._seen.is_still(self.roots):
             return self._sketch
@@ -172,7 +172,7 @@ def _sketch(path: str | os.PathLike[str], graph: Graph, subset: Subset) -> Sketc
             "build the model first: call it on an example",
         )
     if not chosen:
-        raise nothing_selected(f"nothing to save at {os.fspath(path)}", [slot.slot.path for slot in slots])
+        raise nothing_selected_error(f"nothing to save at {os.fspath(path)}", [slot.slot.path for slot in slots])
     only_streams = all(_is_stream_of_a_layer(place.thing) for place in chosen)
     if subset.is_all and only_streams and any(_lacks_weights(place.thing) for place in graph.places):
         raise ArgumentError(
@@ -186,7 +186,9 @@ def _sketch(path: str | os.PathLike[str], graph: Graph, subset: Subset) -> Sketc
         drawing.add_slot(slot)
     plain = plain_attributes(graph) if subset.is_all else ()
     beside = Beside(graph) if subset.is_all else None
-    return drawing.sketch()._replace(random=random, plain=plain, beside=beside, lost=drawing.lost(not subset.is_all))
+    return drawing.sketch()._replace(
+        random=random, plain=plain, beside=beside, lost=drawing.lost_slots(not subset.is_all)
+    )
 
 
 def _is_stream_of_a_layer(value: object) -> bool:

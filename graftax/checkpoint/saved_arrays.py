@@ -18,7 +18,7 @@ from graftax.checkpoint.nearest import nearest
 from graftax.checkpoint.paths import find_edge, node_paths
 from graftax.checkpoint.reader import Reader
 from graftax.checkpoint.state import revive
-from graftax.checkpoint.subscripts import bounds, index_within, meets
+from graftax.checkpoint.subscripts import bounds, index_within, intersects
 from graftax.checkpoint.uncollected import uncollected
 from graftax.core.argument_kinds import checked_flag
 from graftax.core.errors import ArgumentError, MissingArray, StateError
@@ -223,7 +223,7 @@ class SavedArray:
         for chunk in self._record.chunks:
             begin = chunk.start[0] if chunk.start else 0
             size = chunk.extent[0] if chunk.extent else 1
-            if meets(chunk.start, chunk.extent, box):
+            if intersects(chunk.start, chunk.extent, box):
                 first, last = max(low - begin, 0), min(high - begin, size)
                 parts.append((chunk, begin + first, self._arrays._rows(self._record, chunk, first, last)))
         if len(parts) == 1 and len(self._record.chunks) == 1:

@@ -8,13 +8,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from graftax.backend.host import host_dtype
-from graftax.checkpoint.arrays import HostArray, castable
+from graftax.checkpoint.arrays import HostArray, can_cast
 from graftax.checkpoint.choices import Choices
 from graftax.checkpoint.expressions import is_near, off_by, receiver, take, undo
 from graftax.checkpoint.index import Edge, Index
 from graftax.checkpoint.report import Restored, Settings, Trainable
 from graftax.checkpoint.subset import Spot, Subset
-from graftax.checkpoint.trained_as_saved import differs, set_trainability, trainability_as_saved
+from graftax.checkpoint.trained_as_saved import is_different, set_trainability, trainability_as_saved
 from graftax.core.errors import AmbiguousSharing, DTypeMismatch, MatchError, ShapeMismatch
 from graftax.reparam.base import Reparam
 from graftax.variables.graph.copies import Copied
@@ -133,7 +133,7 @@ class Session:
         """Return the slots, and their values, that wait for the Variable of a node."""
         return [(slot, self._values[slot.node]) for slot in self._slots.get(node, ())]
 
-    def given(self, node: int) -> Variable | Reparam | None:
+    def variable_of(self, node: int) -> Variable | Reparam | None:
         """Return the Variable that has taken the value of a node, or None."""
         found = self._given.get(node)
         return found() if found is not None else None
@@ -148,7 +148,7 @@ class Session:
         return {
             "_awaited": awaited,
             "_values": {node: value for node, value in self._values.items() if node in nodes},
-            "_given": {node: variable for node in self._given if (variable := self.given(node)) is not None},
+            "_given": {node: variable for node in self._given if (variable := self.variable_of(node)) is not None},
             "_taken": set(self._taken),
             "_subset": self._subset if self._subset is not None and self._subset.can_be_pickled() else None,
         } | {
@@ -238,9 +238,9 @@ class Session:
     def _check_tied(self, node: int, path: str, taker: Reparam, before: list[tuple[Any, Any]]) -> None:
         """Raise if an expression has changed a Variable that already had another saved value."""
         known = {id(found): other for ref, other in self._restored if (found := ref()) is not None}
-        known |= {id(given): other for other in self._given if (given := self.given(other)) is not None}
+        known |= {id(given): other for other in self._given if (given := self.variable_of(other)) is not None}
         earlier = [(v, value) for v, value in before if id(v) in known]
-        if not earlier or is_near(taker, self._moved(taker, before)):
+        if not earlier or is_near(taker, self._relative_change(taker, before)):
             return
         undo(before)
         sources = ", ".join(self._paths[other] for other in dict.fromkeys([node, *(known[id(v)] for v, _ in earlier)]))
@@ -252,7 +252,7 @@ class Session:
         )
 
     @staticmethod
-    def _moved(taker: Reparam, before: list[tuple[Any, Any]]) -> float:
+    def _relative_change(taker: Reparam, before: list[tuple[Any, Any]]) -> float:
         """Return the relative difference between the value of an expression before and now."""
         taken = taker.value
         after = [(v, v.value) for v, _ in before]
@@ -264,7 +264,7 @@ class Session:
     def _freeze(self, node: int, path: str, variable: Variable, was_below_frozen: bool) -> None:
         """Restore the ``trainable`` flag, if requested. A Variable that the program froze meanwhile stays frozen."""
         record, now = self.index.nodes[node], variable.trainability
-        if variable.role == "slot" or not differs(record, now):
+        if variable.role == "slot" or not is_different(record, now):
             return
         trained: bool = record.payload[1]
         is_applied = self.as_saved and not (trained and now.frozen and not was_below_frozen)
@@ -279,7 +279,7 @@ def misfit(
     """Return why a saved array does not fit a Variable, as an error class and a message; None if it fits."""
     if tuple(variable.shape) != tuple(shape):
         return ShapeMismatch, f"shape {tuple(shape)} saved, shape {tuple(variable.shape)} in the program"
-    if not castable(dtype, variable.dtype, cast):
+    if not can_cast(dtype, variable.dtype, cast):
         return DTypeMismatch, f"dtype {dtype} saved, dtype {variable.dtype} in the program"
     return None
 

@@ -48,7 +48,7 @@ def plan_shares(items: Sequence[Item], boxes: Sequence[Sequence[Held] | None], p
                     part = part._replace(start=start, whole=item.shape)
                 load[process] += part.nbytes
                 here = process == processes.index()
-                plan.append(part._replace(source=_bytes_of(item, start, extent, processes) if here else _elsewhere))
+                plan.append(part._replace(source=_bytes_of(item, start, extent, processes) if here else _no_bytes))
     return plan
 
 
@@ -77,6 +77,6 @@ def _bytes_of(item: Item, start: Shape, extent: Shape, processes: Processes) -> 
     return lambda: item.data[start[0] * row : (start[0] + extent[0]) * row]
 
 
-def _elsewhere() -> memoryview:
+def _no_bytes() -> memoryview:
     """Return no bytes, in place of those that another process writes."""
     return memoryview(b"")

@@ -34,17 +34,17 @@ class SlotMatch:
         for record in match.slots:
             if record.slot not in match.renames.given_slots:
                 for optimizer in match.objects.get(record.optimizer, ()):
-                    self._of(record, optimizer)
+                    self._match_slot(record, optimizer)
         for key, node in match.renames.slots.items():
             self._take(key, node)
 
-    def _of(self, record: SlotRecord, optimizer: Place) -> None:
+    def _match_slot(self, record: SlotRecord, optimizer: Place) -> None:
         match = self._match
         variables: list[Place | None] = [*self._variables.get(record.variable, ())]
         for variable in variables or [None]:
-            place = variable.spot if variable is not None else self._absent(record)
+            place = variable.spot if variable is not None else self._absent_spot(record)
             path = slot_path(optimizer.path, record.name, place.path)
-            wanted = match.wanted(saved_spot(match.index, record.slot, path, optimizer.module, optimizer.path))
+            wanted = match.is_wanted(saved_spot(match.index, record.slot, path, optimizer.module, optimizer.path))
             if not wanted or match.subset.skips(place):  # a slot is restored only together with its Variable
                 continue
             has_place = variable is not None or record.variable in self._awaited
@@ -58,7 +58,7 @@ class SlotMatch:
                 waiting = WaitingSlot(optimizer.thing, record.name, path, record.slot)
                 self.waiting.setdefault(record.variable, []).append(waiting)
 
-    def _absent(self, record: SlotRecord) -> Spot:
+    def _absent_spot(self, record: SlotRecord) -> Spot:
         """Return what selectors see of a slot whose Variable the program does not have."""
         match = self._match
         path = self._awaited.get(record.variable)

@@ -45,7 +45,7 @@ class SpreadValues:
     def _is_large(self, place: Place, node: int) -> bool:
         return place in self._buffers and self._tensors[self._nodes[node].payload[0]].nbytes >= _LARGE
 
-    def made(self, place: Place, node: int, values: Mapping[int, Any]) -> Array:
+    def make_value(self, place: Place, node: int, values: Mapping[int, Any]) -> Array:
         """Return the saved value of a Variable, with the sharding of its present array.
 
         Raises:

@@ -43,7 +43,7 @@ def index_within(index: object, shape: Shape, low: int, rows: int) -> Any:
     return (slice(start, None if stop < 0 or (step > 0 and stop > rows) else stop, step), *rest)
 
 
-def meets(start: Shape, extent: Shape, box: list[range]) -> bool:
+def intersects(start: Shape, extent: Shape, box: list[range]) -> bool:
     """Return True if a chunk intersects a box."""
     return all(s < axis.stop and s + e > axis.start for s, e, axis in zip(start, extent, box, strict=True))
 

@@ -85,7 +85,7 @@ class Subset:
         self._only = None if only is None else _Part("only=", only)
         self._skip = None if skip is None or skip == () or skip == [] else _Part("skip=", skip)
 
-    def again(self) -> Subset:
+    def fresh_copy(self) -> Subset:
         """Return a new Subset with the same selectors, without recorded matches."""
         return Subset(*self._given)
 
@@ -145,20 +145,20 @@ class Subset:
             self._skip.check(new)
 
 
-def nothing_selected(
-    what: str, slots: Sequence[str] = (), instead: str = "a selection that leaves something to save"
+def nothing_selected_error(
+    subject: str, slots: Sequence[str] = (), instead: str = "a selection that leaves something to save"
 ) -> ArgumentError:
     """Return the error for a selection that leaves nothing to write.
 
     Args:
-        what: What is not done.
+        subject: What is not done.
         slots: The paths of slots that are selected, without their Variables.
         instead: What to write where nothing is selected.
     """
     if not slots:
-        return ArgumentError(what, "only= and skip= leave nothing", instead)
+        return ArgumentError(subject, "only= and skip= leave nothing", instead)
     return ArgumentError(
-        f"{what}: {len(slots)} slots are selected, such as {slots[0]}, and none of their Variables",
+        f"{subject}: {len(slots)} slots are selected, such as {slots[0]}, and none of their Variables",
         "a slot belongs to a Variable, and is saved only together with it",
         "the paths of the Variables, too, such as 'model/**', beside 'role:slot'",
     )
@@ -169,7 +169,7 @@ class _Part:
 
     def __init__(self, argument: str, selector: SelectorLike) -> None:
         self._argument = argument
-        self._selector = _with_all_below(compile_selector(selector))
+        self._selector = _select_below(compile_selector(selector))
         self._spots: dict[str, Spot] = {}
         globs = _globs(self._selector)
         self._literals = None if globs is None else {g.test.text: g for g in globs if "*" not in g.test.text}
@@ -187,7 +187,7 @@ class _Part:
         self._spots[spot.path] = spot
         found = False
         for path in (*spot.paths, *spellings(spot.paths, spot.item)):
-            for above in _at_and_above(path) if self._literals else ():
+            for above in _path_and_parents(path) if self._literals else ():
                 literal = self._literals.get(above)  # type: ignore[union-attr]
                 if literal is not None:
                     self._hit.add(id(literal))
@@ -216,7 +216,7 @@ class _Part:
         self._tally.check(self._argument)
 
 
-def _at_and_above(path: str) -> Iterator[str]:
+def _path_and_parents(path: str) -> Iterator[str]:
     """Yield a path, and those of the objects around."""
     yield path
     while (end := path.rfind("/")) >= 0:
@@ -224,11 +224,11 @@ def _at_and_above(path: str) -> Iterator[str]:
         yield path
 
 
-def _with_all_below(selector: Selector) -> Selector:
+def _select_below(selector: Selector) -> Selector:
     """Return the selector with paths that select all below them, as a path in ``map=`` stands for all below it."""
     if selector.kind == "glob" and selector.test.is_literal:
         return Selector("glob", selector.text, Below(selector.test.text))
-    parts = tuple(map(_with_all_below, selector.parts))
+    parts = tuple(map(_select_below, selector.parts))
     if all(one is other for one, other in zip(parts, selector.parts, strict=True)):
         return selector
     return Selector(selector.kind, selector.text, selector.test, parts)

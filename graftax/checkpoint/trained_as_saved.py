@@ -10,13 +10,13 @@ from graftax.variables.trainability import Trainability
 from graftax.variables.variable import Variable
 
 
-def differs(record: NodeRecord, trainability: Trainability) -> bool:
+def is_different(record: NodeRecord, trainability: Trainability) -> bool:
     """Return whether the saved ``trainable`` flag differs from the program's, and not because of an expression."""
     saved: bool = record.payload[1]
-    return saved != trainability.trained and not _rests(record, trainability)
+    return saved != trainability.trained and not _is_resting(record, trainability)
 
 
-def _rests(record: NodeRecord, trainability: Trainability) -> bool:
+def _is_resting(record: NodeRecord, trainability: Trainability) -> bool:
     """Return whether an expression freezes it, on either side: that is not part of the flag, and is not changed."""
     attributes = record.payload[3]
     return bool(trainability.resting or (attributes.get("resting") and not attributes.get("frozen")))

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, cast
 
 import msgpack  # type: ignore[import-untyped]
 
-from graftax.checkpoint.damaged import FORGED, corrupt
+from graftax.checkpoint.damaged import FORGED, corrupt_error
 from graftax.checkpoint.dtypes import DTYPES
 from graftax.core.errors import CorruptMetadata, LimitExceeded, UnsupportedValue
 
@@ -230,7 +230,7 @@ class _Decoder:
             "strict_map_key": True,
             "timestamp": 0,
             "ext_hook": self.extension,
-            "object_pairs_hook": _unique,
+            "object_pairs_hook": _unique_dict,
             "max_array_len": MAX_LENGTH,
             "max_map_len": MAX_LENGTH,
         }
@@ -255,7 +255,7 @@ class _Decoder:
             raise
         except (ValueError, TypeError, RecursionError, msgpack.OutOfData) as error:
             raise _no_msgpack(error) from error
-        return _unique(found)
+        return _unique_dict(found)
 
     def unpack_lazily(
         self, data: bytes | memoryview, lists: Collection[str]
@@ -277,8 +277,8 @@ class _Decoder:
                 else:
                     found.append((key, stream.unpack()))
             if stream.tell() != len(data):
-                raise corrupt("bytes after the last value", "nothing follows the last value")
-            return _unique([*found, *dict.fromkeys(places).items()]), places
+                raise corrupt_error("bytes after the last value", "nothing follows the last value")
+            return _unique_dict([*found, *dict.fromkeys(places).items()]), places
         except CorruptMetadata:
             raise
         except (ValueError, TypeError, RecursionError, msgpack.OutOfData) as error:
@@ -302,12 +302,12 @@ class _Decoder:
             if code == NUMPY_SCALAR and len(content) == 2 and _is_scalar(*content):
                 return NumpyScalar(*content)
             if code == PAIRS and all(type(pair) is list and len(pair) == 2 for pair in content):
-                return _unique(content, any_key=True)
+                return _unique_dict(content, any_key=True)
             if code == ENUM and [type(field) for field in content[:2]] == [str, str] and len(content) == 3:
                 return SavedEnum(*content)
             if code == NAMED_TUPLE and [type(field) for field in content] == [str, list, list]:
                 return _named_tuple(*content)
-        raise corrupt(f"a value of the msgpack extension {code} with {len(data)} bytes", _NEVER)
+        raise corrupt_error(f"a value of the msgpack extension {code} with {len(data)} bytes", _NEVER)
 
 
 _NEVER = "no save writes such a value"
@@ -326,7 +326,7 @@ def _no_msgpack(error: Exception) -> CorruptMetadata:
 def _named_tuple(kind: str, fields: list[Any], items: list[Any]) -> SavedNamedTuple:
     named = all(type(name) is str and name.isidentifier() for name in fields)
     if not named or len(set(fields)) != len(fields) or len(items) != len(fields):
-        raise corrupt(
+        raise corrupt_error(
             f"a named tuple with the fields {fields!r:.100}", "each field must have its own name and one value"
         )
     return SavedNamedTuple(kind, tuple(fields), tuple(items))
@@ -338,14 +338,14 @@ def _is_scalar(dtype: object, data: object) -> bool:
     return len(data) == DTYPES[dtype].scalar_bytes
 
 
-def _unique(pairs: list[Any], any_key: bool = False) -> dict[Any, Any]:
+def _unique_dict(pairs: list[Any], any_key: bool = False) -> dict[Any, Any]:
     if not pairs:
         return {}
     result = dict(pairs)
     if len(result) != len(pairs):
-        raise corrupt("a map with the same key twice", "a key must have one value")
+        raise corrupt_error("a map with the same key twice", "a key must have one value")
     if not any_key and not all(type(key) is str for key in result):
-        raise corrupt("a map with a key that is not text", "the keys of this map must be text")
+        raise corrupt_error("a map with a key that is not text", "the keys of this map must be text")
     return result
 
 
@@ -364,18 +364,18 @@ def check(value: Any, label: str, arrays: int = 0) -> None:
             kind = type(item)
             if kind is SavedArray:
                 if item.number >= arrays:
-                    raise corrupt(
+                    raise corrupt_error(
                         f"{label}, which refers to array {item.number},", f"there are {arrays} arrays, counted from 0"
                     )
             elif kind not in _ATOMS and kind is not NumpyScalar:
-                deeper += _inside(item, label)
+                deeper += _children(item, label)
         if not deeper:
             return
         level = deeper
     raise _too_deep(label)
 
 
-def _inside(item: Any, label: str) -> Iterable[Any]:
+def _children(item: Any, label: str) -> Iterable[Any]:
     kind = type(item)
     if kind is list or kind is tuple:
         return cast("Iterable[Any]", item)
@@ -385,7 +385,7 @@ def _inside(item: Any, label: str) -> Iterable[Any]:
         return (item.value,)
     if kind is SavedNamedTuple:
         return cast("Iterable[Any]", item.items)
-    raise corrupt(f"{label} with an object of type {kind.__name__}", _NEVER)
+    raise corrupt_error(f"{label} with an object of type {kind.__name__}", _NEVER)
 
 
 def arrays_in(value: object) -> Iterator[SavedArray]:
@@ -396,4 +396,4 @@ def arrays_in(value: object) -> Iterator[SavedArray]:
         if type(item) is SavedArray:
             yield item
         elif type(item) not in _ATOMS and type(item) is not NumpyScalar:
-            waiting += _inside(item, "a value")
+            waiting += _children(item, "a value")

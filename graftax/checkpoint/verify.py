@@ -92,7 +92,7 @@ def _check_header(reader: Reader, file: int) -> None:
     try:
         if int.from_bytes(header[:8], "little") != record.data_begin - 8:
             raise ValueError("its length is wrong")
-        content = json.loads(header[8:], object_pairs_hook=_unique)
+        content = json.loads(header[8:], object_pairs_hook=_unique_dict)
     except (ValueError, RecursionError) as error:
         raise CorruptMetadata(
             f"the header of {record.name}", f"it is not a valid safetensors header: {error}", AGAIN
@@ -115,7 +115,7 @@ def _check_header(reader: Reader, file: int) -> None:
         )
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_dict(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) != len(pairs):
         raise ValueError("a name is given twice")

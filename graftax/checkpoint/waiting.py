@@ -48,7 +48,7 @@ def add_waiting(graph: Graph) -> None:
     found = _Found(graph)
     for place in list(graph.places):
         if isinstance(place.thing, Module) and isinstance(place.thing._gx_pending, Deferred):
-            found.below(place, place.thing._gx_pending)
+            found.add_below(place, place.thing._gx_pending)
     found.add_slots()
 
 
@@ -60,7 +60,7 @@ class _Found:
         self._live = {id(place.thing): place for place in graph.places}
         self._leaves: dict[tuple[Session, int], WaitingPlace] = {}
 
-    def below(self, place: Place, deferred: Deferred) -> None:
+    def add_below(self, place: Place, deferred: Deferred) -> None:
         """Add the values that wait below a Module or a container."""
         for edge in deferred.edges():
             path, there = join(place.path, edge), place.edges.get(edge)
@@ -68,18 +68,18 @@ class _Found:
             if there is not None:
                 # a leaf has its value already, and a Module is visited by itself
                 if deeper is not None and not there.kind.is_leaf and not isinstance(there.thing, Module):
-                    self.below(there, deeper)
+                    self.add_below(there, deeper)
             elif (source := deferred.leaf(edge)) is not None:
                 place.edges[edge] = self._leaf(*source, path, place)
             elif deeper is not None and deeper.node is not None and deeper.waiting():
                 holder = WaitingPlace(deeper.session, deeper.node, path, None, place.module)
-                self.below(holder, deeper)
+                self.add_below(holder, deeper)
                 if holder.edges:
                     place.edges[edge] = holder
                     self._graph.places.append(holder)
 
     def _leaf(self, session: Session, node: int, path: str, parent: Place) -> Place:
-        live = self._live.get(id(session.given(node)))
+        live = self._live.get(id(session.variable_of(node)))
         if live is not None:  # one object under two edges, which was assigned by the other edge
             return live
         known = self._leaves.get((session, node))

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 
 from graftax.checkpoint.derived.average import average
 from graftax.checkpoint.derived.opening import sheet_at
-from graftax.cli.output import printable
+from graftax.cli.output import escape_control
 from graftax.cli.selection import chosen
 from graftax.cli.written import write
 from graftax.core.errors import ArgumentError
@@ -20,5 +20,7 @@ def run(options: Namespace) -> int:
         kept = average(sheets, options.checkpoints)
         code = write(sheets[0], options, kept=kept)
     for path in [] if options.json else kept:
-        print(f"  {printable(path)} is that of {printable(options.checkpoints[0])}: a mean of integers is none")
+        print(
+            f"  {escape_control(path)} is that of {escape_control(options.checkpoints[0])}: a mean of integers is none"
+        )
     return code

@@ -5,7 +5,7 @@ from argparse import Namespace
 from graftax.checkpoint.derived.opening import sheet_of_file
 from graftax.checkpoint.export import SUFFIXES, export
 from graftax.checkpoint.foreign.opening import READERS, open_weights
-from graftax.cli.output import print_json, printable
+from graftax.cli.output import escape_control, print_json
 from graftax.cli.selection import chosen
 from graftax.cli.written import write
 from graftax.core.errors import ArgumentError
@@ -38,9 +38,9 @@ def _to_file(options: Namespace) -> int:
     if options.json:
         print_json(report._asdict())
         return 0
-    print(f"wrote {report.arrays:,} arrays to {printable(report.path)}")
+    print(f"wrote {report.arrays:,} arrays to {escape_control(report.path)}")
     for path in report.left_out:
-        print(f"  left out {printable(path)}: it is no array")
+        print(f"  left out {escape_control(path)}: it is no array")
     for dtype in report.not_of_numpy:
         print(f"  {dtype} is no dtype of NumPy's own: whoever reads the file with NumPy imports ml_dtypes first")
     return 0

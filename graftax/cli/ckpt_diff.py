@@ -10,14 +10,14 @@ from graftax.checkpoint.derived.told_differences import labels_that_differ, told
 from graftax.checkpoint.foreign.opening import open_weights
 from graftax.checkpoint.index import Index
 from graftax.checkpoint.reader import Reader
-from graftax.cli.output import print_json, printable
+from graftax.cli.output import escape_control, print_json
 from graftax.cli.selection import chosen
 
 
 def run(options: Namespace) -> int:
     """Print what differs; 1 if anything does."""
     with ExitStack() as stack:
-        first, second = (_held(path, stack) for path in (options.first, options.second))
+        first, second = (_open_values(path, stack) for path in (options.first, options.second))
         subset = chosen(options)
         found = difference(first.held, second.held, subset)
         labels: list[Change] = []
@@ -38,12 +38,12 @@ def run(options: Namespace) -> int:
     for change in found.changed:
         what = change.first if change.first == change.second else f"{change.first} -> {change.second}"
         by = "" if change.largest is None else f", by up to {change.largest:.3g}"
-        print(f"~ {printable(change.path)}  {printable(what)}{by}")
+        print(f"~ {escape_control(change.path)}  {escape_control(what)}{by}")
     for label in labels:  # which no restore sets
-        print(f"  {printable(label.path)}  {printable(f'{label.first} -> {label.second}')}")
+        print(f"  {escape_control(label.path)}  {escape_control(f'{label.first} -> {label.second}')}")
     for sign, paths in (("-", found.removed), ("+", found.added)):
         for path in paths:
-            print(f"{sign} {printable(path)}")
+            print(f"{sign} {escape_control(path)}")
     counts = f"{len(found.changed):,} changed, {len(found.removed):,} removed, {len(found.added):,} added"
     print(f"{counts}, {found.same:,} the same")
     return int(differs)
@@ -56,7 +56,7 @@ class _Side(NamedTuple):
     whole: Index | None = None
 
 
-def _held(path: str, stack: ExitStack) -> _Side:
+def _open_values(path: str, stack: ExitStack) -> _Side:
     if os.path.isfile(path):
         file = open_weights(path)
         stack.callback(file.close)

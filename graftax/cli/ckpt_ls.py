@@ -5,7 +5,7 @@ from argparse import Namespace
 
 from graftax.checkpoint.folder import entries
 from graftax.checkpoint.places import place_of
-from graftax.cli.output import moment, print_json, printable, size, table
+from graftax.cli.output import escape_control, moment, print_json, print_table, size
 from graftax.core.errors import NotACheckpoint
 
 
@@ -14,7 +14,7 @@ def run(options: Namespace) -> int:
     storage, folder = place_of(options.folder)
     if options.sweep:
         for name in storage.sweep(folder):
-            print(f"swept {printable(name)}", file=sys.stderr)
+            print(f"swept {escape_control(name)}", file=sys.stderr)
     found = entries(options.folder)
     if options.latest:
         steps = [entry for entry in found if entry.state == "checkpoint" and entry.step is not None]
@@ -36,11 +36,11 @@ def run(options: Namespace) -> int:
         return 0
     rows = [("NAME", "STEP", "CREATED", "SIZE", "ARRAYS", "")]
     for e in found:
-        name = printable(e.name)
+        name = escape_control(e.name)
         if e.state == "checkpoint":
             step = "-" if e.step is None else f"{e.step:,}"
-            rows.append((name, step, moment(e.created), size(e.nbytes), f"{e.tensors:,}", printable(e.note)))
+            rows.append((name, step, moment(e.created), size(e.nbytes), f"{e.tensors:,}", escape_control(e.note)))
         else:
-            rows.append((name, "", "", "", "", printable(f"{e.state}: {e.note}")))
-    table(rows, right=(1, 3, 4))
+            rows.append((name, "", "", "", "", escape_control(f"{e.state}: {e.note}")))
+    print_table(rows, right=(1, 3, 4))
     return 0

@@ -6,7 +6,7 @@ from graftax.checkpoint.delete import delete
 from graftax.checkpoint.folder import entries
 from graftax.checkpoint.places import place_of
 from graftax.checkpoint.retention import Record, Retention
-from graftax.cli.output import print_json, printable
+from graftax.cli.output import escape_control, print_json
 from graftax.core.errors import ArgumentError
 
 
@@ -35,7 +35,7 @@ def run(options: Namespace) -> int:
         print_json({"deleted": names, "dry_run": options.dry_run, "without_step": stepless})
         return 0
     for name in names:
-        print(f"{'would delete' if options.dry_run else 'deleted'} {printable(name)}")
+        print(f"{'would delete' if options.dry_run else 'deleted'} {escape_control(name)}")
     for name in stepless:
-        print(f"left {printable(name)}: it has no step")
+        print(f"left {escape_control(name)}: it has no step")
     return 0

@@ -7,7 +7,7 @@ from graftax.checkpoint.derived.told import told
 from graftax.checkpoint.index import Index, Kind
 from graftax.checkpoint.paths import node_paths
 from graftax.checkpoint.reader import Reader
-from graftax.cli.output import moment, print_json, printable, short, size, table
+from graftax.cli.output import escape_control, format_value, moment, print_json, print_table, size
 from graftax.cli.show_table import tree
 from graftax.core.selectors import Tally, compile_selector
 
@@ -31,11 +31,11 @@ def run(options: Namespace) -> int:
     if options.tree:
         tree(rows)
     else:
-        table(rows, right=(3,), indent="  ")
+        print_table(rows, right=(3,), indent="  ")
     if index.random is not None and not options.only:
-        print(f"gx.random {short(index.random)}")
+        print(f"gx.random {format_value(index.random)}")
     for key, value in index.meta.items():
-        print(f"meta {printable(key)} = {short(value)}")
+        print(f"meta {escape_control(key)} = {format_value(value)}")
     return 0
 
 
@@ -74,12 +74,18 @@ def _line(index: Index, node: int, path: str, is_slot: bool) -> dict[str, Any]:
 
 
 def _row(line: dict[str, Any]) -> tuple[str, ...]:
-    path = printable(line["path"])
+    path = escape_control(line["path"])
     if "dtype" in line:
         what = line.get("role", line["kind"]) + ("" if line.get("trainable", True) else ", not trainable")
         what += f", adapter {line['adapter']}" if "adapter" in line else ""
-        return path, line["dtype"], str(tuple(line["shape"])), size(line["bytes"]), printable(what)
+        return path, line["dtype"], str(tuple(line["shape"])), size(line["bytes"]), escape_control(what)
     if "value" in line:
-        return path, "value", "", "", short(line["value"])
-    says = ", ".join(f"{name}={short(value)}" for name, value in line.get("says", {}).items())
-    return path, printable(line["type"].rpartition(".")[2]), "", "", says if line.get("saved", True) else "not saved"
+        return path, "value", "", "", format_value(line["value"])
+    says = ", ".join(f"{name}={format_value(value)}" for name, value in line.get("says", {}).items())
+    return (
+        path,
+        escape_control(line["type"].rpartition(".")[2]),
+        "",
+        "",
+        says if line.get("saved", True) else "not saved",
+    )

@@ -6,7 +6,7 @@ from graftax.checkpoint.dtypes import DTYPES
 from graftax.checkpoint.dtypes import nbytes as bytes_of
 from graftax.checkpoint.foreign.opening import open_weights
 from graftax.checkpoint.subset import Spot, Subset
-from graftax.cli.output import print_json, printable, size, table
+from graftax.cli.output import escape_control, print_json, print_table, size
 from graftax.cli.show_table import tree
 
 
@@ -24,10 +24,10 @@ def run(options: Namespace) -> int:
         ]
         print_json({"path": options.checkpoint, "bytes": sum(sizes), "entries": entries})
         return 0
-    print(f"{printable(options.checkpoint)}: {len(arrays):,} arrays, {size(sum(sizes))}")
-    rows = [(printable(a.name), a.dtype, str(a.shape), size(n)) for a, n in zip(arrays, sizes, strict=True)]
+    print(f"{escape_control(options.checkpoint)}: {len(arrays):,} arrays, {size(sum(sizes))}")
+    rows = [(escape_control(a.name), a.dtype, str(a.shape), size(n)) for a, n in zip(arrays, sizes, strict=True)]
     if options.tree:
         tree(rows, "/" if any("/" in a.name for a in arrays) else ".")
     else:
-        table(rows, right=(3,), indent="  ")
+        print_table(rows, right=(3,), indent="  ")
     return 0

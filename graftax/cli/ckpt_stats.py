@@ -11,7 +11,7 @@ from graftax.checkpoint.derived.difference import Held, held_by_checkpoint, held
 from graftax.checkpoint.foreign.opening import open_weights
 from graftax.checkpoint.reader import Reader
 from graftax.checkpoint.subset import Spot, Subset
-from graftax.cli.output import print_json, printable, table
+from graftax.cli.output import escape_control, print_json, print_table
 from graftax.core.dtypes import is_complex
 
 _COLUMNS = ("mean", "std", "min", "max")
@@ -35,9 +35,9 @@ def run(options: Namespace) -> int:
     for one in found:
         cells = [f"{one[name]:.4g}" if one[name] is not None else "" for name in _COLUMNS]
         rows.append(
-            (printable(one["path"]), one["dtype"], str(tuple(one["shape"])), *cells, str(one["not_finite"] or ""))
+            (escape_control(one["path"]), one["dtype"], str(tuple(one["shape"])), *cells, str(one["not_finite"] or ""))
         )
-    table(rows, right=(3, 4, 5, 6, 7))
+    print_table(rows, right=(3, 4, 5, 6, 7))
     return 0
 
 

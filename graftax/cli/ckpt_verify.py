@@ -3,7 +3,7 @@
 from argparse import Namespace
 
 from graftax.checkpoint.verify import verify
-from graftax.cli.output import print_json, printable, size
+from graftax.cli.output import escape_control, print_json, size
 
 
 def run(options: Namespace) -> int:
@@ -15,9 +15,9 @@ def run(options: Namespace) -> int:
         print_json({"path": options.checkpoint, **counts, "problems": problems, "strangers": found.strangers})
     else:
         for problem in found.problems:
-            print(f"{type(problem).__name__}: {printable(problem.received)}: {printable(problem.reason)}")
+            print(f"{type(problem).__name__}: {escape_control(problem.received)}: {escape_control(problem.reason)}")
         for name in found.strangers:
-            print(f"not part of the checkpoint: {printable(name)}")
+            print(f"not part of the checkpoint: {escape_control(name)}")
         verdict = "damaged" if found.problems else "fine"
         print(f"{options.checkpoint}: {verdict}; {found.blocks:,} blocks, {size(found.nbytes)} checked")
     return 3 if found.problems else 1 if found.strangers else 0

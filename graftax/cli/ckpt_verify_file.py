@@ -3,7 +3,7 @@
 from argparse import Namespace
 
 from graftax.checkpoint.foreign.opening import open_weights
-from graftax.cli.output import print_json, printable, size
+from graftax.cli.output import escape_control, print_json, size
 from graftax.core.errors import CheckpointError, NotACheckpoint
 
 
@@ -28,7 +28,7 @@ def run(options: Namespace) -> int:
         print_json({"path": options.checkpoint, "arrays": count, "bytes": total, "problems": told, "strangers": ()})
         return 3 if problems else 0
     for problem in problems:
-        print(f"{type(problem).__name__}: {printable(problem.received)}: {printable(problem.reason)}")
+        print(f"{type(problem).__name__}: {escape_control(problem.received)}: {escape_control(problem.reason)}")
     verdict = "damaged" if problems else "whole, as far as a file without checksums tells"
-    print(f"{printable(options.checkpoint)}: {verdict}; {count:,} arrays, {size(total)} read")
+    print(f"{escape_control(options.checkpoint)}: {verdict}; {count:,} arrays, {size(total)} read")
     return 3 if problems else 0

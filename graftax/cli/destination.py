@@ -9,7 +9,7 @@ _LAST_WORDS = (["ckpt", "save"], ["ckpt", "restore"])
 """Commands whose last word says where they write, in any case."""
 
 
-def parsed(parser: ArgumentParser, argv: Sequence[str]) -> Namespace:
+def parse(parser: ArgumentParser, argv: Sequence[str]) -> Namespace:
     """Return the options of a command line, with ``to`` where the command has a destination.
 
     Raises:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from graftax.backend.host import in_dtype_of_numpy
-from graftax.cli.output import print_json, table
+from graftax.cli.output import print_json, print_table
 from graftax.core.errors import ArgumentError, ExportError
 from graftax.export.loading import load
 from graftax.export.manifest import ArtefactError
@@ -46,7 +46,7 @@ def run(options: Namespace) -> int:
     if options.json:
         print_json({path: {"dtype": one.dtype.name, "shape": list(one.shape)} for path, one in arrays.items()})
     elif out is not None:
-        table([(path, one.dtype.name, str(list(one.shape))) for path, one in arrays.items()])
+        print_table([(path, one.dtype.name, str(list(one.shape))) for path, one in arrays.items()])
     else:
         for path, one in arrays.items():
             print(f"{path}:\n{one}")

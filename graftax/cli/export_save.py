@@ -6,7 +6,7 @@ from typing import Any
 
 from graftax.checkpoint.checkpoint import Checkpoint
 from graftax.cli.output import print_json
-from graftax.cli.target import made_by
+from graftax.cli.target import call_target
 from graftax.core.errors import ArgumentError
 from graftax.export.first_call import specs_of_first_call
 from graftax.export.naming import checked_roots
@@ -20,7 +20,7 @@ _RETURNS = 'return model; or return {"predict": graftax.export.Signature(...)}, 
 
 def run(options: Namespace) -> int:
     """Build what the target makes, restore into it if told, and export it."""
-    made = made_by(options.target)
+    made = call_target(options.target)
     functions, roots = made if isinstance(made, tuple) and len(made) == 2 else (made, None)
     if not isinstance(functions, Module | Mapping) and not callable(functions):
         raise ArgumentError(
@@ -48,7 +48,7 @@ def run(options: Namespace) -> int:
     if function is not None:
         told.append(_onnx(options, function, inputs))
     if options.json:
-        print_json(_plain({**report._asdict(), **({"onnx": told[1]} if told[1:] else {})}))
+        print_json(_to_plain({**report._asdict(), **({"onnx": told[1]} if told[1:] else {})}))
     else:
         print(*told, sep="\n")
     return 0
@@ -77,9 +77,9 @@ def _spec(text: str) -> Spec:
     return Spec(shape, dtype or "float32")
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     if hasattr(value, "_asdict"):
-        return _plain(value._asdict())
+        return _to_plain(value._asdict())
     if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
-    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value
+        return {str(key): _to_plain(one) for key, one in value.items()}
+    return [_to_plain(one) for one in value] if isinstance(value, list | tuple) else value

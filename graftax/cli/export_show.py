@@ -5,7 +5,7 @@ from argparse import Namespace
 from importlib import import_module
 from typing import Any
 
-from graftax.cli.output import print_json, printable, size, table
+from graftax.cli.output import escape_control, print_json, print_table, size
 from graftax.core.errors import ExportError
 from graftax.export.manifest import ArtefactError, manifest_from
 
@@ -49,22 +49,21 @@ def _print(path: str, manifest: dict[str, Any]) -> None:
     written = ", ".join(f"{name} {manifest[name]}" for name in ("graftax", "jax") if name in manifest)
     print(f"{path}: {len(manifest['signatures'])} programs, {len(values)} values, {size(count)}")
     platforms = ", ".join(manifest["platforms"])
-    print(printable(f"written {manifest['created']} by {written}, for {platforms}"))
+    print(escape_control(f"written {manifest['created']} by {written}, for {platforms}"))
     for name, one in manifest["signatures"].items():
         arguments = ", ".join(argument["name"] for argument in one["arguments"])
         moves = f", assigns {len(one['writes'])}" if one["assigns"] else ""
-        print(
-            f"\n{printable(name)}({printable(arguments)})  reads {len(one['reads']) + len(one['writes_read'])}{moves}"
-        )
-        rows = [("in", *_shown(each), _bounds(each)) for each in one["inputs"]]
-        rows += [("out", *_shown(each), "") for each in one["outputs"]]
-        table(rows, indent="  ")
+        reads = len(one["reads"]) + len(one["writes_read"])
+        print(f"\n{escape_control(name)}({escape_control(arguments)})  reads {reads}{moves}")
+        rows = [("in", *_leaf_row(each), _bounds(each)) for each in one["inputs"]]
+        rows += [("out", *_leaf_row(each), "") for each in one["outputs"]]
+        print_table(rows, indent="  ")
         if one["constraints"]:
-            print(f"  where {printable(', '.join(one['constraints']))}")
+            print(f"  where {escape_control(', '.join(one['constraints']))}")
 
 
-def _shown(leaf: dict[str, Any]) -> tuple[str, str, str]:
-    return printable(leaf["name"]), leaf["dtype"], f"[{printable(' '.join(map(str, leaf['shape'])))}]"
+def _leaf_row(leaf: dict[str, Any]) -> tuple[str, str, str]:
+    return escape_control(leaf["name"]), leaf["dtype"], f"[{escape_control(' '.join(map(str, leaf['shape'])))}]"
 
 
 def _bounds(leaf: dict[str, Any]) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import TextIO
 
-from graftax.cli.destination import parsed
+from graftax.cli.destination import parse
 from graftax.cli.parser import parser
 from graftax.cli.shell_words import shell_message
 from graftax.core.errors import (
@@ -42,11 +42,11 @@ _CODES: tuple[tuple[tuple[type[Exception], ...], int], ...] = (
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     if sys.stdout is None:  # closed by the caller: graftax ... >&-
-        print("graftax: standard output is closed, so there is nowhere to print to", file=sys.stderr or _nowhere())
+        print("graftax: standard output is closed, so there is nowhere to print to", file=sys.stderr or _open_null())
         return 5
     options: Namespace | None = None
     try:
-        options = parsed(parser(), sys.argv[1:] if argv is None else argv)
+        options = parse(parser(), sys.argv[1:] if argv is None else argv)
         code: int = import_module(f"graftax.cli.{_module(options)}").run(options)
         sys.stdout.flush()
         return code
@@ -73,7 +73,7 @@ def _module(options: Namespace) -> str:
     return name
 
 
-def _nowhere() -> TextIO:
+def _open_null() -> TextIO:
     return open(os.devnull, "w", encoding="utf-8")
 
 

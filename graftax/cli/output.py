@@ -7,7 +7,7 @@ from math import isfinite
 from typing import Any
 
 
-def table(rows: Sequence[Sequence[str]], right: Sequence[int] = (), indent: str = "") -> None:
+def print_table(rows: Sequence[Sequence[str]], right: Sequence[int] = (), indent: str = "") -> None:
     """Print rows in columns; those numbered in ``right`` are aligned to the right."""
     if not rows:
         return
@@ -45,31 +45,31 @@ def moment(created: int) -> str:
         return f"{created} ns"
 
 
-def printable(text: str) -> str:
+def escape_control(text: str) -> str:
     """Return text from a file without what would move the cursor or colour the terminal."""
     return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
 
 
-def short(value: object, limit: int = 70) -> str:
+def format_value(value: object, limit: int = 70) -> str:
     """Return a saved Python value on one line."""
     try:
         text = repr(value)
     except ValueError:  # Python refuses to write out integers of thousands of digits
         text = f"{type(value).__name__} too long to show"
-    return printable(text if len(text) <= limit else f"{text[: limit - 3]}...")
+    return escape_control(text if len(text) <= limit else f"{text[: limit - 3]}...")
 
 
 def print_json(content: object) -> None:
     """Print JSON; values that JSON lacks are shown as text."""
-    print(json.dumps(_plain(content), indent=1, allow_nan=False))
+    print(json.dumps(_to_json(content), indent=1, allow_nan=False))
 
 
-def _plain(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     kind = type(value)
     if kind is dict:
-        return {key if type(key) is str else repr(key): _plain(item) for key, item in value.items()}
+        return {key if type(key) is str else repr(key): _to_json(item) for key, item in value.items()}
     if kind is list or kind is tuple:
-        return [_plain(item) for item in value]
+        return [_to_json(item) for item in value]
     if kind is float and not isfinite(value):  # JSON has no such numbers
         return repr(value)
     return value if kind in (str, int, float, bool, type(None)) else repr(value)

@@ -26,19 +26,19 @@ def parser() -> argparse.ArgumentParser:
     text = "list, show, compare, change, save and restore checkpoints"
     ckpt = groups.add_parser("ckpt", help=text, description=text, epilog=EXIT_CODES)
     commands = ckpt.add_subparsers(required=True, metavar="COMMAND")
-    _looking(commands)
-    _changing(commands)
-    _running(commands)
+    _add_inspect_commands(commands)
+    _add_change_commands(commands)
+    _add_program_commands(commands)
     text = "write programs that run without graftax, look at them, run, check and update them"
     export = groups.add_parser("export", help=text, description=text, epilog=EXIT_CODES)
-    _exporting(export.add_subparsers(required=True, metavar="COMMAND"))
+    _add_export_commands(export.add_subparsers(required=True, metavar="COMMAND"))
     completion = groups.add_parser("completion", help="a script that lets a shell complete commands")
     completion.add_argument("shell", choices=("bash", "zsh", "fish"), help='eval "$(graftax completion bash)"')
     completion.set_defaults(module="completion", parser=whole)
     return whole
 
 
-def _looking(commands: Any) -> None:
+def _add_inspect_commands(commands: Any) -> None:
     ls = _command(commands, "ls", "the checkpoints in a folder")
     ls.add_argument("folder", metavar="FOLDER")
     ls.add_argument("--latest", action="store_true", help="print only the path of the one with the highest step")
@@ -65,7 +65,7 @@ def _looking(commands: Any) -> None:
     prune.add_argument("--dry-run", action="store_true", help="only print what would be deleted")
 
 
-def _changing(commands: Any) -> None:
+def _add_change_commands(commands: Any) -> None:
     part = "a checkpoint or a part of one as a checkpoint of its own, which refers to no other"
     extract = _command(commands, "extract", part)
     extract.add_argument("checkpoint", metavar="CKPT")
@@ -99,7 +99,7 @@ def _changing(commands: Any) -> None:
     _subset(convert, "take")
 
 
-def _running(commands: Any) -> None:
+def _add_program_commands(commands: Any) -> None:
     save = _command(commands, "save", "save what a function of yours builds")
     save.add_argument("target", metavar="TARGET", help=_TARGET)
     save.add_argument("checkpoint", metavar="CKPT")
@@ -120,7 +120,7 @@ def _running(commands: Any) -> None:
     _subset(restore, "restore")
 
 
-def _exporting(commands: Any) -> None:
+def _add_export_commands(commands: Any) -> None:
     save = _command(commands, "save", "export what a function of yours builds", "export")
     save.add_argument("target", metavar="TARGET", help=_EXPORTED)
     _artefact(save)

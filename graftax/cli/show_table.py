@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from graftax.cli.output import table
+from graftax.cli.output import print_table
 
 
 def tree(rows: Sequence[Sequence[str]], separator: str = "/") -> None:
@@ -21,4 +21,4 @@ def tree(rows: Sequence[Sequence[str]], separator: str = "/") -> None:
         shown += [(f"{'  ' * i}{parts[i]}", *[""] * len(rest)) for i in range(depth, len(parts) - 1)]
         shown.append((f"{'  ' * (len(parts) - 1)}{parts[-1]}", *rest))
         above = parts
-    table(shown, right=(3,), indent="  ")
+    print_table(shown, right=(3,), indent="  ")

@@ -23,7 +23,7 @@ def build(target: str) -> Checkpoint:
     Raises:
         ArgumentError: there is no such function, it fails, or it returns something else.
     """
-    made = made_by(target)
+    made = call_target(target)
     if isinstance(made, Checkpoint):
         return made
     if isinstance(made, dict) and made and all(type(key) is str for key in made):
@@ -35,7 +35,7 @@ def build(target: str) -> Checkpoint:
     )
 
 
-def made_by(target: str) -> Any:
+def call_target(target: str) -> Any:
     """Call the function that ``target`` names and return what it returns.
 
     Only what the user wrote on the command line is ever imported, nothing that a file names.

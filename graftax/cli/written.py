@@ -5,7 +5,7 @@ from typing import Any
 
 from graftax.checkpoint.commit import commit
 from graftax.checkpoint.derived.sheet import Sheet
-from graftax.cli.output import print_json, printable, size
+from graftax.cli.output import escape_control, print_json, size
 
 
 def write(sheet: Sheet, options: Namespace, **details: Any) -> int:
@@ -20,5 +20,5 @@ def write(sheet: Sheet, options: Namespace, **details: Any) -> int:
     if options.json:
         print_json({"path": options.to, "arrays": len(index.tensors), "nbytes": index.nbytes, **details})
         return 0
-    print(f"wrote {len(index.tensors):,} arrays, {size(index.nbytes)}, to {printable(options.to)}")
+    print(f"wrote {len(index.tensors):,} arrays, {size(index.nbytes)}, to {escape_control(options.to)}")
     return 0

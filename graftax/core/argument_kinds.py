@@ -49,7 +49,7 @@ def checked_flag(name: str, value: Any) -> bool:
         ArgumentTypeError: it is something else.
     """
     plain = value.item() if str(getattr(value, "dtype", "")) == "bool" and hasattr(value, "item") else value
-    if not _fits("bool", plain):
+    if not _is_of_kind("bool", plain):
         raise ArgumentTypeError(f"{name}={value!r:.60}", "it is True or False", f"{name}=False")
     return bool(plain)
 
@@ -84,10 +84,10 @@ def _parts(parameter: inspect.Parameter) -> list[str]:
 
 
 def _fits_any(parts: list[str], value: object) -> bool:
-    return not isinstance(value, _PLAIN) or any(_fits(part, value) for part in parts)
+    return not isinstance(value, _PLAIN) or any(_is_of_kind(part, value) for part in parts)
 
 
-def _fits(part: str, value: object) -> bool:
+def _is_of_kind(part: str, value: object) -> bool:
     if part == "None":
         return value is None
     if part == "bool":

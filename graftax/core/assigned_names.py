@@ -37,18 +37,18 @@ def assigned_by_ours(kind: type[Any]) -> frozenset[str]:
         (True, False)
     """
     if kind not in _known:
-        _known[kind] = frozenset(name for base in kind.__mro__ if is_ours(base) for name in _assigned_in(base))
+        _known[kind] = frozenset(name for base in kind.__mro__ if is_ours(base) for name in _names_assigned_in(base))
     return _known[kind]
 
 
-def _assigned_in(kind: type[Any]) -> Iterator[str]:
+def _names_assigned_in(kind: type[Any]) -> Iterator[str]:
     for value in vars(kind).values():
         code = getattr(inspect.unwrap(value) if callable(value) else value, "__code__", None)
         if isinstance(code, CodeType) and code.co_argcount:
-            yield from _assigned_to(code.co_varnames[0], code)
+            yield from _names_assigned_to(code.co_varnames[0], code)
 
 
-def _assigned_to(name: str, code: CodeType) -> Iterator[str]:
+def _names_assigned_to(name: str, code: CodeType) -> Iterator[str]:
     """Yield the attributes of a local variable that some code assigns, and not those of what it holds."""
     for before, one in pairwise(dis.get_instructions(code)):
         loaded = before.argval if isinstance(before.argval, tuple) else (before.argval,)  # two at once, or one

@@ -183,7 +183,7 @@ FROM_CONFIG = Answer("a class is called with its settings, and no dict of them i
 GET_CONFIG = Answer(_KEPT, "copy.deepcopy(x) of an object x of {it}")
 
 
-def missing(
+def missing_attribute_error(
     it: object, name: str, noun: str, answers: Mapping[str, Answer], title: str = "", more: Iterable[str] = ()
 ) -> MissingAttributeError:
     """Return the error for an attribute that is not there.

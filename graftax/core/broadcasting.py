@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from graftax.core.free_sizes import alike
+from graftax.core.free_sizes import equality_constraint
 
 INSTEAD = "reshape one, or insert an axis of size 1 with ops.expand_dims"
 
@@ -18,7 +18,7 @@ def mismatch(left: Sequence[object], right: Sequence[object]) -> str | None:
         >>> mismatch([2, 3], [4])
         'axis -1 has size 3 and 4: sizes must be equal, or one of them 1'
     """
-    back = _unequal(left, right)
+    back = _first_mismatch(left, right)
     if back is None:
         return None
     return f"axis -{back} has size {left[-back]} and {right[-back]}: sizes must be equal, or one of them 1"
@@ -26,11 +26,11 @@ def mismatch(left: Sequence[object], right: Sequence[object]) -> str | None:
 
 def suggestion(left: Sequence[object], right: Sequence[object]) -> str:
     """Return what to write in place of two shapes that do not broadcast."""
-    back = _unequal(left, right)
-    return (alike(left[-back], right[-back]) if back is not None else None) or INSTEAD
+    back = _first_mismatch(left, right)
+    return (equality_constraint(left[-back], right[-back]) if back is not None else None) or INSTEAD
 
 
-def _unequal(left: Sequence[object], right: Sequence[object]) -> int | None:
+def _first_mismatch(left: Sequence[object], right: Sequence[object]) -> int | None:
     """Return the first axis from the end that keeps two shapes from broadcasting, counted from 1."""
     for back in range(1, min(len(left), len(right)) + 1):
         one, other = left[-back], right[-back]

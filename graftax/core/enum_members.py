@@ -6,7 +6,7 @@ from enum import Enum
 from typing import Any
 
 
-def plain(value: Any) -> Any:
+def unwrap_member(value: Any) -> Any:
     """Return the text or number that a member of a `StrEnum` or `IntEnum` is; anything else as it is.
 
     Args:
@@ -16,11 +16,11 @@ def plain(value: Any) -> Any:
         >>> from enum import Enum, IntEnum
         >>> class Side(str, Enum):
         ...     LEFT = "left"
-        >>> str(Side.LEFT), plain(Side.LEFT)
+        >>> str(Side.LEFT), unwrap_member(Side.LEFT)
         ('Side.LEFT', 'left')
         >>> class Size(IntEnum):
         ...     TWO = 2
-        >>> plain(Size.TWO)
+        >>> unwrap_member(Size.TWO)
         2
     """
     kinds: tuple[Any, ...] = (int, float, complex)

@@ -13,7 +13,7 @@ from typing import Protocol
 from graftax.core import user_line
 from graftax.core.broadcasting import mismatch, suggestion
 from graftax.core.errors import GraftaxError, ShapeError
-from graftax.core.free_sizes import alike
+from graftax.core.free_sizes import equality_constraint
 
 
 class Translator(Protocol):
@@ -85,7 +85,7 @@ def contraction(left: str, right: str) -> ShapeError:
     return ShapeError(
         f"a product of matrices whose inner sizes are {' '.join(map(str, a))} against {' '.join(map(str, b))}",
         "the last axis of the first and the second to last of the second must have one size",
-        (alike(a[0], b[0]) if len(a) == len(b) == 1 else None)
+        (equality_constraint(a[0], b[0]) if len(a) == len(b) == 1 else None)
         or "ops.swapaxes(y, -1, -2) if the second matrix must be transposed; ops.matmul names both shapes",
     )
 

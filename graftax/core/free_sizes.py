@@ -26,7 +26,7 @@ def any_free(sizes: Iterable[object]) -> bool:
     return any(is_free(size) for size in sizes)
 
 
-def alike(size: object, other: object) -> str | None:
+def equality_constraint(size: object, other: object) -> str | None:
     """Return the line to write where two sizes must be equal and at least one is free; None if none is.
 
     Args:
@@ -34,7 +34,7 @@ def alike(size: object, other: object) -> str | None:
         other: Another one.
 
     Example:
-        >>> alike("n", "m"), alike("min(32, t)", "t"), alike(2, 3)
+        >>> equality_constraint("n", "m"), equality_constraint("min(32, t)", "t"), equality_constraint(2, 3)
         ("one name for both in the Specs; or constraints=['n == m']", "constraints=['t <= 32']", None)
     """
     if isinstance(size, int) and isinstance(other, int):

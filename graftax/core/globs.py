@@ -39,7 +39,7 @@ class Glob:
             ... ]
             [True, True, False, False]
         """
-        return _reaches(self.text.split("/"), path.split("/"))
+        return _can_match_below(self.text.split("/"), path.split("/"))
 
     def nearest(self, paths: Sequence[str]) -> list[str]:
         """Return what may have been meant: a glob that fits some of these paths, and two of them; else the nearest.
@@ -56,7 +56,7 @@ class Glob:
         plain = "/".join(filter(None, FOREIGN_WILDCARDS.sub("*", self.text).split("/")))
         dotted = plain.replace(".", "/")
         found = []
-        for text in (plain, dotted, _put_right(dotted, names), _put_right(plain, names)):
+        for text in (plain, dotted, _correct_names(dotted, names), _correct_names(plain, names)):
             found += [text, f"{text}/**", f"**/{text}", f"**/{text}/**"]
         for text in dict.fromkeys(found):
             there = [path for path in paths if text != self.text and Glob(text).matches(path)]
@@ -87,7 +87,7 @@ class Below(Glob):
         return self.matches(path) or self.text.startswith(f"{path}/")
 
 
-def _reaches(components: Sequence[str], names: Sequence[str]) -> bool:
+def _can_match_below(components: Sequence[str], names: Sequence[str]) -> bool:
     """Return True if the first components match all names, and at least one component is left."""
     if not components:
         return False
@@ -95,11 +95,11 @@ def _reaches(components: Sequence[str], names: Sequence[str]) -> bool:
         return True
     first, rest = components[0], components[1:]
     if first == "**":
-        return not rest or _reaches(rest, names) or _reaches(components, names[1:])
-    return Glob(first).matches(names[0]) and _reaches(rest, names[1:])
+        return not rest or _can_match_below(rest, names) or _can_match_below(components, names[1:])
+    return Glob(first).matches(names[0]) and _can_match_below(rest, names[1:])
 
 
-def _put_right(text: str, names: set[str]) -> str:
+def _correct_names(text: str, names: set[str]) -> str:
     """Return the glob with each component that matches no name replaced by the closest name that there is."""
     return "/".join(
         name if "*" in name or name in names else next(iter(get_close_matches(name, names, 1)), name)

@@ -13,7 +13,7 @@ SUMS = ("float32", "float64")
 """Dtypes in which a sum over many batches keeps its digits."""
 
 
-def number(name: str, value: Any, fits: bool, reason: str, example: float) -> float:
+def check_number(name: str, value: Any, fits: bool, reason: str, example: float) -> float:
     """Return a finite number as a float.
 
     Args:
@@ -42,51 +42,51 @@ def is_number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def finite(name: str, value: object, reason: str = "it is one finite number", example: float = 1.0) -> float:
+def check_finite(name: str, value: object, reason: str = "it is one finite number", example: float = 1.0) -> float:
     """Return a number that must be finite."""
-    return number(name, value, True, reason, example)
+    return check_number(name, value, True, reason, example)
 
 
-def not_negative(name: str, value: Any, reason: str, example: float) -> float:
+def check_not_negative(name: str, value: Any, reason: str, example: float) -> float:
     """Return a finite number from 0 up."""
-    return number(name, value, is_number(value) and value >= 0, reason, example)
+    return check_number(name, value, is_number(value) and value >= 0, reason, example)
 
 
-def seed(value: object) -> int | None:
+def check_seed(value: object) -> int | None:
     """Return a seed, or None for the global one."""
     if value is None:
         return None
     reason = "a seed is an integer from 0 to 2**64 - 1, or None for the global one"
-    found = whole("seed", value, reason, 0)
+    found = check_integer("seed", value, reason, 0)
     if not 0 <= found < 2**64:
         raise ArgumentError(f"seed={value!r}", reason, "seed=0")
     return found
 
 
-def smoothing(value: Any) -> float:
+def check_smoothing(value: Any) -> float:
     """Return a label smoothing, in [0, 1)."""
     fits = is_number(value) and 0 <= value < 1
-    return number("label_smoothing", value, fits, "it is a share of the label, in [0, 1)", 0.1)
+    return check_number("label_smoothing", value, fits, "it is a share of the label, in [0, 1)", 0.1)
 
 
-def threshold(value: object) -> float:
+def check_threshold(value: object) -> float:
     """Return where a prediction starts to count as 1: any finite number, since logits have no limits."""
-    return finite("threshold", value, "one finite number parts predictions of 0 from those of 1", 0.5)
+    return check_finite("threshold", value, "one finite number parts predictions of 0 from those of 1", 0.5)
 
 
-def distance(name: str, value: Any) -> float:
+def check_distance(name: str, value: Any) -> float:
     """Return a number above 0."""
-    return number(name, value, is_number(value) and value > 0, f"{name} is a distance above 0", 1.0)
+    return check_number(name, value, is_number(value) and value > 0, f"{name} is a distance above 0", 1.0)
 
 
-def flag(name: str, value: object) -> bool:
+def check_flag(name: str, value: object) -> bool:
     """Return True or False, and nothing that only counts as such."""
     if not isinstance(value, bool):
         raise ArgumentError(f"{name}={value!r}", "it is True or False", f"{name}=True")
     return value
 
 
-def whole(name: str, value: object, reason: str, example: int) -> int:
+def check_integer(name: str, value: object, reason: str, example: int) -> int:
     """Return an integer, as one of Python."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         check_known(name, value)
@@ -94,30 +94,30 @@ def whole(name: str, value: object, reason: str, example: int) -> int:
     return int(value)
 
 
-def axis(value: object) -> int:
+def check_axis(value: object) -> int:
     """Return one axis, counted from either end."""
-    return whole("axis", value, "it is the number of one axis", -1)
+    return check_integer("axis", value, "it is the number of one axis", -1)
 
 
-def ignored(value: object) -> int | None:
+def check_ignored_label(value: object) -> int | None:
     """Return a label that does not count, or None."""
     if value is None:
         return None
-    label = whole("ignore_class", value, "labels are integers, and so is the one to ignore", -1)
+    label = check_integer("ignore_class", value, "labels are integers, and so is the one to ignore", -1)
     if not -(2**31) <= label < 2**31:
         raise ArgumentError(f"ignore_class={value!r}", "labels are counted in int32", "ignore_class=-1")
     return label
 
 
-def positive(name: str, value: object, reason: str, example: int) -> int:
+def check_positive(name: str, value: object, reason: str, example: int) -> int:
     """Return an integer from 1 up."""
-    found = whole(name, value, reason, example)
+    found = check_integer(name, value, reason, example)
     if found < 1:
         raise ArgumentError(f"{name}={value!r}", reason, f"{name}={example}")
     return found
 
 
-def sum_dtype(value: object) -> str:
+def check_sum_dtype(value: object) -> str:
     """Return the dtype of sums over many batches.
 
     Raises:

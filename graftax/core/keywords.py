@@ -15,7 +15,7 @@ from graftax.core.argument_kinds import misfit, plain_kinds
 from graftax.core.errors import ArgumentTypeError, GraftaxError
 from graftax.core.foreign_keywords import KEYWORDS, WORDS
 from graftax.core.known_names import closest
-from graftax.core.misbound import misbound, never_ran
+from graftax.core.misbound import is_binding_error, misbound
 from graftax.core.wrapping import wraps
 
 
@@ -39,10 +39,10 @@ class Constructed:
         super().__init_subclass__(**options)
         if "__init__" in vars(cls):
             ours = cls.__module__.startswith("graftax.")
-            cls.__init__ = _checked(cls.__init__, cls.__name__, ours)  # type: ignore[method-assign]
+            cls.__init__ = _wrap_constructor(cls.__init__, cls.__name__, ours)  # type: ignore[method-assign]
 
 
-def _checked(init: Callable[..., None], owner: str, ours: bool) -> Callable[..., None]:
+def _wrap_constructor(init: Callable[..., None], owner: str, ours: bool) -> Callable[..., None]:
     """Return a constructor that tells what it does not take, or misses; of ours, values of a wrong kind, too."""
     kinds = {p.name: p.kind for p in inspect.signature(init).parameters.values()}
     takes_any = inspect.Parameter.VAR_KEYWORD in kinds.values()  # then a base says what it takes
@@ -61,7 +61,7 @@ def _checked(init: Callable[..., None], owner: str, ours: bool) -> Callable[...,
             _check_kinds(self, checked, plain, known, args, kwargs)
             # a class that calls the constructor of its base wrongly is not at fault with its own arguments
             title = type(self).__name__ if type(self).__init__ is checked else owner
-            if never_ran(error) and (wrong := misbound(init, (self, *args), kwargs, title)) is not None:
+            if is_binding_error(error) and (wrong := misbound(init, (self, *args), kwargs, title)) is not None:
                 raise wrong from None
             raise
         _check_kinds(self, checked, plain, known, args, kwargs)
@@ -174,4 +174,4 @@ class ConstructorSignature:
 
 _COLLECTING = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
 
-Constructed.__init__ = _checked(Constructed.__init__, "Constructed", ours=False)  # type: ignore[method-assign]
+Constructed.__init__ = _wrap_constructor(Constructed.__init__, "Constructed", ours=False)  # type: ignore[method-assign]

@@ -96,7 +96,7 @@ _FUNCTIONS: dict[str, Mapping[str, str]] = {
 """What functions of other libraries take: the keyword here, or what to do instead."""
 
 
-def never_ran(error: Exception) -> bool:
+def is_binding_error(error: Exception) -> bool:
     """Return True if an exception, caught where a function was called, comes from the call itself: nothing ran."""
     return type(error) is TypeError and (error.__traceback__ is None or error.__traceback__.tb_next is None)
 
@@ -158,7 +158,7 @@ def _explain(
         must = [one.name for one in parameters if one.name in free and one.default is one.empty]
         only = must[0] if len(unknown) == len(must) == 1 else None
         meant = "; ".join(_suggestion(title, name, by_name, only) for name in unknown)
-        got = ", ".join(f"{name}={_shown(kwargs[name], '...')}" for name in unknown)
+        got = ", ".join(f"{name}={_format_argument(kwargs[name], '...')}" for name in unknown)
         return ArgumentTypeError(f"{title}() got {got}", taken, meant)
     if len(args) > len(placed) and not any(one.kind is one.VAR_POSITIONAL for one in parameters):
         line = _LINES.get(title.rpartition(".")[2]) or call_text(title, parameters)
@@ -170,8 +170,8 @@ def _explain(
     given = {one.name for one in placed[: len(args)]} | set(kwargs)
     needed = [one for one in parameters if one.default is one.empty and one.kind not in _GATHERING]
     lacking = [one.name for one in needed if one.name not in given]
-    have = [_shown(value, one.name) for value, one in zip(args, placed, strict=False)]
-    have += [f"{name}={_shown(value, name)}" for name, value in kwargs.items()]
+    have = [_format_argument(value, one.name) for value, one in zip(args, placed, strict=False)]
+    have += [f"{name}={_format_argument(value, name)}" for name, value in kwargs.items()]
     examples = [f"{one.name}={_example(title, one)}" for one in needed if one.name in lacking]
     instead = f"{title}({', '.join(have + examples)})"
     return ArgumentTypeError(f"{title}() got no {' and no '.join(lacking)}", taken, instead)
@@ -249,7 +249,7 @@ _EXAMPLES: dict[str, str] = {
 _OF_KINDS = {"int": "8", "float": "0.5", "str": '"float32"', "bool": "True"}
 
 
-def _shown(value: object, name: str) -> str:
+def _format_argument(value: object, name: str) -> str:
     """Return a value as it can be written in a line, or the name that stands for it."""
     short = isinstance(value, int | float | str | tuple | None) and len(repr(value)) <= 40
     return repr(value) if short else name

@@ -21,7 +21,7 @@ SPACES = (
 _MANY = 60
 
 
-def answering(space: str, foreign: ForeignNames | None = None) -> Callable[[str], Any]:
+def make_getattr(space: str, foreign: ForeignNames | None = None) -> Callable[[str], Any]:
     """Return the ``__getattr__`` of a namespace.
 
     Args:
@@ -32,10 +32,10 @@ def answering(space: str, foreign: ForeignNames | None = None) -> Callable[[str]
     def answer(name: str) -> Any:
         plain = name.startswith("_")
         if not plain and _is_submodule(space, name):  # the import of it asks, too
-            plain = closest(name, public(space)) is None
+            plain = closest(name, public_names(space)) is None
         if plain:
             raise AttributeError(f"module {_title(space)!r} has no attribute {name!r}", name=name)
-        raise missing(space, name, foreign)
+        raise missing_name_error(space, name, foreign)
 
     return answer
 
@@ -46,7 +46,7 @@ def _is_submodule(space: str, name: str) -> bool:
     return bool(path) and PathFinder.find_spec(f"{module.__name__}.{name}", path) is not None
 
 
-def missing(space: str, name: str, foreign: ForeignNames | None = None) -> MissingAttributeError:
+def missing_name_error(space: str, name: str, foreign: ForeignNames | None = None) -> MissingAttributeError:
     """Return the error for a name that a namespace has not."""
     answer = (foreign or {}).get(squash(name)) if f"{space}.{name}" not in NAMES else None
     return MissingAttributeError(f"{_title(space)} has no {name!r}", *(answer or _answer(space, name)))
@@ -56,16 +56,16 @@ def missing(space: str, name: str, foreign: ForeignNames | None = None) -> Missi
 def _answer(space: str, name: str) -> tuple[str, str]:
     """Return what the namespace has, and the line to write."""
     title = _title(space)
-    names = list(public(space))
+    names = list(public_names(space))
     there = f"it has {', '.join(names)}" if len(names) <= _MANY else f"dir({title}) lists what it has"
     line = NAMES.get(f"{space}.{name}") or NAMES.get(name)
     if line is None:
         near = closest(name, names)
-        line = f"{title}.{near}" if near else _elsewhere(space, name) or f"dir({title})"
+        line = f"{title}.{near}" if near else _find_elsewhere(space, name) or f"dir({title})"
     return there, line
 
 
-def public(space: str) -> Iterator[str]:
+def public_names(space: str) -> Iterator[str]:
     """Yield the names that a namespace offers."""
     module = _module(space)
     home = module.__name__ if module.__file__ and "__init__" in module.__file__ else module.__name__.rpartition(".")[0]
@@ -96,9 +96,9 @@ def _is_own(value: object, home: str) -> bool:
     return (inspect.isclass(value) or inspect.isfunction(value)) and value.__module__.startswith(home)
 
 
-def _elsewhere(space: str, name: str) -> str:
+def _find_elsewhere(space: str, name: str) -> str:
     """Return where another namespace has the name; those that have it as it stands come first."""
-    known = {other: list(public(other)) for other in ("", *SPACES) if other != space}
+    known = {other: list(public_names(other)) for other in ("", *SPACES) if other != space}
     for fits in (lambda own: name in own and name, lambda own: closest(name, own)):
         for other, names in known.items():
             if near := fits(names):

@@ -40,12 +40,16 @@ def replaces(cls: type, root: type, flag: str, *methods: str) -> bool:
     line = cls.__mro__
     states = next(one for one in line if flag in vars(one))
     for name in methods:
-        said_of = _defined(states, name)
-        if said_of is not None and said_of is not _defined(root, name) and _defined(cls, name) is not said_of:
+        said_of = _definition_of(states, name)
+        if (
+            said_of is not None
+            and said_of is not _definition_of(root, name)
+            and _definition_of(cls, name) is not said_of
+        ):
             return True
     return False
 
 
-def _defined(cls: type, name: str) -> object:
+def _definition_of(cls: type, name: str) -> object:
     """Return what a class or one of its bases defines; for a class itself, `getattr` finds ``__call__`` of its type."""
     return next((vars(one)[name] for one in cls.__mro__ if name in vars(one)), None)

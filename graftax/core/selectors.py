@@ -18,7 +18,7 @@ from graftax.core.errors import SelectorError
 from graftax.core.globs import FOREIGN_WILDCARDS, Glob
 from graftax.core.roles import ROLES, named_role, prefixed
 from graftax.core.short_traceback import door
-from graftax.core.spellings import above, spellings, wholes
+from graftax.core.spellings import owners_of, spellings, wholes
 from graftax.core.typedefs import Holder, VariableLike
 from graftax.core.user_functions import misfit
 
@@ -103,7 +103,7 @@ class Selector:
         if self.kind == "role":
             return bool(role == self.test)
         if self.kind == "class":
-            return any(isinstance(one, self.test) for one in (item, *above(item)))
+            return any(isinstance(one, self.test) for one in (item, *owners_of(item)))
         return item is not None and _answer(self, paths[0], self.test(item))
 
     @property
@@ -129,21 +129,21 @@ class Selector:
 
     def __or__(self, other: SelectorLike) -> Selector:
         """Return what one of both selects."""
-        return _joined("any", self, compile_selector(other))
+        return _join("any", self, compile_selector(other))
 
     def __ror__(self, other: SelectorLike) -> Selector:
-        return _joined("any", compile_selector(other), self)
+        return _join("any", compile_selector(other), self)
 
     def __and__(self, other: SelectorLike) -> Selector:
         """Return what both select."""
-        return _joined("all", self, compile_selector(other))
+        return _join("all", self, compile_selector(other))
 
     def __rand__(self, other: SelectorLike) -> Selector:
-        return _joined("all", compile_selector(other), self)
+        return _join("all", compile_selector(other), self)
 
     def __invert__(self) -> Selector:
         """Return what this does not select."""
-        return Selector("not", f"~{_inside(self, 'not')}", parts=(self,))
+        return Selector("not", f"~{_text_inside(self, 'not')}", parts=(self,))
 
     def __repr__(self) -> str:
         return f"Selector({self.text})"
@@ -166,7 +166,7 @@ class Tally:
         if role:
             self._roles.add(role)
         if self._has_classes:
-            self._classes |= dict.fromkeys(type(one).__name__ for one in above(item))
+            self._classes |= dict.fromkeys(type(one).__name__ for one in owners_of(item))
         return self._see(self.selector, paths, role, item)
 
     def _see(self, part: Selector, paths: Sequence[str], role: str | None, item: object) -> bool:
@@ -212,7 +212,7 @@ class Tally:
         part = self.idle()
         if part is not None:
             inside = "" if part is self.selector else f", a part of {self.selector.text},"
-            raise nothing_matched(part, self.paths, label, inside, self.nearest(part))
+            raise no_match_error(part, self.paths, label, inside, self.nearest(part))
 
     def nearest(self, part: Selector) -> list[str]:
         """Return what may have been meant by a part that was in vain."""
@@ -293,16 +293,16 @@ def compile_selector(selector: SelectorLike) -> Selector:
         return _of_text(selector)
     if isinstance(selector, re.Pattern):
         if not isinstance(selector.pattern, str):
-            raise _refused(selector, "paths are text", f"re.compile({selector.pattern.decode(errors='replace')!r})")
+            raise _refusal(selector, "paths are text", f"re.compile({selector.pattern.decode(errors='replace')!r})")
         return Selector("regex", repr(selector.pattern), selector)
     if isinstance(selector, type):
         if not issubclass(selector, Holder):
-            raise _refused(selector, "only layers and other Modules hold variables", "the class of a layer, or a glob")
+            raise _refusal(selector, "only layers and other Modules hold variables", "the class of a layer, or a glob")
         return Selector("class", selector.__name__, selector)
     if isinstance(selector, Holder):
         path = getattr(selector, "_gx_path", "")
         place = f'its path, "{path}/**", or ' if path else ""
-        raise _refused(
+        raise _refusal(
             selector,
             "a selector says which variables of a model; an object is no selector, and would be called with each",
             f"{place}its class, {type(selector).__name__}; for this one alone, its own methods: layer.freeze()",
@@ -311,10 +311,10 @@ def compile_selector(selector: SelectorLike) -> Selector:
         return _of_predicate(selector)
     if isinstance(selector, Sequence) and selector:
         parts = [compile_selector(part) for part in selector]
-        return parts[0] if len(parts) == 1 else _joined("any", *parts)
+        return parts[0] if len(parts) == 1 else _join("any", *parts)
     if isinstance(selector, VariableLike):
-        raise _refused(selector, "it is one variable itself", "lambda variable: variable is layer.kernel")
-    raise _refused(
+        raise _refusal(selector, "it is one variable itself", "lambda variable: variable is layer.kernel")
+    raise _refusal(
         selector,
         "a selector is a glob, a role, a compiled regex, the class of a layer, a predicate, or a non-empty sequence of "
         "these",
@@ -344,23 +344,23 @@ def _of_predicate(function: Callable[[Any], bool]) -> Selector:
     return made
 
 
-def _refused(selector: object, reason: str, instead: str) -> SelectorError:
+def _refusal(selector: object, reason: str, instead: str) -> SelectorError:
     kind = "the class" if isinstance(selector, type) else f"of type {type(selector).__name__}"
     shown = selector.__name__ if isinstance(selector, type) else f"{selector!r:.80}"
     return SelectorError(f"{shown}, {kind}, as a selector", reason, instead)
 
 
-def _joined(kind: str, *selectors: Selector) -> Selector:
+def _join(kind: str, *selectors: Selector) -> Selector:
     parts = tuple(part for one in selectors for part in (one.parts if one.kind == kind else (one,)))
     sign = " | " if kind == "any" else " & "
-    return Selector(kind, sign.join(_inside(part, kind) for part in parts), parts=parts)
+    return Selector(kind, sign.join(_text_inside(part, kind) for part in parts), parts=parts)
 
 
-def _inside(selector: Selector, kind: str) -> str:
+def _text_inside(selector: Selector, kind: str) -> str:
     return f"({selector.text})" if selector.kind in ("any", "all") and selector.kind != kind else selector.text
 
 
-def nothing_matched(
+def no_match_error(
     selector: Selector, paths: Iterable[str], label: str, inside: str = "", near: Sequence[str] | None = None
 ) -> SelectorError:
     """Return the error for a selector that selects nothing, with the nearest candidates."""

@@ -106,7 +106,7 @@ def not_taken(
     return misbound(fn, args, kwargs) if user_line.root_of(innermost.tb_frame) == "graftax" else None
 
 
-def chained(translated: GraftaxError, error: Exception) -> Exception | None:
+def cause_to_show(translated: GraftaxError, error: Exception) -> Exception | None:
     """Return what an error is to be raised from that says in our words all that another one says: `raise told from`.
 
     It takes the frames of that one, which is no part of the traceback, since that would tell everything twice; it is

@@ -11,7 +11,7 @@ from graftax.core.typedefs import VariableLike
 _MOST = 4  # names in one path of which each may be there or not; of more, the innermost
 
 
-def above(item: object) -> Iterator[Any]:
+def owners_of(item: object) -> Iterator[Any]:
     """Yield what a variable hangs in, from the inside out."""
     owner = getattr(item, "_gx_owner", getattr(item, "owner", None))
     while owner is not None:
@@ -21,7 +21,7 @@ def above(item: object) -> Iterator[Any]:
 
 def wholes(item: object) -> Iterator[str]:
     """Yield the paths of the expressions that a variable is a part of."""
-    for owner in above(item):
+    for owner in owners_of(item):
         if isinstance(cast(object, owner), VariableLike):
             yield owner._gx_path
 
@@ -33,7 +33,7 @@ def spellings(paths: Sequence[str], item: object) -> list[str]:
         paths: Its path, from some Module, and those of the weights that it is a part of, which begin alike.
         item: The variable, or its spec.
     """
-    if not any(getattr(owner, "_gx_name", None) for owner in above(item)):
+    if not any(getattr(owner, "_gx_name", None) for owner in owners_of(item)):
         return []
     parts = paths[0].split("/")
     names = _names(parts, item)
@@ -49,11 +49,11 @@ def spellings(paths: Sequence[str], item: object) -> list[str]:
 
 def _names(parts: list[str], item: object) -> list[tuple[int, str]]:
     """Return places in a path, and the names of what stands there, as far as the path is that of the first owners."""
-    way = _way(item) or parts  # a spec has its path alone
+    way = _edges_of(item) or parts  # a spec has its path alone
     cut = len(way) - len(parts)
     found: list[tuple[int, str]] = []
-    for owner in above(item):
-        place = len(_way(owner)) - 1 - cut
+    for owner in owners_of(item):
+        place = len(_edges_of(owner)) - 1 - cut
         if place < 0 or way[place + cut + 1 :] != parts[place + 1 :]:
             break
         if (name := getattr(owner, "_gx_name", None)) is not None and len(found) < _MOST:
@@ -61,5 +61,5 @@ def _names(parts: list[str], item: object) -> list[tuple[int, str]]:
     return found
 
 
-def _way(node: Any) -> list[str]:
+def _edges_of(node: Any) -> list[str]:
     return list(map(str, node._gx_way())) if hasattr(node, "_gx_way") else []

@@ -48,14 +48,14 @@ def rebuild(tree: Any, leaves: Iterator[Any]) -> Any:
         return next(leaves)
     if isinstance(tree, dict):
         pairs = {key: rebuild(value, leaves) for key, value in tree.items()}
-        return pairs if type(tree) is dict else _like(tree, pairs)
+        return pairs if type(tree) is dict else _copy_like(tree, pairs)
     children = [rebuild(value, leaves) for value in tree]
     if hasattr(tree, "_fields"):
         return type(tree)(*children)
     return type(tree)(children)
 
 
-def _like(tree: dict[Any, Any], pairs: dict[Any, Any], empty: bool = False) -> dict[Any, Any]:
+def _copy_like(tree: dict[Any, Any], pairs: dict[Any, Any], empty: bool = False) -> dict[Any, Any]:
     copy = tree.copy()  # keeps what the type carries besides its items, such as a default factory
     if empty:
         copy.clear()
@@ -76,7 +76,7 @@ def reorder(tree: Any, like: Any) -> Any:
         if not all(key in tree for key in like):
             return tree
         pairs = {key: reorder(tree[key], value) for key, value in like.items()}
-        return pairs if type(tree) is dict else _like(tree, pairs, empty=True)
+        return pairs if type(tree) is dict else _copy_like(tree, pairs, empty=True)
     children = [reorder(one, other) for one, other in zip(tree, like, strict=True)]
     return type(tree)(*children) if hasattr(tree, "_fields") else type(tree)(children)
 
@@ -93,21 +93,21 @@ def map_structure(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
     """
     if is_leaf(tree):
         if not all(map(is_leaf, others)):
-            raise _different(tree, *others)
+            raise _structure_error(tree, *others)
         return function(tree, *others)
     keys = list(tree) if isinstance(tree, dict) else range(len(tree))
     for other in others:
         same_kind = not is_leaf(other) and isinstance(other, dict) == isinstance(tree, dict)
         if not same_kind or len(other) != len(keys) or (isinstance(tree, dict) and any(k not in other for k in keys)):
-            raise _different(tree, *others)
+            raise _structure_error(tree, *others)
     results = [map_structure(function, tree[key], *(other[key] for other in others)) for key in keys]
     if isinstance(tree, dict):
         pairs = dict(zip(keys, results, strict=True))
-        return pairs if type(tree) is dict else _like(tree, pairs)
+        return pairs if type(tree) is dict else _copy_like(tree, pairs)
     return type(tree)(*results) if hasattr(tree, "_fields") else type(tree)(results)
 
 
-def _different(*trees: Any) -> ArgumentError:
+def _structure_error(*trees: Any) -> ArgumentError:
     shapes = " and ".join(f"leaves {[path for path, _ in flatten_with_paths(tree)]}" for tree in trees)
     return ArgumentError(
         f"structures with {shapes}", "they must have the same nesting and keys", "one structure for all"

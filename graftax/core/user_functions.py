@@ -92,7 +92,7 @@ def value_of(caller: str, parameter: str, value: Any) -> Any:
     return value()
 
 
-def takes(argument: str, fn: Callable[..., Any], names: tuple[str, ...]) -> None:
+def check_signature(argument: str, fn: Callable[..., Any], names: tuple[str, ...]) -> None:
     """Raise if a function cannot be called with so many arguments, or is a class.
 
     Args:

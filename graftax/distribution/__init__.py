@@ -12,7 +12,7 @@ Example:
 
 import typing as _typing
 
-from graftax.core.namespaces import answering as _answering
+from graftax.core.namespaces import make_getattr as _answering
 from graftax.distribution.comparison import compare as compare
 from graftax.distribution.constrain import constrain as constrain
 from graftax.distribution.data_parallel import DataParallel as DataParallel

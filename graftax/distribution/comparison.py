@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from graftax.backend.processes import Processes
-from graftax.backend.rendezvous import Rendezvous, several
+from graftax.backend.rendezvous import Rendezvous, process_group
 from graftax.core import tree
 from graftax.core.short_traceback import door
-from graftax.distribution.moving import beside, variables_below
+from graftax.distribution.moving import optimizers_beside, variables_below
 from graftax.distribution.placing import Placing
 from graftax.variables import keys
 from graftax.variables.graph.module import Module
@@ -51,15 +51,15 @@ def compare_programs(
     Raises:
         ProcessError: something differs; the message names the process and the difference.
     """
-    processes = several()
+    processes = process_group()
     if processes is None:
         return
     things = [
         ("the global seed", str(keys.get_random_seed())),
         ("the mesh", f"{dict(distribution.mesh.shape)} of {[str(one) for one in distribution.mesh.devices.flat]}"),
         ("the rules", repr([rule.text for rule in distribution.rules])),
-        *_numbered("the variable", [_cell(cell, processes) for cell in cells]),
-        *_numbered("argument", [(str(i), _argument(one, processes)) for i, one in enumerate(arguments)]),
+        *_number_labels("the variable", [_cell(cell, processes) for cell in cells]),
+        *_number_labels("argument", [(str(i), _argument(one, processes)) for i, one in enumerate(arguments)]),
         ("the compiled program", _digest(text().encode())),
     ]
     Rendezvous(processes, "the first run of a compiled function").agree(things, _SAME)
@@ -71,15 +71,15 @@ def compare_assigned(variables: Iterable[Variable]) -> None:
     Raises:
         ProcessError: the processes have assigned different Variables or values; the message names process and Variable.
     """
-    processes = several()
+    processes = process_group()
     if processes is None:
         return
-    counts = Assigned.among(v._storage for v in variables if v.role != "metric")  # those begin anew
+    counts = Assigned.counts_of(v._storage for v in variables if v.role != "metric")  # those begin anew
     told = [(_cell(cell, processes), count) for cell, count in counts.items()]
     cells = [(name, text if ", value " in text else f"{text}, assigned {count} times") for (name, text), count in told]
     meeting = Rendezvous(processes, "what was assigned")
     meeting.agree(
-        list(_numbered("the variable", cells)),
+        list(_number_labels("the variable", cells)),
         _ASSIGN,
     )
     meeting.forget()
@@ -110,12 +110,12 @@ def compare(*modules: Module) -> None:
         >>> model.build((None, 3))
         >>> compare(model)
     """
-    given = [*modules, *(one for module in modules for one in beside(module))]
+    given = [*modules, *(one for module in modules for one in optimizers_beside(module))]
     found = [v for v in variables_below(given)[0].values() if v.role != "metric"]  # those begin anew
-    processes = several()
+    processes = process_group()
     if processes is None:
         return
-    counts = Assigned.among(v._storage for v in found)
+    counts = Assigned.counts_of(v._storage for v in found)
     cells = []
     for variable in found:
         name, text = _cell(variable._storage, processes, sys.maxsize)
@@ -125,7 +125,7 @@ def compare(*modules: Module) -> None:
             text += f", assigned {counts.get(variable._storage, 0)} times"
         cells.append((name, text))
     meeting = Rendezvous(processes, "compare")
-    meeting.agree(list(_numbered("the variable", cells)), _ASSIGN)
+    meeting.agree(list(_number_labels("the variable", cells)), _ASSIGN)
     meeting.forget()
     Assigned.forget(counts)
 
@@ -136,7 +136,7 @@ def compare_rows(batch: object, steps: int | None) -> None:
     Raises:
         ProcessError: a part of the batch differs; the message names the process and the part.
     """
-    processes = several()
+    processes = process_group()
     if processes is not None:
         things = [("the global seed", str(keys.get_random_seed()))]
         things += [(f"part {path}", _value(leaf)) for path, leaf in tree.flatten_with_paths(batch)]
@@ -147,7 +147,7 @@ def compare_rows(batch: object, steps: int | None) -> None:
         )
 
 
-def _numbered(kind: str, named: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+def _number_labels(kind: str, named: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     """Yield things with unique labels."""
     seen: set[str] = set()
     for i, (name, text) in enumerate(named):
@@ -160,20 +160,22 @@ def _cell(cell: Housed, processes: Processes, most: int = _WHOLE) -> tuple[str, 
     home: Any = cell.home
     axes = "" if home is None else f", split by {home.axes}"
     buffer: Any = cell.buffer  # type: ignore[attr-defined]
-    return (cell.path or "(a variable without a path)"), f"{_kind(buffer)}{axes}{_whole(buffer, processes, most)}"
+    return (
+        cell.path or "(a variable without a path)"
+    ), f"{_kind(buffer)}{axes}{_describe_value(buffer, processes, most)}"
 
 
 def _argument(value: Any, processes: Processes) -> str:
     if not hasattr(value, "shape") or processes.boxes(value) is None:
         return _value(value)
-    return f"{_kind(value)}, {getattr(value.sharding, 'spec', value.sharding)}{_whole(value, processes)}"
+    return f"{_kind(value)}, {getattr(value.sharding, 'spec', value.sharding)}{_describe_value(value, processes)}"
 
 
 def _kind(array: Any) -> str:
     return f"{array.dtype}{list(array.shape)}"
 
 
-def _whole(array: Any, processes: Processes, most: int = _WHOLE) -> str:
+def _describe_value(array: Any, processes: Processes, most: int = _WHOLE) -> str:
     """Return the value of a replicated array that is not too large; otherwise nothing."""
     held = processes.boxes(array)
     if held is None or len(held) != 1 or prod(array.shape) * array.dtype.itemsize > most:

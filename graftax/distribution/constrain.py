@@ -10,7 +10,7 @@ from graftax.core.errors import ArgumentError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, unwrap
 from graftax.distribution.axes import checked_axes, size_of
-from graftax.distribution.of_module import active
+from graftax.distribution.of_module import active_distribution
 from graftax.variables.state.storage import frames
 
 
@@ -57,7 +57,7 @@ def constrain(x: ArrayLike, axes: Axes) -> Array:
 
 
 def _mesh_in_play(value: object) -> Any:
-    if (around := active()) is not None:
+    if (around := active_distribution()) is not None:
         return around.mesh
     frame = frames.top
     if frame is not None and (mesh := frame.mesh()) is not None:

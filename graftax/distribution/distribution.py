@@ -11,7 +11,7 @@ import numpy as np
 
 from graftax.backend import registry
 from graftax.backend.meshes import Axes, Mesh
-from graftax.backend.rendezvous import several
+from graftax.backend.rendezvous import process_group
 from graftax.core import tree
 from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.short_traceback import door
@@ -20,7 +20,7 @@ from graftax.distribution import first_run
 from graftax.distribution.axes import checked_axes, misfit, size_of
 from graftax.distribution.comparison import compare_programs
 from graftax.distribution.home import DistributionHome
-from graftax.distribution.local_rows import spread_local
+from graftax.distribution.local_rows import join_local_rows
 from graftax.distribution.mesh import mesh as make_mesh
 from graftax.distribution.mesh import require_everyone
 from graftax.distribution.moving import place
@@ -228,7 +228,7 @@ class Distribution:
         """Return a sharded batch; its first axis may be that of steps, and its rows may be local ones."""
         if self.count == 1:
             return batch
-        local = local and several() is not None
+        local = local and process_group() is not None
         return tree.map_structure(lambda leaf: self._spread(leaf, int(steps), local), batch)
 
     def _spread(self, leaf: Any, before: int, local: bool = False) -> Any:
@@ -241,7 +241,7 @@ class Distribution:
         if leaf.dtype.kind in "OSUMm":  # text and objects stay on the host
             return leaf
         if local and len(leaf.shape) > before:
-            return spread_local(self, np.asarray(leaf, self.backend.arrays.canonical_dtype(leaf.dtype)), before)
+            return join_local_rows(self, np.asarray(leaf, self.backend.arrays.canonical_dtype(leaf.dtype)), before)
         rows = len(leaf.shape) > before and leaf.shape[before] % size_of(self.mesh, self.data) == 0
         axes: Axes = (*(None,) * before, self.data) if rows else ()
         if not self.backend.arrays.is_array(leaf):

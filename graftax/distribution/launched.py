@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graftax.backend import registry
-from graftax.backend.rendezvous import several
+from graftax.backend.rendezvous import process_group
 from graftax.core import user_line
 
 _warned_about: set[str] = set()
@@ -12,7 +12,7 @@ _warned_about: set[str] = set()
 def warn_of_copies() -> None:
     """Warn, once, where a launcher has started several processes, and this one would not know of the others."""
     backend = registry.current()
-    if several() is not None or not backend.has("processes"):
+    if process_group() is not None or not backend.has("processes"):
         return
     found = backend.processes.started()
     if found is None or found.processes is None or found.evidence in _warned_about:

@@ -11,7 +11,7 @@ from graftax.core.errors import DataError
 from graftax.distribution.placing import Placing
 
 
-def spread_local(distribution: Placing, rows: np.ndarray[Any, Any], before: int) -> Any:
+def join_local_rows(distribution: Placing, rows: np.ndarray[Any, Any], before: int) -> Any:
     """Return the array of the rows of all processes.
 
     Args:

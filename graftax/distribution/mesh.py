@@ -8,7 +8,7 @@ from typing import Any
 
 from graftax.backend import registry
 from graftax.backend.meshes import Mesh
-from graftax.backend.rendezvous import several
+from graftax.backend.rendezvous import process_group
 from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.short_traceback import door
 from graftax.distribution.launched import warn_of_copies
@@ -70,7 +70,7 @@ def _shared_out(devices: list[Any], places: int, shown: str) -> list[Any]:
     Raises:
         ArgumentError: the processes cannot have equal shares.
     """
-    processes = several()
+    processes = process_group()
     if processes is None or places == len(devices):
         return devices[:places]
     share, over = divmod(places, processes.count())
@@ -99,7 +99,7 @@ def require_everyone(mesh: Mesh) -> None:
     Raises:
         ArgumentError: there is such a process; the message names it.
     """
-    processes = several()
+    processes = process_group()
     if processes is None:
         return
     there = {getattr(device, "process_index", 0) for device in mesh.devices.flat}

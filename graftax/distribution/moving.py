@@ -54,7 +54,7 @@ def _slots_of(node: Node) -> list[tuple[Variable, Variable, str]]:
     return [(record.variable, record.slot, record.name) for record in node._gx_slot_records()]
 
 
-def beside(module: Any) -> list[Module]:
+def optimizers_beside(module: Any) -> list[Module]:
     """Return the optimizer of a compiled model, which is not part of its object graph; None for others."""
     found = getattr(type(module), "_gx_beside", None)
     return [] if found is None else [one for one in found(module).values() if isinstance(one, Module)]
@@ -69,7 +69,7 @@ def place(distribution: Placing, modules: Sequence[Module]) -> None:
     """
     given = list(modules)
     for module in modules:
-        given += [one for one in beside(module) if all(one is not other for other in given)]
+        given += [one for one in optimizers_beside(module) if all(one is not other for other in given)]
     variables, slots = variables_below(given)
     if not variables:
         raise ArgumentError(

@@ -26,10 +26,13 @@ def distribution_of(module: Module) -> Distribution | None:
         if home is not None and home.fixed and isinstance(home.placement, Distribution):
             return home.placement
     captured = (node._gx_captured for node in walk(module) if isinstance(node, Module))
-    return next((found for scopes in captured if (found := active(scopes)) is not None), None) or active()
+    return (
+        next((found for scopes in captured if (found := active_distribution(scopes)) is not None), None)
+        or active_distribution()
+    )
 
 
-def active(remembered: tuple[creation.CreatorScope, ...] = ()) -> Distribution | None:
+def active_distribution(remembered: tuple[creation.CreatorScope, ...] = ()) -> Distribution | None:
     """Return the distribution of the innermost scope, else of the remembered ones; None if there is none."""
     for scope in (*reversed(creation.scopes.items), *reversed(remembered)):
         if isinstance(scope, DistributionScope) and isinstance(scope.distribution, Distribution):

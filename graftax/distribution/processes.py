@@ -10,9 +10,9 @@ from typing import Any
 
 from graftax.backend import registry
 from graftax.backend.processes import Joining
-from graftax.backend.rendezvous import Rendezvous, several
+from graftax.backend.rendezvous import Rendezvous, process_group
 from graftax.core.errors import ArgumentError, ArgumentTypeError, StateError
-from graftax.core.hyperparameters import is_number, whole
+from graftax.core.hyperparameters import check_integer, is_number
 from graftax.core.short_traceback import door
 from graftax.distribution.launched import warn_of_copies
 from graftax.variables import keys, streams
@@ -61,9 +61,9 @@ def initialize(
     """
     how = Joining(
         coordinator,
-        None if num_processes is None else _whole("num_processes", num_processes, 1),
-        None if process_id is None else _whole("process_id", process_id, 0),
-        None if local_devices is None else tuple([_whole("local_devices", one, 0) for one in local_devices]),
+        None if num_processes is None else _check_whole("num_processes", num_processes, 1),
+        None if process_id is None else _check_whole("process_id", process_id, 0),
+        None if local_devices is None else tuple([_check_whole("local_devices", one, 0) for one in local_devices]),
         _seconds("heartbeat", heartbeat),
         _seconds("timeout", timeout),
     )
@@ -90,7 +90,7 @@ def process_index() -> int:
         >>> process_index()
         0
     """
-    found = several()
+    found = process_group()
     return 0 if found is None else found.index()
 
 
@@ -102,7 +102,7 @@ def process_count() -> int:
         >>> process_count()
         1
     """
-    found = several()
+    found = process_group()
     return 1 if found is None else found.count()
 
 
@@ -142,7 +142,7 @@ def barrier(name: str, timeout: float | None = None) -> None:
             f"barrier({name!r:.60})", "a barrier has a name, for messages", 'barrier("data is there")'
         )
     seconds = None if timeout is None else _seconds("timeout", timeout)
-    found = several()
+    found = process_group()
     if found is None:
         warn_of_copies()
     else:
@@ -166,8 +166,8 @@ def preempted(step: int) -> bool:
         >>> preempted(1)
         False
     """
-    step = _whole("step", step, 0)
-    found = several()
+    step = _check_whole("step", step, 0)
+    found = process_group()
     if found is not None:
         return found.preempted(step)
     _signal.listen()
@@ -230,8 +230,8 @@ def _is_address(text: str) -> bool:
     return bool(host) and port.isdecimal() and 0 < int(port) < 1 << 16
 
 
-def _whole(name: str, value: object, least: int) -> int:
-    found = whole(name, value, "it is a whole number", least)
+def _check_whole(name: str, value: object, least: int) -> int:
+    found = check_integer(name, value, "it is a whole number", least)
     if found < least:
         raise ArgumentError(f"{name}={value!r}", f"it is at least {least}", f"{name}={least}")
     return found

@@ -9,7 +9,7 @@ from itertools import pairwise
 from graftax.core.errors import ArgumentTypeError
 from graftax.core.selectors import Selectable, Selector, SelectorLike, compile_selector
 from graftax.core.short_traceback import door
-from graftax.core.spellings import above
+from graftax.core.spellings import owners_of
 from graftax.distribution.rules import OptionalRule, Rule
 
 
@@ -83,7 +83,7 @@ class _Held:
         self.__name__ = "followed_by_a_sum" if attribute == "_gx_row_parts" else "of_inner_units"
 
     def __call__(self, variable: Selectable) -> bool:
-        for layer, holder in pairwise(above(variable)):
+        for layer, holder in pairwise(owners_of(variable)):
             names: tuple[str, ...] = getattr(type(holder), self._attribute, ())
             if any(getattr(holder, name, None) is layer for name in names):
                 return True

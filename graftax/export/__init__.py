@@ -64,7 +64,7 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
-        return import_module("graftax.core.namespaces").answering("export")(name)
+        return import_module("graftax.core.namespaces").make_getattr("export")(name)
     found = globals()[name] = getattr(import_module(_HOMES[name]), name)
     return found
 

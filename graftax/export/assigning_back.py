@@ -10,7 +10,7 @@ from graftax.backend import registry
 from graftax.core.errors import ArgumentError, ArgumentTypeError, MatchError
 from graftax.core.short_traceback import door
 from graftax.export import run
-from graftax.export.naming import checked_roots, placed
+from graftax.export.naming import checked_roots, variables_by_path
 from graftax.reparam.base import Reparam
 from graftax.reparam.quantized import QuantizedWeight
 from graftax.variables.graph.module import Module
@@ -68,7 +68,7 @@ def take_back(artefact: run.Artefact, **roots: Module) -> TakeReport:
         raise ArgumentError(
             "take_back without roots", "values are assigned to Modules, by their paths", "take_back(artefact, net=net)"
         )
-    places = placed(checked_roots(roots, "take_back(artefact, net=net)"))
+    places = variables_by_path(checked_roots(roots, "take_back(artefact, net=net)"))
     values = _numbers(artefact)
     wrong = [f"{path}: no Variable is there" for path in values if path not in places]
     wrong += [
@@ -89,7 +89,7 @@ def take_back(artefact: run.Artefact, **roots: Module) -> TakeReport:
     for path in (*inverse, *assigned):
         place = places[path]
         if isinstance(place, Reparam) and (
-            _gives(place, values[path]) or _as_stored(artefact, path, values[path], place)
+            _has_value(place, values[path]) or _assign_integers(artefact, path, values[path], place)
         ):
             continue
         place.assign(arrays.numpy.array(values[path]))
@@ -109,12 +109,12 @@ def _numbers(artefact: run.Artefact) -> dict[str, Any]:
     return values
 
 
-def _gives(place: Reparam, value: object) -> bool:
+def _has_value(place: Reparam, value: object) -> bool:
     """Tell whether an expression already has this exact value, so that its parts need no change."""
     return np.asarray(place.value).tobytes() == np.asarray(value).tobytes()
 
 
-def _as_stored(artefact: run.Artefact, path: str, value: object, place: Reparam) -> bool:
+def _assign_integers(artefact: run.Artefact, path: str, value: object, place: Reparam) -> bool:
     """Assign stored integers directly, if the value equals theirs, since rounding again might change the scales."""
     parts = artefact.integers.get(path)
     if not isinstance(place, QuantizedWeight) or parts is None:

@@ -94,7 +94,7 @@ class Batcher:
         self._thread.join()
 
     def _work(self) -> None:
-        while (batch := self._next()) is not None:
+        while (batch := self._next_batch()) is not None:
             try:
                 self._run(batch)
             except Exception as error:  # noqa: BLE001 - whoever waits is told
@@ -103,7 +103,7 @@ class Batcher:
             for one in batch:
                 one.done.set()
 
-    def _next(self) -> list[Request] | None:
+    def _next_batch(self) -> list[Request] | None:
         """Return requests to run together, including the oldest one; None at the end."""
         with self._change:
             while not self._waiting:
@@ -122,12 +122,12 @@ class Batcher:
     def _run(self, batch: list[Request]) -> None:
         self.runs += 1
         if not self.joins:
-            out, _ = self.function.flat(self._values, batch[0].leaves)
+            out, _ = self.function.run_flat(self._values, batch[0].leaves)
             batch[0].results = [np.asarray(one) for one in out]
             return
         rows = sum(one.rows for one in batch)
         joined = [np.concatenate(parts) for parts in zip(*(one.leaves for one in batch), strict=True)]
-        out, _ = self.function.flat(self._values, [padded(one, power_of_two(rows)) for one in joined])
+        out, _ = self.function.run_flat(self._values, [pad(one, power_of_two(rows)) for one in joined])
         results = [np.asarray(one) for one in out]
         start = 0
         for one in batch:
@@ -145,11 +145,11 @@ def power_of_two(rows: int) -> int:
     return 1 << (rows - 1).bit_length()
 
 
-def padded(array: np.ndarray[Any, Any], rows: int) -> np.ndarray[Any, Any]:
+def pad(array: np.ndarray[Any, Any], rows: int) -> np.ndarray[Any, Any]:
     """Return an array with its last row repeated up to ``rows`` rows.
 
     Example:
-        >>> padded(np.array([[1, 2], [3, 4]]), 4).tolist()
+        >>> pad(np.array([[1, 2], [3, 4]]), 4).tolist()
         [[1, 2], [3, 4], [3, 4], [3, 4]]
     """
     return np.concatenate([array, np.repeat(array[-1:], rows - len(array), axis=0)])

@@ -65,12 +65,12 @@ def compare(
     for inputs, sizes in trials:
         leaves = [registry.current().arrays.asarray(one) for one in inputs]
         try:
-            out, new = function.flat(values, leaves)
+            out, new = function.run_flat(values, leaves)
         except ArtefactError as error:  # of what was assumed of sizes, and does not hold for these
             if "refin" not in str(error):
                 raise
             raise _not_for_all(name, sizes, error) from error
-        live = trace(fixed(signature, [one.shape for one in inputs]))
+        live = trace(fix_shapes(signature, [one.shape for one in inputs]))
         donated, read_only = ([one.buffer for one in cells] for cells in (live.donated, live.read_only))
         wanted = live.program.run(donated, read_only, leaves)
         after = dict(zip(live.written, wanted[len(live.results) :], strict=True))
@@ -145,7 +145,7 @@ def difference(
     return error
 
 
-def fixed(signature: Signature, shapes: Sequence[tuple[int, ...]]) -> Signature:
+def fix_shapes(signature: Signature, shapes: Sequence[tuple[int, ...]]) -> Signature:
     """Return a signature for these very shapes, its expressions live."""
     specs = iter(Spec(shape, spec.dtype) for shape, spec in zip(shapes, signature.specs, strict=True))
     found = copy.copy(signature)
@@ -172,7 +172,7 @@ def computes_rows(traced: Traced, function: run.Function, values: Mapping[str, A
     more = [np.concatenate([one, other[:1]]) for one, other in zip(trial.inputs, others, strict=True)]
     changed = [np.concatenate([one[:1], other[1:]]) for one, other in zip(trial.inputs, others, strict=True)]
     for inputs, same in ((more, count), (changed, 1)):
-        out, _ = function.flat(values, [registry.current().arrays.asarray(one) for one in inputs])
+        out, _ = function.run_flat(values, [registry.current().arrays.asarray(one) for one in inputs])
         try:
             for expected, got in zip(trial.results, out, strict=True):
                 difference("rows", expected[:same], np.asarray(got)[:same])

@@ -38,10 +38,10 @@ def specs_of_first_call(module: Module) -> tuple[Any, ...]:
         NotBuiltError: the inputs are not known.
         ExportError: the first call had an input that a program cannot have: a mask, or an array by keyword.
     """
-    if isinstance(module, Layer) and (begun := _begun(module)) is not None:
+    if isinstance(module, Layer) and (begun := _symbolic_input(module)) is not None:
         if carries_mask(begun):
             raise masked_input(f"the input of the graph of {type(module).__name__}")
-        return (tree.map_structure(_declared, begun),)
+        return (tree.map_structure(_spec_of, begun),)
     first: tuple[Any, ...] | None = getattr(module, "_gx_first_call", None)
     if first is None:
         shape = getattr(module, "_gx_input_shape", None)
@@ -70,10 +70,10 @@ def specs_of_first_call(module: Module) -> tuple[Any, ...]:
             f"Signature(lambda x, {named[0]}: module(x, {named[0]}={named[0]}), Spec(...), Spec(...)); "
             "or Specs after the Module, if it is to be left out",
         )
-    return tuple(tree.map_structure(_like, one) for one in first)
+    return tuple(tree.map_structure(_spec_like, one) for one in first)
 
 
-def _begun(layer: Layer) -> Any:
+def _symbolic_input(layer: Layer) -> Any:
     """Return the symbolic input of a graph of layers; None if there is none."""
     try:
         return layer.input
@@ -81,10 +81,10 @@ def _begun(layer: Layer) -> Any:
         return None
 
 
-def _like(leaf: Outline | None) -> Spec | None:
+def _spec_like(leaf: Outline | None) -> Spec | None:
     return None if leaf is None else Spec(("batch", *leaf.shape[1:]) if leaf.shape else (), leaf.dtype)
 
 
-def _declared(leaf: Symbolic) -> Spec:
+def _spec_of(leaf: Symbolic) -> Spec:
     sizes = [f"size{i}" if size is None else size for i, size in enumerate(leaf.shape)]
     return Spec(["batch", *sizes[1:]] if sizes and leaf.shape[0] is None else sizes, leaf.dtype.name)

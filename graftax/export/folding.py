@@ -28,7 +28,7 @@ class Folded:
 
         None if another one stands for it already, such as that with another training flag.
         """
-        found: tuple[Storage, Computation] = self._values.value(node, lambda: _computed(node))
+        found: tuple[Storage, Computation] = self._values.value(node, lambda: _compute(node))
         return found if self._places.setdefault(node, found[0]) is found[0] else None
 
 
@@ -49,7 +49,7 @@ class Folding:
     def __init__(
         self,
         chosen: bool | SelectorLike,
-        known: Folded,
+        folded: Folded,
         moving: frozenset[Storage] = frozenset(),
         integers: bool = False,
     ) -> None:
@@ -57,7 +57,7 @@ class Folding:
         self._moving = moving
         self._integers = integers
         self._selector = None if isinstance(chosen, bool) else compile_selector(chosen)
-        self._known = known
+        self._known = folded
         self._met: dict[int, Reparam] = {}
         self.folded: dict[Storage, Reparam] = {}
         """The values that stand for expressions."""
@@ -107,7 +107,7 @@ class Folding:
         self._selector.pick((((one._gx_path,), one) for one in self._met.values()), "fold=")
 
 
-def _computed(node: Reparam) -> tuple[Storage, Computation]:
+def _compute(node: Reparam) -> tuple[Storage, Computation]:
     """Return a new storage with the value of an expression as it is stored, and what it is computed from."""
     seen = Computation()
     alone = Substitution(None, (), None)
@@ -121,7 +121,7 @@ def _computed(node: Reparam) -> tuple[Storage, Computation]:
         value = node.value
     seen.moved |= set(alone.written)
     if (kept := computations.top) is not None:
-        seen.joins(kept)  # what is kept holds as long as the settings, such as the training flag, are these
+        seen.add_to(kept)  # what is kept holds as long as the settings, such as the training flag, are these
     return Storage(value, registry.current(), node), seen
 
 

@@ -46,12 +46,12 @@ def load(
         >>> artefact.predict(np.array([1.0, 2.0], "float32")).tolist()
         [2.0, 4.0]
     """
-    with reading():
+    with convert_errors():
         return run.load(path, only, cache, integers)
 
 
 @contextmanager
-def reading() -> Iterator[None]:
+def convert_errors() -> Iterator[None]:
     """Raise what the loader raises as an error of this library."""
     try:
         yield

@@ -44,7 +44,7 @@ class ArtefactError(RuntimeError):
         return "{}\n  why: {}\n  instead: {}".format(*self.args)
 
 
-def damaged(path: str, reason: str) -> ArtefactError:
+def damaged_error(path: str, reason: str) -> ArtefactError:
     """Return the error for an artefact that is not as it was written."""
     return ArtefactError(f"the artefact {path!r}", reason, "another copy of it, or graftax export save once more")
 
@@ -58,19 +58,19 @@ def manifest_from(path: str, data: bytes) -> dict[str, Any]:
     try:
         manifest: dict[str, Any] = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise damaged(path, f"its manifest cannot be followed: it is no JSON, {error!r:.100}") from error
+        raise damaged_error(path, f"its manifest cannot be followed: it is no JSON, {error!r:.100}") from error
     if isinstance(manifest, dict) and manifest.get("format", FORMAT) != FORMAT:
         told = f"its format is {manifest['format']!r:.40}, not {FORMAT}"
         raise ArtefactError(f"the artefact {path!r}", told, "a newer graftax, or the run.py that lies in it")
     if wrong := misfit(manifest, _MANIFEST):
-        raise damaged(path, f"its manifest cannot be followed: {wrong}")
+        raise damaged_error(path, f"its manifest cannot be followed: {wrong}")
     if manifest.get("sha256", _MISSING) not in (_MISSING, digest_of(manifest)):
-        raise damaged(path, "its manifest is not what was written")
+        raise damaged_error(path, "its manifest is not what was written")
     for name, about in manifest["signatures"].items():
         if not re.fullmatch(r"[A-Za-z]\w*", name):
-            raise damaged(path, f"a program is called {name!r}")
+            raise damaged_error(path, f"a program is called {name!r}")
         if wrong := _contradiction(about, manifest["values"]):
-            raise damaged(path, f"its manifest cannot be followed: signatures/{name} has {wrong}")
+            raise damaged_error(path, f"its manifest cannot be followed: signatures/{name} has {wrong}")
     return manifest
 
 
@@ -83,12 +83,12 @@ def digest_of(manifest: Mapping[str, Any]) -> str:
 # --- the schema -------------------------------------------------------------------------------------------------------
 
 
-def misfit(value: object, wanted: Any, where: str = "") -> str:
+def misfit(value: object, schema: Any, where: str = "") -> str:
     """Return which part is not what a schema says, and what is there; nothing if all is right.
 
     Args:
         value: What JSON gave.
-        wanted: A type; a function that is true of what is right; a list of one schema for all elements; a dict of
+        schema: A type; a function that is true of what is right; a list of one schema for all elements; a dict of
             schemas by key, all of which have to be there, or of one for all keys under ``str``. What is not spoken of
             may be anything.
         where: The path of the value.
@@ -98,14 +98,14 @@ def misfit(value: object, wanted: Any, where: str = "") -> str:
         "a/1 is '2'"
     """
     parts: list[tuple[Any, Any, str]] = []
-    if type(wanted) is list and type(value) is list:
-        parts = [(one, wanted[0], str(i)) for i, one in enumerate(value)]
-    elif type(wanted) is dict and type(value) is dict:
-        known = dict.fromkeys(value, wanted[str]) if str in wanted else wanted
+    if type(schema) is list and type(value) is list:
+        parts = [(one, schema[0], str(i)) for i, one in enumerate(value)]
+    elif type(schema) is dict and type(value) is dict:
+        known = dict.fromkeys(value, schema[str]) if str in schema else schema
         parts = [(value.get(key, _MISSING), one, key) for key, one in known.items()]
     else:
         try:
-            fits = type(value) is wanted if isinstance(wanted, type) else callable(wanted) and bool(wanted(value))
+            fits = type(value) is schema if isinstance(schema, type) else callable(schema) and bool(schema(value))
         except _FAULTS:
             fits = False
         return "" if fits else f"{where or 'all'} is {'missing' if value is _MISSING else f'{value!r:.60}'}"

@@ -38,7 +38,7 @@ def checked_roots(roots: object, instead: str) -> dict[str, Module]:
     return dict(roots)
 
 
-def placed(roots: Mapping[str, Module]) -> dict[str, Variable | Reparam]:
+def variables_by_path(roots: Mapping[str, Module]) -> dict[str, Variable | Reparam]:
     """Return all Variables and expressions below roots by path, including slots of optimizers, as in a checkpoint."""
     found: dict[str, Variable | Reparam] = {}
     paths: dict[int, str] = {}
@@ -68,7 +68,7 @@ class Names:
 
     def __init__(self, roots: Mapping[str, Module]) -> None:
         self._roots = roots
-        self._places = placed(roots)
+        self._places = variables_by_path(roots)
         self._paths = {id(node): path for path, node in self._places.items()}
         self._given: dict[str, int] = {}
 

@@ -40,15 +40,15 @@ def form_of(structure: Any, leaves: list[Any]) -> Form:
     return len(leaves) - 1
 
 
-def built(form: Form, leaves: Sequence[Any]) -> Any:
+def build(form: Form, leaves: Sequence[Any]) -> Any:
     """Return the structure of that form with these leaves."""
     if form is None:
         return None
     if isinstance(form, int):
         return leaves[form]
     if isinstance(form, dict):
-        return {key: built(part, leaves) for key, part in form.items()}
-    return [built(part, leaves) for part in form]
+        return {key: build(part, leaves) for key, part in form.items()}
+    return [build(part, leaves) for part in form]
 
 
 def leaf_names(form: Form, alone: str = "output") -> list[str]:

@@ -13,8 +13,8 @@ from graftax.core.errors import ExportError
 from graftax.core.short_traceback import door
 from graftax.export import run
 from graftax.export.comparison import computes_in_half, difference
-from graftax.export.loading import load, reading
-from graftax.export.manifest import damaged
+from graftax.export.loading import convert_errors, load
+from graftax.export.manifest import damaged_error
 
 
 class CheckReport(NamedTuple):
@@ -56,12 +56,12 @@ def check(path: str | os.PathLike[str]) -> CheckReport:
     """
     artefact = load(path)
     files = artefact.manifest["files"]
-    with reading():
+    with convert_errors():
         for name, sha256 in files.items():
-            run.checked(artefact.path, name, run.raw(artefact.path, name), sha256)
+            run.check_hash(artefact.path, name, run.read_bytes(artefact.path, name), sha256)
         stored = run.tensors(artefact.path, "examples.safetensors") if "examples.safetensors" in files else {}
         errors = {
-            name: _replayed(artefact.path, name, function, artefact.values, stored)
+            name: _replay(artefact.path, name, function, artefact.values, stored)
             for name, function in artefact.signatures.items()
             if any(key.startswith(f"{name}/outputs/") for key in stored)
         }
@@ -70,7 +70,7 @@ def check(path: str | os.PathLike[str]) -> CheckReport:
     return CheckReport(errors, tuple(name for name in artefact.signatures if name not in errors))
 
 
-def _replayed(
+def _replay(
     path: str,
     name: str,
     function: run.Function,
@@ -82,9 +82,9 @@ def _replayed(
         key for part, count in parts.items() for i in range(count) if (key := f"{name}/{part}/{i}") not in stored
     ]
     if lacking:
-        raise damaged(path, f"examples.safetensors has no {', '.join(lacking)}")
+        raise damaged_error(path, f"examples.safetensors has no {', '.join(lacking)}")
     inputs = [np.array(stored[f"{name}/inputs/{i}"]) for i in range(parts["inputs"])]
-    out, _ = function.flat(values, [*map(registry.current().arrays.asarray, inputs)])
+    out, _ = function.run_flat(values, [*map(registry.current().arrays.asarray, inputs)])
     outputs = function.about["outputs"]
     return max(
         (

@@ -55,7 +55,7 @@ class ExportReport(NamedTuple):
         stored = f", {len(self.integers)} of them as integers" if self.integers else ""
         lines = [f"{self.path}: {self.values} values{stored}, {_size(self.bytes)}"]
         for name, one in self.signatures.items():
-            lines.append(f"  {name}: {_size(one.bytes)}, {_compared(one.checked)}")
+            lines.append(f"  {name}: {_size(one.bytes)}, {_describe_check(one.checked)}")
             lines += [f"    computed at the export: {', '.join(one.folded)}"] if one.folded else []
             lines += [f"    without the checks: {'; '.join(one.left_out)}"] if one.left_out else []
             lines += [f"    constants: {', '.join(one.constants)}"] if one.constants else []
@@ -65,7 +65,7 @@ class ExportReport(NamedTuple):
         return "\n".join(lines)
 
 
-def _compared(checked: Checked | None) -> str:
+def _describe_check(checked: Checked | None) -> str:
     if checked is None:
         return "not compared"
     shown = "; ".join(", ".join(f"{name} = {size}" for name, size in one.items()) for one in checked.sizes if one)

@@ -23,7 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import core, export
 
-from graftax.export.manifest import ArtefactError, damaged, is_count, manifest_from, misfit, sizes_in
+from graftax.export.manifest import ArtefactError, damaged_error, is_count, manifest_from, misfit, sizes_in
 
 _TYPES = {f"{kind[0].upper()}{n}": f"{kind}{n}" for kind in ("float", "int", "uint") for n in (8, 16, 32, 64)}
 _TYPES |= {"BF16": "bfloat16", "BOOL": "bool", "C64": "complex64", "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2"}
@@ -42,7 +42,7 @@ class ArtefactTypeError(ArtefactError, TypeError):
     """An argument of another kind than the input takes."""
 
 
-def raw(path: str, name: str) -> np.ndarray[Any, Any]:
+def read_bytes(path: str, name: str) -> np.ndarray[Any, Any]:
     """Return the bytes of a file in an artefact, a folder or an uncompressed zip; mapped, not read."""
     file, start = os.path.join(path, *name.split("/")), 0
     try:
@@ -50,7 +50,7 @@ def raw(path: str, name: str) -> np.ndarray[Any, Any]:
             with zipfile.ZipFile(path) as archive, open(path, "rb") as whole:
                 one = archive.getinfo(name)
                 if one.compress_type != zipfile.ZIP_STORED or one.file_size != one.compress_size:
-                    raise damaged(path, f"{name} is compressed")
+                    raise damaged_error(path, f"{name} is compressed")
                 whole.seek(one.header_offset + 26)
                 file, size = path, one.file_size
                 start = one.header_offset + 30 + sum(int.from_bytes(whole.read(2), "little") for _ in range(2))
@@ -58,26 +58,26 @@ def raw(path: str, name: str) -> np.ndarray[Any, Any]:
             size = os.path.getsize(file)
         return np.memmap(file, "uint8", "r", start, (size,)) if size else np.zeros(0, "uint8")
     except (zipfile.BadZipFile, KeyError, OSError, ValueError) as error:
-        raise damaged(path, f"the file {name} is missing or cannot be read") from error
+        raise damaged_error(path, f"the file {name} is missing or cannot be read") from error
 
 
 def tensors(path: str, name: str) -> dict[str, np.ndarray[Any, Any]]:
     """Return the arrays of a ``.safetensors`` file in an artefact; mapped, not read; all bounds are checked."""
-    data, found = raw(path, name), {}
+    data, found = read_bytes(path, name), {}
     size = int.from_bytes(bytes(data[:8]), "little")
     if len(data) < 8 or size > min(len(data) - 8, 100_000_000):
-        raise damaged(path, f"the header of {name} ends beyond it")
+        raise damaged_error(path, f"the header of {name} ends beyond it")
     try:
         head = json.loads(bytes(data[8 : 8 + size]))
         head.pop("__metadata__", None)
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise damaged(path, f"the header of {name} cannot be read") from error
+        raise damaged_error(path, f"the header of {name} cannot be read") from error
     if wrong := misfit(head, {str: {"dtype": _TYPES.__contains__, "shape": [is_count], "data_offsets": _are_offsets}}):
-        raise damaged(path, f"the header of {name} cannot be read: {wrong}")
+        raise damaged_error(path, f"the header of {name} cannot be read: {wrong}")
     for key, about in head.items():
         dtype, (first, last) = jnp.dtype(_TYPES[about["dtype"]]), about["data_offsets"]
         if 8 + size + last > len(data) or last - first != math.prod(about["shape"]) * dtype.itemsize:
-            raise damaged(path, f"{name} says that {key!r} lies outside of it")
+            raise damaged_error(path, f"{name} says that {key!r} lies outside of it")
         found[key] = data[8 + size + first : 8 + size + last].view(dtype).reshape(about["shape"])
     return found
 
@@ -87,10 +87,10 @@ def _are_offsets(pair: Any) -> bool:
     return is_count(first) and is_count(last) and first <= last
 
 
-def checked(path: str, name: str, data: np.ndarray[Any, Any], sha256: object) -> np.ndarray[Any, Any]:
+def check_hash(path: str, name: str, data: np.ndarray[Any, Any], sha256: object) -> np.ndarray[Any, Any]:
     """Return bytes or an array that have this hash; raise for others."""
     if hashlib.sha256(np.ascontiguousarray(data).reshape(-1).view("uint8").data).hexdigest() != sha256:
-        raise damaged(path, f"{name} is not what was written")
+        raise damaged_error(path, f"{name} is not what was written")
     return data
 
 
@@ -122,25 +122,25 @@ class Function:
 
     def __call__(self, /, *args: Any, **named: Any) -> Any:
         """Run it on the artefact's values, and update these if it assigns; if it raises, nothing is changed."""
-        out, new = self._ran(self._run, self._values, self.leaves(*args, **named))
+        out, new = self._run_program(self._run, self._values, self.leaves(*args, **named))
         if new:
             self._values.update(zip(self._writes, new, strict=True))
-        return _built(self.about["output"], out)
+        return _build(self.about["output"], out)
 
     def pure(self, values: Mapping[str, Any], /, *args: Any, **named: Any) -> tuple[Any, dict[str, Any]]:
         """Return the results and all values after the call; nothing is changed, so JAX may transform it."""
-        out, new = self.flat(values, self.leaves(*args, **named))
-        return _built(self.about["output"], out), {**values, **dict(zip(self._writes, new, strict=True))}
+        out, new = self.run_flat(values, self.leaves(*args, **named))
+        return _build(self.about["output"], out), {**values, **dict(zip(self._writes, new, strict=True))}
 
-    def flat(self, values: Mapping[str, Any], leaves: list[Any]) -> tuple[list[Any], list[Any]]:
+    def run_flat(self, values: Mapping[str, Any], leaves: list[Any]) -> tuple[list[Any], list[Any]]:
         """Return results and new values as lists, for inputs as `leaves` gives them."""
-        return self._ran(self._pure, values, leaves)
+        return self._run_program(self._pure, values, leaves)
 
-    def _ran(self, program: Any, values: Mapping[str, Any], leaves: list[Any]) -> tuple[list[Any], list[Any]]:
+    def _run_program(self, program: Any, values: Mapping[str, Any], leaves: list[Any]) -> tuple[list[Any], list[Any]]:
         try:
             moved, read = [values[path] for path in self._moved], [values[path] for path in self._read]
         except KeyError:  # of a value that is there as integers, or is not there
-            moved, read = ([self._kept(values, path) for path in part] for part in (self._moved, self._read))
+            moved, read = ([self._stored_value(values, path) for path in part] for part in (self._moved, self._read))
         try:
             return tuple(program(moved, read, leaves))
         except (ValueError, TypeError) as error:  # of values that the caller has changed, or sizes that cannot be
@@ -176,7 +176,7 @@ class Function:
             self._fitting.add(kinds)
         return arrays
 
-    def _kept(self, values: Mapping[str, Any], path: str) -> tuple[Any, ...]:
+    def _stored_value(self, values: Mapping[str, Any], path: str) -> tuple[Any, ...]:
         parts = [f"{path}/{part}" for part in self._stored[path].get("integers", ())]
         if path not in values and not (parts and {*parts} <= {*values}):
             raise ArtefactError(f"{self.name} without the value {path!r}", "the program reads it", "artefact.values")
@@ -192,10 +192,10 @@ def _kinds(arrays: Sequence[Any]) -> Any:
     return tuple([(one.shape, one.dtype) if isinstance(one, jax.Array | np.ndarray) else None for one in arrays])
 
 
-def _spread(form: Any, value: Any, found: list[Any], name: str) -> None:
+def _spread(form: Any, value: Any, leaves: list[Any], name: str) -> None:
     """Put the leaves of a structure where its form says."""
     if isinstance(form, int):
-        found[form] = value
+        leaves[form] = value
     elif form is not None or value is not None:
         value = value._asdict() if hasattr(value, "_asdict") else value
         parts = enumerate(value if isinstance(value, list | tuple) else ())
@@ -205,13 +205,13 @@ def _spread(form: Any, value: Any, found: list[Any], name: str) -> None:
             got = list(given) or type(value).__name__
             raise ArtefactTypeError(f"the argument {name!r} with {got}", "it has other parts", f"{list(wanted)}")
         for key, one in given.items():
-            _spread(wanted[str(key)], one, found, f"{name}/{key}")
+            _spread(wanted[str(key)], one, leaves, f"{name}/{key}")
 
 
-def _built(form: Any, leaves: Sequence[Any]) -> Any:
+def _build(form: Any, leaves: Sequence[Any]) -> Any:
     if isinstance(form, dict):
-        return {key: _built(part, leaves) for key, part in form.items()}
-    return None if form is None else leaves[form] if isinstance(form, int) else [_built(part, leaves) for part in form]
+        return {key: _build(part, leaves) for key, part in form.items()}
+    return None if form is None else leaves[form] if isinstance(form, int) else [_build(part, leaves) for part in form]
 
 
 def _array(about: Mapping[str, Any], value: Any) -> Any:
@@ -244,7 +244,7 @@ def _kind(dtype: Any) -> str | None:
     return next((name for name, kind in kinds.items() if jnp.issubdtype(dtype, kind)), None)
 
 
-def _agree(exported: Any, about: Mapping[str, Any], *lists: Sequence[Sequence[Mapping[str, Any]]]) -> bool:
+def _is_consistent(exported: Any, about: Mapping[str, Any], *lists: Sequence[Sequence[Mapping[str, Any]]]) -> bool:
     """Tell whether the arrays of a program are in number, dtypes and shapes what a manifest says."""
     scope = export.SymbolicScope(tuple(about["constraints"]))  # by which a size may be a number
 
@@ -282,7 +282,7 @@ class Artefact:
         self.path = os.fspath(path)
         if integers not in ("numbers", "keep"):
             raise ArtefactError(f"integers={integers!r}", "they become numbers once, or are kept", 'integers="keep"')
-        self.manifest = manifest_from(self.path, bytes(raw(self.path, "manifest.json")))
+        self.manifest = manifest_from(self.path, bytes(read_bytes(self.path, "manifest.json")))
         signatures, values = self.manifest["signatures"], self.manifest["values"]
         wanted = ["*"] if only is None else [only] if isinstance(only, str) else list(only)
         vain = [one for one in wanted if not any(fnmatchcase(name, one) for name in signatures)]
@@ -303,22 +303,22 @@ class Artefact:
         found = {}
         for name, one in parts.items():
             if name not in arrays or [arrays[name].dtype.name, [*arrays[name].shape]] != [one["dtype"], one["shape"]]:
-                raise damaged(self.path, f"weights.safetensors has no {name!r} of {one['dtype']}{one['shape']}")
-            found[name] = checked(self.path, name, arrays[name], one["sha256"])
+                raise damaged_error(self.path, f"weights.safetensors has no {name!r} of {one['dtype']}{one['shape']}")
+            found[name] = check_hash(self.path, name, arrays[name], one["sha256"])
         if "integers" in about:
             self.integers[path] = list(found.values())
             try:
                 made = numbers(about, *found.values())
             except (ValueError, TypeError) as error:
-                raise damaged(self.path, f"no numbers can be made of the integers of {path!r}") from error
+                raise damaged_error(self.path, f"no numbers can be made of the integers of {path!r}") from error
             if made.shape != tuple(about["shape"]):
-                raise damaged(self.path, f"the integers of {path!r} stand for numbers of shape {list(made.shape)}")
+                raise damaged_error(self.path, f"the integers of {path!r} stand for numbers of shape {[*made.shape]}")
             found = found if keep else {path: made}
         self.values.update((name, jnp.array(one)) for name, one in found.items())
 
     def _function(self, name: str) -> Function:
         file, about = f"functions/{name}.jax", self.manifest["signatures"][name]
-        code = bytearray(checked(self.path, file, raw(self.path, file), self.manifest["files"].get(file)))
+        code = bytearray(check_hash(self.path, file, read_bytes(self.path, file), self.manifest["files"].get(file)))
         try:
             exported = export.deserialize(code)
             text = exported.mlir_module()
@@ -335,11 +335,11 @@ class Artefact:
         values = self.manifest["values"]
         moved, kept, new = ([values[path] for path in about[part]] for part in ("writes_read", "reads", "writes"))
         try:
-            agree = _agree(exported, about, [moved, kept, about["inputs"]], [about["outputs"], new])
+            agree = _is_consistent(exported, about, [moved, kept, about["inputs"]], [about["outputs"], new])
         except (ValueError, TypeError, AttributeError, ArithmeticError, RecursionError):  # of numbers of arrays
             agree = False
         if not agree:
-            raise damaged(self.path, f"its manifest describes another program than that of {name}")
+            raise damaged_error(self.path, f"its manifest describes another program than that of {name}")
         return Function(self, name, exported)
 
     def __repr__(self) -> str:
@@ -358,10 +358,10 @@ class Artefact:
     def save_values(self, path: Path) -> None:
         """Write the values as they are now to a ``.safetensors`` file."""
         with open(path, "wb") as file:
-            file.writelines(encoded(self.values))
+            file.writelines(encode(self.values))
 
 
-def encoded(arrays: Mapping[str, Any]) -> list[bytes]:
+def encode(arrays: Mapping[str, Any]) -> list[bytes]:
     """Return the parts of a ``.safetensors`` file with these arrays, larger elements first, so that all lie aligned."""
     names = {dtype: name for name, dtype in _TYPES.items()}
     order = sorted(((key, np.asarray(one)) for key, one in arrays.items()), key=lambda pair: -pair[1].dtype.itemsize)

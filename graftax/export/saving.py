@@ -26,9 +26,9 @@ from graftax.export.naming import DEFAULT, Names, checked_roots
 from graftax.export.output import form_of
 from graftax.export.report import Checked, ExportReport, SignatureReport
 from graftax.export.signature import InputLike, Signature
-from graftax.export.stored_values import Codes, arrays_of, codes_of, described
+from graftax.export.stored_values import Codes, arrays_of, codes_of, describe
 from graftax.export.tracing import Traced, trace
-from graftax.export.writing import check_place, published, size_of_files
+from graftax.export.writing import check_place, publish, size_of_files
 from graftax.variables.graph.module import Module
 from graftax.variables.state.storage import Storage
 
@@ -94,7 +94,7 @@ def save(
     if roots is None and isinstance(functions, Module):
         roots = {DEFAULT: functions}
     found = checked_roots({} if roots is None else roots, f"graftax.export.save({path!r}, ..., roots=model)")
-    options = Options(_platforms(platforms), _order(vjp_order), _inside(weights, signatures))
+    options = Options(_platforms(platforms), _order(vjp_order), _check_weights(weights, signatures))
     check_place(path, overwrite)
     # programs that only read come last: expressions of Variables that others assign are not folded in them
     order = sorted(signatures, key=lambda name: not signatures[name].assigns)
@@ -102,10 +102,10 @@ def save(
     moving: frozenset[Storage] = frozenset()
     known = Folded()
     for name in order:
-        traced[name] = trace(signatures[name], moving, integers=not options.inside, known=known)
+        traced[name] = trace(signatures[name], moving, integers=not options.inside, known_folded=known)
         moving |= frozenset(traced[name].written)
     artefact = _Artefact({name: traced[name] for name in signatures}, Names(found), options)
-    with published(path, overwrite) as folder:
+    with publish(path, overwrite) as folder:
         artefact.write(folder)
         checked = artefact.compare(folder) if check and options.runs_here else {}
     return artefact.report(path, checked)
@@ -165,7 +165,7 @@ class _Artefact:
         for name, storage in self.storages.items():
             if (codes := codes_of(folded.get(storage), values[name])) is not None:
                 self.integers[name] = codes
-        put("weights.safetensors", run.encoded(arrays_of(values, self.integers)))
+        put("weights.safetensors", run.encode(arrays_of(values, self.integers)))
         del files["weights.safetensors"]  # each value has a hash of its own, so that some may be read alone
         self.manifest = {
             "format": FORMAT,
@@ -175,13 +175,13 @@ class _Artefact:
             "platforms": list(self.options.platforms),
             "vjp_order": self.options.vjp_order,
             "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-            "signatures": {name: self._described(name) for name in self.traced},
-            "values": {name: described(value, self.integers.get(name)) for name, value in values.items()},
+            "signatures": {name: self._describe(name) for name in self.traced},
+            "values": {name: describe(value, self.integers.get(name)) for name, value in values.items()},
             "files": files,
         }
         write_manifest(folder, self.manifest)
 
-    def _described(self, name: str) -> dict[str, Any]:
+    def _describe(self, name: str) -> dict[str, Any]:
         one, program = self.traced[name], self.programs[name]
         signature, count = one.signature, 0
         arguments = []
@@ -249,7 +249,7 @@ def examples_of(name: str, trial: Trial) -> dict[str, Any]:
 
 def write_examples(folder: str, manifest: dict[str, Any], examples: Mapping[str, Any]) -> None:
     """Write the trials for `check`, and add their hash to the manifest."""
-    data = b"".join(run.encoded(examples))
+    data = b"".join(run.encode(examples))
     Path(folder, "examples.safetensors").write_bytes(data)
     manifest["files"]["examples.safetensors"] = hashlib.sha256(data).hexdigest()
 
@@ -306,7 +306,7 @@ def _order(vjp_order: int) -> int:
     return vjp_order
 
 
-def _inside(weights: str, signatures: Mapping[str, Signature]) -> bool:
+def _check_weights(weights: str, signatures: Mapping[str, Signature]) -> bool:
     if weights not in ("apart", "inside"):
         raise ArgumentError(f"weights={weights!r}", "weights are apart or inside", 'weights="apart"')
     assigning = [name for name, one in signatures.items() if one.assigns]

@@ -19,9 +19,9 @@ from graftax.backend.host import in_dtype_of_numpy
 from graftax.core.errors import ExportError, GraftaxError, StateError
 from graftax.export import run
 from graftax.export.batching import Batcher, power_of_two
-from graftax.export.loading import load, reading
+from graftax.export.loading import convert_errors, load
 from graftax.export.manifest import ArtefactError, size_of
-from graftax.export.output import built
+from graftax.export.output import build
 from graftax.export.page import PAGE
 
 MOST_BYTES = 64 << 20
@@ -81,8 +81,8 @@ class Server(ThreadingHTTPServer):
             values = {**tried, about["inputs"][0]["shape"][0]: rows}
             shapes = [[size_of(size, values) for size in one["shape"]] for one in about["inputs"]]
             zeros = [np.zeros(shape, one["dtype"]) for shape, one in zip(shapes, about["inputs"], strict=True)]
-            with reading():
-                batcher.function.flat(batcher._values, zeros)
+            with convert_errors():
+                batcher.function.run_flat(batcher._values, zeros)
 
     def close(self) -> None:
         """Stop accepting requests, answer the running ones, and close the server."""
@@ -113,7 +113,7 @@ class Handler(BaseHTTPRequestHandler):
         if path == "/" and wants_page:
             self._answer(HTTPStatus.OK, PAGE.encode(), _HTML)
         elif path in ("/", "/manifest.json"):
-            self._answer(HTTPStatus.OK, _encoded(self.server.manifest), _JSON)
+            self._answer(HTTPStatus.OK, _encode(self.server.manifest), _JSON)
         else:
             self._refuse(HTTPStatus.NOT_FOUND, f"nothing is at {path}; programs are called by POST")
 
@@ -139,7 +139,7 @@ class Handler(BaseHTTPRequestHandler):
                 np.save(file, in_dtype_of_numpy(results[0]), allow_pickle=False)
                 self._answer(HTTPStatus.OK, file.getvalue(), _NPY)
             else:
-                self._answer(HTTPStatus.OK, _encoded(built(about["output"], [_plain(one) for one in results])), _JSON)
+                self._answer(HTTPStatus.OK, _encode(build(about["output"], [_to_json(one) for one in results])), _JSON)
         except (ArtefactError, GraftaxError, ValueError, TypeError) as error:
             busy = isinstance(error, StateError)
             self._refuse(HTTPStatus.SERVICE_UNAVAILABLE if busy else HTTPStatus.BAD_REQUEST, str(error))
@@ -181,7 +181,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def _refuse(self, status: HTTPStatus, why: str) -> None:
         self.close_connection = True  # the rest of an unread body may follow, so the connection cannot be reused
-        self._answer(status, _encoded({"error": why}), _JSON)
+        self._answer(status, _encode({"error": why}), _JSON)
 
     def _answer(self, status: HTTPStatus, body: bytes, kind: str) -> None:
         self.send_response(status)
@@ -212,7 +212,7 @@ def _inputs(kind: str, body: bytes, about: Mapping[str, Any]) -> dict[str, Any]:
     if kind != _JSON:
         raise ValueError(f"a body of type {kind!r}: it is {_JSON} or {_NPY}")
     try:
-        given = json.loads(body, parse_constant=_no_number, object_pairs_hook=_once)
+        given = json.loads(body, parse_constant=_no_number, object_pairs_hook=_unique_dict)
     except RecursionError as error:
         raise ValueError("the body is no JSON of inputs: it is nested too deeply") from error
     except ValueError as error:
@@ -222,7 +222,7 @@ def _inputs(kind: str, body: bytes, about: Mapping[str, Any]) -> dict[str, Any]:
     return given
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_dict(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError(f"a name is there twice among {[name for name, _ in pairs]}")
@@ -249,7 +249,7 @@ def _npy(body: bytes) -> np.ndarray[Any, Any]:
     return np.ndarray(shape, dtype, body, file.tell(), order="F" if is_fortran else "C")
 
 
-def _leaves(function: run.Function, given: dict[str, Any]) -> list[Any]:
+def _leaves(function: run.Function, inputs: dict[str, Any]) -> list[Any]:
     """Return the inputs as a program takes them.
 
     Raises:
@@ -257,11 +257,11 @@ def _leaves(function: run.Function, given: dict[str, Any]) -> list[Any]:
         ValueError: the lists are not rectangular arrays.
     """
     try:
-        leaves = function.leaves(**given)
+        leaves = function.leaves(**inputs)
     except ValueError as error:
         raise ValueError("the rows of an input differ in length or in depth: each input is one array") from error
     for one, leaf in zip(function.about["inputs"], leaves, strict=True):
-        part = _part(given, one["name"])
+        part = _part(inputs, one["name"])
         if not isinstance(part, np.ndarray) and leaf.dtype.kind not in "biu" and not np.isfinite(leaf).all():
             raise ValueError(f"the input {one['name']!r} has numbers too large for {leaf.dtype}; an .npy may hold inf")
         if leaf.dtype != bool and bool in _types(part):
@@ -269,13 +269,13 @@ def _leaves(function: run.Function, given: dict[str, Any]) -> list[Any]:
     return leaves
 
 
-def _part(given: Any, path: str) -> Any:
+def _part(inputs: Any, path: str) -> Any:
     """Return the value at a path, as in ``{"pair": {"a": 1}}`` or ``{"pair/a": 1}``."""
-    if path in given:
-        return given[path]
+    if path in inputs:
+        return inputs[path]
     for key in path.split("/"):
-        given = given[int(key) if isinstance(given, list) else key]
-    return given
+        inputs = inputs[int(key) if isinstance(inputs, list) else key]
+    return inputs
 
 
 def _types(value: object) -> set[type]:
@@ -285,11 +285,11 @@ def _types(value: object) -> set[type]:
     return here.union(*map(_types, value)) if list in here else here
 
 
-def _encoded(value: object) -> bytes:
+def _encode(value: object) -> bytes:
     return json.dumps(value).encode()
 
 
-def _plain(array: np.ndarray[Any, Any]) -> Any:
+def _to_json(array: np.ndarray[Any, Any]) -> Any:
     """Return numbers for JSON, with nan and infinity as texts."""
     if array.dtype.kind == "c":
         raise ValueError("complex results: ask for them as .npy, with Accept: application/x-npy")

@@ -79,7 +79,7 @@ class Signature:
                 "no fold=",
             )
         self.fn: Any = fn
-        self.structure = tuple(_described(one, fn) for one in inputs)
+        self.structure = tuple(_to_spec(one, fn) for one in inputs)
         self.examples = tuple(_examples(one) for one in inputs)
         self.assigns = bool(assigns)
         self.fold = fold
@@ -156,14 +156,14 @@ def _name_of(fn: Any) -> str:
     return type(fn).__name__ if isinstance(fn, Module) else function_name(fn)
 
 
-def _described(value: object, fn: object) -> Any:
+def _to_spec(value: object, fn: object) -> Any:
     """Return an input with a Spec in place of each example."""
     if value is None or isinstance(value, Spec):
         return value
     if isinstance(value, tuple | list) and {type(one) for one in value} == {int, type(None)}:
         raise with_none(f"the shape {value!r} as an input", value)
     if isinstance(value, dict) or (isinstance(value, tuple | list) and not _is_numbers(value)):
-        return tree.map_structure(lambda leaf: _described(leaf, fn), value)
+        return tree.map_structure(lambda leaf: _to_spec(leaf, fn), value)
     array = _array(value, fn)
     return Spec(("batch", *array.shape[1:]) if array.ndim else (), str(array.dtype))
 

@@ -13,7 +13,7 @@ _OPERATORS = (ast.Add, ast.Sub, ast.Mult)
 _COMPARISONS = (">=", "<=", "==")
 
 
-def parsed(size: str | int, source: str) -> Size:
+def parse(size: str | int, source: str) -> Size:
     """Return a size as a number if it is one, else as text without blanks.
 
     Args:

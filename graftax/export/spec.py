@@ -9,7 +9,7 @@ from graftax.backend.host import dtype_name
 from graftax.core.dtypes import is_complex
 from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.short_traceback import door
-from graftax.export.sizes import names_in, parsed
+from graftax.export.sizes import names_in, parse
 
 
 class Spec:
@@ -43,7 +43,7 @@ class Spec:
                 raise with_none(said, parts)
         else:
             raise ArgumentTypeError(said, "a shape is a text of sizes, or a tuple of them", 'Spec("batch 8")')
-        self.shape: tuple[Size, ...] = tuple(parsed(one, said) for one in parts)
+        self.shape: tuple[Size, ...] = tuple(parse(one, said) for one in parts)
         self.dtype = dtype_name(dtype)
         self.bounds = _checked_bounds(bounds, self.dtype)
 

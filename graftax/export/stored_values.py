@@ -82,11 +82,11 @@ def codes_of(node: Node | None, value: Numbers) -> Codes | None:
     return None
 
 
-def rounded(value: Numbers, kind: GridKind) -> tuple[Numbers, Codes | None]:
+def round_to_grid(value: Numbers, kind: GridKind) -> tuple[Numbers, Codes | None]:
     """Return a weight as `FakeQuant` would round it, and its codes; None where these would not give every bit.
 
     Example:
-        >>> value, codes = rounded(np.array([[1.0, 0.3]], "float32"), GridKind(8, "tensor", True))
+        >>> value, codes = round_to_grid(np.array([[1.0, 0.3]], "float32"), GridKind(8, "tensor", True))
         >>> codes.codes.tolist(), value.astype(float).round(3).tolist()
         ([[127, 38]], [[1.0, 0.299]])
     """
@@ -96,13 +96,13 @@ def rounded(value: Numbers, kind: GridKind) -> tuple[Numbers, Codes | None]:
     return found, codes_of(weight, found)
 
 
-def described(value: Numbers, codes: Codes | None = None) -> dict[str, Any]:
+def describe(value: Numbers, codes: Codes | None = None) -> dict[str, Any]:
     """Return what the manifest says of a value, which may be stored as integers."""
     about = {"dtype": value.dtype.name, "shape": list(value.shape)}
     if codes is None:
         return {**about, "sha256": hashlib.sha256(value.tobytes()).hexdigest()}
     grid = {} if codes.kind is None else {"grid": codes.kind._asdict()}
-    return {**about, "integers": {name: described(one) for name, one in codes.parts.items()}, **grid}
+    return {**about, "integers": {name: describe(one) for name, one in codes.parts.items()}, **grid}
 
 
 def arrays_of(values: Mapping[str, Numbers], integers: Mapping[str, Codes]) -> dict[str, Numbers]:
@@ -128,13 +128,13 @@ def _on_grid(part: FakeQuantizedWeight | QuantizedWeight, value: Numbers) -> Cod
     if not np.all((steps >= -most) & (steps < most)):
         return None
     codes = steps.astype("int8" if grid.bits <= 8 else "int16")
-    found = Codes(_packed(codes) if grid.bits <= 4 else codes, scale, None if grid.zero is None else middle)
+    found = Codes(_pack(codes) if grid.bits <= 4 else codes, scale, None if grid.zero is None else middle)
     about = {"shape": value.shape, "dtype": value.dtype}
     exact = run.numbers(about, *found.parts.values()).tobytes() == value.tobytes()
     return found if exact and found.bytes < value.nbytes else None
 
 
-def _packed(codes: Numbers) -> Numbers:
+def _pack(codes: Numbers) -> Numbers:
     """Return integers from -8 to 7, two in a byte, in a row, as `Int4` has them."""
     flat = (codes.reshape(-1) + 8).astype("uint8")
     pairs: Numbers = np.pad(flat, (0, flat.size % 2)).reshape(-1, 2)

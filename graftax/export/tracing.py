@@ -21,7 +21,7 @@ from graftax.layers.building import unbuilt_below
 from graftax.layers.layer import Layer
 from graftax.reparam.base import Reparam
 from graftax.transforms.compile.key import SCALARS, is_static
-from graftax.transforms.compile.reach import reached
+from graftax.transforms.compile.reach import find_modules
 from graftax.transforms.lifting.frames import Abstract, CompileFrame
 from graftax.variables.state.storage import Storage, frames, stand_ins
 
@@ -92,7 +92,7 @@ def trace(
     signature: Signature,
     moving: frozenset[Storage] = frozenset(),
     integers: bool = False,
-    known: Folded | None = None,
+    known_folded: Folded | None = None,
 ) -> Traced:
     """Trace the function of a signature, with weights as inputs; only folded expressions are computed.
 
@@ -101,8 +101,7 @@ def trace(
         moving: The Variables that other programs of the artefact assign; expressions of these are not folded. Defaults
             to none.
         integers: Whether expressions that store integers are folded, too. Defaults to False.
-        known: The values of expressions that were folded in other programs of the artefact. Defaults to None: there
-            are no others.
+        known_folded: The values of expressions folded in other programs of the artefact. Defaults to None: none.
 
     Raises:
         ExportError: the function branches on a free size, calls Python, or assigns Variables without
@@ -124,12 +123,12 @@ def trace(
         for name, spec in zip(signature.names, signature.specs, strict=True)
     ]
     leaves = exporting.free_inputs([(one.shape, one.dtype) for one in inputs], signature.constraints)
-    folding = Folding(signature.fold, Folded() if known is None else known, moving, integers)
+    folding = Folding(signature.fold, Folded() if known_folded is None else known_folded, moving, integers)
     found: dict[str, Any] = {}
     left_out: list[str] = []
     before: list[Callable[[], None]] = []  # what a run of the program in Python would begin with, and may raise
 
-    def run(lift: Lift, given: list[Any]) -> tuple[list[Any], list[tuple[Any, Any]]]:
+    def run(lift: Lift, leaves: list[Any]) -> tuple[list[Any], list[tuple[Any, Any]]]:
         frame = CompileFrame(lift)
         with (
             frames.replaced((frame,)),
@@ -138,26 +137,26 @@ def trace(
             traced_checks.leaving_out.entered(left_out.append),
             stand_ins.replaced(() if signature.assigns else (folding,)),
         ):
-            out = fn(*_arguments(signature, given))
+            out = fn(*_arguments(signature, leaves))
             results: list[Any] = []
             found.update(output=form_of(out, results), frame=frame)
             results = [_result(one) for one in results]
         # outputs of the run other than results, such as added losses that are not used, are dropped
-        written = [(one, value) for one, value in frame.written() if not one.passing or one in lift.cells]
+        written = [(one, value) for one, value in frame.last_values() if not one.passing or one in lift.cells]
         return results, cast("list[tuple[Any, Any]]", written)
 
     program = backend.compiling.trace(run, leaves)
     for look in before:
         look()
     output: Form = found["output"]
-    makes: bool = found["frame"].seen.makes
+    makes: bool = found["frame"].seen.makes_modules
     found.clear()  # the frame may hold the last references to layers and Variables, which are freed with it
     if makes:
         gc.collect()  # a caught exception may hold them in a reference cycle
     folding.check()
     _check_owned(program)
     if program.written and not signature.assigns:
-        raise _assigns(signature, cast("list[Storage]", list(program.written)))
+        raise _assignment_error(signature, cast("list[Storage]", list(program.written)))
     folded = {
         one: folding.folded[one] for one in cast("list[Storage]", list(program.read_only)) if one in folding.folded
     }
@@ -175,7 +174,7 @@ def _dtype(dtype: str) -> str:
 
 def _build(exporting: Exporting, signature: Signature, fn: Callable[..., Any]) -> None:
     """Build layers without weights, with size 2 for each free axis."""
-    modules, _ = reached((signature.fn,))
+    modules, _ = find_modules((signature.fn,))
     if not any(unbuilt_below(module) for module in modules):  # type: ignore[arg-type]
         return
     values = dict.fromkeys(signature.free, _BUILT_FOR)
@@ -197,9 +196,9 @@ def _build(exporting: Exporting, signature: Signature, fn: Callable[..., Any]) -
 _BUILT_FOR = 2
 
 
-def _arguments(signature: Signature, given: list[Any]) -> tuple[Any, ...]:
+def _arguments(signature: Signature, leaves: list[Any]) -> tuple[Any, ...]:
     """Return the arguments of the function, in their structures."""
-    values = iter(given)
+    values = iter(leaves)
     return tuple(
         tree.map_structure(lambda leaf: None if leaf is None else next(values), one) for one in signature.structure
     )
@@ -228,7 +227,7 @@ def _check_owned(program: Program) -> None:
             )
 
 
-def _assigns(signature: Signature, written: list[Storage]) -> ExportError:
+def _assignment_error(signature: Signature, written: list[Storage]) -> ExportError:
     paths = [one.path for one in written]
     shown = f"{', '.join(paths[:8])}{f' and {len(paths) - 8} more' if len(paths) > 8 else ''}"
     if isinstance(signature.fn, Layer):

@@ -10,7 +10,7 @@ from graftax.backend.host import host_dtype
 from graftax.export.signature import Signature
 from graftax.export.spec import Spec
 from graftax.layers.embedding import Embedding
-from graftax.transforms.compile.reach import reached
+from graftax.transforms.compile.reach import find_modules
 from graftax.variables.graph.walking import walk
 
 
@@ -27,7 +27,10 @@ def trial_specs(signature: Signature) -> list[Spec]:
     specs = signature.specs
     unbound = [i for i, spec in enumerate(specs) if spec.dtype[:3] in ("int", "uin") and spec.bounds is None]
     tables = [
-        part.input_dim for module in reached((signature.fn,))[0] for part in walk(module) if isinstance(part, Embedding)
+        part.input_dim
+        for module in find_modules((signature.fn,))[0]
+        for part in walk(module)
+        if isinstance(part, Embedding)
     ]
     if len(unbound) == 1 and tables and specs[unbound[0]].shape:
         spec = specs[unbound[0]]

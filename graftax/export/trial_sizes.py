@@ -27,7 +27,7 @@ def trial_sizes(signature: Signature, least: int) -> dict[str, int]:
         {'batch': 3, 'time': 6}
     """
     start = tuple(least + (i if least > 1 else 0) for i in range(len(signature.free)))
-    found = _from(signature, start, _MOST)
+    found = _nearest_sizes(signature, start, _MOST)
     if found is None:
         raise ExportError(
             f"constraints={list(signature.constraints)!r} of {signature.specs}",
@@ -56,13 +56,15 @@ def trials_of_sizes(signature: Signature, least: int, other: int) -> list[dict[s
     first = trial_sizes(signature, least)
     if not first:
         return [first]
-    small = _from(signature, tuple(other + (i if other > 1 else 0) for i in range(len(first))), _FEW) or first
+    small = _nearest_sizes(signature, tuple(other + (i if other > 1 else 0) for i in range(len(first))), _FEW) or first
     best: dict[str, int] | None = None
     for more in _FURTHER:
         kept = {
             name for name in first if small[name] != first[name] and (small[name] == 1 or _flips(first, small, name))
         }
-        found = _from(signature, tuple(small[one] if one in kept else first[one] + more for one in first), _FEW)
+        found = _nearest_sizes(
+            signature, tuple(small[one] if one in kept else first[one] + more for one in first), _FEW
+        )
         if found is not None and (best is None or _gain(first, found) > _gain(first, best)):
             best = found
         if best is not None and _gain(first, best) == (len(first), len(first)):
@@ -71,7 +73,7 @@ def trials_of_sizes(signature: Signature, least: int, other: int) -> list[dict[s
     for name in first:
         for more in _FURTHER:
             if len({one[name] for one in trials}) == 1:
-                found = _from(signature, tuple(first[one] + more * (one == name) for one in first), _FEW)
+                found = _nearest_sizes(signature, tuple(first[one] + more * (one == name) for one in first), _FEW)
                 trials += [found] if found is not None and found[name] != first[name] else []
     return trials
 
@@ -86,7 +88,7 @@ def _gain(first: dict[str, int], then: dict[str, int]) -> tuple[int, int]:
     return len(others), sum(then[name] == 1 or _flips(first, then, name) for name in others)
 
 
-def _from(signature: Signature, start: tuple[int, ...], most: int) -> dict[str, int] | None:
+def _nearest_sizes(signature: Signature, start: tuple[int, ...], most: int) -> dict[str, int] | None:
     """Return the nearest numbers from here on that fulfil all constraints; None if there are none among so many."""
     names = signature.free
     sizes = [size for spec in signature.specs for size in spec.shape if isinstance(size, str)]

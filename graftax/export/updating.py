@@ -13,10 +13,10 @@ from graftax.backend import registry
 from graftax.checkpoint.saved_arrays import read
 from graftax.core.errors import ExportError, MatchError
 from graftax.export import run
-from graftax.export.loading import load, reading
+from graftax.export.loading import convert_errors, load
 from graftax.export.saving import write_examples, write_manifest
-from graftax.export.stored_values import Codes, GridKind, arrays_of, described, rounded
-from graftax.export.writing import published
+from graftax.export.stored_values import Codes, GridKind, arrays_of, describe, round_to_grid
+from graftax.export.writing import publish
 
 
 class UpdateReport(NamedTuple):
@@ -76,7 +76,7 @@ def update(path: str | os.PathLike[str], checkpoint: str | os.PathLike[str]) -> 
             )
         new = {name: np.array(arrays[sources[name]]) for name in given}
     kinds = {name: kind for name in given if name in artefact.integers and (kind := _kind(artefact, name)) is not None}
-    onto_grid = {name: rounded(new[name], kind) for name, kind in kinds.items()}
+    onto_grid = {name: round_to_grid(new[name], kind) for name, kind in kinds.items()}
     if lost := [name for name, (_, codes) in onto_grid.items() if codes is None]:
         raise MatchError(
             f"{', '.join(lost)} of the checkpoint",
@@ -89,21 +89,24 @@ def update(path: str | os.PathLike[str], checkpoint: str | os.PathLike[str]) -> 
     manifest, files = artefact.manifest, artefact.manifest["files"]
     for name, codes in integers.items():
         new.setdefault(name, run.numbers(manifest["values"][name], *codes.parts.values()))
-    manifest["values"] = {name: described(new[name], integers.get(name)) for name in artefact.values}
+    manifest["values"] = {name: describe(new[name], integers.get(name)) for name in artefact.values}
     values = {name: registry.current().arrays.asarray(value) for name, value in new.items()}
-    with reading():
-        contents = {name: bytes(run.checked(path, name, run.raw(path, name), digest)) for name, digest in files.items()}
+    with convert_errors():
+        contents = {
+            name: bytes(run.check_hash(path, name, run.read_bytes(path, name), digest))
+            for name, digest in files.items()
+        }
         stored = run.tensors(path, "examples.safetensors") if "examples.safetensors" in files else {}
         contents.pop("examples.safetensors", None)
         examples = {name: np.array(one) for name, one in stored.items()}
         for name, function in artefact.signatures.items():
             examples |= _trial_again(name, function, values, examples)
-    with published(path, overwrite=True) as folder:
+    with publish(path, overwrite=True) as folder:
         for name, data in contents.items():
             file = Path(folder, *name.split("/"))
             file.parent.mkdir(exist_ok=True)
             file.write_bytes(data)
-        Path(folder, "weights.safetensors").write_bytes(b"".join(run.encoded(arrays_of(new, integers))))
+        Path(folder, "weights.safetensors").write_bytes(b"".join(run.encode(arrays_of(new, integers))))
         if examples:
             write_examples(folder, manifest, examples)
         write_manifest(folder, manifest)
@@ -156,5 +159,5 @@ def _trial_again(
     inputs = [examples.get(f"{name}/inputs/{i}") for i in range(len(function.about["inputs"]))]
     if any(one is None for one in inputs):
         return {}
-    out, _ = function.flat(values, [registry.current().arrays.asarray(one) for one in inputs])
+    out, _ = function.run_flat(values, [registry.current().arrays.asarray(one) for one in inputs])
     return {f"{name}/outputs/{i}": np.asarray(one) for i, one in enumerate(out)}

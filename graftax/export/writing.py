@@ -12,7 +12,7 @@ from graftax.core.errors import ArgumentError, DestinationExists
 
 
 @contextmanager
-def published(path: str, overwrite: bool) -> Iterator[str]:
+def publish(path: str, overwrite: bool) -> Iterator[str]:
     """Yield a new folder, which is moved to ``path`` at the end of the block, as a zip if that ends in ``.zip``.
 
     Raises:

@@ -2,7 +2,7 @@
 
 import typing as _typing
 
-from graftax.core.namespaces import answering as _answering
+from graftax.core.namespaces import make_getattr as _answering
 from graftax.core.namespaces import names_in as _names_in
 from graftax.generation.beam_search import BeamSearch as BeamSearch
 from graftax.generation.generated import Generated as Generated

@@ -41,9 +41,9 @@ class BeamSearch:
     return_all: bool = False
 
     def __post_init__(self) -> None:
-        hyperparameters.positive("num_beams", self.num_beams, "it counts sequences, from 1 up", 4)
-        hyperparameters.not_negative("length_penalty", self.length_penalty, "it is a power, from 0 up", 1.0)
-        hyperparameters.flag("return_all", self.return_all)
+        hyperparameters.check_positive("num_beams", self.num_beams, "it counts sequences, from 1 up", 4)
+        hyperparameters.check_not_negative("length_penalty", self.length_penalty, "it is a power, from 0 up", 1.0)
+        hyperparameters.check_flag("return_all", self.return_all)
 
     def score(self, log_probability: Array, length: Array | float) -> Array:
         """Return the score of sequences.

@@ -66,7 +66,7 @@ def beams(settings: Settings, search: BeamSearch, prompt: Prompt, logits: Array,
             length=length,
             tokens=ops.take_along_axis(tokens, order[:, :, None], axis=1),
             chances=going,
-            done=best(state.done, ended, width),
+            done=best_of(state.done, ended, width),
             cache=caches.select_rows(state.cache, ops.reshape(parents + ops.arange(batch)[:, None] * width, (rows,))),
         )
 
@@ -100,7 +100,7 @@ def beams(settings: Settings, search: BeamSearch, prompt: Prompt, logits: Array,
         ops.broadcast_to(end.length, open_scores.shape),
         ops.where(unfinished, open_scores, _NEVER),
     )
-    done = best(end.done, still, width)
+    done = best_of(end.done, still, width)
     found = ops.isfinite(done.scores)  # a small vocabulary has not so many sequences
     # nan where logits were, so that whoever reads the scores sees it: no comparison above holds for such
     lost = ops.logical_and(ops.any(ops.isnan(end.chances), axis=1), ops.logical_not(found[:, 0]))
@@ -110,7 +110,7 @@ def beams(settings: Settings, search: BeamSearch, prompt: Prompt, logits: Array,
     return done if search.return_all else Generated(*(part[:, 0] for part in done))
 
 
-def best(some: Generated, others: Generated, count: int) -> Generated:
+def best_of(some: Generated, others: Generated, count: int) -> Generated:
     """Return the ``count`` best of two sets of sequences, the best one first."""
     scores, order = ops.top_k(ops.concatenate([some.scores, others.scores], axis=1), count)
     tokens = ops.concatenate([some.tokens, others.tokens], axis=1)

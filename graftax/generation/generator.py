@@ -84,12 +84,12 @@ class Generator:
         with_positions: bool = False,
     ) -> None:
         check_functions("Generator", "graftax.generation.Generator(step, max_new_tokens=32)", step)
-        given = ["tokens", "cache", *["positions"] * hyperparameters.flag("with_positions", with_positions)]
+        given = ["tokens", "cache", *["positions"] * hyperparameters.check_flag("with_positions", with_positions)]
         check_takes("Generator", "step", step, given, f"def step({', '.join(given)}): return logits, cache")
         self._sampler = _checked_sampler(sampler)
         stops = _stop_tokens(stop_tokens)
-        least = _counted("min_new_tokens", min_new_tokens)
-        most = hyperparameters.positive("max_new_tokens", max_new_tokens, "it counts tokens, from 1 up", 32)
+        least = _check_count("min_new_tokens", min_new_tokens)
+        most = hyperparameters.check_positive("max_new_tokens", max_new_tokens, "it counts tokens, from 1 up", 32)
         if least > most or (least and not stops):
             raise ArgumentError(
                 f"min_new_tokens={least}, max_new_tokens={most}, stop_tokens={stops}",
@@ -103,7 +103,7 @@ class Generator:
             step=step,
             max_new_tokens=most,
             stop_tokens=stops,
-            pad_token=_counted("pad_token", pad_token),
+            pad_token=_check_count("pad_token", pad_token),
             min_new_tokens=least,
             adjust=adjust,
             with_positions=with_positions,
@@ -227,11 +227,11 @@ def _checked_sampler(sampler: object) -> Sampler | BeamSearch:
 
 def _stop_tokens(tokens: object) -> tuple[int, ...]:
     listed = list(tokens) if isinstance(tokens, list | tuple | set | frozenset) else [tokens]
-    return tuple(sorted({_counted("stop_tokens", token) for token in listed}))
+    return tuple(sorted({_check_count("stop_tokens", token) for token in listed}))
 
 
-def _counted(name: str, value: object) -> int:
-    found = hyperparameters.whole(name, value, "it is an integer from 0 up", 2)
+def _check_count(name: str, value: object) -> int:
+    found = hyperparameters.check_integer(name, value, "it is an integer from 0 up", 2)
     if found < 0:
         raise ArgumentError(f"{name}={value!r}", "it is an integer from 0 up", f"{name}=2")
     return found

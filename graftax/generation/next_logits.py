@@ -39,7 +39,7 @@ def adjust(settings: Settings, logits: Array, tokens: Array, present: Array, cou
         made = settings.adjust(logits, tokens, present)
         if tuple(getattr(made, "shape", ())) != tuple(logits.shape):
             raise ShapeError(
-                f"adjust gave {_shown(made)} for logits of shape {tuple(logits.shape)}",
+                f"adjust gave {_describe(made)} for logits of shape {tuple(logits.shape)}",
                 "it returns as many logits as it was given",
                 "def adjust(logits, tokens, present): ...; return logits",
             )
@@ -54,7 +54,9 @@ def adjust(settings: Settings, logits: Array, tokens: Array, present: Array, cou
 def _step(settings: Settings, tokens: Array, cache: Any, positions: Array) -> tuple[Array, Any]:
     made = settings.step(tokens, cache, positions) if settings.with_positions else settings.step(tokens, cache)
     if not isinstance(made, tuple | list) or len(made) != 2:
-        raise ArgumentTypeError(f"a step that returned {_shown(made)}", "it gives logits and the next cache", _INSTEAD)
+        raise ArgumentTypeError(
+            f"a step that returned {_describe(made)}", "it gives logits and the next cache", _INSTEAD
+        )
     logits, after = made
     shape: Shape = tuple(getattr(logits, "shape", ()))
     if shape[:-1] not in ((tokens.shape[0],), tuple(tokens.shape)):
@@ -78,5 +80,5 @@ def _check_tokens(settings: Settings, vocabulary: int) -> None:
             )
 
 
-def _shown(value: Any) -> str:
+def _describe(value: Any) -> str:
     return f"an array of shape {tuple(value.shape)}" if hasattr(value, "shape") else f"{value!r:.60}"

@@ -62,7 +62,7 @@ def as_arrays(prompt: Any, mask: Any, pad_token: int) -> tuple[Array, Array | No
             padded[i, longest - len(row) :] = row
             counts[i, longest - len(row) :] = True
         return ops.asarray(padded), None if counts.all() else ops.asarray(counts)
-    mask = masks.given_or_carried(mask, prompt)
+    mask = masks.mask_or_carried(mask, prompt)
     array: Any = ops.asarray(unwrap(prompt))
     if array.ndim != 2 or not array.size:
         raise ShapeError(f"a prompt of shape {tuple(array.shape)}", "it is (batch, steps), with at least one", _INSTEAD)

@@ -33,7 +33,7 @@ class RepetitionPenalty:
     penalty: float = 1.2
 
     def __post_init__(self) -> None:
-        hyperparameters.distance("penalty", self.penalty)
+        hyperparameters.check_distance("penalty", self.penalty)
 
     def __call__(self, logits: Array, tokens: Array, present: Array) -> Array:
         """Return the logits, changed.

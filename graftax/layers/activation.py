@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from graftax.core.typedefs import Array
 from graftax.layers import activations
-from graftax.layers.arguments import fractional
+from graftax.layers.arguments import to_floating
 from graftax.layers.layer import Layer
 from graftax.layers.named_activation import NamedActivation
 from graftax.layers.policy import DTypePolicy
@@ -42,4 +42,4 @@ class Activation(Layer):
         self.activation = activations.get(activation)
 
     def call(self, x: Array) -> Array:
-        return apply_activation(self.activation, fractional(x, self.compute_dtype))
+        return apply_activation(self.activation, to_floating(x, self.compute_dtype))

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from graftax import ops
 from graftax.core.known_names import unknown
-from graftax.core.namespaces import answering as _answering
+from graftax.core.namespaces import make_getattr as _answering
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike
 from graftax.core.user_functions import check_takes

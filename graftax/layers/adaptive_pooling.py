@@ -12,7 +12,7 @@ from graftax.core.errors import ExportError, ShapeError
 from graftax.core.free_sizes import is_free
 from graftax.core.typedefs import Array
 from graftax.core.undefined import undefined_error
-from graftax.layers.arguments import array_shape, for_each_axis, narrow, single_shape, wide
+from graftax.layers.arguments import array_shape, for_each_axis, narrow, single_shape, widen
 from graftax.layers.layer import Layer
 from graftax.layers.masked_space import clear_hidden, lower_hidden, over_space
 from graftax.layers.masking import hide
@@ -49,38 +49,38 @@ class AdaptivePooling(Layer):
                     f"which windows there are depends on {n}, which is known only when the exported program runs",
                     f'a number for that size, or a multiple: Spec("batch {m}*{n} ...")',
                 )
-        return self.pooled(x) if mask is None else self.pooled_where(x, over_space(mask, x))
+        return self.pool(x) if mask is None else self.pool_visible(x, over_space(mask, x))
 
     def compute_mask(self, inputs: Array, mask: Array | None) -> Array | None:
         """Return True for the windows in which something is seen."""
         return None if mask is None else (self.shares(over_space(mask, inputs)) > 0)[..., 0]
 
-    def pooled(self, x: Array) -> Array:
+    def pool(self, x: Array) -> Array:
         """Return an array with all axes of space pooled."""
         for axis, m in enumerate(self.output_size, 1):
             n = x.shape[axis]
             if n % m:
-                x = self.pooled_unevenly(x, axis, m)
+                x = self.pool_unevenly(x, axis, m)
             elif n != m:
                 shape = (*x.shape[:axis], m, n // m, *x.shape[axis + 1 :])
-                x = self.reduced(ops.reshape(x, shape), axis + 1)
+                x = self.reduce_axis(ops.reshape(x, shape), axis + 1)
         return x
 
     def shares(self, seen: Array) -> Array:
         """Return above 0, in float32, for the windows in which something is seen."""
-        return self.pooled(ops.cast(seen, "float32"))
+        return self.pool(ops.cast(seen, "float32"))
 
-    def pooled_where(self, x: Array, seen: Array) -> Array:
+    def pool_visible(self, x: Array, seen: Array) -> Array:
         """Return what is seen with all axes of space pooled, 0 where that is nothing; subclasses must define it."""
-        raise undefined_error(self, "pooled_where(x, seen)")
+        raise undefined_error(self, "pool_visible(x, seen)")
 
-    def reduced(self, x: Array, axis: int) -> Array:
+    def reduce_axis(self, x: Array, axis: int) -> Array:
         """Return one axis pooled whole; subclasses must define it."""
-        raise undefined_error(self, "reduced(x, axis)")
+        raise undefined_error(self, "reduce_axis(x, axis)")
 
-    def pooled_unevenly(self, x: Array, axis: int, m: int) -> Array:
+    def pool_unevenly(self, x: Array, axis: int, m: int) -> Array:
         """Return one axis pooled by windows of several sizes; subclasses must define it."""
-        raise undefined_error(self, "pooled_unevenly(x, axis, m)")
+        raise undefined_error(self, "pool_unevenly(x, axis, m)")
 
 
 def bounds(n: int, m: int) -> tuple[Any, Any]:
@@ -92,13 +92,13 @@ def bounds(n: int, m: int) -> tuple[Any, Any]:
 class AdaptiveMaxPooling(AdaptivePooling):
     """The largest value of each window."""
 
-    def pooled_where(self, x: Array, seen: Array) -> Array:
-        return clear_hidden(self.pooled(lower_hidden(x, seen)), self.shares(seen) > 0)
+    def pool_visible(self, x: Array, seen: Array) -> Array:
+        return clear_hidden(self.pool(lower_hidden(x, seen)), self.shares(seen) > 0)
 
-    def reduced(self, x: Array, axis: int) -> Array:
+    def reduce_axis(self, x: Array, axis: int) -> Array:
         return ops.max(x, axis=axis)
 
-    def pooled_unevenly(self, x: Array, axis: int, m: int) -> Array:
+    def pool_unevenly(self, x: Array, axis: int, m: int) -> Array:
         start, end = bounds(x.shape[axis], m)
         seen = np.minimum(start[:, None] + np.arange((end - start).max()), end[:, None] - 1)  # the last one repeated
         return ops.max(ops.take(x, seen, axis=axis), axis=axis + 1)
@@ -110,17 +110,17 @@ class AdaptiveAveragePooling(AdaptivePooling):
     def call(self, x: Array, mask: Array | None = None) -> Array:
         return narrow(super().call(x, mask), x, self.compute_dtype)
 
-    def pooled(self, x: Array) -> Array:
-        return super().pooled(wide(x))
+    def pool(self, x: Array) -> Array:
+        return super().pool(widen(x))
 
-    def pooled_where(self, x: Array, seen: Array) -> Array:
-        share, mean = self.shares(seen), self.pooled(hide(x, seen))  # windows are products of those of each axis
+    def pool_visible(self, x: Array, seen: Array) -> Array:
+        share, mean = self.shares(seen), self.pool(hide(x, seen))  # windows are products of those of each axis
         return mean / ops.cast(ops.where(share > 0, share, 1), mean.dtype)
 
-    def reduced(self, x: Array, axis: int) -> Array:
+    def reduce_axis(self, x: Array, axis: int) -> Array:
         return ops.mean(x, axis=axis)
 
-    def pooled_unevenly(self, x: Array, axis: int, m: int) -> Array:
+    def pool_unevenly(self, x: Array, axis: int, m: int) -> Array:
         start, end = bounds(x.shape[axis], m)
         place = np.arange(x.shape[axis])
         inside = (place >= start[:, None]) & (place < end[:, None])

@@ -94,7 +94,7 @@ class AddsLosses(KerasNames):
             >>> [float(loss) for loss in model.losses]
             [1.0, 1.0]
         """
-        return _collected(self)
+        return _collect_terms(self)
 
     def _gx_traced_attributes(self) -> dict[str, Any]:
         """Return what a trace may depend on: plain attributes, the children, and the penalties of weights."""
@@ -116,7 +116,7 @@ def _add(layer: AddsLosses, loss: ArrayLike) -> None:
     context = contexts.top
     if context is None or context.root is None:
         raise StateError(
-            f"{layer._gx_title()}.add_loss() {'in build' if building.under_way() else 'outside of a call'}",
+            f"{layer._gx_title()}.add_loss() {'in build' if building.is_building() else 'outside of a call'}",
             "the terms of a layer are those of its latest call, and a term that is added here would belong to no call",
             "self.add_loss(...) in call; add_weight(..., regularizer=...) for a penalty on a weight; "
             "a term of the loss in train_step: loss = self.compute_loss(x, y, y_pred) + term",
@@ -208,7 +208,7 @@ def keep_penalty(layer: AddsLosses, weight: Any, regularizer: Regularizer | None
         weight.regularizer = regularizer
 
 
-def _collected(root: Module) -> list[Array]:
+def _collect_terms(root: Module) -> list[Array]:
     """Return the terms of a layer and of those below, each weight once."""
     found: list[Array] = []
     seen: set[int] = set()

@@ -18,7 +18,7 @@ from graftax.layers import shapes
 from graftax.ops.checks import axis_in_range
 
 
-def positive(name: str, value: int, example: int = 8) -> int:
+def check_positive(name: str, value: int, example: int = 8) -> int:
     """Return the value, if it is an integer above 0; ``example`` is one that will do."""
     if (number := _integer(name, value)) < 1:
         raise ArgumentError(f"{name}={value!r}", f"{name} is an integer above 0", f"{name}={example}")
@@ -35,7 +35,7 @@ def _integer(name: str, value: Any) -> int:
     return number if number < 2**63 else 0
 
 
-def flag(name: str, value: bool) -> bool:
+def check_flag(name: str, value: bool) -> bool:
     """Return the value, if it is a truth value."""
     if not isinstance(value, bool | int | np.bool_) or value not in (0, 1):
         raise ArgumentError(f"{name}={value!r}", f"{name} is True or False", f"{name}=True")
@@ -109,7 +109,7 @@ def for_each_axis(name: str, value: int | Sequence[int], space: int) -> Shape:
     return numbers
 
 
-def one_of(name: str, value: str, choices: Sequence[str]) -> str:
+def check_choice(name: str, value: str, choices: Sequence[str]) -> str:
     """Return the value, if it is one of the choices."""
     if not isinstance(value, str) or value not in choices:
         raise ArgumentError(f"{name}={value!r}", f"there is no such {name}", " or ".join(f'"{c}"' for c in choices))
@@ -161,7 +161,7 @@ def check_last_axis(x: Array, size: int) -> None:
         )
 
 
-def wide(x: Array) -> Array:
+def widen(x: Array) -> Array:
     """Return at least float32: sums in shorter formats are wrong, and overflow. Integers become float32."""
     kind = str(x.dtype)
     return x if kind in ("float32", "float64") or is_complex(kind) else ops.cast(x, "float32")
@@ -173,7 +173,7 @@ def narrow(out: Array, x: Array, dtype: str) -> Array:
     return out if is_complex(kind) else ops.cast(out, kind if is_floating(kind) else dtype)
 
 
-def fractional(x: Array, dtype: str) -> Array:
+def to_floating(x: Array, dtype: str) -> Array:
     """Return numbers with fractions as they are, integers and truth values in the dtype that the layer computes in."""
     if not hasattr(x, "dtype"):
         raise _no_array(x)

@@ -10,9 +10,9 @@ from graftax.core import tree
 from graftax.core.errors import ArgumentTypeError, ShapeError
 from graftax.core.typedefs import Array
 from graftax.layers import shapes
-from graftax.layers.arguments import check_range, flag, fractional, one_of, wide
+from graftax.layers.arguments import check_choice, check_flag, check_range, to_floating, widen
 from graftax.layers.layer import Layer
-from graftax.layers.masking import as_bool, calm, check_mask, combine_masks, hide
+from graftax.layers.masking import as_bool, check_mask, combine_masks, hide, zero_hidden_nan
 from graftax.layers.policy import DTypePolicy
 from graftax.variables import random
 from graftax.variables.random import SeedGenerator
@@ -73,8 +73,8 @@ class Attention(Layer):
         dtype: str | DTypePolicy | None = None,
     ) -> None:
         super().__init__(name, trainable, dtype)
-        self.use_scale = flag("use_scale", use_scale)
-        self.score_mode = one_of("score_mode", score_mode, ("dot", "concat"))
+        self.use_scale = check_flag("use_scale", use_scale)
+        self.score_mode = check_choice("score_mode", score_mode, ("dot", "concat"))
         self.dropout = check_range("dropout", dropout, 0, 1)
         self.seed = seed
         self.seed_generator = SeedGenerator(seed) if dropout else None
@@ -97,7 +97,7 @@ class Attention(Layer):
         use_causal_mask: bool = False,
     ) -> Any:
         self._check(tree.map_structure(shapes.shape_of, inputs))
-        query, value, *rest = (fractional(part, self.compute_dtype) for part in inputs)
+        query, value, *rest = (to_floating(part, self.compute_dtype) for part in inputs)
         key = rest[0] if rest else value
         masks = list(mask) if isinstance(mask, list | tuple) else [mask, None]
         if len(masks) not in (2, len(inputs)):
@@ -110,10 +110,10 @@ class Attention(Layer):
         value_mask = None if masks[1] is None else check_mask(masks[1], tuple(value.shape), 2, "mask of the value")
         if len(masks) == 3 and masks[2] is not None:
             value_mask = combine_masks(value_mask, check_mask(masks[2], tuple(key.shape), 2, "mask of the keys"))
-        query, key, value = calm(query, query_mask), hide(key, value_mask), hide(value, value_mask)
-        scores = wide(self.scores(query, key))
+        query, key, value = zero_hidden_nan(query, query_mask), hide(key, value_mask), hide(value, value_mask)
+        scores = widen(self.scores(query, key))
         allowed = None if value_mask is None else value_mask[:, None, :]
-        if flag("use_causal_mask", use_causal_mask):
+        if check_flag("use_causal_mask", use_causal_mask):
             past = ops.tri(query.shape[1], key.shape[1], dtype="bool")[None]
             allowed = past if allowed is None else ops.logical_and(allowed, past)
         if allowed is not None:
@@ -124,7 +124,7 @@ class Attention(Layer):
             weights = ops.where(keep, weights / max(1 - self.dropout, 1e-9), 0)
         weights = ops.cast(weights, value.dtype)
         out = hide(ops.matmul(weights, value), query_mask)
-        return (out, weights) if flag("return_attention_scores", return_attention_scores) else out
+        return (out, weights) if check_flag("return_attention_scores", return_attention_scores) else out
 
     def scores(self, query: Array, key: Array) -> Array:
         """Return how much each row of the query looks at each of the keys, before the softmax."""
@@ -133,7 +133,7 @@ class Attention(Layer):
             if self.scale is not None:
                 total = total * self.scale
             return ops.sum(ops.tanh(total), axis=-1) * self.concat_score_weight
-        scores = ops.matmul(wide(query), ops.swapaxes(wide(key), 1, 2))  # products go beyond short formats
+        scores = ops.matmul(widen(query), ops.swapaxes(widen(key), 1, 2))  # products go beyond short formats
         return scores if self.scale is None else scores * ops.cast(self.scale, scores.dtype)
 
     def compute_mask(self, inputs: Any, mask: Any) -> Array | None:

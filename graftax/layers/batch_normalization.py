@@ -6,8 +6,8 @@ from graftax import ops
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array, Shape
-from graftax.layers.arguments import axis_number, check_range, flag, narrow, single_shape, wide
-from graftax.layers.masking import calm, check_mask, expand_mask
+from graftax.layers.arguments import axis_number, check_flag, check_range, narrow, single_shape, widen
+from graftax.layers.masking import check_mask, expand_mask, zero_hidden_nan
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.scale_and_shift import ScaleAndShift
 from graftax.layers.weight_settings import WeightSettings
@@ -111,8 +111,8 @@ class BatchNormalization(ScaleAndShift):
         self.momentum = check_range("momentum", momentum, 0, 1)
         self.moving_mean_initializer = initializers.get(moving_mean_initializer)
         self.moving_variance_initializer = initializers.get(moving_variance_initializer)
-        self.unbiased_moving_variance = flag("unbiased_moving_variance", unbiased_moving_variance)
-        self.synchronized = synchronized if isinstance(synchronized, str) else flag("synchronized", synchronized)
+        self.unbiased_moving_variance = check_flag("unbiased_moving_variance", unbiased_moving_variance)
+        self.synchronized = synchronized if isinstance(synchronized, str) else check_flag("synchronized", synchronized)
 
     def build(self, input_shape: Shape) -> None:
         sizes = single_shape(input_shape, least=1)
@@ -137,7 +137,7 @@ class BatchNormalization(ScaleAndShift):
             )
         if mask is not None:
             mask = check_mask(mask, tuple(x.shape))
-        given, x = x, calm(wide(x), mask)
+        given, x = x, zero_hidden_nan(widen(x), mask)
         if training and self.trainable:
             mean, variance = self._statistics(x, axis, mask)
         else:

@@ -65,7 +65,7 @@ class Bidirectional(Layer):
                 '"concat", "sum", "mul", "ave", or None for both outputs apart',
             )
         self.merge_mode = merge_mode
-        self.forward_layer: Any = _directed(layer, "layer")
+        self.forward_layer: Any = _check_recurrent(layer, "layer")
         if backward_layer is None:
             if layer.built:
                 raise ArgumentError(
@@ -75,7 +75,7 @@ class Bidirectional(Layer):
                 )
             backward_layer = fresh_copy(layer)
             backward_layer.go_backwards = not self.forward_layer.go_backwards  # type: ignore[attr-defined]
-        self.backward_layer: Any = _directed(backward_layer, "backward_layer")
+        self.backward_layer: Any = _check_recurrent(backward_layer, "backward_layer")
         self._check_pair()
 
     def _check_pair(self) -> None:
@@ -117,12 +117,12 @@ class Bidirectional(Layer):
                 one = ops.flip(one, 1)
             else:
                 other = ops.flip(other, 1)
-        merged = self._merged(one, other)
+        merged = self._merge(one, other)
         if not state:
             return merged
         return (*merged, *state) if self.merge_mode is None else (merged, *state)
 
-    def _merged(self, forward: Array, backward: Array) -> Any:
+    def _merge(self, forward: Array, backward: Array) -> Any:
         if self.merge_mode == "concat":
             return ops.concatenate([forward, backward], axis=-1)
         if self.merge_mode == "sum":
@@ -138,7 +138,7 @@ class Bidirectional(Layer):
         return (mask, mask) if self.merge_mode is None else mask
 
 
-def _directed(layer: object, name: str) -> Layer:
+def _check_recurrent(layer: object, name: str) -> Layer:
     if isinstance(layer, Layer) and all(
         isinstance(getattr(layer, setting, None), bool)
         for setting in ("go_backwards", "return_sequences", "return_state")

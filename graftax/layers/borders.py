@@ -19,7 +19,7 @@ _MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 """Modes of padding, as `ops.pad` calls them."""
 
 
-def checked_padding(value: Padding, space: int, words: Sequence[str] = (), name: str = "padding") -> str | Pairs:
+def standardize_padding(value: Padding, space: int, words: Sequence[str] = (), name: str = "padding") -> str | Pairs:
     """Return a padding as a word, or as a pair of numbers for each axis of space.
 
     Args:
@@ -74,7 +74,7 @@ def checked_mode(mode: str | None, padding: str | Pairs, usual: str | None) -> s
 
     Args:
         mode: What was given.
-        padding: As `checked_padding` returned it.
+        padding: As `standardize_padding` returned it.
         usual: What is meant by default.
 
     Raises:
@@ -107,7 +107,7 @@ def filled_borders(
 
     Args:
         x: ``(batch, *space, channels)``.
-        padding: As `checked_padding` returned it.
+        padding: As `standardize_padding` returned it.
         mode: As `checked_mode` returned it.
         window: How many values a window spans on each axis.
         strides: Its steps.

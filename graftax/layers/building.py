@@ -11,7 +11,7 @@ from types import CodeType, FunctionType, MappingProxyType
 from typing import Any, ClassVar
 
 from graftax.core import tree, user_line
-from graftax.core.attributes import OF_LAYERS, missing, public_names
+from graftax.core.attributes import OF_LAYERS, missing_attribute_error, public_names
 from graftax.core.dtypes import is_floating
 from graftax.core.errors import GraftaxError, MissingAttributeError, NotBuiltError, StateError
 from graftax.core.known_names import closest
@@ -75,7 +75,7 @@ class Buildable(Module):
     def _gx_prepare_class(cls) -> None:
         super()._gx_prepare_class()
         if "build" in vars(cls):
-            cls.build = whole(cls.build)  # type: ignore[method-assign]
+            cls.build = wrap_build(cls.build)  # type: ignore[method-assign]
 
     # --- what the layer says ------------------------------------------------------------------------------------------
 
@@ -128,7 +128,7 @@ class Buildable(Module):
         return missing_attribute(self, name, message)
 
 
-def whole(build: Callable[..., None]) -> Callable[..., None]:
+def wrap_build(build: Callable[..., None]) -> Callable[..., None]:
     """Return a ``build`` that makes the weights under the creators its layer remembers, of real values, and says so.
 
     It makes them once: for a layer that is built, it builds what is not built below, or raises for another shape. Where
@@ -184,14 +184,14 @@ def whole(build: Callable[..., None]) -> Callable[..., None]:
     return run_several if several else run
 
 
-def under_way() -> bool:
+def is_building() -> bool:
     """Return True inside of the build of a layer."""
     return _under_way.top is not None
 
 
 def _check_same_shape(layer: Buildable, input_shape: object) -> None:
     """Raise if a built layer is to be built for another shape; the size of the batch may be another one."""
-    if shapes.agree(layer._gx_input_shape, input_shape):
+    if shapes.is_compatible(layer._gx_input_shape, input_shape):
         return
     raise StateError(
         f"{layer._gx_title()}.build({input_shape!r:.80}), and it is built for {layer._gx_input_shape!r:.80}",
@@ -214,7 +214,7 @@ def makes_weights(kind: type[Buildable]) -> bool:
     if kind not in _makes_weights:
         defined = next(base.__module__ for base in kind.__mro__ if "build" in vars(base))
         ours = defined in _MACHINERY or defined.startswith("graftax.layers.")
-        _makes_weights[kind] = not ours or bool(_kept_in(kind, ("build", "call")))
+        _makes_weights[kind] = not ours or bool(_names_kept_by(kind, ("build", "call")))
     return _makes_weights[kind]
 
 
@@ -224,8 +224,8 @@ _makes_weights: weakref.WeakKeyDictionary[type[Any], bool] = weakref.WeakKeyDict
 def build_in_call(layer: Buildable, signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Make the weights of a layer in its first call, which will build the layers below itself."""
     found = several_shapes.of_call(type(layer).build, layer._gx_title(), signature, args, kwargs)
-    object.__setattr__(layer, "_gx_first_call", tuple(tree.map_structure(_outlined, one) for one in args))
-    named = {name: tree.map_structure(_outlined, one) for name, one in kwargs.items()}
+    object.__setattr__(layer, "_gx_first_call", tuple(tree.map_structure(_outline_of, one) for one in args))
+    named = {name: tree.map_structure(_outline_of, one) for name, one in kwargs.items()}
     object.__setattr__(layer, "_gx_first_named", named)
     with _called.entered(layer):
         if several_shapes.names_of_shapes(type(layer).build):
@@ -253,7 +253,7 @@ class Outline:
         self.plain = plain
 
 
-def _outlined(leaf: Any) -> Any:
+def _outline_of(leaf: Any) -> Any:
     if hasattr(leaf, "shape") and hasattr(leaf, "dtype"):
         return Outline(tuple(leaf.shape), str(leaf.dtype), masks.mask_of(leaf) is not None)
     return None if leaf is None else Outline((), "", plain=leaf if type(leaf) in (bool, int, float, str) else None)
@@ -271,7 +271,7 @@ def _build_below(layer: Buildable, input_shape: Any) -> None:
     title, unbuilt = layer._gx_title(), unbuilt_below(layer)
     if input_shape is None and not unbuilt:
         return
-    reason = f"{title} holds {_listed(unbuilt)}, and is to be built for the shape {input_shape!r:.80}"
+    reason = f"{title} holds {_join_titles(unbuilt)}, and is to be built for the shape {input_shape!r:.80}"
     try:
         if input_shape is None:
             raise NotBuiltError(reason, "without a shape nothing can be called", f"{_call_of(layer)}, on an example")
@@ -284,8 +284,8 @@ def _build_below(layer: Buildable, input_shape: Any) -> None:
         raise
     if (unbuilt := unbuilt_below(layer)) and again.top is None:
         user_line.warn(
-            f"{title}.build({input_shape!r:.80}) has not built {_listed(unbuilt)}: the call does not use it. It has no "
-            f"weights, none are trained or saved; {unbuilt[0].name}.build(input_shape) makes them."
+            f"{title}.build({input_shape!r:.80}) has not built {_join_titles(unbuilt)}: the call does not use it. It "
+            f"has no weights, none are trained or saved; {unbuilt[0].name}.build(input_shape) makes them."
         )
 
 
@@ -293,7 +293,7 @@ again: ScopeStack[Callable[[Buildable], None]] = ScopeStack("a model made once m
 """Entered where a model is made again as it was, its unused layers known; called with each layer to be built."""
 
 
-def _listed(layers: list[Buildable]) -> str:
+def _join_titles(layers: list[Buildable]) -> str:
     names = ", ".join(f"{layer._gx_path or layer.name!r} ({type(layer).__name__})" for layer in layers[:3])
     return f"{names} and {len(layers) - 3} more" if len(layers) > 3 else names
 
@@ -304,7 +304,7 @@ def _call_of(layer: Buildable) -> str:
 
 def missing_attribute(self: Buildable, name: str, message: str) -> MissingAttributeError:
     """Return the error for what a layer has not: a weight is missing until it is built, anything else for good."""
-    later = () if self.__dict__.get("built", False) else made_by(type(self))
+    later = () if self.__dict__.get("built", False) else names_made_by(type(self))
     near = name if name in later else None
     if near is None and name not in OF_LAYERS:
         misspelt = closest(name, public_names(self))
@@ -312,7 +312,9 @@ def missing_attribute(self: Buildable, name: str, message: str) -> MissingAttrib
     else:
         misspelt = None
     if near is None and (misspelt or name in OF_LAYERS or not _COMPUTED_NAMES.intersection(later)):
-        return missing(self, name, "model" if hasattr(type(self), "fit") else "layer", OF_LAYERS, self._gx_title())
+        return missing_attribute_error(
+            self, name, "model" if hasattr(type(self), "fit") else "layer", OF_LAYERS, self._gx_title()
+        )
     return MissingAttributeError(
         f"{name!r} of {self._gx_title()}, which is not built",
         f"{message if near in (None, name) else f'it will have {near!r}'}; "
@@ -332,15 +334,15 @@ _COMPUTED_NAMES = frozenset({"setattr", "__setattr__", "__dict__", "vars"})
 _made_by: weakref.WeakKeyDictionary[type[Any], frozenset[str]] = weakref.WeakKeyDictionary()
 
 
-def made_by(kind: type[Buildable]) -> frozenset[str]:
+def names_made_by(kind: type[Buildable]) -> frozenset[str]:
     """Return names that `build` and `call` of a class assign, or what they call; and what else may make some."""
     if kind not in _made_by:
-        found = _kept_in(kind, ("build", "call"))
+        found = _names_kept_by(kind, ("build", "call"))
         _made_by[kind] = frozenset(name for name in found if not name.startswith("_") or name in _COMPUTED_NAMES)
     return _made_by[kind]
 
 
-def _kept_in(kind: type[Buildable], methods: tuple[str, ...]) -> set[str]:
+def _names_kept_by(kind: type[Buildable], methods: tuple[str, ...]) -> set[str]:
     """Return the names that methods of a class assign, or what they call; and what else may keep something."""
     found: set[str] = set()
     seen: set[CodeType] = set()

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from graftax.backend import registry
 from graftax.core.scopes import ScopeStack
-from graftax.layers.arguments import flag
+from graftax.layers.arguments import check_flag
 from graftax.variables.calls import CallContext, contexts
 
 
@@ -29,7 +29,7 @@ def call_context(training: bool | None = None) -> Iterator[CallContext]:
     """
     outer = contexts.top
     if training is not None:
-        training = flag("training", training)
+        training = check_flag("training", training)
     elif outer is not None:
         training = outer.training
     with contexts.entered(CallContext(None, training, outer)):

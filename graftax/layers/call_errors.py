@@ -32,12 +32,12 @@ def explained_call(
         where += ": fit, evaluate and predict pass one argument" if hasattr(layer, "train_step") else ""
     better: GraftaxError | None = None
     if isinstance(error, AttributeError) and isinstance(error.obj, Module) and error.name:
-        better = _missing(error.obj, error.name)
-    elif isinstance(error, TypeError) and _BINDING.search(str(error)) and _raised_by(error.__traceback__, CALLERS):
+        better = _missing_attribute_error(error.obj, error.name)
+    elif isinstance(error, TypeError) and _BINDING.search(str(error)) and _is_raised_by(error.__traceback__, CALLERS):
         parameters = ", ".join(
             str(p.replace(annotation=p.empty)) for p in inspect.signature(layer.call).parameters.values()
         )
-        instead = line_for_one_argument(layer, args) or _instead(layer, error)
+        instead = line_for_one_argument(layer, args) or _suggest_keyword(layer, error)
         better = ArgumentTypeError(f"{error}", f"the call of this layer takes ({parameters})", instead)
     elif isinstance(error, DTypeError) and not error.context and (given := _complex_among(args, kwargs)):
         better = _real_weights(layer, title, given)
@@ -48,7 +48,7 @@ def explained_call(
     return better
 
 
-def gives_nothing(title: str) -> ArgumentTypeError:
+def no_output_error(title: str) -> ArgumentTypeError:
     """Return the error for a call that gives None, as of a function without a return."""
     return ArgumentTypeError(
         f"{title}: its call gave None",
@@ -76,7 +76,7 @@ def _real_weights(layer: Any, title: str, received: str) -> GraftaxError | None:
     )
 
 
-def _instead(layer: Any, error: TypeError) -> str:
+def _suggest_keyword(layer: Any, error: TypeError) -> str:
     """Return the line to write in place of a keyword that a call does not take."""
     known = list(inspect.signature(layer.call).parameters)
     found = _KEYWORD.search(str(error))
@@ -112,7 +112,7 @@ _TOLD = {
 }
 
 
-def _missing(module: Module, name: str) -> MissingAttributeError:
+def _missing_attribute_error(module: Module, name: str) -> MissingAttributeError:
     kind = type(module)
     build = getattr(kind, "build", None)
     if build is None or not hasattr(module, "add_weight"):
@@ -133,7 +133,7 @@ def _missing(module: Module, name: str) -> MissingAttributeError:
     )
 
 
-def _raised_by(traceback: TracebackType | None, names: frozenset[str]) -> bool:
+def _is_raised_by(traceback: TracebackType | None, names: frozenset[str]) -> bool:
     """Return True if the exception comes from that very function, not from what it called."""
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next

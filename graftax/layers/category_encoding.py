@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from graftax import ops
 from graftax.core.errors import ArgumentError, DTypeError, ShapeError
 from graftax.core.typedefs import Array, ArrayLike
-from graftax.layers.arguments import array_shape, one_of, positive, single_shape
+from graftax.layers.arguments import array_shape, check_choice, check_positive, single_shape
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 
@@ -55,8 +55,8 @@ class CategoryEncoding(Layer):
         dtype: str | DTypePolicy | None = None,
     ) -> None:
         super().__init__(name, dtype=dtype)
-        self.num_tokens = positive("num_tokens", num_tokens, 10)
-        self.output_mode = one_of("output_mode", output_mode, MODES)
+        self.num_tokens = check_positive("num_tokens", num_tokens, 10)
+        self.output_mode = check_choice("output_mode", output_mode, MODES)
 
     def call(self, inputs: Array, count_weights: ArrayLike | None = None) -> Array:
         single_shape(array_shape(inputs), least=1)
@@ -104,4 +104,4 @@ def encode(indices: Array, size: int, mode: str, dtype: str, weights: ArrayLike 
 
 def checked_modes(mode: str, modes: Sequence[str] = ("int", *MODES)) -> str:
     """Return the mode of a layer that makes integers itself."""
-    return one_of("output_mode", mode, modes)
+    return check_choice("output_mode", mode, modes)

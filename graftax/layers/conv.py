@@ -9,8 +9,8 @@ from graftax import ops
 from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array, Shape
 from graftax.layers.activations import ActivationLike
-from graftax.layers.arguments import for_each_axis, positive, single_shape
-from graftax.layers.borders import Padding, Pairs, checked_mode, checked_padding, filled_borders
+from graftax.layers.arguments import check_positive, for_each_axis, single_shape
+from graftax.layers.borders import Padding, Pairs, checked_mode, filled_borders, standardize_padding
 from graftax.layers.kernel_layer import KernelLayer
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.weight_settings import WeightSettings
@@ -62,13 +62,13 @@ class Conv(KernelLayer):
             trainable=trainable,
             dtype=dtype,
         )
-        self.filters = positive("filters", filters)
+        self.filters = check_positive("filters", filters)
         self.kernel_size = for_each_axis("kernel_size", kernel_size, self.space)
         self.strides = for_each_axis("strides", strides, self.space)
-        self.padding = checked_padding(padding, self.space, self.paddings)
+        self.padding = standardize_padding(padding, self.space, self.paddings)
         self.padding_mode = checked_mode(padding_mode, self.padding, "zeros")
         self.dilation_rate = for_each_axis("dilation_rate", dilation_rate, self.space)
-        self.groups = positive("groups", groups, example=1)
+        self.groups = check_positive("groups", groups, example=1)
         if self.filters % self.groups:
             raise ArgumentError(
                 f"filters={filters}, groups={groups}", "each group makes as many filters", f"filters={self.groups * 4}"

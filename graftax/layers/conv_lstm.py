@@ -10,7 +10,15 @@ from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array, Shape
 from graftax.layers import activations
 from graftax.layers.activations import Activation, ActivationLike
-from graftax.layers.arguments import array_shape, flag, for_each_axis, one_of, positive, single_shape, wide
+from graftax.layers.arguments import (
+    array_shape,
+    check_choice,
+    check_flag,
+    check_positive,
+    for_each_axis,
+    single_shape,
+    widen,
+)
 from graftax.layers.kernel_layer import KernelLayer
 from graftax.layers.lstm import OnesInForgetGate
 from graftax.layers.masking import as_bool, check_mask, expand_mask, hide
@@ -130,21 +138,21 @@ class ConvLSTM2D(Stateful, KernelLayer):
             trainable=trainable,
             dtype=dtype,
         )
-        self.filters = positive("filters", filters)
+        self.filters = check_positive("filters", filters)
         self.kernel_size = for_each_axis("kernel_size", kernel_size, 2)
         self.strides = for_each_axis("strides", strides, 2)
-        self.padding = one_of("padding", padding, ("valid", "same"))
+        self.padding = check_choice("padding", padding, ("valid", "same"))
         self.dilation_rate = for_each_axis("dilation_rate", dilation_rate, 2)
         self.recurrent_activation = activations.get(recurrent_activation)
         self.recurrent = WeightSettings.of(
             initializer=recurrent_initializer, regularizer=recurrent_regularizer, constraint=recurrent_constraint
         )
-        if flag("unit_forget_bias", unit_forget_bias) and self.use_bias:
+        if check_flag("unit_forget_bias", unit_forget_bias) and self.use_bias:
             self.bias_initializer = initializers.get(OnesInForgetGate(bias.initializer, self.filters))
-        self.return_sequences = flag("return_sequences", return_sequences)
-        self.return_state = flag("return_state", return_state)
-        self.go_backwards = flag("go_backwards", go_backwards)
-        self.stateful = flag("stateful", stateful)
+        self.return_sequences = check_flag("return_sequences", return_sequences)
+        self.return_state = check_flag("return_state", return_state)
+        self.go_backwards = check_flag("go_backwards", go_backwards)
+        self.stateful = check_flag("stateful", stateful)
 
     def build(self, input_shape: Shape) -> None:
         batch, _, *space, channels = single_shape(input_shape, 5, 5)
@@ -175,7 +183,7 @@ class ConvLSTM2D(Stateful, KernelLayer):
         state = self._first_state(initial_state, (batch, *drive.shape[2:-1], self.filters), x)
         if self.go_backwards:
             drive, mask = ops.flip(drive, 0), None if mask is None else ops.flip(mask, 1)
-        kernel = wide(ops.asarray(self.recurrent_kernel))  # read once, not at each step; gradients of steps add up
+        kernel = widen(ops.asarray(self.recurrent_kernel))  # read once, not at each step; gradients of steps add up
 
         def step(state: tuple[Array, ...], row: tuple[Array, Array | None]) -> tuple[tuple[Array, ...], Array]:
             drive, present = row

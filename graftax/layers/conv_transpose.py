@@ -9,8 +9,8 @@ from graftax import ops
 from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array, Shape
 from graftax.layers.activations import ActivationLike
-from graftax.layers.arguments import array_shape, for_each_axis, positive, single_shape
-from graftax.layers.borders import Padding, checked_padding
+from graftax.layers.arguments import array_shape, check_positive, for_each_axis, single_shape
+from graftax.layers.borders import Padding, standardize_padding
 from graftax.layers.kernel_layer import KernelLayer
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.weight_settings import WeightSettings
@@ -60,15 +60,15 @@ class ConvTranspose(KernelLayer):
             trainable=trainable,
             dtype=dtype,
         )
-        self.filters = positive("filters", filters)
+        self.filters = check_positive("filters", filters)
         self.kernel_size = for_each_axis("kernel_size", kernel_size, self.space)
         self.strides = for_each_axis("strides", strides, self.space)
-        self.padding = checked_padding(padding, self.space, ("valid", "same"))
+        self.padding = standardize_padding(padding, self.space, ("valid", "same"))
         self.dilation_rate = for_each_axis("dilation_rate", dilation_rate, self.space)
-        self.output_padding = None if output_padding is None else self._added(output_padding)
+        self.output_padding = None if output_padding is None else self._standardize_output_padding(output_padding)
 
-    def _added(self, value: int | Sequence[int]) -> Shape:
-        pairs: Any = checked_padding(value, self.space, name="output_padding")
+    def _standardize_output_padding(self, value: int | Sequence[int]) -> Shape:
+        pairs: Any = standardize_padding(value, self.space, name="output_padding")
         added: Shape = tuple(high for _, high in pairs)
         if any(low != high or high >= s for (low, high), s in zip(pairs, self.strides, strict=True)):
             raise ArgumentError(

@@ -60,7 +60,7 @@ def _numbers_of(batch: Any) -> np.ndarray[Any, Any]:
     array = None
     if not isinstance(batch, list | tuple) or all_numbers(batch):
         try:
-            array = _converted(batch)
+            array = _to_numpy(batch)
         except (TypeError, ValueError):
             array = None
     if array is None or array.dtype.kind not in "biuf" + "V" * (array.dtype.name == "bfloat16"):
@@ -72,7 +72,7 @@ def _numbers_of(batch: Any) -> np.ndarray[Any, Any]:
     return array.astype("float32") if array.dtype.kind == "V" else array
 
 
-def _converted(batch: object) -> np.ndarray[Any, Any]:
+def _to_numpy(batch: object) -> np.ndarray[Any, Any]:
     array = np.asarray(unwrap(batch))
     if array.dtype.kind == "O" and hasattr(batch, "iloc") and _is_numeric(batch):
         table: Any = batch

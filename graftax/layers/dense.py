@@ -8,7 +8,7 @@ from graftax import ops
 from graftax.core.free_sizes import is_free
 from graftax.core.typedefs import Array, Shape
 from graftax.layers.activations import ActivationLike
-from graftax.layers.arguments import check_last_axis, positive, single_shape
+from graftax.layers.arguments import check_last_axis, check_positive, single_shape
 from graftax.layers.kernel_layer import KernelLayer
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.weight_settings import WeightSettings
@@ -87,7 +87,7 @@ class Dense(KernelLayer):
             trainable=trainable,
             dtype=dtype,
         )
-        self.units = positive("units", units)
+        self.units = check_positive("units", units)
 
     def build(self, input_shape: Shape) -> None:
         self.make_weights((single_shape(input_shape, least=1)[-1], self.units), (self.units,))

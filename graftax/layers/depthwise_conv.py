@@ -8,8 +8,8 @@ from typing import ClassVar
 from graftax import ops
 from graftax.core.typedefs import Array, Shape
 from graftax.layers.activations import ActivationLike
-from graftax.layers.arguments import check_last_axis, for_each_axis, positive, single_shape
-from graftax.layers.borders import Padding, checked_mode, checked_padding, filled_borders
+from graftax.layers.arguments import check_last_axis, check_positive, for_each_axis, single_shape
+from graftax.layers.borders import Padding, checked_mode, filled_borders, standardize_padding
 from graftax.layers.kernel_layer import KernelLayer
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.weight_settings import WeightSettings
@@ -63,9 +63,9 @@ class DepthwiseConv(KernelLayer):
         )
         self.kernel_size = for_each_axis("kernel_size", kernel_size, self.space)
         self.strides = for_each_axis("strides", strides, self.space)
-        self.padding = checked_padding(padding, self.space, self.paddings)
+        self.padding = standardize_padding(padding, self.space, self.paddings)
         self.padding_mode = checked_mode(padding_mode, self.padding, "zeros")
-        self.depth_multiplier = positive("depth_multiplier", depth_multiplier, 1)
+        self.depth_multiplier = check_positive("depth_multiplier", depth_multiplier, 1)
         self.dilation_rate = for_each_axis("dilation_rate", dilation_rate, self.space)
 
     def build(self, input_shape: Shape) -> None:

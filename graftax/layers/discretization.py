@@ -14,7 +14,7 @@ from graftax.core.dtypes import is_floating
 from graftax.core.errors import ArgumentError, StateError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, unwrap
-from graftax.layers.arguments import array_shape, positive, wide
+from graftax.layers.arguments import array_shape, check_positive, widen
 from graftax.layers.category_encoding import checked_modes, encode
 from graftax.layers.data_to_adapt import DataToAdapt
 from graftax.layers.layer import Layer
@@ -71,7 +71,7 @@ class Discretization(Layer):
                 "num_bins=10, or bin_boundaries=[0.0, 1.0]",
             )
         self.output_mode = checked_modes(output_mode)
-        self.num_bins = None if num_bins is None else positive("num_bins", num_bins, 10)
+        self.num_bins = None if num_bins is None else check_positive("num_bins", num_bins, 10)
         self.bin_boundaries = None if bin_boundaries is None else _in_order(bin_boundaries)
 
     def call(self, x: Array) -> Array:
@@ -79,7 +79,7 @@ class Discretization(Layer):
         if self.bin_boundaries is None:
             raise StateError(f"{self._gx_title()} has no boundaries", "adapt() was not called", "layer.adapt(x_train)")
         whole = str(x.dtype).startswith(("int", "uint"))  # compared as they are: float32 rounds those above 2**24
-        given = x if whole else wide(x)
+        given = x if whole else widen(x)
         _check_numbers(x)
         boundaries = _as_integers(self.bin_boundaries, str(x.dtype)) if whole else self.bin_boundaries
         bins = ops.cast(ops.searchsorted(ops.asarray(boundaries, str(given.dtype)), given, side="right"), "int32")
@@ -141,15 +141,15 @@ def _check_numbers(x: Array) -> None:
     if not is_floating(str(given.dtype)):
         return
     if not arrays.is_array(given) or arrays.is_concrete(given):
-        if (error := _missing(arrays.to_numpy(arrays.asarray(given)))) is not None:
+        if (error := _nan_error(arrays.to_numpy(arrays.asarray(given)))) is not None:
             raise error
         return
-    traced_checks.tell(_missing, np.isnan, given)
+    traced_checks.tell(_nan_error, np.isnan, given)
     if traced_checks.is_checking():
-        traced_checks.emit(_missing, ops.any(ops.isnan(given)), given)
+        traced_checks.emit(_nan_error, ops.any(ops.isnan(given)), given)
 
 
-def _missing(numbers: np.ndarray[Any, Any]) -> ArgumentError | None:
+def _nan_error(numbers: np.ndarray[Any, Any]) -> ArgumentError | None:
     missing = np.isnan(numbers)
     if not missing.any():
         return None

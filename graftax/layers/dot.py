@@ -11,7 +11,7 @@ from graftax.core import tree
 from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
 from graftax.core.typedefs import Array
 from graftax.layers import shapes
-from graftax.layers.arguments import axis_numbers, flag, fractional, narrow, wide
+from graftax.layers.arguments import axis_numbers, check_flag, narrow, to_floating, widen
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 from graftax.ops.checks import axis_in_range
@@ -57,7 +57,7 @@ class Dot(Layer):
                 f"axes={axes!r:.60}", "it is one axis, or one for each of the two arrays", "axes=(2, 1)"
             )
         self.axes = tuple(axis_numbers("axes", axis) for axis in pair)
-        self.normalize = flag("normalize", normalize)
+        self.normalize = check_flag("normalize", normalize)
 
     def call(self, inputs: Sequence[Array]) -> Array:
         several = tree.map_structure(shapes.shape_of, inputs)
@@ -75,10 +75,10 @@ class Dot(Layer):
                 "both have the same batch, and the same size along their axis",
                 "ops.swapaxes, or other axes=",
             )
-        x, y = fractional(x, self.compute_dtype), fractional(y, self.compute_dtype)
+        x, y = to_floating(x, self.compute_dtype), to_floating(y, self.compute_dtype)
         given = x
         if self.normalize:
-            x, y = (_unit(wide(part), place) for part, place in zip((x, y), places, strict=True))
+            x, y = (_unit(widen(part), place) for part, place in zip((x, y), places, strict=True))
         letters = iter(string.ascii_lowercase[2:])
         names = [
             "".join("a" if i == 0 else "b" if i == place else next(letters) for i in range(part.ndim))

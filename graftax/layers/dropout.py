@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from graftax import ops
 from graftax.core.errors import ShapeError
 from graftax.core.typedefs import Array, Shape
-from graftax.layers.arguments import array_shape, check_range, fractional, sizes_or_none
+from graftax.layers.arguments import array_shape, check_range, sizes_or_none, to_floating
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 from graftax.variables import random
@@ -64,7 +64,7 @@ class Dropout(Layer):
 
     def call(self, x: Array, training: bool | None = None) -> Array:
         shape = array_shape(x)
-        x = fractional(x, self.compute_dtype)
+        x = to_floating(x, self.compute_dtype)
         if not training or self.rate == 0:
             return x
         if self.rate == 1:

@@ -10,7 +10,7 @@ from graftax import ops
 from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array, Shape
 from graftax.layers.activations import ActivationLike
-from graftax.layers.arguments import array_shape, positive, single_shape
+from graftax.layers.arguments import array_shape, check_positive, single_shape
 from graftax.layers.kernel_layer import KernelLayer
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.weight_settings import WeightSettings
@@ -117,7 +117,7 @@ class EinsumDense(KernelLayer):
         )
         self.equation = equation.replace(" ", "")
         sizes: tuple[Any, ...] = tuple(output_shape) if isinstance(output_shape, list | tuple) else (output_shape,)
-        self.output_shape = tuple(n if n is None else positive("output_shape", n) for n in sizes)
+        self.output_shape = tuple(n if n is None else check_positive("output_shape", n) for n in sizes)
         if len(sizes) > len(result):
             raise ArgumentError(
                 f"output_shape={output_shape!r}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from graftax.core.typedefs import Array
 from graftax.layers import activations
-from graftax.layers.arguments import array_shape, check_range, fractional
+from graftax.layers.arguments import array_shape, check_range, to_floating
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 
@@ -40,4 +40,4 @@ class ELU(Layer):
 
     def call(self, x: Array) -> Array:
         array_shape(x)
-        return activations.elu(fractional(x, self.compute_dtype), self.alpha)
+        return activations.elu(to_floating(x, self.compute_dtype), self.alpha)

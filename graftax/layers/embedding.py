@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from graftax import ops
 from graftax.core.typedefs import Array, Shape
-from graftax.layers.arguments import array_shape, flag, positive
+from graftax.layers.arguments import array_shape, check_flag, check_positive
 from graftax.layers.layer import Layer
 from graftax.layers.masking import combine_masks
 from graftax.layers.policy import DTypePolicy
@@ -62,12 +62,12 @@ class Embedding(Layer):
         dtype: str | DTypePolicy | None = None,
     ) -> None:
         super().__init__(name, trainable, dtype)
-        self.input_dim = positive("input_dim", input_dim)
-        self.output_dim = positive("output_dim", output_dim)
+        self.input_dim = check_positive("input_dim", input_dim)
+        self.output_dim = check_positive("output_dim", output_dim)
         self.embeddings_initializer = initializers.get(embeddings_initializer)
         self.embeddings_regularizer = regularizers.get(embeddings_regularizer)
         self.embeddings_constraint = constraints.get(embeddings_constraint)
-        self.mask_zero = flag("mask_zero", mask_zero)
+        self.mask_zero = check_flag("mask_zero", mask_zero)
 
     def build(self, input_shape: Shape) -> None:
         self.embeddings = self.add_weight(

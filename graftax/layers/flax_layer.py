@@ -13,7 +13,7 @@ from graftax.backend import registry
 from graftax.core import tree
 from graftax.core.errors import ArgumentTypeError
 from graftax.layers.foreign_weights import as_weights, assign_all, values_of
-from graftax.layers.jax_layer import as_plain
+from graftax.layers.jax_layer import to_dicts
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 from graftax.variables import keys
@@ -83,7 +83,7 @@ class FlaxLayer(Layer):
                 f"variables={variables!r:.60}", "they are dicts by collection", 'module.init(key, x), {"params": ...}'
             )
         self.module, self.method = module, method
-        self.start = None if variables is None else tree.map_structure(np.asarray, as_plain(variables))
+        self.start = None if variables is None else tree.map_structure(np.asarray, to_dicts(variables))
         self.seed = None if seed is None else checked_seed(seed)
         self.seed_generator = SeedGenerator(seed)
         self.flags = _flags(getattr(type(module), method))
@@ -121,7 +121,7 @@ class FlaxLayer(Layer):
             if self.method != "__call__":
                 more["method"] = self.method
             made = self.module.init({"params": first, "dropout": second}, zeros, **more)
-            return tree.map_structure(np.asarray, as_plain(made))  # type: ignore[no-any-return]
+            return tree.map_structure(np.asarray, to_dicts(made))  # type: ignore[no-any-return]
 
 
 def _flags(method: Any) -> dict[str, bool]:

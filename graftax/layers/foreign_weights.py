@@ -58,7 +58,7 @@ def assign_all(structure: object, values: object, giver: str) -> None:
         ArgumentTypeError: the values have another structure.
     """
     variables = tree.flatten_with_paths(structure)
-    found = dict(tree.flatten_with_paths(_plain(values)))
+    found = dict(tree.flatten_with_paths(_to_dicts(values)))
     if set(found) != {path for path, _ in variables}:
         raise ArgumentTypeError(
             f"{giver} gave a state of {sorted(found)[:4]}",
@@ -69,9 +69,9 @@ def assign_all(structure: object, values: object, giver: str) -> None:
         variable.assign(ops.stop_gradient(ops.cast(found[path], variable.dtype)))
 
 
-def _plain(structure: Any) -> Any:
+def _to_dicts(structure: Any) -> Any:
     if hasattr(structure, "items"):
-        return {key: _plain(value) for key, value in structure.items()}
+        return {key: _to_dicts(value) for key, value in structure.items()}
     if isinstance(structure, list | tuple):
-        return [_plain(value) for value in structure]
+        return [_to_dicts(value) for value in structure]
     return structure

@@ -6,7 +6,7 @@ import math
 
 from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array, Shape
-from graftax.layers.arguments import array_shape, check_range, fractional, narrow, wide
+from graftax.layers.arguments import array_shape, check_range, narrow, to_floating, widen
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 from graftax.variables import random
@@ -53,10 +53,12 @@ class GaussianNoise(Layer):
 
     def call(self, x: Array, training: bool | None = None) -> Array:
         shape = array_shape(x)
-        x = fractional(x, self.compute_dtype)
+        x = to_floating(x, self.compute_dtype)
         if not training or self.stddev == 0:
             return x
-        return narrow(wide(x) + random.normal(shape, 0.0, self.stddev, seed=self.seed_generator), x, self.compute_dtype)
+        return narrow(
+            widen(x) + random.normal(shape, 0.0, self.stddev, seed=self.seed_generator), x, self.compute_dtype
+        )
 
 
 class GaussianDropout(Layer):
@@ -103,8 +105,8 @@ class GaussianDropout(Layer):
 
     def call(self, x: Array, training: bool | None = None) -> Array:
         shape = array_shape(x)
-        x = fractional(x, self.compute_dtype)
+        x = to_floating(x, self.compute_dtype)
         if not training or self.rate == 0:
             return x
         stddev = math.sqrt(self.rate / (1 - self.rate))
-        return narrow(wide(x) * random.normal(shape, 1.0, stddev, seed=self.seed_generator), x, self.compute_dtype)
+        return narrow(widen(x) * random.normal(shape, 1.0, stddev, seed=self.seed_generator), x, self.compute_dtype)

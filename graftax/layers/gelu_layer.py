@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from graftax.core.typedefs import Array
 from graftax.layers import activations
-from graftax.layers.arguments import array_shape, flag, fractional
+from graftax.layers.arguments import array_shape, check_flag, to_floating
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 
@@ -40,8 +40,8 @@ class GELU(Layer):
         self, approximate: bool = False, name: str | None = None, dtype: str | DTypePolicy | None = None
     ) -> None:
         super().__init__(name, dtype=dtype)
-        self.approximate = flag("approximate", approximate)
+        self.approximate = check_flag("approximate", approximate)
 
     def call(self, x: Array) -> Array:
         array_shape(x)
-        return activations.gelu(fractional(x, self.compute_dtype), self.approximate)
+        return activations.gelu(to_floating(x, self.compute_dtype), self.approximate)

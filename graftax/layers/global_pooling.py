@@ -8,7 +8,7 @@ from typing import ClassVar
 from graftax import ops
 from graftax.core.typedefs import Array, Shape
 from graftax.core.undefined import undefined_error
-from graftax.layers.arguments import array_shape, flag, narrow, single_shape, wide
+from graftax.layers.arguments import array_shape, check_flag, narrow, single_shape, widen
 from graftax.layers.layer import Layer
 from graftax.layers.masked_space import clear_hidden, lower_hidden, over_space
 from graftax.layers.masking import hide
@@ -23,21 +23,21 @@ class GlobalPooling(Layer):
 
     def __init__(self, keepdims: bool = False, name: str | None = None, dtype: str | DTypePolicy | None = None) -> None:
         super().__init__(name, dtype=dtype)
-        self.keepdims = flag("keepdims", keepdims)
+        self.keepdims = check_flag("keepdims", keepdims)
         self.axes = tuple(range(1, self.space + 1))
 
     def call(self, x: Array, mask: Array | None = None) -> Array:
         single_shape(array_shape(x), self.space + 2, self.space + 2)
-        return self.pooled(x, None if mask is None else over_space(mask, x))
+        return self.pool(x, None if mask is None else over_space(mask, x))
 
-    def pooled(self, x: Array, seen: Array | None) -> Array:
+    def pool(self, x: Array, seen: Array | None) -> Array:
         """Return what is left of the axes of space; subclasses must define it.
 
         Args:
             x: ``(batch, *space, channels)``.
             seen: What counts, as `over_space` gives it; None for all.
         """
-        raise undefined_error(self, "pooled(x, seen)")
+        raise undefined_error(self, "pool(x, seen)")
 
     def compute_mask(self, inputs: Array, mask: Array | None) -> None:
         """Return None: it is used up here."""
@@ -45,7 +45,7 @@ class GlobalPooling(Layer):
 
 def mean(x: Array, axes: Shape, keepdims: bool, dtype: str) -> Array:
     """Return the mean over axes, summed in float32 at least, of integers in a dtype; 0 over no values at all."""
-    total = ops.sum(wide(x), axis=axes, keepdims=keepdims)
+    total = ops.sum(widen(x), axis=axes, keepdims=keepdims)
     return narrow(total / (math.prod(x.shape[i] for i in axes) or 1), x, dtype)
 
 
@@ -66,7 +66,7 @@ class GlobalMaxPooling1D(GlobalPooling):
 
     space = 1
 
-    def pooled(self, x: Array, seen: Array | None) -> Array:
+    def pool(self, x: Array, seen: Array | None) -> Array:
         if seen is None:
             return ops.max(x, axis=self.axes, keepdims=self.keepdims)
         largest = ops.max(lower_hidden(x, seen), axis=self.axes, keepdims=self.keepdims)
@@ -124,10 +124,10 @@ class GlobalAveragePooling1D(GlobalPooling):
 
     space = 1
 
-    def pooled(self, x: Array, seen: Array | None) -> Array:
+    def pool(self, x: Array, seen: Array | None) -> Array:
         if seen is None:
             return mean(x, self.axes, self.keepdims, self.compute_dtype)
-        total = ops.sum(wide(hide(x, seen)), axis=self.axes, keepdims=self.keepdims)
+        total = ops.sum(widen(hide(x, seen)), axis=self.axes, keepdims=self.keepdims)
         count = ops.sum(ops.cast(seen, "float32"), axis=self.axes, keepdims=self.keepdims)
         return narrow(total / ops.cast(ops.maximum(count, 1), total.dtype), x, self.compute_dtype)
 

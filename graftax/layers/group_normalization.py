@@ -7,8 +7,8 @@ from operator import index
 from graftax import ops
 from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array, Shape
-from graftax.layers.arguments import array_shape, axis_number, narrow, single_shape, wide
-from graftax.layers.masking import calm, check_mask, expand_mask
+from graftax.layers.arguments import array_shape, axis_number, narrow, single_shape, widen
+from graftax.layers.masking import check_mask, expand_mask, zero_hidden_nan
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.scale_and_shift import ScaleAndShift, standardize_shown
 from graftax.layers.weight_settings import WeightSettings
@@ -123,7 +123,7 @@ class GroupNormalization(ScaleAndShift):
             )
         if mask is not None:
             mask = check_mask(mask, sizes)
-        given, x = x, calm(wide(x), mask)
+        given, x = x, zero_hidden_nan(widen(x), mask)
         groups = self.channels if self.groups == -1 else self.groups
         parted = (*sizes[:axis], groups, self.channels // groups, *sizes[axis + 1 :])
         axes = tuple(i for i in range(1, len(parted)) if i != axis)
@@ -134,7 +134,7 @@ class GroupNormalization(ScaleAndShift):
             shown = ops.reshape(ops.broadcast_to(expand_mask(mask, x.ndim), sizes), parted)
             out = standardize_shown(grouped, axes, shown, self.epsilon)
         along = tuple(n if i == axis else 1 for i, n in enumerate(sizes))
-        return narrow(self.scaled_and_shifted(ops.reshape(out, sizes), along), given, self.compute_dtype)
+        return narrow(self.scale_and_shift(ops.reshape(out, sizes), along), given, self.compute_dtype)
 
 
 class InstanceNormalization(GroupNormalization):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from graftax import ops
 from graftax.core.typedefs import Array, Shape
 from graftax.layers.activations import ActivationLike
-from graftax.layers.arguments import flag
+from graftax.layers.arguments import check_flag
 from graftax.layers.dense import linear
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.recurrent import Recurrent
@@ -165,7 +165,7 @@ class GRU(GRUStep, Recurrent):
             trainable=trainable,
             dtype=dtype,
         )
-        self.reset_after = flag("reset_after", reset_after)
+        self.reset_after = check_flag("reset_after", reset_after)
 
 
 class GRUCell(GRUStep, RecurrentCell):
@@ -237,4 +237,4 @@ class GRUCell(GRUStep, RecurrentCell):
             trainable=trainable,
             dtype=dtype,
         )
-        self.reset_after = flag("reset_after", reset_after)
+        self.reset_after = check_flag("reset_after", reset_after)

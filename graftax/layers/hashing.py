@@ -11,7 +11,7 @@ from graftax import ops
 from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
-from graftax.layers.arguments import positive
+from graftax.layers.arguments import check_positive
 from graftax.layers.category_encoding import checked_modes, encode
 from graftax.layers.host_array import host_array
 from graftax.layers.layer import Layer
@@ -58,7 +58,7 @@ class Hashing(Layer):
         dtype: str | DTypePolicy | None = None,
     ) -> None:
         super().__init__(name, dtype=dtype)
-        self.num_bins = positive("num_bins", num_bins, 64)
+        self.num_bins = check_positive("num_bins", num_bins, 64)
         self.mask_value = mask_value
         if mask_value is not None and self.num_bins < 2:
             raise ArgumentError(f"num_bins={num_bins}, mask_value={mask_value!r}", "no bin is left", "num_bins=2")

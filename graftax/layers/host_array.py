@@ -30,10 +30,10 @@ def host_array(value: object, kinds: str, title: str) -> np.ndarray[Any, Any]:
     if array.dtype.kind == "O" and array.size and all(isinstance(token, str) for token in array.ravel().tolist()):
         array = array.astype(str)
     if array.dtype.kind == "S":
-        array = _decoded(array, title)
+        array = _decode(array, title)
     mixed = array.dtype.kind == "U" and isinstance(given, list | tuple) and not _all_text(given)
     if (array.dtype.kind not in kinds or mixed) and array.size:
-        instead = "layer(data) before the data goes to the model" if late else _instead(array, mixed, kinds)
+        instead = "layer(data) before the data goes to the model" if late else _suggest_tokens(array, mixed, kinds)
         raise ArgumentTypeError(
             f"{title} got {given!r:.60}", f"it takes {_WORDS[kinds]}, on the host, in eager code", instead
         )
@@ -47,7 +47,7 @@ def _all_text(values: Any) -> bool:
     return isinstance(values, str | bytes) or (isinstance(values, np.ndarray) and values.dtype.kind in "US")
 
 
-def _decoded(array: np.ndarray[Any, Any], title: str) -> np.ndarray[Any, Any]:
+def _decode(array: np.ndarray[Any, Any], title: str) -> np.ndarray[Any, Any]:
     try:
         return np.char.decode(array, "utf-8")
     except UnicodeDecodeError as error:
@@ -56,7 +56,7 @@ def _decoded(array: np.ndarray[Any, Any], title: str) -> np.ndarray[Any, Any]:
         ) from None
 
 
-def _instead(array: np.ndarray[Any, Any], mixed: bool, kinds: str) -> str:
+def _suggest_tokens(array: np.ndarray[Any, Any], mixed: bool, kinds: str) -> str:
     """Return the line to write instead of tokens of another kind."""
     told = [] if mixed else array.ravel().tolist()[:1000]
     if mixed or (array.dtype.kind == "O" and any(isinstance(token, str | int) for token in told)):

@@ -12,7 +12,7 @@ from graftax.core.errors import ArgumentError, DTypeError, ShapeError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, Shape
 from graftax.layers import shapes, symbolic_call
-from graftax.layers.arguments import positive
+from graftax.layers.arguments import check_positive
 from graftax.layers.layer import Layer
 from graftax.ops.symbolic import Origin, Sizes, Spec
 
@@ -55,24 +55,24 @@ class InputLayer(Layer):
                 f"Input got {shape!r:.60}", "an input is one array", "[graftax.Input((8,)), graftax.Input((8,))]"
             )
         self.shape: Sizes = tuple(found)
-        self.batch_size = None if batch_size is None else positive("batch_size", batch_size)
+        self.batch_size = None if batch_size is None else check_positive("batch_size", batch_size)
         self.input_dtype = registry.current().arrays.canonical_dtype(dtype or self.compute_dtype)
         self.declared = Declared((self.batch_size, *self.shape), self.input_dtype, name)
         self._gx_input_shape = self.declared.shape
         self._gx_mark_built()
 
     def call(self, x: Array) -> Array:
-        fitting: Array = self.fitting(x)
+        fitting: Array = self.check_array(x)
         return fitting
 
-    def fitting(self, x: Any) -> Any:
+    def check_array(self, x: Any) -> Any:
         """Return an array as the graph takes it: in the dtype of the input.
 
         Raises:
             ShapeError: it has another shape.
             DTypeError: it holds fractions or complex numbers where integers are to come.
         """
-        return self.declared.fitting(x)
+        return self.declared.check_array(x)
 
 
 class Declared(NamedTuple):
@@ -88,7 +88,7 @@ class Declared(NamedTuple):
     dtype: str
     name: str | None
 
-    def fitting(self, x: Any) -> Any:
+    def check_array(self, x: Any) -> Any:
         """Return an array in that dtype, if it is of that shape.
 
         Raises:
@@ -155,10 +155,10 @@ def Input(  # noqa: N802 (what it makes stands for an object, and the name is kn
         (3, 2)
     """
     layer = InputLayer(shape, dtype, batch_size, name)
-    return begun(layer)
+    return symbolic_input(layer)
 
 
-def begun(layer: InputLayer) -> Any:
+def symbolic_input(layer: InputLayer) -> Any:
     """Return the array that is not there yet of which a layer tells shape and dtype."""
     origin = Origin(layer, (), {}, Spec(layer.declared.shape, layer.input_dtype), is_input=True)
     symbolic_call.note(origin)

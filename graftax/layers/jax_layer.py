@@ -132,14 +132,14 @@ class JaxLayer(Layer):
 
     def _initial(self, inputs: object) -> tuple[Any, Any]:
         """Return parameters and state as ``init_fn`` makes them; None for the state where ``call_fn`` has none."""
-        examples = tree.map_structure(_described, inputs)
+        examples = tree.map_structure(_shape_and_dtype, inputs)
         with storage.concretely():
             zeros = tree.map_structure(lambda leaf: ops.zeros(*leaf.sizes), examples)
             key = registry.current().arrays.asarray(np.asarray(keys.variable_key(self, self._gx_path, self.seed)))
             given = {"rng": key, "inputs": zeros, "training": True}
             made = self.init_fn(*(given[name] for name in self.init_names))  # type: ignore[misc]
         if "state" not in self.call_names:
-            return tree.map_structure(np.asarray, as_plain(made)), None
+            return tree.map_structure(np.asarray, to_dicts(made)), None
         if not isinstance(made, tuple) or hasattr(made, "_fields") or len(made) != 2:
             raise ArgumentTypeError(
                 f"init_fn gave no pair, but a {type(made).__name__}"
@@ -147,20 +147,20 @@ class JaxLayer(Layer):
                 "call_fn has a state, so init_fn gives the pair of parameters and state, whichever of them is given",
                 "return params, state",
             )
-        params, state = (tree.map_structure(np.asarray, as_plain(part)) for part in made)
+        params, state = (tree.map_structure(np.asarray, to_dicts(part)) for part in made)
         return params, state
 
 
-def as_plain(structure: Any) -> Any:
+def to_dicts(structure: Any) -> Any:
     """Return mappings of any kind as dicts."""
     if hasattr(structure, "items"):
-        return {key: as_plain(value) for key, value in structure.items()}
+        return {key: to_dicts(value) for key, value in structure.items()}
     if isinstance(structure, list | tuple) and not hasattr(structure, "_fields"):
-        return type(structure)(as_plain(value) for value in structure)
+        return type(structure)(to_dicts(value) for value in structure)
     return structure
 
 
-def _described(leaf: Any) -> Any:
+def _shape_and_dtype(leaf: Any) -> Any:
     return shapes.ShapeLeaf((tuple(leaf.shape), str(leaf.dtype)))  # type: ignore[arg-type]
 
 

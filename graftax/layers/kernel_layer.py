@@ -6,7 +6,7 @@ from graftax import ops
 from graftax.core.typedefs import Array, Shape
 from graftax.layers import activations
 from graftax.layers.activations import Activation
-from graftax.layers.arguments import flag
+from graftax.layers.arguments import check_flag
 from graftax.layers.layer import Layer
 from graftax.layers.named_activation import NamedActivation
 from graftax.layers.policy import DTypePolicy
@@ -47,7 +47,7 @@ class KernelLayer(Layer):
     ) -> None:
         super().__init__(name, trainable, dtype)
         self.activation = activations.get(activation)
-        self.use_bias = flag("use_bias", use_bias)
+        self.use_bias = check_flag("use_bias", use_bias)
         if not self.use_bias:
             bias.check_unused("use_bias", "bias", initializers.Zeros)
         self.kernel_initializer = kernel.initializer

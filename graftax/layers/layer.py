@@ -11,13 +11,13 @@ from graftax.core import tree, user_line
 from graftax.core.errors import DTypeError
 from graftax.core.fallback import Fallback
 from graftax.core.promises import withdraw
-from graftax.core.short_traceback import chained, door, shorten
+from graftax.core.short_traceback import cause_to_show, door, shorten
 from graftax.core.typedefs import Array, ArrayLike, Calls, Initializer, Shape
 from graftax.layers import added_losses, building, lost_masks, masking, shapes, symbolic_call
 from graftax.layers.added_losses import AddsLosses, keep_penalty
-from graftax.layers.arguments import flag
+from graftax.layers.arguments import check_flag
 from graftax.layers.call_context import named_part
-from graftax.layers.call_errors import explained_call, gives_nothing, no_call
+from graftax.layers.call_errors import explained_call, no_call, no_output_error
 from graftax.layers.inputs import inputs_in
 from graftax.layers.policy import DTypePolicy, as_policy
 from graftax.layers.signature import signature_of
@@ -103,12 +103,12 @@ class Layer(AddsLosses, KnowsColumns):
     def __init__(self, name: str | None = None, trainable: bool = True, dtype: str | DTypePolicy | None = None) -> None:
         super().__init__(name)
         self._gx_policy = as_policy(dtype)
-        if not flag("trainable", trainable):
+        if not check_flag("trainable", trainable):
             self.trainable = False
 
     # --- for subclasses ---------------------------------------------------------------------------------------------
 
-    @building.whole
+    @building.wrap_build
     def build(self, input_shape: Any) -> None:
         """Make the weights; called once, before the first `call`, with the shape (or shapes) of its input."""
 
@@ -172,14 +172,14 @@ class Layer(AddsLosses, KnowsColumns):
             shape=sizes(shape),
             dtype=registry.current().arrays.canonical_dtype(dtype) if dtype else self._gx_dtypes.variable_dtype,
             initializer=initializers.get(initializer),
-            trainable=flag("trainable", trainable),
+            trainable=check_flag("trainable", trainable),
             role=role,
             name=name,
             path="/".join(filter(None, (self._gx_path, label))),
             owner=self,
             regularizer=regularizers.get(regularizer),
             constraint=constraints.get(constraint),
-            autocast=flag("autocast", autocast),
+            autocast=check_flag("autocast", autocast),
         )
         check_asked(spec)
         weight = make(spec)
@@ -297,13 +297,13 @@ class Layer(AddsLosses, KnowsColumns):
             return self._gx_traced_call(args, kwargs)
         if found and contexts.top is not None:
             contexts.top.masks_met = True
-        return masking.with_mask(self, out, signature.given(signature.first, args, kwargs), signature, found)
+        return masking.with_mask(self, out, signature.argument_of(signature.first, args, kwargs), signature, found)
 
     def _gx_call(self, *args: Any, **kwargs: Any) -> Any:
         storage.touch(self)
         outer = contexts.top
         signature = signature_of(type(self).call)
-        training = signature.training(args, kwargs, None if outer is None else outer.training)
+        training = signature.training_flag(args, kwargs, None if outer is None else outer.training)
         context = CallContext(self, training, outer)
         if outer is None or outer.root is None:  # the outermost call: terms of an earlier one are no part of this loss
             added_losses.forget(self, context.number, context.frames)
@@ -313,7 +313,7 @@ class Layer(AddsLosses, KnowsColumns):
                 prepare(self)
             # before building, which sees the dtype and shape that `call` will see
             args, kwargs = inputs_in(self._gx_call_dtype, args, kwargs)
-            first = signature.given(signature.first, args, kwargs)
+            first = signature.argument_of(signature.first, args, kwargs)
             if is_first:
                 building.warn_if_not_held(self, context)
                 building.build_in_call(self, signature, args, kwargs)
@@ -335,7 +335,7 @@ class Layer(AddsLosses, KnowsColumns):
             else:
                 out = call(*args, **kwargs)
             if out is None:
-                raise gives_nothing(self._gx_title())
+                raise no_output_error(self._gx_title())
             if is_first:
                 look_for_lost([self])
             if found or self._gx_makes_mask or watch:
@@ -396,5 +396,5 @@ class Layer(AddsLosses, KnowsColumns):
             yield
         except Exception as error:
             if (better := explained_call(self, self._gx_title(), error, args, kwargs)) is not None:
-                raise better from chained(better, error)
+                raise better from cause_to_show(better, error)
             raise

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from graftax import ops
 from graftax.core.errors import ShapeError
 from graftax.core.typedefs import Array, Shape
-from graftax.layers.arguments import axes_from_front, axis_numbers, narrow, single_shape, wide
-from graftax.layers.masking import calm, check_mask, expand_mask
+from graftax.layers.arguments import axes_from_front, axis_numbers, narrow, single_shape, widen
+from graftax.layers.masking import check_mask, expand_mask, zero_hidden_nan
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.scale_and_shift import ScaleAndShift, standardize_shown
 from graftax.layers.weight_settings import WeightSettings
@@ -102,10 +102,10 @@ class LayerNormalization(ScaleAndShift):
             )
         if mask is not None:
             mask = check_mask(mask, tuple(x.shape))
-        given, x = x, calm(wide(x), mask)
+        given, x = x, zero_hidden_nan(widen(x), mask)
         if mask is not None and min(axes) < mask.ndim:
             out = standardize_shown(x, axes, expand_mask(mask, x.ndim), self.epsilon)
         else:
             out = ops.standardize(x, axes, self.epsilon)
         sizes = tuple(n if i in axes else 1 for i, n in enumerate(x.shape))
-        return narrow(self.scaled_and_shifted(out, sizes), given, self.compute_dtype)
+        return narrow(self.scale_and_shift(out, sizes), given, self.compute_dtype)

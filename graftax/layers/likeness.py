@@ -11,7 +11,7 @@ import numpy as np
 
 from graftax.variables.graph.module import Module, walk
 from graftax.variables.graph.node import Node, ignored_attributes
-from graftax.variables.graph.prints import is_plain, told_apart
+from graftax.variables.graph.prints import comparison_key, is_plain
 from graftax.variables.state.storage import touch
 from graftax.variables.variable import Variable
 
@@ -45,7 +45,7 @@ def first_difference(first: Module, second: Module) -> str | None:
             settings, its_settings = dict(_settings(mine)), dict(_settings(its))
             for name in {**settings, **its_settings}:
                 there = name in settings and name in its_settings
-                if not there or not compared.alike(settings[name], its_settings[name]):
+                if not there or not compared.is_alike(settings[name], its_settings[name]):
                     return f"{type(mine).__name__}.{name}"
     return None
 
@@ -70,7 +70,7 @@ class _Comparison:
         self._other_places = {id(node): place for place, node in enumerate(others)}
         self._met: dict[tuple[int, int], tuple[Any, Any]] = {}  # objects may lie in each other
 
-    def alike(self, first: Any, second: Any) -> bool:
+    def is_alike(self, first: Any, second: Any) -> bool:
         """Tell whether two values are the same, or copies of each other."""
         places = self._places.get(id(first)), self._other_places.get(id(second))
         if places != (None, None):
@@ -80,24 +80,24 @@ class _Comparison:
         if type(first) is not type(second) or isinstance(first, (Node, *_CODE)):
             return False
         if is_plain(first):
-            return told_apart(first) == told_apart(second)
+            return comparison_key(first) == comparison_key(second)
         self._met[id(first), id(second)] = first, second
         return self._same_content(first, second)
 
     def _same_content(self, first: Any, second: Any) -> bool:
         if isinstance(first, list | tuple):
-            return len(first) == len(second) and all(map(self.alike, first, second))
+            return len(first) == len(second) and all(map(self.is_alike, first, second))
         if isinstance(first, dict):
-            return first.keys() == second.keys() and all(self.alike(first[key], second[key]) for key in first)
+            return first.keys() == second.keys() and all(self.is_alike(first[key], second[key]) for key in first)
         if isinstance(first, set | frozenset):
             return bool(first == second)
         if isinstance(first, MethodType):
-            return first.__func__ is second.__func__ and self.alike(first.__self__, second.__self__)
+            return first.__func__ is second.__func__ and self.is_alike(first.__self__, second.__self__)
         if isinstance(first, partial):
-            return self.alike([first.func, first.args, first.keywords], [second.func, second.args, second.keywords])
+            return self.is_alike([first.func, first.args, first.keywords], [second.func, second.args, second.keywords])
         if hasattr(first, "dtype") and hasattr(first, "shape"):
             return (first.dtype, tuple(first.shape)) == (second.dtype, tuple(second.shape)) and np.array_equal(
                 first, second
             )
         held = getattr(first, "__dict__", None)
-        return held is None or self.alike(held, vars(second))
+        return held is None or self.is_alike(held, vars(second))

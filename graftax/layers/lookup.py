@@ -15,7 +15,7 @@ from graftax.backend import registry
 from graftax.core.errors import ArgumentError, ArgumentTypeError, IndexRangeError, StateError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
-from graftax.layers.arguments import flag, positive
+from graftax.layers.arguments import check_flag, check_positive
 from graftax.layers.category_encoding import MODES, checked_modes, encode
 from graftax.layers.hashing import hash_token
 from graftax.layers.host_array import host_array
@@ -48,11 +48,11 @@ class Lookup(Layer):
         dtype: str | DTypePolicy | None,
     ) -> None:
         super().__init__(name, dtype=dtype)
-        self.max_tokens = None if max_tokens is None else positive("max_tokens", max_tokens, 20000)
-        self.num_oov_indices = 0 if _is_zero(num_oov_indices) else positive("num_oov_indices", num_oov_indices, 1)
+        self.max_tokens = None if max_tokens is None else check_positive("max_tokens", max_tokens, 20000)
+        self.num_oov_indices = 0 if _is_zero(num_oov_indices) else check_positive("num_oov_indices", num_oov_indices, 1)
         self.mask_token, self.oov_token = mask_token, oov_token
         self.output_mode = checked_modes(output_mode, ("int", *MODES, "tf_idf"))
-        self.invert = flag("invert", invert)
+        self.invert = check_flag("invert", invert)
         if self.invert and (self.num_oov_indices > 1 or self.output_mode != "int"):
             raise ArgumentError(
                 f"invert=True, num_oov_indices={num_oov_indices}, output_mode={output_mode!r}",
@@ -79,14 +79,14 @@ class Lookup(Layer):
 
     @door
     def call(self, inputs: Any) -> Any:
-        words = self._known()
+        words = self._require_vocabulary()
         if _is_example(inputs) and ("i" in self.kinds or self.invert):
             shape = tuple(inputs.shape)
             if self.invert:
                 return np.full(shape, (words or (self.oov_token,))[0])
             return self.output_of([[0] * math.prod(shape)], shape)
         if self.invert:
-            return self._inverted(inputs, words)
+            return self._invert(inputs, words)
         tokens = host_array(inputs, self.kinds, self._gx_title())
         return self.output_of([[self._place(token) for token in tokens.ravel().tolist()]], tokens.shape)
 
@@ -98,14 +98,14 @@ class Lookup(Layer):
         size = self.vocabulary_size()
         mode = "count" if self.output_mode == "tf_idf" else self.output_mode
         made = encode(found + 1, size + 1, mode, self.compute_dtype)  # what is masked has the first place, and goes
-        return self.weighed(made[..., 1:])
+        return self.weigh_counts(made[..., 1:])
 
-    def counted(self, counts: np.ndarray[Any, Any]) -> Array:
+    def encode_counts(self, counts: np.ndarray[Any, Any]) -> Array:
         """Return counts of the places in the form of ``output_mode``."""
         found = np.minimum(counts, 1) if self.output_mode == "multi_hot" else counts
-        return self.weighed(ops.asarray(found, self.compute_dtype))
+        return self.weigh_counts(ops.asarray(found, self.compute_dtype))
 
-    def weighed(self, counts: Array) -> Array:
+    def weigh_counts(self, counts: Array) -> Array:
         """Multiply counts by what each place counts; what is unknown counts as the mean."""
         if self.output_mode != "tf_idf":
             return counts
@@ -219,12 +219,12 @@ class Lookup(Layer):
         Args:
             include_special_tokens: Whether those for what is masked and unknown are there, too. Defaults to True.
         """
-        words = list(self._known())
+        words = list(self._require_vocabulary())
         return [*self._special_tokens(), *words] if include_special_tokens else words
 
     def vocabulary_size(self) -> int:
         """Return how many places there are, those for what is masked and unknown among them."""
-        return len(self._known()) + self._specials()
+        return len(self._require_vocabulary()) + self._specials()
 
     def get_state(self) -> dict[str, Any]:
         """Return the vocabulary, and what is before it, for checkpoints."""
@@ -232,7 +232,7 @@ class Lookup(Layer):
         return {
             "vocabulary": None if words is None else list(words),
             "idf_weights": None if weights is None else list(weights),
-            **self._before(),
+            **self._index_settings(),
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
@@ -243,7 +243,7 @@ class Lookup(Layer):
                 the vocabulary, where each token would get another place.
         """
         words, weights = state["vocabulary"], state["idf_weights"]
-        for name, here in self._before().items():
+        for name, here in self._index_settings().items():
             saved = state.get(name, here)  # not in checkpoints of earlier versions
             if words is not None and saved != here:
                 raise StateError(
@@ -262,7 +262,7 @@ class Lookup(Layer):
 
     # --- inside -------------------------------------------------------------------------------------------------------
 
-    def _before(self) -> dict[str, Any]:
+    def _index_settings(self) -> dict[str, Any]:
         """Return the settings that determine the indices before those of the vocabulary."""
         found: dict[str, Any] = {"num_oov_indices": self.num_oov_indices}
         if self.output_mode == "int":  # else no place is masked
@@ -277,7 +277,7 @@ class Lookup(Layer):
         masked = [self.mask_token] if self.mask_token is not None and self.output_mode == "int" else []
         return masked + [self.oov_token] * self.num_oov_indices
 
-    def _known(self) -> tuple[Any, ...]:
+    def _require_vocabulary(self) -> tuple[Any, ...]:
         if self.vocabulary is None:
             raise StateError(
                 f"{self._gx_title()} has no vocabulary",
@@ -287,7 +287,7 @@ class Lookup(Layer):
         return self.vocabulary
 
     def _place(self, token: Any) -> int:
-        table = self._table()
+        table = self._token_indices()
         if token in table:
             return table[token]
         masked = self.mask_token is not None and self.output_mode == "int"
@@ -299,8 +299,8 @@ class Lookup(Layer):
             )
         return int(masked) + (hash_token(token, self.num_oov_indices) if self.num_oov_indices > 1 else 0)
 
-    def _table(self) -> dict[Any, int]:
-        words = self._known()
+    def _token_indices(self) -> dict[Any, int]:
+        words = self._require_vocabulary()
         cached: Any = self.__dict__.get("_gx_table")
         if cached is None or cached[0] is not words:
             start = self._specials()
@@ -308,7 +308,7 @@ class Lookup(Layer):
             object.__setattr__(self, "_gx_table", cached)
         return cached[1]  # type: ignore[no-any-return]
 
-    def _inverted(self, inputs: object, words: tuple[Any, ...]) -> np.ndarray[Any, Any]:
+    def _invert(self, inputs: object, words: tuple[Any, ...]) -> np.ndarray[Any, Any]:
         places = host_array(inputs, "iu", self._gx_title())
         tokens = [*self._special_tokens(), *words]
         if places.size and not (places.min() >= 0 and places.max() < len(tokens)):

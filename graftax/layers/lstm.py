@@ -10,7 +10,7 @@ from graftax import ops
 from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array, Initializer, Shape, unwrap
 from graftax.layers.activations import ActivationLike
-from graftax.layers.arguments import flag
+from graftax.layers.arguments import check_flag
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.recurrent import Recurrent
 from graftax.layers.recurrent_cell import RecurrentCell
@@ -34,7 +34,7 @@ class LSTMStep(RecurrentWeights):
 
     def set_forget_bias(self, unit_forget_bias: bool) -> None:
         """Note whether the part of the bias that is in charge of keeping starts as 1."""
-        self.unit_forget_bias = flag("unit_forget_bias", unit_forget_bias)
+        self.unit_forget_bias = check_flag("unit_forget_bias", unit_forget_bias)
         if self.use_bias and self.unit_forget_bias:
             OnesInForgetGate(self.bias_initializer, self.units)  # raises now rather than in build
 

@@ -15,7 +15,7 @@ from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, Gr
 from graftax.core.typedefs import Array, unwrap
 from graftax.layers.lost_masks import Watch
 from graftax.layers.signature import Signature
-from graftax.ops.masked_results import copied
+from graftax.ops.masked_results import copy_array
 from graftax.variables import masks
 
 # --- masks that are given --------------------------------------------------------------------------------------------
@@ -122,7 +122,7 @@ def hide(x: Array, mask: Array | None) -> Array:
     return x if mask is None else ops.where(expand_mask(mask, x.ndim), x, nothing)
 
 
-def calm(x: Array, mask: Array | None) -> Array:
+def zero_hidden_nan(x: Array, mask: Array | None) -> Array:
     """Return ``x`` with zeros for nan and infinities where the mask hides, so that they spoil no gradient."""
     if mask is None or not is_floating(x.dtype):
         return x
@@ -139,11 +139,11 @@ def masks_of_call(signature: Signature, args: tuple[Any, ...], kwargs: dict[str,
     """
     found = {}
     for argument, parameter in signature.masks.items():
-        mask = signature.given(parameter, args, kwargs)
-        found[parameter] = masks.mask_of(signature.given(argument, args, kwargs)) if mask is None else mask
+        mask = signature.argument_of(parameter, args, kwargs)
+        found[parameter] = masks.mask_of(signature.argument_of(argument, args, kwargs)) if mask is None else mask
     if not signature.masks:
         mask = kwargs.get("mask")
-        found["mask"] = masks.mask_of(signature.given(signature.first, args, kwargs)) if mask is None else mask
+        found["mask"] = masks.mask_of(signature.argument_of(signature.first, args, kwargs)) if mask is None else mask
     return {name: mask for name, mask in found.items() if mask is not None}
 
 
@@ -171,7 +171,7 @@ def receive_masks(
         for name, mask in found.items():
             args, kwargs = signature.put(name, mask, args, kwargs)
         return args, kwargs, found
-    first = signature.given(signature.first, args, kwargs)
+    first = signature.argument_of(signature.first, args, kwargs)
     if "mask" in kwargs and not signature.takes_all:
         kwargs = {name: value for name, value in kwargs.items() if name != "mask"}
         if "mask" not in found:
@@ -267,7 +267,7 @@ def mark(inputs: Any, mask: Any) -> Any:
     if tree.is_leaf(inputs):
         if mask is None:
             return inputs
-        fresh = calm(inputs, mask) if is_floating(inputs.dtype) else copied(inputs)
+        fresh = zero_hidden_nan(inputs, mask) if is_floating(inputs.dtype) else copy_array(inputs)
         masks.set_mask(fresh, mask, calm=True)
         return fresh
     pairs = zip(tree.flatten(inputs), tree.flatten(mask), strict=True)
@@ -307,6 +307,6 @@ def pass_on_mask(out: object, inputs: object, mask: object, keep: bool, calm: bo
         if keep and has is not None and not passed_on and (part is not None or id(has) not in theirs):
             continue
         if part is None or passed_on:
-            leaves[i] = leaf = copied(leaf)
+            leaves[i] = leaf = copy_array(leaf)
         masks.set_mask(leaf, part, calm)
     return leaves[0] if tree.is_leaf(out) else tree.rebuild(out, iter(leaves))

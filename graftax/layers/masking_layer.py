@@ -52,13 +52,13 @@ class Masking(Layer):
         self.mask_value = number
 
     def call(self, x: Array) -> Array:
-        return hide(x, self._shown(x))
+        return hide(x, self._mask_of(x))
 
     def compute_mask(self, inputs: Array, mask: Array | None) -> Array:
         """Return True where a feature has another value, and where a mask that comes lets through."""
-        return combine_masks(None if mask is None else as_bool(mask), self._shown(inputs))  # type: ignore[return-value]
+        return combine_masks(None if mask is None else as_bool(mask), self._mask_of(inputs))  # type: ignore[return-value]
 
-    def _shown(self, x: Array) -> Array:
+    def _mask_of(self, x: Array) -> Array:
         single_shape(array_shape(x), least=2)
         same = ops.isnan(x) if self.mask_value != self.mask_value else ops.equal(x, self.mask_value)
         return ops.logical_not(ops.all(same, axis=-1))

@@ -14,7 +14,7 @@ from graftax.core.errors import ArgumentTypeError
 from graftax.core.typedefs import Array, Shape
 from graftax.core.undefined import undefined_error
 from graftax.layers import shapes
-from graftax.layers.arguments import axis_number, fractional, narrow, wide
+from graftax.layers.arguments import axis_number, narrow, to_floating, widen
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 
@@ -34,10 +34,10 @@ class Merge(Layer):
         raise undefined_error(self, "pair(x, y)")
 
     def call(self, inputs: Sequence[Array]) -> Array:
-        arrays = self.checked(inputs)
-        return reduce(self.pair, [fractional(x, self.compute_dtype) for x in arrays] if self._calculates else arrays)
+        arrays = self.check_inputs(inputs)
+        return reduce(self.pair, [to_floating(x, self.compute_dtype) for x in arrays] if self._calculates else arrays)
 
-    def checked(self, inputs: Sequence[Array]) -> list[Array]:
+    def check_inputs(self, inputs: Sequence[Array]) -> list[Array]:
         """Return the inputs, if they are what the layer combines: a later call is not asked by `build`."""
         self._check_several(tree.map_structure(shapes.shape_of, inputs))
         return [ops.asarray(x) for x in inputs]
@@ -58,7 +58,7 @@ class Merge(Layer):
             return None
         shape = np.broadcast_shapes(*(np.shape(x) for x in inputs))
         axes = max(len(shape) - x.ndim + m.ndim for x, m in present)
-        return reduce(ops.logical_and, [_placed(m, len(shape) - x.ndim, tuple(shape[:axes])) for x, m in present])
+        return reduce(ops.logical_and, [_place_mask(m, len(shape) - x.ndim, tuple(shape[:axes])) for x, m in present])
 
 
 class Add(Merge):
@@ -104,8 +104,8 @@ class Subtract(Merge):
     def pair(self, x: Array, y: Array) -> Array:
         return ops.subtract(x, y)
 
-    def checked(self, inputs: Sequence[Array]) -> list[Array]:
-        arrays = super().checked(inputs)
+    def check_inputs(self, inputs: Sequence[Array]) -> list[Array]:
+        arrays = super().check_inputs(inputs)
         if len(arrays) != 2:
             raise ArgumentTypeError(f"a list of {len(arrays)} arrays", "a difference has two sides", "[x, y]")
         return arrays
@@ -155,8 +155,8 @@ class Average(Merge):
         return ops.add(x, y)
 
     def call(self, inputs: Sequence[Array]) -> Array:
-        arrays = self.checked(inputs)
-        total = reduce(self.pair, [wide(x) for x in arrays])
+        arrays = self.check_inputs(inputs)
+        total = reduce(self.pair, [widen(x) for x in arrays])
         return narrow(total / len(arrays), arrays[0], self.compute_dtype)
 
 
@@ -228,7 +228,7 @@ class Concatenate(Merge):
         self.axis = axis_number("axis", axis)
 
     def call(self, inputs: Sequence[Array]) -> Array:
-        return ops.concatenate(self.checked(inputs), axis=self.axis)
+        return ops.concatenate(self.check_inputs(inputs), axis=self.axis)
 
     def compute_mask(self, inputs: Sequence[Array], mask: Sequence[Array | None] | None) -> Array | None:
         """Join the masks, too, if they have the axis; else return True where every mask lets through."""
@@ -239,13 +239,13 @@ class Concatenate(Merge):
             parts = [
                 ops.ones(x.shape[:axes], "bool") if m is None else m for x, m in zip(inputs, mask or (), strict=True)
             ]
-            whole = [_placed(m, 0, tuple(x.shape[:axes])) for x, m in zip(inputs, parts, strict=True)]
+            whole = [_place_mask(m, 0, tuple(x.shape[:axes])) for x, m in zip(inputs, parts, strict=True)]
             return ops.concatenate(whole, axis=axis)
         shape = inputs[0].shape[:axes]
-        return reduce(ops.logical_and, [_placed(m, 0, tuple(shape)) for _, m in present]) if present else None
+        return reduce(ops.logical_and, [_place_mask(m, 0, tuple(shape)) for _, m in present]) if present else None
 
 
-def _placed(mask: Array, first: int, shape: Shape) -> Array:
+def _place_mask(mask: Array, first: int, shape: Shape) -> Array:
     """Return the mask of an input whose axes begin at ``first`` of those of the output, for these sizes."""
     after = len(shape) - first - mask.ndim
     return ops.broadcast_to(ops.reshape(mask, (*[1] * first, *mask.shape, *[1] * after)), shape)

@@ -12,7 +12,7 @@ from graftax import ops
 from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
 from graftax.core.typedefs import Array
 from graftax.core.undefined import undefined_error
-from graftax.layers.arguments import check_range, single_shape, wide
+from graftax.layers.arguments import check_range, single_shape, widen
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.random_erasing import rectangle
 from graftax.layers.random_image import RandomImage
@@ -36,31 +36,31 @@ class Mixing(RandomImage):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Refuse labels beside the images, where ``training`` is; then see `Layer`."""
         if len(args) > 1 and hasattr(args[1], "shape"):
-            raise _apart(f"{_shown(args[0])} and {_shown(args[1])}, one after the other")
+            raise _labels_error(f"{_describe(args[0])} and {_describe(args[1])}, one after the other")
         return super().__call__(*args, **kwargs)
 
     def call(self, inputs: Mapping[str, Array], training: bool | None = None) -> dict[str, Array]:  # type: ignore[override]
         if not isinstance(inputs, Mapping) or set(inputs) != {"images", "labels"}:
-            raise _apart(f"a dict of {sorted(inputs)}" if isinstance(inputs, Mapping) else _shown(inputs))
+            raise _labels_error(f"a dict of {sorted(inputs)}" if isinstance(inputs, Mapping) else _describe(inputs))
         shape = single_shape(inputs["images"].shape, 4, 4)
-        labels = wide(ops.asarray(inputs["labels"]))
+        labels = widen(ops.asarray(inputs["labels"]))
         if labels.ndim != 2 or labels.shape[0] != shape[0]:
             raise ShapeError(
                 f"labels of shape {tuple(labels.shape)} for {shape[0]} images",
                 "mixed labels are shares of the classes: (batch, classes)",
                 "ops.one_hot(labels, num_classes)",
             )
-        images = wide(ops.asarray(inputs["images"]))
+        images = widen(ops.asarray(inputs["images"]))
         if training:
-            images, labels = self.mixed(images, labels)
+            images, labels = self.mix(images, labels)
         dtype = self.compute_dtype
         return {"images": ops.cast(images, dtype), "labels": ops.cast(labels, dtype)}
 
-    def mixed(self, images: Array, labels: Array) -> tuple[Array, Array]:
+    def mix(self, images: Array, labels: Array) -> tuple[Array, Array]:
         """Return images and labels mixed; subclasses must define it."""
-        raise undefined_error(self, "mixed(images, labels)")
+        raise undefined_error(self, "mix(images, labels)")
 
-    def others(self, images: Array) -> Array:
+    def partners(self, images: Array) -> Array:
         """Return for each image which one it is mixed with."""
         return random.shuffle(ops.arange(images.shape[0]), seed=self.seed_generator)
 
@@ -93,7 +93,7 @@ def _half_of_beta(strength: float) -> tuple[np.ndarray[Any, Any], np.ndarray[Any
     return (total / total[-1]).astype("float32"), places.astype("float32"), 1 / root
 
 
-def _apart(received: str) -> ArgumentTypeError:
+def _labels_error(received: str) -> ArgumentTypeError:
     return ArgumentTypeError(
         received,
         "images are mixed together with their labels",
@@ -102,7 +102,7 @@ def _apart(received: str) -> ArgumentTypeError:
     )
 
 
-def _shown(value: object) -> str:
+def _describe(value: object) -> str:
     shape = getattr(value, "shape", None)
     return f"a {type(value).__name__}" if shape is None else f"an array of shape {tuple(shape)}"
 
@@ -148,8 +148,8 @@ class MixUp(Mixing):
         super().__init__("alpha", alpha, seed, name, dtype)
         self.alpha = alpha
 
-    def mixed(self, images: Array, labels: Array) -> tuple[Array, Array]:
-        other, share = self.others(images), self.share(images)
+    def mix(self, images: Array, labels: Array) -> tuple[Array, Array]:
+        other, share = self.partners(images), self.share(images)
         for_image, for_label = ops.reshape(share, (-1, 1, 1, 1)), ops.cast(share, labels.dtype)[:, None]
         return (
             for_image * images + (1 - for_image) * ops.take(images, other, axis=0),
@@ -195,8 +195,8 @@ class CutMix(Mixing):
         super().__init__("factor", factor, seed, name, dtype)
         self.factor = factor
 
-    def mixed(self, images: Array, labels: Array) -> tuple[Array, Array]:
-        other = self.others(images)
+    def mix(self, images: Array, labels: Array) -> tuple[Array, Array]:
+        other = self.partners(images)
         side = ops.sqrt(1 - self.share(images))
         inside = rectangle(self, images, side, side)
         area = ops.cast(ops.mean(ops.cast(inside, labels.dtype), axis=(1, 2, 3)), labels.dtype)[:, None]

@@ -11,7 +11,7 @@ from graftax.core.free_sizes import is_free
 from graftax.core.typedefs import Array, Initializer, Shape
 from graftax.layers import activations
 from graftax.layers.activations import Activation, ActivationLike
-from graftax.layers.arguments import check_last_axis, check_range, positive, single_shape, wide
+from graftax.layers.arguments import check_last_axis, check_positive, check_range, single_shape, widen
 from graftax.layers.layer import Layer
 from graftax.layers.masking import check_mask, hide
 from graftax.layers.named_activation import NamedActivation
@@ -84,9 +84,9 @@ class MixtureOfExperts(Layer):
         dtype: str | DTypePolicy | None = None,
     ) -> None:
         super().__init__(name, trainable, dtype)
-        self.num_experts = positive("num_experts", num_experts)
-        self.intermediate_dim = positive("intermediate_dim", intermediate_dim, 64)
-        self.top_k = positive("top_k", top_k, 2)
+        self.num_experts = check_positive("num_experts", num_experts)
+        self.intermediate_dim = check_positive("intermediate_dim", intermediate_dim, 64)
+        self.top_k = check_positive("top_k", top_k, 2)
         if self.top_k > self.num_experts:
             raise ArgumentError(
                 f"top_k={top_k}, num_experts={num_experts}", "a row uses each expert once", f"top_k={num_experts}"
@@ -121,9 +121,9 @@ class MixtureOfExperts(Layer):
             mask = check_mask(mask, tuple(x.shape))
             x = hide(x, mask)
             whole = ops.broadcast_to(ops.reshape(mask, (*mask.shape, *[1] * (x.ndim - 1 - mask.ndim))), x.shape[:-1])
-            shown = ops.cast(ops.reshape(whole, (-1,)), wide(x).dtype) if x.ndim > 1 else None
+            shown = ops.cast(ops.reshape(whole, (-1,)), widen(x).dtype) if x.ndim > 1 else None
         rows = ops.reshape(x, (math.prod(x.shape[:-1]), x.shape[-1]))
-        shares = ops.softmax(ops.matmul(wide(rows), ops.cast(self.router_kernel, wide(rows).dtype)))
+        shares = ops.softmax(ops.matmul(widen(rows), ops.cast(self.router_kernel, widen(rows).dtype)))
         best, chosen = ops.top_k(shares, self.top_k)
         gates = best / ops.sum(best, axis=-1, keepdims=True)
         if shown is not None:
@@ -137,12 +137,12 @@ class MixtureOfExperts(Layer):
             meant = ops.sum(shares if shown is None else shares * shown[:, None], axis=0) / count
             self.add_loss(self.balance_weight * self.num_experts * ops.sum(ops.stop_gradient(used) * meant))
         if self.capacity_factor is None:
-            out = self._by_all(rows, ops.sum(uses * gates[..., None], axis=1))
+            out = self._run_all_experts(rows, ops.sum(uses * gates[..., None], axis=1))
         else:
             out = self._by_chosen(rows, gates, chosen, uses)
         return ops.reshape(out, x.shape)
 
-    def _by_all(self, rows: Array, weights: Array) -> Array:
+    def _run_all_experts(self, rows: Array, weights: Array) -> Array:
         """Let each expert compute all rows: ``weights`` of ``(rows, experts)`` says how much of each is meant."""
         inner = ops.einsum("nd,edh->enh", rows, self.expert_kernel) + self.expert_bias[:, None]
         inner = apply_activation(self.activation, inner, inner.shape)

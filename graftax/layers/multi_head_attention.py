@@ -10,11 +10,11 @@ from graftax import ops
 from graftax.backend import registry, traced_checks
 from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError, StateError
 from graftax.core.typedefs import Array
-from graftax.layers.arguments import check_range, flag, one_of, positive, wide
+from graftax.layers.arguments import check_choice, check_flag, check_positive, check_range, widen
 from graftax.layers.attention_cache import AttentionCache
 from graftax.layers.dense import Dense
 from graftax.layers.layer import Layer
-from graftax.layers.masking import as_bool, calm, check_mask, combine_masks, hide
+from graftax.layers.masking import as_bool, check_mask, combine_masks, hide, zero_hidden_nan
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.rotary import RotaryEmbedding
 from graftax.layers.shapes import is_shape, shape_of
@@ -120,10 +120,12 @@ class MultiHeadAttention(Layer):
         dtype: str | DTypePolicy | None = None,
     ) -> None:
         super().__init__(name, trainable, dtype)
-        self.num_heads = positive("num_heads", num_heads)
-        self.key_dim = positive("key_dim", key_dim)
-        self.value_dim = self.key_dim if value_dim is None else positive("value_dim", value_dim)
-        shared = num_heads if num_key_value_heads is None else positive("num_key_value_heads", num_key_value_heads, 1)
+        self.num_heads = check_positive("num_heads", num_heads)
+        self.key_dim = check_positive("key_dim", key_dim)
+        self.value_dim = self.key_dim if value_dim is None else check_positive("value_dim", value_dim)
+        shared = (
+            num_heads if num_key_value_heads is None else check_positive("num_key_value_heads", num_key_value_heads, 1)
+        )
         if num_heads % shared:
             raise ArgumentError(
                 f"num_heads={num_heads}, num_key_value_heads={shared}",
@@ -131,9 +133,11 @@ class MultiHeadAttention(Layer):
                 f"num_key_value_heads={next(n for n in range(shared, 0, -1) if num_heads % n == 0)}",
             )
         self.num_key_value_heads = shared
-        self.output_dim = None if output_dim is None else positive("output_dim", output_dim)
+        self.output_dim = None if output_dim is None else check_positive("output_dim", output_dim)
         self.dropout = check_range("dropout", dropout, 0, 1)
-        self.implementation = None if implementation is None else one_of("implementation", implementation, _KERNELS)
+        self.implementation = (
+            None if implementation is None else check_choice("implementation", implementation, _KERNELS)
+        )
         if implementation is not None and dropout:
             raise ArgumentError(
                 f"implementation={implementation!r}, dropout={dropout}",
@@ -150,7 +154,7 @@ class MultiHeadAttention(Layer):
             )
         self.rotary = None if rotary_base is None else RotaryEmbedding(rotary_base, dtype=dtype)
 
-        self.use_bias = flag("use_bias", use_bias)
+        self.use_bias = check_flag("use_bias", use_bias)
         self.kernel_initializer, self.bias_initializer = kernel_initializer, bias_initializer
         self.kernel_regularizer, self.bias_regularizer = kernel_regularizer, bias_regularizer
         self.query = self._projection(self.num_heads * self.key_dim)
@@ -178,7 +182,7 @@ class MultiHeadAttention(Layer):
         value_mask: Array | None = None,
         key_mask: Array | None = None,
     ) -> Any:
-        causal = cache is not None if use_causal_mask is None else flag("use_causal_mask", use_causal_mask)
+        causal = cache is not None if use_causal_mask is None else check_flag("use_causal_mask", use_causal_mask)
         for name, part in (("query", query), ("value", value), ("key", key)):
             if part is not None:
                 self._check_axes(name, shape_of(part))
@@ -197,16 +201,16 @@ class MultiHeadAttention(Layer):
             allowed = self._pairs(as_bool(attention_mask, "attention_mask"), key.shape[0], query.shape[1], keys)
             if cache is None:  # what no query sees is hidden, too
                 seen = combine_masks(seen, ops.broadcast_to(ops.any(allowed, axis=(1, 2)), key.shape[:2]))
-        q = self._heads(self.query(calm(query, query_mask)), self.num_heads)
+        q = self._heads(self.query(zero_hidden_nan(query, query_mask)), self.num_heads)
         k = self._heads(self.key(hide(key, seen)), self.num_key_value_heads)
         v = self._heads(self.value(hide(value, seen)), self.num_key_value_heads)
         start = 0 if cache is None else cache.position
         if self.rotary is not None:
             q, k = self.rotary(q, start=start), self.rotary(k, start=start)
         if cache is not None:
-            cache = self._extended(cache, k, v, visible)
+            cache = self._extend_cache(cache, k, v, visible)
             k, v, visible = cache.key, cache.value, cache.visible
-            allowed = combine_masks(allowed, self._filled(q.shape[1], k.shape[1], start, causal))
+            allowed = combine_masks(allowed, self._cache_mask(q.shape[1], k.shape[1], start, causal))
             causal = False  # that mask says so
         if visible is not None:
             allowed = combine_masks(allowed, visible[:, None, None, :])
@@ -236,7 +240,7 @@ class MultiHeadAttention(Layer):
             batch_size: Number of sequences.
             length: Positions that it has room for; one more raises, in compiled code with ``checked=True`` only.
         """
-        rows, room = positive("batch_size", batch_size), positive("length", length)
+        rows, room = check_positive("batch_size", batch_size), check_positive("length", length)
         heads, dtype = self.num_key_value_heads, self._gx_dtypes.compute_dtype
         key, value = (ops.zeros((rows, room, heads, n), dtype) for n in (self.key_dim, self.value_dim))
         return AttentionCache(key, value, ops.asarray(0, "int32"), ops.zeros((rows, room), "bool"))
@@ -321,7 +325,7 @@ class MultiHeadAttention(Layer):
         elif traced_checks.is_checking():
             traced_checks.emit(partial(_no_room, room, new), position > room - new, position)
 
-    def _extended(self, cache: AttentionCache, key: Array, value: Array, visible: Array | None) -> AttentionCache:
+    def _extend_cache(self, cache: AttentionCache, key: Array, value: Array, visible: Array | None) -> AttentionCache:
         begin = ops.stack([0, cache.position, 0, 0])
         before = cache.visible
         if before is None and visible is not None:
@@ -337,7 +341,7 @@ class MultiHeadAttention(Layer):
             before,
         )
 
-    def _filled(self, queries: int, keys: int, start: object, causal: bool) -> Array:
+    def _cache_mask(self, queries: int, keys: int, start: object, causal: bool) -> Array:
         """Return a mask in which each query sees the positions up to its own, or up to the last one that is filled."""
         last = ops.arange(queries)[:, None] + start
         last = last if causal else last[-1:]
@@ -347,7 +351,7 @@ class MultiHeadAttention(Layer):
         """Attend with weights that are dropped, which the plain op does not show."""
         groups = self.num_heads // self.num_key_value_heads
         k, v = ops.repeat(k, groups, axis=2), ops.repeat(v, groups, axis=2)
-        scores = ops.einsum("bthd,bshd->bhts", wide(q) * self.key_dim**-0.5, wide(k))  # beyond short formats, too
+        scores = ops.einsum("bthd,bshd->bhts", widen(q) * self.key_dim**-0.5, widen(k))  # beyond short formats, too
         if causal:
             allowed = combine_masks(allowed, ops.tri(q.shape[1], k.shape[1], dtype="bool"))
         if allowed is not None:

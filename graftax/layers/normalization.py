@@ -14,7 +14,7 @@ from graftax.core.errors import ArgumentError, ShapeError, StateError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, Shape, unwrap
 from graftax.layers import building
-from graftax.layers.arguments import array_shape, axes_from_front, axis_numbers, flag, single_shape, wide
+from graftax.layers.arguments import array_shape, axes_from_front, axis_numbers, check_flag, single_shape, widen
 from graftax.layers.data_to_adapt import DataToAdapt
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
@@ -74,7 +74,7 @@ class Normalization(Layer):
     ) -> None:
         super().__init__(name, dtype=dtype)
         self.axis = () if axis is None else axis_numbers("axis", axis)
-        self.invert = flag("invert", invert)
+        self.invert = check_flag("invert", invert)
         if (mean is None) != (variance is None):
             raise ArgumentError(
                 f"mean={mean!r:.40}, variance={variance!r:.40}",
@@ -90,7 +90,7 @@ class Normalization(Layer):
         kept = axes_from_front("Normalization", self.axis, len(sizes))
         shape = tuple(sizes[i] for i in kept)
         # Where nobody can look, what was never adapted gives nan, not numbers that look like others.
-        first = (np.full(shape, np.nan),) * 2 if self.given is None else self._given(shape)
+        first = (np.full(shape, np.nan),) * 2 if self.given is None else self._given_statistics(shape)
         dtype = self._gx_dtypes.wide_dtype
         mean, variance = (np.asarray(part, dtype) for part in first)
         self.mean = self.add_weight(shape, mean, name="mean", dtype=dtype, trainable=False, role="state")
@@ -108,10 +108,10 @@ class Normalization(Layer):
                 "an input of those sizes, or a new layer for the others",
             )
         self._check_adapted()
-        x = wide(x)
+        x = widen(x)
         sizes = tuple(n if i in kept else 1 for i, n in enumerate(shape))
         mean, deviation = (
-            ops.reshape(ops.cast(part, x.dtype), sizes) for part in (self.mean, ops.sqrt(wide(self.variance.value)))
+            ops.reshape(ops.cast(part, x.dtype), sizes) for part in (self.mean, ops.sqrt(widen(self.variance.value)))
         )
         deviation = ops.maximum(deviation, 1e-7)
         out = x * deviation + mean if self.invert else (x - mean) / deviation
@@ -178,7 +178,7 @@ class Normalization(Layer):
     def _gx_tells_columns_apart(self) -> bool:
         return bool(self.axis)  # else there is one mean of all values
 
-    def _given(self, shape: Shape) -> tuple[Any, ...]:
+    def _given_statistics(self, shape: Shape) -> tuple[Any, ...]:
         mean, variance = self.given or (np.zeros(()), np.ones(()))
         try:
             return np.broadcast_to(mean, shape), np.broadcast_to(variance, shape)
@@ -194,17 +194,17 @@ class Normalization(Layer):
             return
         arrays, known = registry.current().arrays, [unwrap(part) for part in (self.count, self.mean, self.variance)]
         if all(map(arrays.is_concrete, known)):
-            if (error := self._never(*map(arrays.to_numpy, known))) is not None:
+            if (error := self._no_statistics_error(*map(arrays.to_numpy, known))) is not None:
                 raise error
         elif traced_checks.is_checking():
             missing = ops.any(ops.isnan(self.mean)) | ops.any(ops.isnan(self.variance))
-            traced_checks.emit(self._never, ops.equal(self.count, 0) & missing, *known)
+            traced_checks.emit(self._no_statistics_error, ops.equal(self.count, 0) & missing, *known)
         elif (before := traced_checks.before_runs.top) is not None and traced_checks.perhaps.top is None:
             look = _LookBeforeRun(self)
             if look not in before and look.sees_what_is_read():
                 before.append(look)
 
-    def _never(self, count: _Host, mean: _Host, variance: _Host) -> StateError | None:
+    def _no_statistics_error(self, count: _Host, mean: _Host, variance: _Host) -> StateError | None:
         if int(count) or not (np.isnan(mean).any() or np.isnan(variance).any()):  # else somebody has assigned them
             return None
         return StateError(
@@ -252,7 +252,7 @@ class _LookBeforeRun:
             return
         mean, variance = unwrap(layer.mean), unwrap(layer.variance)
         if arrays.is_concrete(mean) and arrays.is_concrete(variance):
-            if (error := layer._never(*map(arrays.to_numpy, (count, mean, variance)))) is not None:
+            if (error := layer._no_statistics_error(*map(arrays.to_numpy, (count, mean, variance)))) is not None:
                 raise error
             self._good = count
 

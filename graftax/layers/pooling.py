@@ -8,8 +8,8 @@ from typing import ClassVar
 from graftax import ops
 from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array, Shape
-from graftax.layers.arguments import for_each_axis, narrow, single_shape, wide
-from graftax.layers.borders import Padding, Pairs, checked_mode, checked_padding, filled_borders
+from graftax.layers.arguments import for_each_axis, narrow, single_shape, widen
+from graftax.layers.borders import Padding, Pairs, checked_mode, filled_borders, standardize_padding
 from graftax.layers.layer import Layer
 from graftax.layers.masked_space import clear_hidden, lower_hidden, over_space
 from graftax.layers.masking import hide
@@ -34,7 +34,7 @@ class Pooling(Layer):
         super().__init__(name, dtype=dtype)
         self.pool_size = for_each_axis("pool_size", pool_size, self.space)
         self.strides = self.pool_size if strides is None else for_each_axis("strides", strides, self.space)
-        self.padding = checked_padding(padding, self.space, ("valid", "same"))
+        self.padding = standardize_padding(padding, self.space, ("valid", "same"))
         self.padding_mode = checked_mode(padding_mode, self.padding, None)
         if not isinstance(self.padding, str):
             for size, pair in zip(self.pool_size, self.padding, strict=True):
@@ -86,7 +86,7 @@ class AveragePooling(Pooling):
 
     def call(self, x: Array, mask: Array | None = None) -> Array:
         seen = ops.ones((1, *x.shape[1:-1], 1), "bool") if mask is None else over_space(mask, x)
-        total = self.sums(wide(x if mask is None else hide(x, seen)))
+        total = self.sums(widen(x if mask is None else hide(x, seen)))
         count = ops.maximum(self.sums(ops.cast(seen, "float32")), 1)
         return narrow(total / ops.cast(count, total.dtype), x, self.compute_dtype)
 

@@ -10,7 +10,7 @@ from graftax import ops
 from graftax.backend import registry, traced_checks
 from graftax.core.errors import ArgumentError, DTypeError, ShapeError
 from graftax.core.typedefs import Array, ArrayLike, Shape
-from graftax.layers.arguments import array_shape, narrow, positive, single_shape, wide
+from graftax.layers.arguments import array_shape, check_positive, narrow, single_shape, widen
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 from graftax.variables import constraints, initializers, regularizers
@@ -84,7 +84,7 @@ class PositionEmbedding(Layer):
         dtype: str | DTypePolicy | None = None,
     ) -> None:
         super().__init__(name, trainable, dtype)
-        self.sequence_length = positive("sequence_length", sequence_length, 512)
+        self.sequence_length = check_positive("sequence_length", sequence_length, 512)
         self.initializer = initializers.get(initializer)
         self.regularizer, self.constraint = regularizers.get(regularizer), constraints.get(constraint)
 
@@ -110,15 +110,15 @@ class PositionEmbedding(Layer):
         arrays = registry.current().arrays
         if shape[1] > self.sequence_length or arrays.is_concrete(first):
             host = int(arrays.to_numpy(first)) if arrays.is_concrete(first) else 0
-            if (error := self._beyond(shape[1], host)) is not None:
+            if (error := self._range_error(shape[1], host)) is not None:
                 raise error
         elif traced_checks.is_checking():
             bad = (first < 0) | (first > self.sequence_length - shape[1])
-            traced_checks.emit(lambda host: self._beyond(shape[1], host), bad, first)
+            traced_checks.emit(lambda host: self._range_error(shape[1], host), bad, first)
         rows = ops.slice(self.position_embeddings, ops.stack([first, ops.zeros_like(first)]), shape[1:])
         return ops.broadcast_to(rows, shape)
 
-    def _beyond(self, steps: int, start: int) -> ArgumentError | None:
+    def _range_error(self, steps: int, start: int) -> ArgumentError | None:
         if 0 <= start <= self.sequence_length - steps:
             return None
         return ArgumentError(
@@ -169,7 +169,7 @@ class SinePositionEncoding(Layer):
 
     def call(self, x: Array, start: ArrayLike = 0) -> Array:
         shape = single_shape(array_shape(x), 3, 3)
-        dtype = wide(x).dtype
+        dtype = widen(x).dtype
         features = ops.arange(shape[2])
         pair = ops.cast(features // 2, dtype) * (2 / shape[2])
         speeds = ops.power(ops.asarray(self.max_wavelength, dtype), -pair)

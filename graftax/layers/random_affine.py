@@ -9,7 +9,7 @@ from graftax import ops
 from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array
 from graftax.core.undefined import undefined_error
-from graftax.layers.arguments import check_range, one_of
+from graftax.layers.arguments import check_choice, check_range
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.random_image import RandomImage, bounds_of
 
@@ -29,8 +29,8 @@ class RandomAffine(RandomImage):
         dtype: str | DTypePolicy | None,
     ) -> None:
         super().__init__(seed, name, dtype)
-        self.fill_mode = one_of("fill_mode", fill_mode, _FILLS)
-        self.interpolation = one_of("interpolation", interpolation, ("bilinear", "nearest"))
+        self.fill_mode = check_choice("fill_mode", fill_mode, _FILLS)
+        self.interpolation = check_choice("interpolation", interpolation, ("bilinear", "nearest"))
         self.fill_value = check_range("fill_value", fill_value, -float("inf"), float("inf"))
         if self.fill_value and self.fill_mode != "constant":
             raise ArgumentError(
@@ -39,7 +39,7 @@ class RandomAffine(RandomImage):
                 f'fill_mode="constant", fill_value={fill_value}',
             )
 
-    def changed(self, images: Array) -> Array:
+    def transform_images(self, images: Array) -> Array:
         if not images.shape[0]:
             return images
         zero = ops.zeros((images.shape[0],), str(images.dtype))
@@ -96,8 +96,8 @@ class RandomTranslation(RandomAffine):
         self.width_factor = bounds_of("width_factor", width_factor, -1, 1)
 
     def numbers(self, images: Array) -> tuple[Array | float, ...]:
-        down = self.drawn(images, self.height_factor) * images.shape[1]
-        right = self.drawn(images, self.width_factor) * images.shape[2]
+        down = self.draw_factors(images, self.height_factor) * images.shape[1]
+        right = self.draw_factors(images, self.width_factor) * images.shape[2]
         return 1.0, 0.0, -right, 0.0, 1.0, -down
 
 
@@ -142,7 +142,7 @@ class RandomRotation(RandomAffine):
         self.factor = bounds_of("factor", factor)
 
     def numbers(self, images: Array) -> tuple[Array | float, ...]:
-        angle = self.drawn(images, self.factor) * (2 * math.pi)
+        angle = self.draw_factors(images, self.factor) * (2 * math.pi)
         cos, sin = ops.cos(angle), ops.sin(angle)
         height, width = (n - 1 for n in images.shape[1:3])
         right = (width - (cos * width - sin * height)) / 2
@@ -195,7 +195,7 @@ class RandomZoom(RandomAffine):
         self.width_factor = None if width_factor is None else bounds_of("width_factor", width_factor, -0.999)
 
     def numbers(self, images: Array) -> tuple[Array | float, ...]:
-        tall = 1 + self.drawn(images, self.height_factor)
-        broad = tall if self.width_factor is None else 1 + self.drawn(images, self.width_factor)
+        tall = 1 + self.draw_factors(images, self.height_factor)
+        broad = tall if self.width_factor is None else 1 + self.draw_factors(images, self.width_factor)
         height, width = (n - 1 for n in images.shape[1:3])
         return broad, 0.0, width / 2 * (1 - broad), 0.0, tall, height / 2 * (1 - tall)

@@ -58,9 +58,9 @@ class RandomContrast(RandomImage):
         self.factor = (1 - float(both[0]), 1 + float(both[1]))
         self.value_range = range_of(value_range)
 
-    def changed(self, images: Array) -> Array:
+    def transform_images(self, images: Array) -> Array:
         mean = ops.mean(images, axis=(1, 2), keepdims=True)
-        factor = ops.reshape(self.drawn(images, self.factor), (-1, 1, 1, 1))
+        factor = ops.reshape(self.draw_factors(images, self.factor), (-1, 1, 1, 1))
         return ops.clip((images - mean) * factor + mean, *self.value_range)
 
 
@@ -101,7 +101,7 @@ class RandomBrightness(RandomImage):
         self.factor = bounds_of("factor", factor, -1, 1)
         self.value_range = range_of(value_range)
 
-    def changed(self, images: Array) -> Array:
+    def transform_images(self, images: Array) -> Array:
         low, high = self.value_range
-        added = ops.reshape(self.drawn(images, self.factor), (-1, 1, 1, 1)) * (high - low)
+        added = ops.reshape(self.draw_factors(images, self.factor), (-1, 1, 1, 1)) * (high - low)
         return ops.clip(images + added, low, high)

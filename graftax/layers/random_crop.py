@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from graftax import ops
 from graftax.core.typedefs import Array
-from graftax.layers.arguments import positive
+from graftax.layers.arguments import check_positive
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.random_image import RandomImage
 from graftax.layers.resizing import crop_to_fit, resize, same_proportions
@@ -46,9 +46,9 @@ class RandomCrop(RandomImage):
         dtype: str | DTypePolicy | None = None,
     ) -> None:
         super().__init__(seed, name, dtype)
-        self.height, self.width = positive("height", height, 224), positive("width", width, 224)
+        self.height, self.width = check_positive("height", height, 224), check_positive("width", width, 224)
 
-    def changed(self, images: Array) -> Array:
+    def transform_images(self, images: Array) -> Array:
         part = self.height, self.width
         if images.shape[1] < self.height or images.shape[2] < self.width:
             part = same_proportions(images.shape, self.height, self.width)
@@ -59,5 +59,5 @@ class RandomCrop(RandomImage):
             images = ops.take_along_axis(images, places, axis)
         return resize(images, self.height, self.width)
 
-    def unchanged(self, images: Array) -> Array:
+    def resize_only(self, images: Array) -> Array:
         return crop_to_fit(images, self.height, self.width)

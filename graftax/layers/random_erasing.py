@@ -59,8 +59,8 @@ class RandomErasing(RandomImage):
         )
         self.value_range = range_of(value_range)
 
-    def changed(self, images: Array) -> Array:
-        inside = rectangle(self, images, self.drawn(images, self.scale), self.drawn(images, self.scale))
+    def transform_images(self, images: Array) -> Array:
+        inside = rectangle(self, images, self.draw_factors(images, self.scale), self.draw_factors(images, self.scale))
         chosen = random.bernoulli((images.shape[0], 1, 1, 1), self.factor, seed=self.seed_generator)
         filling: Array | float
         if self.fill_value is None:
@@ -78,7 +78,7 @@ def rectangle(layer: RandomImage, images: Array, tall: Array, broad: Array) -> A
     for axis, part in ((1, tall), (2, broad)):
         n = images.shape[axis]
         size = ops.round(part * n)
-        start = ops.floor(layer.drawn(images, (0.0, 1.0)) * (n - size + 1))
+        start = ops.floor(layer.draw_factors(images, (0.0, 1.0)) * (n - size + 1))
         place = ops.arange(n, dtype=str(images.dtype))[None]
         start, size = start[:, None], size[:, None]
         inside.append(ops.logical_and(place >= start, place < start + size))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from graftax import ops
 from graftax.core.typedefs import Array
-from graftax.layers.arguments import one_of
+from graftax.layers.arguments import check_choice
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.random_image import RandomImage
 from graftax.variables import random
@@ -42,9 +42,9 @@ class RandomFlip(RandomImage):
         dtype: str | DTypePolicy | None = None,
     ) -> None:
         super().__init__(seed, name, dtype)
-        self.mode = one_of("mode", mode, ("horizontal", "vertical", "horizontal_and_vertical"))
+        self.mode = check_choice("mode", mode, ("horizontal", "vertical", "horizontal_and_vertical"))
 
-    def changed(self, images: Array) -> Array:
+    def transform_images(self, images: Array) -> Array:
         for word, axis in (("vertical", 1), ("horizontal", 2)):
             if word in self.mode:
                 chosen = random.bernoulli((images.shape[0], 1, 1, 1), 0.5, seed=self.seed_generator)

@@ -12,7 +12,7 @@ from graftax import ops
 from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array, Shape
 from graftax.core.undefined import undefined_error
-from graftax.layers.arguments import array_shape, single_shape, wide
+from graftax.layers.arguments import array_shape, single_shape, widen
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 from graftax.variables import random
@@ -41,20 +41,20 @@ class RandomImage(Layer):
 
     def call(self, x: Array, training: bool | None = None) -> Array:
         shape = single_shape(array_shape(x), 3, 4)
-        images = ops.cast(wide(x), self._gx_dtypes.wide_dtype)
+        images = ops.cast(widen(x), self._gx_dtypes.wide_dtype)
         images = images if len(shape) == 4 else images[None]
-        out = self.changed(images) if training else self.unchanged(images)
+        out = self.transform_images(images) if training else self.resize_only(images)
         return ops.cast(out if len(shape) == 4 else out[0], self.compute_dtype)
 
-    def changed(self, images: Array) -> Array:
+    def transform_images(self, images: Array) -> Array:
         """Return a batch of images, each changed at random; subclasses must define it."""
-        raise undefined_error(self, "changed(images)")
+        raise undefined_error(self, "transform_images(images)")
 
-    def unchanged(self, images: Array) -> Array:
+    def resize_only(self, images: Array) -> Array:
         """Return what comes out where this is no training."""
         return images
 
-    def drawn(self, images: Array, bounds: tuple[float, float]) -> Array:
+    def draw_factors(self, images: Array, bounds: tuple[float, float]) -> Array:
         """Draw a number for each image, uniform between bounds."""
         if bounds[0] == bounds[1]:
             return ops.full((images.shape[0],), bounds[0], str(images.dtype))

@@ -10,7 +10,7 @@ from graftax.backend import registry
 from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
 from graftax.core.typedefs import Array, Shape
 from graftax.layers.activations import ActivationLike
-from graftax.layers.arguments import check_last_axis, flag, single_shape, wide
+from graftax.layers.arguments import check_flag, check_last_axis, single_shape, widen
 from graftax.layers.masking import as_bool, check_mask, hide
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.recurrent_weights import RecurrentWeights
@@ -61,10 +61,10 @@ class Recurrent(Stateful, RecurrentWeights):
             trainable=trainable,
             dtype=dtype,
         )
-        self.return_sequences = flag("return_sequences", return_sequences)
-        self.return_state = flag("return_state", return_state)
-        self.go_backwards = flag("go_backwards", go_backwards)
-        self.stateful = flag("stateful", stateful)
+        self.return_sequences = check_flag("return_sequences", return_sequences)
+        self.return_state = check_flag("return_state", return_state)
+        self.go_backwards = check_flag("go_backwards", go_backwards)
+        self.stateful = check_flag("stateful", stateful)
 
     def build(self, input_shape: Shape) -> None:
         batch, _, size = single_shape(input_shape, 3, 3)
@@ -92,8 +92,8 @@ class Recurrent(Stateful, RecurrentWeights):
         heard, kept = self.draw_dropout(x.shape[0], training)
         drive, bias = self.project_inputs(x if heard is None else x * heard[:, None])
         drive = ops.swapaxes(drive, 0, 1)
-        kernel = wide(ops.asarray(self.recurrent_kernel))  # read once, not at each step; gradients of steps add up
-        bias, dtype = None if bias is None else wide(bias), str(drive.dtype)
+        kernel = widen(ops.asarray(self.recurrent_kernel))  # read once, not at each step; gradients of steps add up
+        bias, dtype = None if bias is None else widen(bias), str(drive.dtype)
 
         def step(state: tuple[Array, ...], row: tuple[Array, Array | None]) -> tuple[tuple[Array, ...], Array]:
             drive, present = row

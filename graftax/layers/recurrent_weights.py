@@ -10,7 +10,7 @@ from graftax.core.typedefs import Array, Shape
 from graftax.core.undefined import undefined_error
 from graftax.layers import activations
 from graftax.layers.activations import Activation, ActivationLike
-from graftax.layers.arguments import check_range, flag, positive
+from graftax.layers.arguments import check_flag, check_positive, check_range
 from graftax.layers.dense import linear
 from graftax.layers.layer import Layer
 from graftax.layers.named_activation import NamedActivation
@@ -69,11 +69,11 @@ class RecurrentWeights(Layer):
         dtype: str | DTypePolicy | None,
     ) -> None:
         super().__init__(name, trainable, dtype)
-        self.units = positive("units", units)
+        self.units = check_positive("units", units)
         self.activation = activations.get(activation)
         if self.gates > 1:
             self.recurrent_activation = activations.get(recurrent_activation)
-        self.use_bias = flag("use_bias", use_bias)
+        self.use_bias = check_flag("use_bias", use_bias)
         if not self.use_bias:
             bias.check_unused("use_bias", "bias", initializers.Zeros)
         self.kernel_initializer = kernel.initializer
@@ -152,11 +152,11 @@ class RecurrentWeights(Layer):
     def draw_dropout(self, batch: int, training: bool | None) -> tuple[Array | None, Array | None]:
         """Return what inputs and outputs of a whole sequence are multiplied by; None for nothing."""
         return (
-            self._kept(self.dropout, (batch, self.kernel.shape[0]), training),
-            self._kept(self.recurrent_dropout, (batch, self.units), training),
+            self._dropout_mask(self.dropout, (batch, self.kernel.shape[0]), training),
+            self._dropout_mask(self.recurrent_dropout, (batch, self.units), training),
         )
 
-    def _kept(self, rate: float, shape: Shape, training: bool | None) -> Array | None:
+    def _dropout_mask(self, rate: float, shape: Shape, training: bool | None) -> Array | None:
         if not training or rate == 0 or self.seed_generator is None:
             return None
         if rate == 1:

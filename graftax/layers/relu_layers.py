@@ -8,7 +8,7 @@ from graftax import ops
 from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array, Shape
 from graftax.layers import activations
-from graftax.layers.arguments import array_shape, axis_numbers, check_range, fractional, single_shape
+from graftax.layers.arguments import array_shape, axis_numbers, check_range, single_shape, to_floating
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 from graftax.ops.checks import axis_in_range
@@ -60,7 +60,7 @@ class ReLU(Layer):
 
     def call(self, x: Array) -> Array:
         array_shape(x)
-        x = fractional(x, self.compute_dtype)
+        x = to_floating(x, self.compute_dtype)
         if not self.threshold and not self.negative_slope:
             out = activations.relu(x)
         else:
@@ -102,7 +102,7 @@ class LeakyReLU(Layer):
 
     def call(self, x: Array) -> Array:
         array_shape(x)
-        return activations.leaky_relu(fractional(x, self.compute_dtype), self.negative_slope)
+        return activations.leaky_relu(to_floating(x, self.compute_dtype), self.negative_slope)
 
 
 class PReLU(Layer):
@@ -181,5 +181,5 @@ class PReLU(Layer):
                 f"the slopes were made for {shape}, at the first call",
                 "shared_axes= for the axes whose size changes, or a new layer",
             )
-        x = fractional(x, self.compute_dtype)
+        x = to_floating(x, self.compute_dtype)
         return ops.where(x >= 0, x, x * self.alpha)

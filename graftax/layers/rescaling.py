@@ -10,7 +10,7 @@ from graftax import ops
 from graftax.core.errors import ArgumentError
 from graftax.core.static_numbers import check_constant
 from graftax.core.typedefs import Array, ArrayLike, unwrap
-from graftax.layers.arguments import array_shape, wide
+from graftax.layers.arguments import array_shape, widen
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 
@@ -48,16 +48,16 @@ class Rescaling(Layer):
         dtype: str | DTypePolicy | None = None,
     ) -> None:
         super().__init__(name, dtype=dtype)
-        self.scale, self.offset = _finite("scale", scale), _finite("offset", offset)
+        self.scale, self.offset = _check_finite("scale", scale), _check_finite("offset", offset)
 
     def call(self, x: Array) -> Array:
         array_shape(x)
-        given = wide(x)
+        given = widen(x)
         scale, offset = (ops.asarray(part, str(given.dtype)) for part in (self.scale, self.offset))
         return ops.cast(given * scale + offset, self._gx_dtypes.compute_dtype)
 
 
-def _finite(name: str, value: object) -> np.ndarray[Any, Any]:
+def _check_finite(name: str, value: object) -> np.ndarray[Any, Any]:
     array = np.zeros(0)
     check_constant(f"Rescaling: {name}", value)
     try:

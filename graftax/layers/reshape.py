@@ -10,7 +10,7 @@ from typing import Any
 from graftax import ops
 from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array, Shape
-from graftax.layers.arguments import array_shape, positive, single_shape
+from graftax.layers.arguments import array_shape, check_positive, single_shape
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 
@@ -76,9 +76,9 @@ class Reshape(Layer):
 
     def call(self, x: Array) -> Array:
         batch, *rest = single_shape(array_shape(x), least=1)
-        return ops.reshape(x, (batch, *self._resolved(tuple(rest))))
+        return ops.reshape(x, (batch, *self._resolve_shape(tuple(rest))))
 
-    def _resolved(self, sizes: Shape) -> Shape:
+    def _resolve_shape(self, sizes: Shape) -> Shape:
         have, known = math.prod(sizes), math.prod(n for n in self.target_shape if n != -1)
         left = have // known if known else 0
         result = tuple(left if n == -1 else n for n in self.target_shape)
@@ -154,7 +154,7 @@ class RepeatVector(Layer):
 
     def __init__(self, n: int, name: str | None = None, dtype: str | DTypePolicy | None = None) -> None:
         super().__init__(name, dtype=dtype)
-        self.n = positive("n", n, 3)
+        self.n = check_positive("n", n, 3)
 
     def call(self, x: Array) -> Array:
         batch, features = single_shape(array_shape(x), 2, 2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from graftax import ops
 from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array, Shape
-from graftax.layers.arguments import array_shape, flag, one_of, positive, single_shape, wide
+from graftax.layers.arguments import array_shape, check_choice, check_flag, check_positive, single_shape, widen
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 
@@ -53,17 +53,17 @@ class Resizing(Layer):
         dtype: str | DTypePolicy | None = None,
     ) -> None:
         super().__init__(name, dtype=dtype)
-        self.height, self.width = positive("height", height, 224), positive("width", width, 224)
-        self.interpolation = one_of("interpolation", interpolation, INTERPOLATIONS)
-        self.crop_to_aspect_ratio = flag("crop_to_aspect_ratio", crop_to_aspect_ratio)
-        self.antialias = flag("antialias", antialias)
+        self.height, self.width = check_positive("height", height, 224), check_positive("width", width, 224)
+        self.interpolation = check_choice("interpolation", interpolation, INTERPOLATIONS)
+        self.crop_to_aspect_ratio = check_flag("crop_to_aspect_ratio", crop_to_aspect_ratio)
+        self.antialias = check_flag("antialias", antialias)
         if self.antialias and self.interpolation == "nearest":
             raise ArgumentError(
                 'interpolation="nearest", antialias=True', "one pixel is taken, and none averaged", "antialias=False"
             )
 
     def call(self, x: Array) -> Array:
-        x = ops.cast(wide(x), self._gx_dtypes.wide_dtype)
+        x = ops.cast(widen(x), self._gx_dtypes.wide_dtype)
         if self.crop_to_aspect_ratio:
             x = center(x, *same_proportions(array_shape(x), self.height, self.width))
         return ops.cast(resize(x, self.height, self.width, self.interpolation, self.antialias), self.compute_dtype)
@@ -98,10 +98,10 @@ class CenterCrop(Layer):
         self, height: int, width: int, name: str | None = None, dtype: str | DTypePolicy | None = None
     ) -> None:
         super().__init__(name, dtype=dtype)
-        self.height, self.width = positive("height", height, 224), positive("width", width, 224)
+        self.height, self.width = check_positive("height", height, 224), check_positive("width", width, 224)
 
     def call(self, x: Array) -> Array:
-        x = ops.cast(wide(x), self._gx_dtypes.wide_dtype)
+        x = ops.cast(widen(x), self._gx_dtypes.wide_dtype)
         return ops.cast(crop_to_fit(x, self.height, self.width), self.compute_dtype)
 
 

@@ -7,9 +7,17 @@ from collections.abc import Sequence
 from graftax import ops
 from graftax.core.errors import ShapeError
 from graftax.core.typedefs import Array, Shape
-from graftax.layers.arguments import array_shape, axes_from_front, axis_numbers, check_range, narrow, single_shape, wide
+from graftax.layers.arguments import (
+    array_shape,
+    axes_from_front,
+    axis_numbers,
+    check_range,
+    narrow,
+    single_shape,
+    widen,
+)
 from graftax.layers.layer import Layer
-from graftax.layers.masking import calm, check_mask, expand_mask
+from graftax.layers.masking import check_mask, expand_mask, zero_hidden_nan
 from graftax.layers.policy import DTypePolicy
 from graftax.variables import constraints, initializers, regularizers
 from graftax.variables.constraints import ConstraintLike
@@ -91,7 +99,7 @@ class RMSNormalization(Layer):
             )
         if mask is not None:
             mask = check_mask(mask, shape)
-        given, x = x, calm(wide(x), mask)
+        given, x = x, zero_hidden_nan(widen(x), mask)
         squares = ops.square(x)
         if mask is not None and min(axes) < mask.ndim:
             shown = ops.broadcast_to(expand_mask(mask, x.ndim), shape)

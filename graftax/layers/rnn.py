@@ -10,7 +10,7 @@ from graftax.core import tree
 from graftax.core.dtypes import is_floating
 from graftax.core.errors import ArgumentError, DTypeError, ShapeError
 from graftax.core.typedefs import Array, Shape
-from graftax.layers.arguments import array_shape, flag, single_shape
+from graftax.layers.arguments import array_shape, check_flag, single_shape
 from graftax.layers.layer import Layer
 from graftax.layers.masking import as_bool, check_mask, expand_mask, hide
 from graftax.layers.policy import DTypePolicy
@@ -81,10 +81,10 @@ class RNN(Stateful):
     ) -> None:
         super().__init__(name, trainable, dtype)
         self.cell: Any = StackedRNNCells(cell) if isinstance(cell, list | tuple) else checked_cell(cell)
-        self.return_sequences = flag("return_sequences", return_sequences)
-        self.return_state = flag("return_state", return_state)
-        self.go_backwards = flag("go_backwards", go_backwards)
-        self.stateful = flag("stateful", stateful)
+        self.return_sequences = check_flag("return_sequences", return_sequences)
+        self.return_state = check_flag("return_state", return_state)
+        self.go_backwards = check_flag("go_backwards", go_backwards)
+        self.stateful = check_flag("stateful", stateful)
 
     def build(self, input_shape: Shape) -> None:
         batch, _, *size = single_shape(input_shape, least=3)

@@ -9,7 +9,7 @@ import numpy as np
 from graftax import ops
 from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array, ArrayLike
-from graftax.layers.arguments import array_shape, narrow, single_shape, wide
+from graftax.layers.arguments import array_shape, narrow, single_shape, widen
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.position_embedding import checked_start
@@ -65,7 +65,7 @@ class RotaryEmbedding(Layer):
             )
         start = checked_start(start)
         length, half = x.shape[1], x.shape[3] // 2
-        x, given = wide(x), x
+        x, given = widen(x), x
         speeds = ops.power(self.base, -ops.arange(half, dtype=x.dtype) / half)
         positions = ops.cast(start, x.dtype) + ops.arange(length, dtype=x.dtype)
         angles = (positions[:, None] * speeds)[:, None, :]

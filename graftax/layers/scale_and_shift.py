@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from graftax import ops
 from graftax.core.typedefs import Array, Shape
-from graftax.layers.arguments import check_range, flag
+from graftax.layers.arguments import check_flag, check_range
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.weight_settings import WeightSettings
@@ -47,7 +47,7 @@ class ScaleAndShift(Layer):
     ) -> None:
         super().__init__(name, trainable, dtype)
         self.epsilon = check_range("epsilon", epsilon, 0, float("inf"))
-        self.center, self.scale = flag("center", center), flag("scale", scale)
+        self.center, self.scale = check_flag("center", center), check_flag("scale", scale)
         if not self.center:
             beta.check_unused("center", "beta", initializers.Zeros)
         if not self.scale:
@@ -79,7 +79,7 @@ class ScaleAndShift(Layer):
                 constraint=self.beta_constraint,
             )
 
-    def scaled_and_shifted(self, out: Array, sizes: Shape) -> Array:
+    def scale_and_shift(self, out: Array, sizes: Shape) -> Array:
         """Compute ``gamma * out + beta``, each where the layer has one, in sizes that broadcast to ``out``."""
         if self.gamma is not None:
             out = out * ops.reshape(ops.cast(self.gamma, out.dtype), sizes)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from graftax import ops
 from graftax.core.typedefs import Array, Shape
 from graftax.layers.activations import ActivationLike
-from graftax.layers.arguments import positive, single_shape
+from graftax.layers.arguments import check_positive, single_shape
 from graftax.layers.borders import Padding
 from graftax.layers.dense import linear
 from graftax.layers.depthwise_conv import DepthwiseConv
@@ -66,7 +66,7 @@ class SeparableConv(DepthwiseConv):
             trainable=trainable,
             dtype=dtype,
         )
-        self.filters = positive("filters", filters)
+        self.filters = check_positive("filters", filters)
         self.pointwise = WeightSettings.of(
             initializer=pointwise_initializer, regularizer=pointwise_regularizer, constraint=pointwise_constraint
         )

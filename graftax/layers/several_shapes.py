@@ -68,17 +68,17 @@ def of_call(
     """
     names = names_of_shapes(build)
     if not names:
-        return tree.map_structure(shapes.shape_of, signature.given(signature.first, args, kwargs))
+        return tree.map_structure(shapes.shape_of, signature.argument_of(signature.first, args, kwargs))
     parameters = inspect.signature(build).parameters
     arguments = [name for name in signature.positions if name != "training" and name not in signature.masks.values()]
     found = {}
     for name in names:
         argument = name.removesuffix(_SUFFIX)
-        value = signature.given(argument, args, kwargs) if argument in arguments and argument != name else None
+        value = signature.argument_of(argument, args, kwargs) if argument in arguments and argument != name else None
         if value is not None:
             found[name] = tree.map_structure(shapes.shape_of, value)
         elif name == names[0] and all(parameters[other].default is None for other in names[1:]):
-            found[name] = tree.map_structure(shapes.shape_of, signature.given(signature.first, args, kwargs))
+            found[name] = tree.map_structure(shapes.shape_of, signature.argument_of(signature.first, args, kwargs))
         elif parameters[name].default is inspect.Parameter.empty:
             wanted = ", ".join(f"{argument}{_SUFFIX}" for argument in arguments) or "input_shape"
             raise ArgumentTypeError(

@@ -70,11 +70,16 @@ def _size(value: Any) -> Any:
     return index(value) if hasattr(value, "__index__") and not getattr(value, "shape", ()) else value
 
 
-def agree(first: Any, second: Any) -> bool:
+def is_compatible(first: Any, second: Any) -> bool:
     """Return True if two structures of shapes have the same sizes, as far as they are known, but for the first axis.
 
     Example:
-        >>> agree((32, 8), (None, 8)), agree((32, 8), (32, 9)), agree((2, 8), (3, 8)), agree((2,), (3,))
+        >>> (
+        ...     is_compatible((32, 8), (None, 8)),
+        ...     is_compatible((32, 8), (32, 9)),
+        ...     is_compatible((2, 8), (3, 8)),
+        ...     is_compatible((2,), (3,)),
+        ... )
         (True, False, True, False)
     """
     if first is None or second is None:
@@ -83,9 +88,9 @@ def agree(first: Any, second: Any) -> bool:
         pairs = list(zip(first, second, strict=False))[1 if len(first) > 1 else 0 :]
         return len(first) == len(second) and all(a == b for a, b in pairs if a is not None and b is not None)
     if isinstance(first, dict) and isinstance(second, dict):
-        return first.keys() == second.keys() and all(agree(first[key], second[key]) for key in first)
+        return first.keys() == second.keys() and all(is_compatible(first[key], second[key]) for key in first)
     if isinstance(first, list | tuple) and isinstance(second, list | tuple) and len(first) == len(second):
-        return all(agree(a, b) for a, b in zip(first, second, strict=True))
+        return all(is_compatible(a, b) for a, b in zip(first, second, strict=True))
     return False
 
 

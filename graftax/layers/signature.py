@@ -31,7 +31,7 @@ class Signature(NamedTuple):
         """Return whether it is told if this is training."""
         return "training" in self.positions
 
-    def given(self, name: str | None, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    def argument_of(self, name: str | None, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """Return what a call has for a parameter; None for nothing."""
         position = self._position(name)
         return args[position] if 0 <= position < len(args) else kwargs.get(name or "")
@@ -39,13 +39,13 @@ class Signature(NamedTuple):
     def _position(self, name: str | None) -> int:
         return self.positions.get(name, -1) if name else 0
 
-    def training(self, args: tuple[Any, ...], kwargs: dict[str, Any], outer: bool | None) -> bool | None:
+    def training_flag(self, args: tuple[Any, ...], kwargs: dict[str, Any], outer: bool | None) -> bool | None:
         """Return the flag of a call, or that of the call around it, or the default; taken away where `call` takes none.
 
         Raises:
             ArgumentTypeError: it is neither True nor False.
         """
-        flag = self.given("training", args, kwargs) if self.takes_training else kwargs.pop("training", None)
+        flag = self.argument_of("training", args, kwargs) if self.takes_training else kwargs.pop("training", None)
         if flag is None:
             return outer if outer is not None else self.default_training
         if not isinstance(flag, bool | int | np.bool_) or flag not in (0, 1):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from graftax import ops
 from graftax.core.typedefs import Array
-from graftax.layers.arguments import array_shape, axis_numbers, fractional
+from graftax.layers.arguments import array_shape, axis_numbers, to_floating
 from graftax.layers.layer import Layer
 from graftax.layers.masking import check_mask, expand_mask
 from graftax.layers.policy import DTypePolicy
@@ -47,7 +47,7 @@ class Softmax(Layer):
 
     def call(self, x: Array, mask: Array | None = None) -> Array:
         shape = array_shape(x)
-        x = fractional(x, self.compute_dtype)
+        x = to_floating(x, self.compute_dtype)
         if mask is None:
             return ops.softmax(x, self.axis)
         shown = ops.broadcast_to(expand_mask(check_mask(mask, shape), len(shape)), shape)

@@ -10,7 +10,7 @@ from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
 from graftax.layers import added_losses, building
-from graftax.layers.arguments import array_shape, flag, positive
+from graftax.layers.arguments import array_shape, check_flag, check_positive
 from graftax.layers.fresh_copy import fresh_copy
 from graftax.layers.layer import Layer
 from graftax.layers.likeness import first_difference
@@ -79,9 +79,9 @@ class Stack(Layer):
                 "the others would start with copies of its weights",
                 f"{type(layer).__name__}(...) that was not called",
             )
-        count = positive("n", n, 4)
+        count = check_positive("n", n, 4)
         self.layers = [layer, *(fresh_copy(layer) for _ in range(count - 1))]
-        self.remat = flag("remat", remat)
+        self.remat = check_flag("remat", remat)
 
     def call(self, x: Array) -> Array:
         array_shape(x)
@@ -90,22 +90,22 @@ class Stack(Layer):
                 layer.build_for(x)
         looped = len(self.layers) > 1 and frames.top is not None and registry.current().has("control_flow")
         if looped and all(first_difference(self.layers[0], layer) is None for layer in self.layers[1:]):
-            return self._looped(x)
+            return self._run_loop(x)
         for layer in self.layers:
-            x = self._same(x, layer(x))
+            x = self._check_output(x, layer(x))
         return x
 
-    def _looped(self, x: Array) -> Array:
+    def _run_loop(self, x: Array) -> Array:
         """Return one of the layers, run in a loop over the Variables of all."""
         first, parts = self.layers[0], [layer.named_variables() for layer in self.layers]
         with autocast.entered(None):  # as they are stored
-            rows = {path: _stacked([part[path] for part in parts]) for path in parts[0]}
+            rows = {path: _stack_values([part[path] for part in parts]) for path in parts[0]}
         changing = {path for path, v in parts[0].items() if v.role != "weight"}
 
         def step(x: Array, row: dict[str, Array]) -> tuple[Array, tuple[dict[str, Array], dict[str, Array]]]:
             (out, after), terms = added_losses.taken_from(first, lambda: functional_call(first, row, x))
             changing.update(path for path in after if after[path] is not row[path])  # weights that the call assigns
-            return self._same(x, out), ({path: after[path] for path in after if path in changing}, terms)
+            return self._check_output(x, out), ({path: after[path] for path in after if path in changing}, terms)
 
         out, (after, terms) = scan(recomputed(step) if self.remat else step, x, rows)
         for path in after:
@@ -116,7 +116,7 @@ class Stack(Layer):
             added_losses.give(layer, {place: values[i] for place, values in terms.items()})
         return out  # type: ignore[no-any-return]
 
-    def _same(self, x: Array, out: Any) -> Array:
+    def _check_output(self, x: Array, out: Any) -> Array:
         shape = getattr(out, "shape", None)
         if shape is None or tuple(shape) != tuple(x.shape):
             raise ShapeError(
@@ -128,7 +128,7 @@ class Stack(Layer):
         return ops.cast(out, x.dtype)
 
 
-def _stacked(parts: list[Variable]) -> Array:
+def _stack_values(parts: list[Variable]) -> Array:
     """Return one array of the values of all.
 
     Joined in a row, which is how they share a buffer where a compiled step updates them: then nothing is joined. Values
@@ -167,11 +167,11 @@ def stack(layer: Layer, n: int, remat: bool = False, name: str | None = None) ->
     return Stack(layer, n, remat, name)
 
 
-def _no_layer(given: object) -> ArgumentTypeError:
+def _no_layer(value: object) -> ArgumentTypeError:
     """Return the error for what is no layer: what several members of an ensemble have in common is another thing."""
-    several = isinstance(given, list | tuple) and any(isinstance(one, Layer) for one in given)
+    several = isinstance(value, list | tuple) and any(isinstance(one, Layer) for one in value)
     return ArgumentTypeError(
-        f"layer={given!r:.60} of type {type(given).__name__}",
+        f"layer={value!r:.60} of type {type(value).__name__}",
         "a stack takes one unbuilt layer, makes it n times, and calls these one after the other",
         "graftax.Sequential(layers) for layers that differ; graftax.vectorized_map over their states, stacked, for an "
         "ensemble of models: graftax.functional_call(model, state, x)"

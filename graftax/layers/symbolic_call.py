@@ -12,8 +12,8 @@ from graftax.core.errors import ArgumentError, GraftaxError, MissingAttributeErr
 from graftax.core.short_traceback import shorten
 from graftax.layers import building
 from graftax.layers.undoing import undone_if_raised
-from graftax.ops.dispatch import built
-from graftax.ops.symbolic import Origin, Symbolic, filled, leaves, mapped, record, refuse_symbolic
+from graftax.ops.dispatch import op_function
+from graftax.ops.symbolic import Origin, Symbolic, fill_zeros, leaves, map_leaves, record, refuse_symbolic
 from graftax.ops.symbolic_array import SymbolicArray, subscript
 from graftax.transforms.lifting.frames import Abstract
 from graftax.variables import masks
@@ -33,7 +33,7 @@ def record_call(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     done: list[int] = []
 
     def evaluate(size: int) -> Any:
-        out = _abstract(layer, args, kwargs, size)
+        out = _abstract_output(layer, args, kwargs, size)
         done.append(size)
         return out
 
@@ -52,29 +52,29 @@ def record_call(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     return out
 
 
-def _abstract(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any], size: int) -> Any:
+def _abstract_output(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any], size: int) -> Any:
     """Return what a call gives for arrays of such sizes, computing nothing where the backend can do without."""
 
     def run() -> Any:
-        out = layer(*filled(args, size), **filled(kwargs, size))
+        out = layer(*fill_zeros(args, size), **fill_zeros(kwargs, size))
         refuse_symbolic(f"the call of {layer._gx_title()}", out)
         return out
 
-    return _uncomputed(run)
+    return _eval_abstractly(run)
 
 
-def _uncomputed(run: Callable[[], Any]) -> Any:
+def _eval_abstractly(run: Callable[[], Any]) -> Any:
     backend = registry.current()
     with contexts.replaced(()):
         if not backend.has("tracing"):
             return run()
         transforms = backend.tracing
 
-        def framed() -> Any:
+        def run_in_frame() -> Any:
             with storage.frames.entered(Abstract(storage.frames.top, transforms.level())):
                 return run()
 
-        return transforms.eval_shape(framed)
+        return transforms.eval_shape(run_in_frame)
 
 
 def _needs_size(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ArgumentError:
@@ -91,7 +91,7 @@ def _with_unknown(shape: object, args: tuple[Any, ...]) -> Any:
     if len(args) == 1 and isinstance(args[0], Symbolic) and isinstance(shape, tuple) and len(shape) == args[0].ndim:
         return args[0].shape
     if len(args) == 1 and isinstance(args[0], list | tuple | dict):
-        return mapped(lambda leaf: leaf.shape if isinstance(leaf, Symbolic) else None, args[0])
+        return map_leaves(lambda leaf: leaf.shape if isinstance(leaf, Symbolic) else None, args[0])
     return shape
 
 
@@ -112,19 +112,21 @@ def carries_mask(value: object) -> bool:
     def run() -> Any:
         values: dict[int, list[Any]] = {}
 
-        def there(leaf: object) -> Any:
+        def value_of(leaf: object) -> Any:
             return values[leaf.origin.number][leaf.place] if isinstance(leaf, Symbolic) else leaf
 
         for number, origin in sorted(found.items()):
             if origin.is_input:
-                values[number] = tree.flatten(filled(results_of(origin), 8))
+                values[number] = tree.flatten(fill_zeros(results_of(origin), 8))
                 continue
             name = origin.callee
-            called = name if not isinstance(name, str) else subscript if name == "subscript" else built(name)
-            values[number] = tree.flatten(called(*mapped(there, origin.args), **mapped(there, origin.kwargs)))
-        masked.extend(masks.mask_of(there(leaf)) is not None for leaf in wanted)
+            called = name if not isinstance(name, str) else subscript if name == "subscript" else op_function(name)
+            values[number] = tree.flatten(
+                called(*map_leaves(value_of, origin.args), **map_leaves(value_of, origin.kwargs))
+            )
+        masked.extend(masks.mask_of(value_of(leaf)) is not None for leaf in wanted)
 
-    _uncomputed(run)
+    _eval_abstractly(run)
     return any(masked)
 
 
@@ -151,12 +153,12 @@ def only_call(layer: Any, name: str) -> Origin:
     Raises:
         MissingAttributeError: there is none, or there are several.
     """
-    found = _known(layer)
+    found = _origins_of(layer)
     above = layer._gx_owner
     while not found and above is not None:
         if hasattr(above, "_gx_record_again"):
             above._gx_record_again()
-            found = _known(layer)
+            found = _origins_of(layer)
         above = above._gx_owner
     if len(found) == 1:
         return found[0]
@@ -174,5 +176,5 @@ def only_call(layer: Any, name: str) -> Origin:
     )
 
 
-def _known(layer: object) -> list[Origin]:
+def _origins_of(layer: object) -> list[Origin]:
     return [origin for ref in _calls.get(layer, ()) if (origin := ref()) is not None]

@@ -77,13 +77,13 @@ def known_columns(x: object) -> Known:
     return _names(x)
 
 
-def in_known_order(x: object, columns: Known, what: str, whose: str = "the model was trained on") -> Any:
+def in_known_order(x: object, columns: Known, label: str, whose: str = "the model was trained on") -> Any:
     """Return data with the columns of each table in the known order.
 
     Args:
         x: The data.
         columns: The known columns, as `known_columns` returned them.
-        what: How the data are called in messages.
+        label: How the data are called in messages.
         whose: Words before the known columns in messages. Defaults to ``"the model was trained on"``.
 
     Raises:
@@ -92,15 +92,16 @@ def in_known_order(x: object, columns: Known, what: str, whose: str = "the model
     if isinstance(columns, dict):
         if not isinstance(x, Mapping) or set(x) != set(columns):
             return x
-        return {name: _ordered(part, columns[name], f"{what}[{name!r}]", whose) for name, part in x.items()}
+        return {name: _order_columns(part, columns[name], f"{label}[{name!r}]", whose) for name, part in x.items()}
     if isinstance(columns, list):
         if not isinstance(x, list | tuple) or len(x) != len(columns):
             return x
         parts = [
-            _ordered(part, one, f"{what}[{i}]", whose) for i, (part, one) in enumerate(zip(x, columns, strict=True))
+            _order_columns(part, one, f"{label}[{i}]", whose)
+            for i, (part, one) in enumerate(zip(x, columns, strict=True))
         ]
         return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
-    return _ordered(x, columns, what, whose)
+    return _order_columns(x, columns, label, whose)
 
 
 def has_the_columns(x: object, columns: Known) -> bool:
@@ -109,7 +110,7 @@ def has_the_columns(x: object, columns: Known) -> bool:
     return names is not None and isinstance(columns, tuple) and sorted(names) == sorted(columns)
 
 
-def _ordered(x: object, columns: Names, what: str, whose: str) -> Any:
+def _order_columns(x: object, columns: Names, label: str, whose: str) -> Any:
     names = _names(x)
     if columns is None or names is None or names == columns:
         return x
@@ -119,11 +120,11 @@ def _ordered(x: object, columns: Names, what: str, whose: str) -> Any:
         told = [f"without {', '.join(map(repr, missing))}"] if missing else []
         told += [f"with {', '.join(map(repr, added))}"] if added else []
         raise DataError(
-            f"{what} is a {type(x).__name__} {' and '.join(told) or 'with columns of equal names'}",
+            f"{label} is a {type(x).__name__} {' and '.join(told) or 'with columns of equal names'}",
             f"{whose} the columns {', '.join(map(repr, columns))}",
-            f"{what}[{list(columns)!r}]"
+            f"{label}[{list(columns)!r}]"
             if not missing
-            else f"{what}.to_numpy(), if its columns are these in this order",
+            else f"{label}.to_numpy(), if its columns are these in this order",
         )
     table: Any = x
     return table[list(columns)]
@@ -158,13 +159,13 @@ def columns_in(facts: Mapping[str, Any]) -> Columns | None:
 
 def _form(columns: Known) -> list[Any]:
     if isinstance(columns, dict):
-        return ["dict", [[name, _listed(names)] for name, names in columns.items()]]
+        return ["dict", [[name, _as_list(names)] for name, names in columns.items()]]
     if isinstance(columns, list):
-        return ["list", [_listed(names) for names in columns]]
-    return ["table", _listed(columns)]
+        return ["list", [_as_list(names) for names in columns]]
+    return ["table", _as_list(columns)]
 
 
-def _listed(names: Names) -> list[str] | None:
+def _as_list(names: Names) -> list[str] | None:
     return None if names is None else list(names)
 
 

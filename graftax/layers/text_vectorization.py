@@ -13,7 +13,7 @@ from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
 from graftax.core.user_functions import check_takes
-from graftax.layers.arguments import flag, positive
+from graftax.layers.arguments import check_flag, check_positive
 from graftax.layers.host_array import host_array
 from graftax.layers.lookup import NOWHERE, Lookup
 from graftax.layers.policy import DTypePolicy
@@ -92,8 +92,8 @@ class TextVectorization(Lookup):
             raise ArgumentError('output_mode="one_hot"', "a text has many words", 'output_mode="multi_hot"')
         super().__init__(max_tokens, 1, "", "[UNK]", vocabulary, idf_weights, False, output_mode, name, dtype)
         length = output_sequence_length
-        self.output_sequence_length = None if length is None else positive("output_sequence_length", length, 64)
-        self.pad_to_max_tokens = flag("pad_to_max_tokens", pad_to_max_tokens)
+        self.output_sequence_length = None if length is None else check_positive("output_sequence_length", length, 64)
+        self.pad_to_max_tokens = check_flag("pad_to_max_tokens", pad_to_max_tokens)
         if self.output_mode != "int" and length is not None:
             raise ArgumentError(
                 f"output_sequence_length={length}, output_mode={output_mode!r}", "there are no sequences", '"int"'
@@ -107,7 +107,7 @@ class TextVectorization(Lookup):
 
     @door
     def call(self, inputs: Any) -> Array:
-        self._known()
+        self._require_vocabulary()
         rows = [[self._place(word) for word in self.words(text)] for text in self._texts(inputs)]
         if self.output_mode == "int":
             longest = self.output_sequence_length or max(map(len, rows), default=0)
@@ -117,7 +117,7 @@ class TextVectorization(Lookup):
         counts = np.zeros((len(rows), size), "float32")
         for count, row in zip(counts, rows, strict=True):
             np.add.at(count, [place for place in row if place != NOWHERE], 1)
-        return self.counted(counts)
+        return self.encode_counts(counts)
 
     def words(self, text: str) -> list[str]:
         """Return the words of a text, and those that follow each other as one."""
@@ -165,5 +165,5 @@ def _sizes(ngrams: Any) -> tuple[int, ...] | None:
     if ngrams is None:
         return None
     if isinstance(ngrams, list | tuple):
-        return tuple(positive("ngrams", n, 2) for n in ngrams)
-    return tuple(range(1, positive("ngrams", ngrams, 2) + 1))
+        return tuple(check_positive("ngrams", n, 2) for n in ngrams)
+    return tuple(range(1, check_positive("ngrams", ngrams, 2) + 1))

@@ -81,12 +81,12 @@ class TorchLayer(Layer):
         self.module = module
         self.seed = seed
         self.seed_generator = SeedGenerator(seed)
-        self.parameters = as_weights(self, _nested(module.named_parameters()), "parameters", trainable=True)
+        self.parameters = as_weights(self, _nest_by_dots(module.named_parameters()), "parameters", trainable=True)
         parameters = zip(tree.flatten(self.parameters), module.named_parameters(), strict=True)
         for variable, (_, parameter) in parameters:
             if not getattr(parameter, "requires_grad", True):
                 variable.trainable = False
-        self.buffers = as_weights(self, _nested(module.named_buffers()), "buffers", trainable=False)
+        self.buffers = as_weights(self, _nest_by_dots(module.named_buffers()), "buffers", trainable=False)
 
     def call(self, x: Array, training: bool | None = None) -> Array:
         array_shape(x)
@@ -98,7 +98,7 @@ class TorchLayer(Layer):
         specs = [ArraySpec(tuple(part.shape), part.dtype.name) for part in run.forward(*_zeros(arrays), np.int32(0))]
 
         @custom_gradient
-        def computed(*arrays: Array) -> Any:
+        def compute(*arrays: Array) -> Any:
             def pull(*slopes: Array) -> list[Array | None]:
                 wanted = [i for i, array in enumerate(arrays[:-1]) if is_floating(array.dtype.name)]
                 shapes = [ArraySpec(tuple(arrays[i].shape), arrays[i].dtype.name) for i in wanted]
@@ -108,7 +108,7 @@ class TorchLayer(Layer):
 
             return py_function(lambda *all: run.forward(*all), list(arrays), specs), pull
 
-        out, *after = computed(*arrays, seed)
+        out, *after = compute(*arrays, seed)
         for variable, value in zip(tree.flatten(self.buffers), after, strict=False):
             variable.assign(ops.stop_gradient(ops.cast(value, variable.dtype)))
         return out  # type: ignore[no-any-return]
@@ -126,7 +126,7 @@ class _Run:
         """Return the output, and the buffers after it where this is training; the last array is the seed."""
         torch = sys.modules["torch"]
         with torch.no_grad():
-            out, buffers = self._computed([torch.tensor(np.asarray(a)) for a in arrays[:-1]], int(arrays[-1]))
+            out, buffers = self._compute([torch.tensor(np.asarray(a)) for a in arrays[:-1]], int(arrays[-1]))
         return [part.numpy() for part in (out, *(buffers if self.training else ()))]
 
     def backward(self, indices: list[int], *arrays: Any) -> list[np.ndarray[Any, Any]]:
@@ -135,14 +135,14 @@ class _Run:
         tensors = [torch.tensor(np.asarray(a)) for a in arrays[:-2]]
         sources = [tensors[i].requires_grad_() for i in indices]
         with torch.enable_grad():
-            out, _ = self._computed(tensors, int(arrays[-2]))
+            out, _ = self._compute(tensors, int(arrays[-2]))
             slopes = torch.autograd.grad(out, sources, torch.tensor(np.asarray(arrays[-1])), allow_unused=True)
         return [
             np.zeros_like(np.asarray(arrays[i])) if slope is None else slope.numpy()
             for i, slope in zip(indices, slopes, strict=True)
         ]
 
-    def _computed(self, tensors: list[Any], seed: int) -> tuple[Any, list[Any]]:
+    def _compute(self, tensors: list[Any], seed: int) -> tuple[Any, list[Any]]:
         torch = sys.modules["torch"]
         x, *rest = tensors
         buffers = [buffer.detach().clone() for buffer in rest[self.count :]]
@@ -168,7 +168,7 @@ class _Run:
         return out, [given[name].detach() for name in self.buffers]  # those assigned anew are written back there
 
 
-def _nested(pairs: Any) -> dict[str, Any]:
+def _nest_by_dots(pairs: Any) -> dict[str, Any]:
     """Return tensors by dotted names as dicts in dicts of arrays."""
     found: dict[str, Any] = {}
     for name, tensor in pairs:

@@ -9,7 +9,7 @@ from graftax.core.errors import ArgumentTypeError, DTypeError, ShapeError
 from graftax.core.typedefs import Array, Shape
 from graftax.layers import activations
 from graftax.layers.activations import Activation, ActivationLike
-from graftax.layers.arguments import array_shape, check_range, flag, positive, single_shape
+from graftax.layers.arguments import array_shape, check_flag, check_positive, check_range, single_shape
 from graftax.layers.attention_cache import AttentionCache
 from graftax.layers.dense import Dense
 from graftax.layers.dropout import Dropout
@@ -62,14 +62,14 @@ class TransformerBlock(Layer):
         dtype: str | DTypePolicy | None = None,
     ) -> None:
         super().__init__(name, trainable, dtype)
-        self.intermediate_dim = positive("intermediate_dim", intermediate_dim, 64)
-        self.num_heads = positive("num_heads", num_heads)
+        self.intermediate_dim = check_positive("intermediate_dim", intermediate_dim, 64)
+        self.num_heads = check_positive("num_heads", num_heads)
         self.num_key_value_heads = num_key_value_heads
         self.dropout = check_range("dropout", dropout, 0, 1)
         self.activation = activations.get(activation)
         self.layer_norm_epsilon = check_range("layer_norm_epsilon", layer_norm_epsilon, 0, float("inf"))
         self.kernel_initializer, self.bias_initializer = kernel_initializer, bias_initializer
-        self.normalize_first = flag("normalize_first", normalize_first)
+        self.normalize_first = check_flag("normalize_first", normalize_first)
         self.rotary_base, self.seed = rotary_base, seed
         self._attention(self.num_heads * 2)  # its arguments are looked at here, not at the first call
 

@@ -8,7 +8,15 @@ from typing import ClassVar
 from graftax import ops
 from graftax.core.errors import ShapeError
 from graftax.core.typedefs import Array, Shape
-from graftax.layers.arguments import array_shape, for_each_axis, narrow, one_of, positive, single_shape, wide
+from graftax.layers.arguments import (
+    array_shape,
+    check_choice,
+    check_positive,
+    for_each_axis,
+    narrow,
+    single_shape,
+    widen,
+)
 from graftax.layers.layer import Layer
 from graftax.layers.masked_space import move_mask
 from graftax.layers.policy import DTypePolicy
@@ -95,14 +103,14 @@ class UpSampling2D(UpSampling):
         dtype: str | DTypePolicy | None = None,
     ) -> None:
         super().__init__(size, name, dtype)
-        self.interpolation = one_of("interpolation", interpolation, INTERPOLATIONS)
+        self.interpolation = check_choice("interpolation", interpolation, INTERPOLATIONS)
 
     def call(self, x: Array) -> Array:
         if self.interpolation == "nearest":
             return super().call(x)
         _, height, width, _ = single_shape(array_shape(x), 4, 4)
         return narrow(
-            resize(wide(x), height * self.size[0], width * self.size[1], self.interpolation), x, self.compute_dtype
+            resize(widen(x), height * self.size[0], width * self.size[1], self.interpolation), x, self.compute_dtype
         )
 
 
@@ -160,7 +168,7 @@ class PixelShuffle(Layer):
 
     def __init__(self, upscale_factor: int, name: str | None = None, dtype: str | DTypePolicy | None = None) -> None:
         super().__init__(name, dtype=dtype)
-        self.upscale_factor = positive("upscale_factor", upscale_factor, 2)
+        self.upscale_factor = check_positive("upscale_factor", upscale_factor, 2)
 
     def call(self, x: Array) -> Array:
         batch, height, width, channels = single_shape(array_shape(x), 4, 4)

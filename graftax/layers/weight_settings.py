@@ -105,7 +105,7 @@ def refuse_late(layer: Any, name: str, value: object) -> None:
     raise AssignmentError(
         f"{layer._gx_title()}.{name} = {value!r:.60}, where it is {before!r:.60}",
         "it was used when the weights were made, and a later change would be used for nothing",
-        _written_instead(layer, name, value),
+        _suggest_assignment(layer, name, value),
     )
 
 
@@ -117,7 +117,7 @@ def _of_weights(layer: Any, name: str) -> bool:
     return any(name in vars(base).get("_gx_of_weights", ()) for base in type(layer).__mro__)
 
 
-def _written_instead(layer: Any, name: str, value: object) -> str:
+def _suggest_assignment(layer: Any, name: str, value: object) -> str:
     """Return the line that does what was meant: to the weight itself, or with a new layer."""
     weight, _, setting = name.rpartition("_")
     held, place = vars(layer).get("recurrent_kernel" if weight == "recurrent" else weight), "layer"

@@ -8,7 +8,7 @@ from graftax import ops
 from graftax.core.errors import ShapeError
 from graftax.core.typedefs import Array
 from graftax.layers.arguments import array_shape, single_shape
-from graftax.layers.borders import Padding, Pairs, checked_padding
+from graftax.layers.borders import Padding, Pairs, standardize_padding
 from graftax.layers.layer import Layer
 from graftax.layers.masked_space import move_mask
 from graftax.layers.policy import DTypePolicy
@@ -23,7 +23,7 @@ class ZeroPadding(Layer):
 
     def __init__(self, padding: Padding = 1, name: str | None = None, dtype: str | DTypePolicy | None = None) -> None:
         super().__init__(name, dtype=dtype)
-        self.padding: Pairs = checked_padding(padding, self.space)  # type: ignore[assignment]  # no words are known
+        self.padding: Pairs = standardize_padding(padding, self.space)  # type: ignore[assignment]  # no words are known
 
     def call(self, x: Array) -> Array:
         single_shape(array_shape(x), self.space + 2, self.space + 2)
@@ -43,7 +43,7 @@ class Cropping(Layer):
 
     def __init__(self, cropping: Padding = 1, name: str | None = None, dtype: str | DTypePolicy | None = None) -> None:
         super().__init__(name, dtype=dtype)
-        self.cropping: Pairs = checked_padding(cropping, self.space, name="cropping")  # type: ignore[assignment]
+        self.cropping: Pairs = standardize_padding(cropping, self.space, name="cropping")  # type: ignore[assignment]
 
     def call(self, x: Array) -> Array:
         sizes = single_shape(array_shape(x), self.space + 2, self.space + 2)[1:-1]

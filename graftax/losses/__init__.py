@@ -10,7 +10,7 @@ Example:
 
 import typing as _typing
 
-from graftax.core.namespaces import answering as _answering
+from graftax.core.namespaces import make_getattr as _answering
 from graftax.core.namespaces import names_in as _names_in
 from graftax.losses.classification import BinaryCrossentropy as BinaryCrossentropy
 from graftax.losses.classification import CategoricalCrossentropy as CategoricalCrossentropy

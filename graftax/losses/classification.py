@@ -50,8 +50,8 @@ class BinaryCrossentropy(Loss):
         name: str | None = None,
     ) -> None:
         super().__init__(reduction=reduction, name=name)
-        self.from_logits = arguments.flag("from_logits", from_logits)
-        self.label_smoothing = arguments.smoothing(label_smoothing)
+        self.from_logits = arguments.check_flag("from_logits", from_logits)
+        self.label_smoothing = arguments.check_smoothing(label_smoothing)
         self.pos_weight = weights.one_or_more("pos_weight", pos_weight)
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
@@ -101,9 +101,9 @@ class CategoricalCrossentropy(Loss):
         name: str | None = None,
     ) -> None:
         super().__init__(reduction=reduction, name=name)
-        self.from_logits = arguments.flag("from_logits", from_logits)
-        self.label_smoothing = arguments.smoothing(label_smoothing)
-        self.axis = arguments.axis(axis)
+        self.from_logits = arguments.check_flag("from_logits", from_logits)
+        self.label_smoothing = arguments.check_smoothing(label_smoothing)
+        self.axis = arguments.check_axis(axis)
         self.class_weight = weights.of_classes(class_weight)
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
@@ -164,11 +164,11 @@ class SparseCategoricalCrossentropy(Loss):
         name: str | None = None,
     ) -> None:
         super().__init__(reduction=reduction, name=name)
-        self.from_logits = arguments.flag("from_logits", from_logits)
-        self.ignore_class = arguments.ignored(ignore_class)
-        self.axis = arguments.axis(axis)
+        self.from_logits = arguments.check_flag("from_logits", from_logits)
+        self.ignore_class = arguments.check_ignored_label(ignore_class)
+        self.axis = arguments.check_axis(axis)
         self.class_weight = weights.of_classes(class_weight)
-        self.label_smoothing = arguments.smoothing(label_smoothing)
+        self.label_smoothing = arguments.check_smoothing(label_smoothing)
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """Compute the crossentropy of each sample."""
@@ -232,8 +232,8 @@ class CategoricalGeneralizedCrossEntropy(Loss):
     ) -> None:
         super().__init__(reduction=reduction, name=name)
         fits = arguments.is_number(q) and 0 < q <= 1
-        self.q = arguments.number("q", q, fits, "it is a power, above 0 and at most 1", 0.5)
-        self.from_logits = arguments.flag("from_logits", from_logits)
+        self.q = arguments.check_number("q", q, fits, "it is a power, above 0 and at most 1", 0.5)
+        self.from_logits = arguments.check_flag("from_logits", from_logits)
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """Compute the loss of each sample."""

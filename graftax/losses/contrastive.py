@@ -42,7 +42,7 @@ class NTXent(Loss):
         self, temperature: float = 0.5, *, reduction: str = "sum_over_batch_size", name: str | None = None
     ) -> None:
         super().__init__(reduction=reduction, name=name)
-        self.temperature = arguments.distance("temperature", temperature)
+        self.temperature = arguments.check_distance("temperature", temperature)
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """Compute the loss of each sample."""
@@ -93,8 +93,8 @@ class Circle(Loss):
         name: str | None = None,
     ) -> None:
         super().__init__(reduction=reduction, name=name)
-        self.gamma = arguments.distance("gamma", gamma)
-        self.margin = arguments.distance("margin", margin)
+        self.gamma = arguments.check_distance("gamma", gamma)
+        self.margin = arguments.check_distance("margin", margin)
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """Compute the loss of each sample."""
@@ -135,7 +135,7 @@ class TripletSemiHard(Loss):
 
     def __init__(self, margin: float = 1.0, *, reduction: str = "sum_over_batch_size", name: str | None = None) -> None:
         super().__init__(reduction=reduction, name=name)
-        self.margin = arguments.distance("margin", margin)
+        self.margin = arguments.check_distance("margin", margin)
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """Compute the loss of each sample."""

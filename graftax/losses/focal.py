@@ -62,18 +62,20 @@ class BinaryFocalCrossentropy(Loss):
         name: str | None = None,
     ) -> None:
         super().__init__(reduction=reduction, name=name)
-        self.apply_class_balancing = arguments.flag("apply_class_balancing", apply_class_balancing)
+        self.apply_class_balancing = arguments.check_flag("apply_class_balancing", apply_class_balancing)
         fits = arguments.is_number(alpha) and 0 <= alpha <= 1
-        self.alpha = arguments.number("alpha", alpha, fits, "it is the weight of one of two classes, in [0, 1]", 0.25)
+        self.alpha = arguments.check_number(
+            "alpha", alpha, fits, "it is the weight of one of two classes, in [0, 1]", 0.25
+        )
         if not self.apply_class_balancing and self.alpha != 0.25:
             raise ArgumentError(
                 f"alpha={alpha}, apply_class_balancing=False",
                 "it weighs the two classes, and they are not weighed",
                 f"apply_class_balancing=True, alpha={alpha}",
             )
-        self.gamma = arguments.not_negative("gamma", gamma, _GAMMA, 2.0)
-        self.from_logits = arguments.flag("from_logits", from_logits)
-        self.label_smoothing = arguments.smoothing(label_smoothing)
+        self.gamma = arguments.check_not_negative("gamma", gamma, _GAMMA, 2.0)
+        self.from_logits = arguments.check_flag("from_logits", from_logits)
+        self.label_smoothing = arguments.check_smoothing(label_smoothing)
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """Compute the crossentropy of each sample."""
@@ -135,10 +137,10 @@ class CategoricalFocalCrossentropy(Loss):
         if alpha is None or (isinstance(alpha, (list, tuple)) and len(alpha) < 2):
             raise ArgumentError(f"alpha={alpha!r}", "it is a factor, or one for each class", "alpha=1.0")
         self.alpha = weights.one_or_more("alpha", alpha)
-        self.gamma = arguments.not_negative("gamma", gamma, _GAMMA, 2.0)
-        self.from_logits = arguments.flag("from_logits", from_logits)
-        self.label_smoothing = arguments.smoothing(label_smoothing)
-        self.axis = arguments.axis(axis)
+        self.gamma = arguments.check_not_negative("gamma", gamma, _GAMMA, 2.0)
+        self.from_logits = arguments.check_flag("from_logits", from_logits)
+        self.label_smoothing = arguments.check_smoothing(label_smoothing)
+        self.axis = arguments.check_axis(axis)
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """Compute the crossentropy of each sample."""

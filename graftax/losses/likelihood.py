@@ -15,7 +15,7 @@ from graftax.core.typedefs import Array, ArrayLike, Shape
 from graftax.losses.loss import Loss
 from graftax.objectives import alignments, likelihood
 from graftax.objectives.hiding import Form, Formula, Ranges, as_condition, as_mask
-from graftax.objectives.labels import check_labels, countable
+from graftax.objectives.labels import check_labels, to_int
 from graftax.variables import masks
 from graftax.variables.state import storage
 
@@ -59,9 +59,9 @@ class GaussianNLL(Loss):
         name: str | None = None,
     ) -> None:
         super().__init__(reduction=reduction, name=name)
-        self.from_log_variance = arguments.flag("from_log_variance", from_log_variance)
-        self.full = arguments.flag("full", full)
-        self.epsilon = arguments.distance("epsilon", epsilon)
+        self.from_log_variance = arguments.check_flag("from_log_variance", from_log_variance)
+        self.full = arguments.check_flag("full", full)
+        self.epsilon = arguments.check_distance("epsilon", epsilon)
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """Compute the loss of each sample."""
@@ -112,9 +112,9 @@ class CTC(Loss):
         name: str | None = None,
     ) -> None:
         super().__init__(reduction=reduction, name=name)
-        self.zero_infinity = arguments.flag("zero_infinity", zero_infinity)
+        self.zero_infinity = arguments.check_flag("zero_infinity", zero_infinity)
         reason = "it is the number of a class, from 0 up"
-        self.blank = arguments.whole("blank", blank, reason, 0)
+        self.blank = arguments.check_integer("blank", blank, reason, 0)
         if self.blank < 0:
             raise ArgumentError(f"blank={blank}", reason, "blank=0")
 
@@ -126,7 +126,7 @@ class CTC(Loss):
         mask: ArrayLike | None = None,
     ) -> Array:
         """Return the reduced loss; see `Loss`. A mask is of samples, ``(batch,)``, or steps, ``(batch, steps)``."""
-        mask = masks.given_or_carried(mask, y_pred)
+        mask = masks.mask_or_carried(mask, y_pred)
         if mask is None or (keep := as_mask(mask)).ndim != 2 or keep.shape != tuple(np.shape(y_pred))[:2]:
             self._require_steps(y_true, ops.shape(y_pred), None, mask, sample_weight)
             return super().__call__(y_true, y_pred, sample_weight, mask)
@@ -150,7 +150,7 @@ class CTC(Loss):
             )
         if labels.dtype.kind not in "iub":
             raise DTypeError(f"y_true of dtype {labels.dtype.name}", "labels are integers", 'ops.cast(y_true, "int32")')
-        labels = labels if labels.dtype.kind == "i" else countable(labels)
+        labels = labels if labels.dtype.kind == "i" else to_int(labels)
         labels = ops.where(ops.equal(labels, -1), ops.full_like(labels, self.blank), labels)
         if registry.current().arrays.is_concrete(labels):
             likelihood.check_padding(ops.to_numpy(labels), self.blank)

@@ -12,14 +12,14 @@ from graftax.core.promises import withdraw
 from graftax.core.tree import flatten
 from graftax.core.typedefs import Array, ArrayLike, Shape
 from graftax.core.undefined import undefined_error
-from graftax.core.user_functions import takes
+from graftax.core.user_functions import check_signature
 from graftax.objectives.batch_axis import check_batch_axis, check_returned, is_of_user
 from graftax.objectives.hiding import Form, Formula, Ranges, as_condition, as_mask
 from graftax.objectives.own_masks import of_whole_values, takes_mask
 from graftax.objectives.pairs import prepare, with_rank_of
 from graftax.objectives.sample_weights import broadcast_weight, check_weights
 from graftax.variables import masks
-from graftax.variables.floating import floating
+from graftax.variables.floating import to_floating
 from graftax.variables.graph.module import Module
 from graftax.variables.graph.reserved import OF_LOSSES, Words
 from graftax.variables.state import storage
@@ -79,7 +79,7 @@ class Loss(Module):
 
     def __init__(self, *, reduction: str = "sum_over_batch_size", name: str | None = None) -> None:
         super().__init__(name)
-        self.reduction = _known(reduction)
+        self.reduction = _check_reduction(reduction)
 
     def call(self, y_true: Any, y_pred: Any) -> Array:
         """Compute one number for each sample; subclasses must define it.
@@ -169,7 +169,7 @@ class Loss(Module):
         """
         storage.touch(self)
         try:
-            mask = masks.given_or_carried(mask, y_pred)
+            mask = masks.mask_or_carried(mask, y_pred)
             y_true, y_pred = prepare(y_true, y_pred)
             if not self.compares and self.target_kind != "sparse":  # else a target is a label
                 y_true = with_rank_of(y_true, y_pred, self._gx_written)
@@ -196,7 +196,7 @@ class Loss(Module):
             found = call(y_true, y_pred) if visible is None else self.among(y_true, y_pred, visible)
             if is_user := is_of_user(self._gx_written):
                 check_returned("loss", self._gx_written, found)
-            values = floating(found, "the loss")
+            values = to_floating(found, "the loss")
             if values.size == 0:
                 raise DataError(
                     f"a batch of values {list(values.shape)}", "the loss of nothing is undefined", _NON_EMPTY
@@ -245,7 +245,7 @@ class FunctionLoss(Loss):
             raise ArgumentTypeError(
                 f"FunctionLoss got {fn!r}", "a function of (y_true, y_pred) is needed", "an instance, not the class"
             )
-        takes("loss", fn, ("y_true", "y_pred"))
+        check_signature("loss", fn, ("y_true", "y_pred"))
         given = getattr(fn, "__name__", "")
         super().__init__(reduction=reduction, name=given if name is None and given.isidentifier() else name)
         self.fn: Callable[..., Any] = fn
@@ -264,7 +264,7 @@ _NON_EMPTY = "leave out empty batches"
 
 def reduce(values: Array, reduction: str, sample_weight: ArrayLike | None, mask: Array | None) -> Array:
     """Weight and reduce per-sample values; the mask has their shape."""
-    _known(reduction)
+    _check_reduction(reduction)
     weights: Array | None = None
     count: int | Array = values.size
     if mask is not None:
@@ -295,7 +295,7 @@ def _require_some(y_true: object, y_pred: object) -> None:
                 raise DataError(f"{name} of shape {list(leaf.shape)}", "the loss of nothing is undefined", _NON_EMPTY)
 
 
-def _known(reduction: str) -> str:
+def _check_reduction(reduction: str) -> str:
     if not isinstance(reduction, str) or reduction not in REDUCTIONS:
         raise ArgumentError(f"reduction={reduction!r}", "there is no such reduction", ", ".join(map(repr, REDUCTIONS)))
     return reduction

@@ -118,8 +118,8 @@ class Tversky(_Overlap):
     ) -> None:
         super().__init__(reduction=reduction, name=name)
         reason = "it says how much a mistake counts, from 0 up"
-        self.alpha = arguments.not_negative("alpha", alpha, reason, 0.5)
-        self.beta = arguments.not_negative("beta", beta, reason, 0.5)
+        self.alpha = arguments.check_not_negative("alpha", alpha, reason, 0.5)
+        self.beta = arguments.check_not_negative("beta", beta, reason, 0.5)
         self.axes = _axes(axis)
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:

@@ -115,7 +115,7 @@ class Huber(Loss):
 
     def __init__(self, delta: float = 1.0, *, reduction: str = "sum_over_batch_size", name: str | None = None) -> None:
         super().__init__(reduction=reduction, name=name)
-        self.delta = arguments.distance("delta", delta)
+        self.delta = arguments.check_distance("delta", delta)
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """Compute the error of each sample."""
@@ -185,7 +185,7 @@ class CosineSimilarity(Loss):
 
     def __init__(self, axis: int = -1, *, reduction: str = "sum_over_batch_size", name: str | None = None) -> None:
         super().__init__(reduction=reduction, name=name)
-        self.axis = arguments.axis(axis)
+        self.axis = arguments.check_axis(axis)
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """Compute the negative similarity of each sample."""

@@ -16,7 +16,7 @@ from graftax.objectives import per_sample
 from graftax.objectives.hiding import Form
 from graftax.objectives.labels import check_labels, class_labels, class_pair, not_ignored, num_classes
 from graftax.objectives.pairs import pair, same_shape
-from graftax.variables.floating import floating
+from graftax.variables.floating import to_floating
 
 
 class Accuracy(SampleMetric):
@@ -60,7 +60,7 @@ class BinaryAccuracy(SampleMetric):
 
     def __init__(self, threshold: float = 0.5, name: str | None = None, dtype: str = "float32") -> None:
         super().__init__(name, dtype)
-        self.threshold = arguments.threshold(threshold)
+        self.threshold = arguments.check_threshold(threshold)
 
     def values(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """Tell whether the side is right."""
@@ -91,12 +91,12 @@ class CategoricalAccuracy(SampleMetric):
 
     def __init__(self, name: str | None = None, dtype: str = "float32", *, axis: int = -1) -> None:
         super().__init__(name, dtype)
-        self.axis = arguments.axis(axis)
+        self.axis = arguments.check_axis(axis)
 
     def values(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """Tell whether the class is right."""
         y_true, y_pred = class_pair(y_true, y_pred, self.axis)
-        return _predicted(y_pred, ops.argmax(y_true, self.axis), self.axis)
+        return _is_predicted(y_pred, ops.argmax(y_true, self.axis), self.axis)
 
 
 class _LabelMetric(SampleMetric):
@@ -106,8 +106,8 @@ class _LabelMetric(SampleMetric):
 
     def __init__(self, name: str | None, dtype: str, axis: int, ignore_class: int | None) -> None:
         super().__init__(name, dtype)
-        self.axis = arguments.axis(axis)
-        self.ignore_class = arguments.ignored(ignore_class)
+        self.axis = arguments.check_axis(axis)
+        self.ignore_class = arguments.check_ignored_label(ignore_class)
 
     def labels(self, y_true: ArrayLike, y_pred: Array) -> Array:
         """Return one integer for each distribution."""
@@ -156,9 +156,9 @@ class SparseCategoricalAccuracy(_LabelMetric):
 
     def values(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """Tell whether the class is right."""
-        y_pred = floating(y_pred)
+        y_pred = to_floating(y_pred)
         labels = self.labels(y_true, y_pred)
-        return _predicted(y_pred, labels, self.axis)
+        return _is_predicted(y_pred, labels, self.axis)
 
 
 class SparseTopKCategoricalAccuracy(_LabelMetric):
@@ -189,12 +189,12 @@ class SparseTopKCategoricalAccuracy(_LabelMetric):
         axis: int = -1,
     ) -> None:
         super().__init__(name, dtype, axis, ignore_class)
-        self.k = _looked_at(k)
+        self.k = _check_k(k)
 
     def values(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """Tell whether the label is among the first."""
-        y_pred = floating(y_pred)
-        return _among_first(self.labels(y_true, y_pred), y_pred, self.k, self.axis)
+        y_pred = to_floating(y_pred)
+        return _is_in_top_k(self.labels(y_true, y_pred), y_pred, self.k, self.axis)
 
 
 class TopKCategoricalAccuracy(SampleMetric):
@@ -218,16 +218,16 @@ class TopKCategoricalAccuracy(SampleMetric):
 
     def __init__(self, k: int = 5, name: str | None = None, dtype: str = "float32", *, axis: int = -1) -> None:
         super().__init__(name, dtype)
-        self.k = _looked_at(k)
-        self.axis = arguments.axis(axis)
+        self.k = _check_k(k)
+        self.axis = arguments.check_axis(axis)
 
     def values(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """Tell whether the class is among the first."""
         y_true, y_pred = class_pair(y_true, y_pred, self.axis)
-        return _among_first(ops.argmax(y_true, self.axis), y_pred, self.k, self.axis)
+        return _is_in_top_k(ops.argmax(y_true, self.axis), y_pred, self.k, self.axis)
 
 
-def _predicted(y_pred: Array, labels: Array, axis: int) -> Array:
+def _is_predicted(y_pred: Array, labels: Array, axis: int) -> Array:
     """Tell whether the label has the largest prediction; among predictions with nan there is none."""
     largest = ops.cast(ops.argmax(y_pred, axis), labels.dtype.name)
     return ops.logical_and(ops.equal(labels, largest), ops.logical_not(ops.any(ops.isnan(y_pred), axis=axis)))
@@ -242,7 +242,7 @@ def _shared_integer(first: Any, second: Any) -> str | None:
     return both.name if exact else None
 
 
-def _among_first(labels: Array, y_pred: Array, k: int, axis: int) -> Array:
+def _is_in_top_k(labels: Array, y_pred: Array, k: int, axis: int) -> Array:
     classes = y_pred.shape[axis]
     if k > classes:
         raise ArgumentError(f"k={k} of {classes} classes", "among all of them every label is", f"k={classes - 1}")
@@ -254,5 +254,5 @@ def _among_first(labels: Array, y_pred: Array, k: int, axis: int) -> Array:
     return ops.logical_and(above < k, counts)
 
 
-def _looked_at(k: int) -> int:
-    return arguments.positive("k", k, "it counts classes to look at, from 1 up", 5)
+def _check_k(k: int) -> int:
+    return arguments.check_positive("k", k, "it counts classes to look at, from 1 up", 5)

@@ -50,13 +50,13 @@ class AtConstraint(ElementMetric):
     ) -> None:
         super().__init__(name, dtype)
         fits = arguments.is_number(least) and 0 <= least <= 1
-        self.least = arguments.number(what, least, fits, "it is a share, in [0, 1]", 0.9)
-        self.num_thresholds = arguments.positive("num_thresholds", num_thresholds, "it counts from 1 up", 200)
+        self.least = arguments.check_number(what, least, fits, "it is a share, in [0, 1]", 0.9)
+        self.num_thresholds = arguments.check_positive("num_thresholds", num_thresholds, "it counts from 1 up", 200)
         reason = "it is the number of a class, from 0 up"
-        self.class_id = None if class_id is None else arguments.whole("class_id", class_id, reason, 0)
+        self.class_id = None if class_id is None else arguments.check_integer("class_id", class_id, reason, 0)
         if self.class_id is not None and self.class_id < 0:
             raise ArgumentError(f"class_id={class_id}", reason, "class_id=0")
-        self.from_logits = arguments.flag("from_logits", from_logits)
+        self.from_logits = arguments.check_flag("from_logits", from_logits)
         last = self.num_thresholds - 1
         # everything is above the first, a prediction of 0 too
         self.thresholds = (-1e-7, *(i / last for i in range(1, last + 1))) if last else (0.5,)

@@ -70,17 +70,19 @@ class AUC(ElementMetric):
         from_logits: bool = False,
     ) -> None:
         super().__init__(name, dtype)
-        self.num_thresholds = arguments.whole("num_thresholds", num_thresholds, "a curve has 2 points or more", 200)
+        self.num_thresholds = arguments.check_integer(
+            "num_thresholds", num_thresholds, "a curve has 2 points or more", 200
+        )
         if self.num_thresholds < 2:
             raise ArgumentError(
                 f"num_thresholds={num_thresholds}", "a curve has 2 points or more", "num_thresholds=200"
             )
-        self.curve: Curve = _one_of("curve", curve, get_args(Curve))
-        self.summation_method: Summation = _one_of("summation_method", summation_method, get_args(Summation))
+        self.curve: Curve = _check_choice("curve", curve, get_args(Curve))
+        self.summation_method: Summation = _check_choice("summation_method", summation_method, get_args(Summation))
         inner = np.arange(1, self.num_thresholds - 1) / (self.num_thresholds - 1)
         if thresholds is not None:
             given = thresholds if isinstance(thresholds, list | tuple) else (thresholds,)
-            inner = np.sort([arguments.threshold(one) for one in given])
+            inner = np.sort([arguments.check_threshold(one) for one in given])
             if given is not thresholds or not all(0 <= one <= 1 for one in inner):
                 raise ArgumentError(
                     f"thresholds={thresholds!r:.60}",
@@ -95,8 +97,8 @@ class AUC(ElementMetric):
                 )
             self.num_thresholds = len(inner) + 2
         self.thresholds = (-1e-7, *map(float, inner), 1 + 1e-7)  # 0 and 1 lie between the outer ones
-        self.from_logits = arguments.flag("from_logits", from_logits)
-        self.multi_label = arguments.flag("multi_label", multi_label)
+        self.from_logits = arguments.check_flag("from_logits", from_logits)
+        self.multi_label = arguments.check_flag("multi_label", multi_label)
         self.num_labels, self.label_weights = _checked_labels(self.multi_label, num_labels, label_weights)
         self.sums: Variable | None = None
         if self.num_labels is not None:
@@ -150,7 +152,7 @@ class AUC(ElementMetric):
         recall = ops.divide_no_nan(counts[TP], ones)
         if self.curve == "PR":
             if self.summation_method == "interpolation":
-                return _interpolated(counts[TP], counts[TP] + counts[FP], ones)
+                return _integrate(counts[TP], counts[TP] + counts[FP], ones)
             x, y = recall, ops.divide_no_nan(counts[TP], counts[TP] + counts[FP])
         else:
             x, y = ops.divide_no_nan(counts[FP], counts[FP] + counts[TN]), recall
@@ -162,7 +164,7 @@ class AUC(ElementMetric):
         return ops.clip(ops.sum((x[:-1] - x[1:]) * heights, axis=0), 0.0, 1.0)  # which rounding may pass
 
 
-def _interpolated(right: Array, positives: Array, ones: Array) -> Array:
+def _integrate(right: Array, positives: Array, ones: Array) -> Array:
     """Return the integral of precision over recall, where both counts go straight from one threshold to the next.
 
     With ``right = slope * positives + rest`` between two of them, it is that of ``slope * (1 + rest / right)``.
@@ -194,7 +196,7 @@ def _checked_labels(multi_label: bool, num_labels: object, weights: object) -> t
         return 1, weights
     count = None if weights is None else len(weights)
     if num_labels is not None:
-        found = arguments.positive("num_labels", num_labels, "it counts labels, from 1 up", 3)
+        found = arguments.check_positive("num_labels", num_labels, "it counts labels, from 1 up", 3)
         if count not in (None, found):
             raise ArgumentError(
                 f"num_labels={found}, and {count} label_weights", "each label has one", f"num_labels={count}"
@@ -203,7 +205,7 @@ def _checked_labels(multi_label: bool, num_labels: object, weights: object) -> t
     return count, weights
 
 
-def _one_of(name: str, value: T, allowed: tuple[str, ...]) -> T:
+def _check_choice(name: str, value: T, allowed: tuple[str, ...]) -> T:
     if value not in allowed:
         raise ArgumentError(f"{name}={value!r}", f"there are {', '.join(map(repr, allowed))}", f'{name}="{allowed[0]}"')
     return value

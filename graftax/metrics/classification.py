@@ -39,8 +39,8 @@ class BinaryCrossentropy(SampleMetric):
         dtype: str = "float32",
     ) -> None:
         super().__init__(name, dtype)
-        self.from_logits = arguments.flag("from_logits", from_logits)
-        self.label_smoothing = arguments.smoothing(label_smoothing)
+        self.from_logits = arguments.check_flag("from_logits", from_logits)
+        self.label_smoothing = arguments.check_smoothing(label_smoothing)
 
     def values(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """Compute the crossentropy of each sample."""
@@ -77,9 +77,9 @@ class CategoricalCrossentropy(SampleMetric):
         dtype: str = "float32",
     ) -> None:
         super().__init__(name, dtype)
-        self.from_logits = arguments.flag("from_logits", from_logits)
-        self.label_smoothing = arguments.smoothing(label_smoothing)
-        self.axis = arguments.axis(axis)
+        self.from_logits = arguments.check_flag("from_logits", from_logits)
+        self.label_smoothing = arguments.check_smoothing(label_smoothing)
+        self.axis = arguments.check_axis(axis)
 
     def values(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """Compute the crossentropy of each sample."""
@@ -113,9 +113,9 @@ class SparseCategoricalCrossentropy(SampleMetric):
         ignore_class: int | None = None,
     ) -> None:
         super().__init__(name, dtype)
-        self.from_logits = arguments.flag("from_logits", from_logits)
-        self.axis = arguments.axis(axis)
-        self.ignore_class = arguments.ignored(ignore_class)
+        self.from_logits = arguments.check_flag("from_logits", from_logits)
+        self.axis = arguments.check_axis(axis)
+        self.ignore_class = arguments.check_ignored_label(ignore_class)
 
     def values(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """Compute the crossentropy of each sample."""

@@ -35,7 +35,7 @@ class ElementMetric(Metric):
     formula = Formula(Form.ELEMENTS)
 
     def __init__(self, name: str | None = None, dtype: str = "float32") -> None:
-        super().__init__(name, arguments.sum_dtype(dtype))
+        super().__init__(name, arguments.check_sum_dtype(dtype))
 
     def count(self, positive: Array, y_pred: Array, amount: Array) -> None:
         """Add to the sums; subclasses must define it."""
@@ -59,7 +59,7 @@ class ElementMetric(Metric):
         """Take a batch into account; arguments as for `SampleMetric`, targets being 0 or 1."""
         storage.touch(self)
         try:
-            mask = masks.given_or_carried(mask, y_pred)
+            mask = masks.mask_or_carried(mask, y_pred)
             mask = None if mask is None else as_mask(mask)
             for given in (mask, sample_weight):
                 if given is not None:
@@ -229,4 +229,4 @@ def checked_thresholds(
     found = tuple(thresholds) if isinstance(thresholds, list | tuple) else (thresholds,)
     if not found:
         raise ArgumentError(f"{name}={thresholds!r}", "there is none to count at", f"{name}=0.5")
-    return tuple(map(arguments.threshold, found))
+    return tuple(map(arguments.check_threshold, found))

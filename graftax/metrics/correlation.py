@@ -38,7 +38,7 @@ class CosineSimilarity(SampleMetric):
 
     def __init__(self, axis: int = -1, name: str | None = None, dtype: str = "float32") -> None:
         super().__init__(name, dtype)
-        self.axis = arguments.axis(axis)
+        self.axis = arguments.check_axis(axis)
 
     def values(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """Compute the value of each sample."""
@@ -62,7 +62,7 @@ class PearsonCorrelation(SampleMetric):
 
     def __init__(self, axis: int = -1, name: str | None = None, dtype: str = "float32") -> None:
         super().__init__(name, dtype)
-        self.axis = arguments.axis(axis)
+        self.axis = arguments.check_axis(axis)
 
     def values(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """Compute the value of each sample."""
@@ -86,7 +86,7 @@ class ConcordanceCorrelation(SampleMetric):
 
     def __init__(self, axis: int = -1, name: str | None = None, dtype: str = "float32") -> None:
         super().__init__(name, dtype)
-        self.axis = arguments.axis(axis)
+        self.axis = arguments.check_axis(axis)
 
     def values(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """Compute the value of each sample."""
@@ -123,7 +123,7 @@ class R2Score(Metric):
         name: str | None = None,
         dtype: str = "float32",
     ) -> None:
-        super().__init__(name, arguments.sum_dtype(dtype))
+        super().__init__(name, arguments.check_sum_dtype(dtype))
         if class_aggregation is not None and class_aggregation not in get_args(Aggregation):
             raise ArgumentError(
                 f"class_aggregation={class_aggregation!r}",
@@ -146,7 +146,7 @@ class R2Score(Metric):
         """Take a batch into account; arguments as for `SampleMetric`."""
         storage.touch(self)
         try:
-            mask = masks.given_or_carried(mask, y_pred)
+            mask = masks.mask_or_carried(mask, y_pred)
             mask = None if mask is None else as_mask(mask)
             for given in (mask, sample_weight):
                 if given is not None:

@@ -63,8 +63,8 @@ class FBetaScore(ElementMetric):
                 f"average={average!r}", f"there are None, {', '.join(map(repr, get_args(Average)))}", 'average="macro"'
             )
         self.average = average
-        self.beta = arguments.distance("beta", beta)
-        self.threshold = threshold if threshold is None else arguments.threshold(threshold)
+        self.beta = arguments.check_distance("beta", beta)
+        self.threshold = threshold if threshold is None else arguments.check_threshold(threshold)
         self.sums: Variable | None = self.add_variable((2, 3, 1), name="sums") if average == "micro" else None
 
     def _gx_shapes_by_data(self) -> Mapping[str, tuple[int | None, ...]]:

@@ -15,7 +15,7 @@ from graftax.core.typedefs import Array, ArrayLike, Shape
 from graftax.metrics import exact
 from graftax.metrics.metric import Metric
 from graftax.objectives.hiding import Form, Formula, as_mask
-from graftax.objectives.labels import check_labels, countable
+from graftax.objectives.labels import check_labels, to_int
 from graftax.objectives.pairs import same_shape
 from graftax.objectives.sample_weights import broadcast_weight, check_weights
 from graftax.variables import masks
@@ -62,16 +62,16 @@ class IoU(Metric):
         name: str | None = None,
         dtype: str = "float32",
     ) -> None:
-        super().__init__(name, arguments.sum_dtype(dtype))
+        super().__init__(name, arguments.check_sum_dtype(dtype))
         reason = "classes are counted, from 2 up"
-        self.num_classes = arguments.positive("num_classes", num_classes, reason, 2)
+        self.num_classes = arguments.check_positive("num_classes", num_classes, reason, 2)
         if self.num_classes < 2:
             raise ArgumentError(f"num_classes={num_classes}", reason, "num_classes=2")
         self.target_class_ids = _classes(target_class_ids, self.num_classes)
-        self.ignore_class = arguments.ignored(ignore_class)
-        self.sparse_y_true = arguments.flag("sparse_y_true", sparse_y_true)
-        self.sparse_y_pred = arguments.flag("sparse_y_pred", sparse_y_pred)
-        self.axis = arguments.axis(axis)
+        self.ignore_class = arguments.check_ignored_label(ignore_class)
+        self.sparse_y_true = arguments.check_flag("sparse_y_true", sparse_y_true)
+        self.sparse_y_pred = arguments.check_flag("sparse_y_pred", sparse_y_pred)
+        self.axis = arguments.check_axis(axis)
         if self.sparse_y_true and self.sparse_y_pred and self.axis != -1:
             raise ArgumentError(
                 f"axis={axis}, sparse_y_true=True, sparse_y_pred=True",
@@ -95,7 +95,7 @@ class IoU(Metric):
         """Take a batch into account; arguments as for `SampleMetric`."""
         storage.touch(self)
         try:
-            mask = masks.given_or_carried(mask, y_pred)
+            mask = masks.mask_or_carried(mask, y_pred)
             mask = None if mask is None else as_mask(mask)
             sides = ops.asarray(y_true), ops.asarray(y_pred)
             for given in (mask, sample_weight):
@@ -137,7 +137,7 @@ class IoU(Metric):
             if arrays.is_concrete(y):
                 _require_whole(name, arrays.to_numpy(y))
             y = ops.cast(y, "int32")
-        labels = countable(y)
+        labels = to_int(y)
         ignored = self.ignore_class if name == "y_true" else None
         kept = labels if ignored is None else ops.where(ops.equal(labels, ignored), 0, labels)
         ops.one_hot(ops.ravel(kept), self.num_classes)  # which looks for classes that there are not
@@ -180,7 +180,7 @@ def _classes(classes: Sequence[int] | None, count: int) -> tuple[int, ...] | Non
         return None
     if not isinstance(classes, (list, tuple)) or not classes:
         raise ArgumentError(f"target_class_ids={classes!r}", "it is a list of classes", "target_class_ids=[0, 1]")
-    found = tuple(arguments.whole("target_class_ids", one, "classes are integers", 0) for one in classes)
+    found = tuple(arguments.check_integer("target_class_ids", one, "classes are integers", 0) for one in classes)
     if any(not 0 <= one < count for one in found) or len(set(found)) < len(found):
         raise ArgumentError(
             f"target_class_ids={classes!r}",

@@ -27,9 +27,9 @@ class Share(ElementMetric):
         self.thresholds = checked_thresholds(threshold, "threshold")
         self.gives_several = isinstance(threshold, list | tuple)
         self.threshold = self.thresholds if self.gives_several else self.thresholds[0]
-        self.top_k = None if top_k is None else arguments.positive("top_k", top_k, "it counts from 1 up", 1)
+        self.top_k = None if top_k is None else arguments.check_positive("top_k", top_k, "it counts from 1 up", 1)
         reason = "it is the number of a class, from 0 up"
-        self.class_id = None if class_id is None else arguments.whole("class_id", class_id, reason, 0)
+        self.class_id = None if class_id is None else arguments.check_integer("class_id", class_id, reason, 0)
         if self.class_id is not None and self.class_id < 0:
             raise ArgumentError(f"class_id={class_id}", reason, "class_id=0")
         if self.top_k is not None and threshold != _USUAL:

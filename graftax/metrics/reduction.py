@@ -12,7 +12,7 @@ from graftax.core.promises import withdraw
 from graftax.core.tree import flatten
 from graftax.core.typedefs import Array, ArrayLike, Shape
 from graftax.core.undefined import undefined_error
-from graftax.core.user_functions import takes
+from graftax.core.user_functions import check_signature
 from graftax.metrics import exact
 from graftax.metrics.metric import Metric
 from graftax.objectives.batch_axis import check_batch_axis, check_returned, is_of_user
@@ -21,7 +21,7 @@ from graftax.objectives.own_masks import of_whole_values, takes_mask
 from graftax.objectives.pairs import prepare, with_rank_of
 from graftax.objectives.sample_weights import broadcast_weight, check_weights
 from graftax.variables import masks
-from graftax.variables.floating import floating
+from graftax.variables.floating import to_floating
 from graftax.variables.state import storage
 
 
@@ -40,7 +40,7 @@ class Sum(Metric):
     """
 
     def __init__(self, name: str | None = None, dtype: str = "float32") -> None:
-        super().__init__(name, arguments.sum_dtype(dtype))
+        super().__init__(name, arguments.check_sum_dtype(dtype))
         self.sums = self.add_variable((2, 1))
 
     def update(self, values: ArrayLike, sample_weight: ArrayLike | None = None, mask: ArrayLike | None = None) -> None:
@@ -51,7 +51,7 @@ class Sum(Metric):
             sample_weight: One number, one for each row, or one for each value.
             mask: True where a row or value counts. Defaults to the mask that the values carry.
         """
-        mask = masks.given_or_carried(mask, values)
+        mask = masks.mask_or_carried(mask, values)
         exact.add(self.sums, _tally(ops.asarray(values), sample_weight, [] if mask is None else [as_mask(mask)])[0])
 
     def result(self) -> Array:
@@ -63,7 +63,7 @@ class _Mean(Metric):
     """Keeps the sum of weighted values and the sum of weights."""
 
     def __init__(self, name: str | None = None, dtype: str = "float32") -> None:
-        super().__init__(name, arguments.sum_dtype(dtype))
+        super().__init__(name, arguments.check_sum_dtype(dtype))
         self.sums = self.add_variable((2, 2))
 
     @property
@@ -108,7 +108,7 @@ class Mean(_Mean):
             sample_weight: One number (for the mean of a batch: its size), one for each row, or one for each value.
             mask: True where a row or value counts. Defaults to the mask that the values carry.
         """
-        mask = masks.given_or_carried(mask, values)
+        mask = masks.mask_or_carried(mask, values)
         exact.add(self.sums, *_tally(ops.asarray(values), sample_weight, [] if mask is None else [as_mask(mask)]))
 
 
@@ -187,7 +187,7 @@ class SampleMetric(_Mean):
         """
         storage.touch(self)
         try:
-            mask = masks.given_or_carried(mask, y_pred)
+            mask = masks.mask_or_carried(mask, y_pred)
             y_true, y_pred = prepare(y_true, y_pred)
             y_true = with_rank_of(y_true, y_pred, self._written)
             conditions: list[ArrayLike] = [] if mask is None else [as_mask(mask)]
@@ -258,7 +258,7 @@ class MeanMetricWrapper(SampleMetric):
             raise ArgumentTypeError(
                 f"MeanMetricWrapper got {fn!r}", "a function of (y_true, y_pred) is needed", "a function, not a class"
             )
-        takes("metric", fn, ("y_true", "y_pred"))
+        check_signature("metric", fn, ("y_true", "y_pred"))
         given = getattr(fn, "__name__", "")
         super().__init__(given if name is None and given.isidentifier() else name, dtype)
         self.fn: Callable[..., Any] = fn
@@ -320,7 +320,7 @@ def _tally(
         return ops.count_nonzero(ops.logical_and(values, keep)), ops.count_nonzero(keep)
     if sample_weight is None and keep is None and _fits_an_integer(values):
         return ops.sum(ops.cast(values, "int32")), values.size
-    values = floating(values, "values")
+    values = to_floating(values, "values")
     weights: Any = None
     if sample_weight is not None:
         check_weights(sample_weight)

@@ -197,7 +197,7 @@ def get(
                 'activation="softmax" in the last layer and from_logits=False'
                 + (f"; {cls.__name__}(threshold) for logits" if cls is not auc.AUC else ""),
             )
-        said = _said_by(loss, kind, cls) if cls in _KINDS.get(kind, ()) else {}
+        said = _arguments_from_loss(loss, kind, cls) if cls in _KINDS.get(kind, ()) else {}
         return cls(name=metric, **_ONE_NUMBER.get(cls, {}), **said)
     if isinstance(metric, type | Module) or not callable(metric):
         shown = f"{metric.__name__}()" if isinstance(metric, type) else '"mae"'
@@ -249,12 +249,12 @@ def _by_shape(name: str, y_true_shape: Shape, y_pred_shape: Shape, loss: object)
     kind = target_kind(y_true_shape, y_pred_shape, loss)
     if _BY_SHAPE[name] == "crossentropy":
         crossentropy = _CROSSENTROPIES[kind]
-        return crossentropy(name=name, **_said_by(loss, kind, crossentropy))
+        return crossentropy(name=name, **_arguments_from_loss(loss, kind, crossentropy))
     cls = _ACCURACIES[kind]
-    return cls(name=name, **_said_by(loss, kind, cls))
+    return cls(name=name, **_arguments_from_loss(loss, kind, cls))
 
 
-def _said_by(loss: object, kind: str, cls: type[Metric]) -> dict[str, Any]:
+def _arguments_from_loss(loss: object, kind: str, cls: type[Metric]) -> dict[str, Any]:
     """Return what a loss says about predictions and targets, as arguments of a metric for that kind of targets."""
     from_logits = bool(getattr(loss, "from_logits", False))
     if issubclass(cls, tuple(_CROSSENTROPIES.values())) or cls is auc.AUC:

@@ -38,7 +38,7 @@ def require_steps(labels: ArrayLike, lengths: ArrayLike, counted: ArrayLike, bla
             raise error
     elif traced_checks.is_checking():
         seen, steps, counting = map(ops.asarray, given)
-        bad = ops.any(ops.logical_and(ops.logical_and(_needed(seen, blank) > steps, steps > 0), counting))
+        bad = ops.any(ops.logical_and(ops.logical_and(_steps_needed(seen, blank) > steps, steps > 0), counting))
         traced_checks.emit(partial(_too_few, blank), bad, seen, steps, counting)
 
 
@@ -47,25 +47,25 @@ def _host(value: object) -> _Host:
     return arrays.to_numpy(given) if arrays.is_array(given) else np.asarray(given)
 
 
-def _there(labels: _Values, blank: int) -> Any:
+def _is_label(labels: _Values, blank: int) -> Any:
     there: Any = labels >= 0  # other negative numbers are told elsewhere
     return there & (labels != blank)
 
 
-def _needed(labels: _Values, blank: int) -> Any:
+def _steps_needed(labels: _Values, blank: int) -> Any:
     """Return the number of steps that the labels of each sample need."""
-    there = _there(labels, blank)
+    there = _is_label(labels, blank)
     doubled = there[:, 1:] & (labels[:, 1:] == labels[:, :-1])
     return there.sum(-1) + doubled.sum(-1)
 
 
 def _too_few(blank: int, labels: _Host, lengths: _Host, counted: _Host) -> DataError | None:
-    needed = _needed(labels, blank)
+    needed = _steps_needed(labels, blank)
     wrong = (needed > lengths) & (lengths > 0) & counted
     if not wrong.any():
         return None
     row = int(np.argwhere(wrong)[0, 0])
-    there = labels[row][_there(labels[row], blank)]
+    there = labels[row][_is_label(labels[row], blank)]
     steps = int(np.broadcast_to(lengths, wrong.shape)[row])
     doubled = int(needed[row]) - len(there)
     more = f" and {doubled} blank{'s' * (doubled > 1)} between equal neighbours" if doubled else ""

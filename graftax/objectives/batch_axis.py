@@ -44,7 +44,7 @@ def check_returned(role: str, function: Callable[..., Any], result: object) -> N
         return
     got = f"a {type(result).__name__} of {len(result)}" if isinstance(result, tuple | dict | list) else "None"
     raise ArgumentTypeError(
-        f"the {role} {_named(function)} returned {got}",
+        f"the {role} {_name_of(function)} returned {got}",
         f"a {role} is one array, with one value for each sample, or one number",
         "return ops.mean((y_true - y_pred) ** 2, axis=-1)" + ("" if result is None else ", and nothing beside it"),
     )
@@ -82,7 +82,7 @@ def check_batch_axis(
     along = [(name, shape) for name, shape in given_shapes if shape[:1] == (batch,)]
     if not along:
         return
-    got = f"the {role} {_named(function)} returned shape {list(values.shape)} for a batch of {batch}"
+    got = f"the {role} {_name_of(function)} returned shape {list(values.shape)} for a batch of {batch}"
     beside = ", with " + " and ".join(f"{name} {list(shape)}" for name, shape in along)
     keep = f"a {role} that keeps the first axis, such as ops.mean(..., axis=-1); graftax takes the mean over samples"
     if values.shape[:1] != (batch,):
@@ -97,7 +97,7 @@ def check_batch_axis(
                 keep,
             )
     for name, shape in along:
-        if not _fits(shape, tuple(values.shape)):
+        if not _can_broadcast(shape, tuple(values.shape)):
             raise ShapeError(
                 f"{got}, with {name} {list(shape)}",
                 f"the {name} has numbers for parts of a sample, such as time steps, and these values have not",
@@ -111,11 +111,16 @@ _OR_TAKE_IT = (
 )
 
 
-def _fits(shape: Shape, values: Shape) -> bool:
+def _can_broadcast(shape: Shape, values: Shape) -> bool:
     """Return True if weights can be spread over values: an axis is missing at the end, has size 1, or that of values.
 
     Example:
-        >>> _fits((4,), (4, 3)), _fits((4, 3, 1), (4, 3)), _fits((4, 3), (4,)), _fits((4, 3), (4, 1))
+        >>> (
+        ...     _can_broadcast((4,), (4, 3)),
+        ...     _can_broadcast((4, 3, 1), (4, 3)),
+        ...     _can_broadcast((4, 3), (4,)),
+        ...     _can_broadcast((4, 3), (4, 1)),
+        ... )
         (True, True, False, False)
     """
     if shape == (*values, 1):
@@ -150,5 +155,5 @@ def _is_no_number(value: object) -> bool:
     return not isinstance(value, bool | int | float)
 
 
-def _named(function: Callable[..., Any]) -> str:
+def _name_of(function: Callable[..., Any]) -> str:
     return str(getattr(function, "__qualname__", type(function).__name__)).rpartition("<locals>.")[2]

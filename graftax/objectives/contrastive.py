@@ -6,19 +6,19 @@ from graftax import ops
 from graftax.core.errors import DTypeError, ShapeError
 from graftax.core.typedefs import Array, ArrayLike
 from graftax.objectives.per_sample import EPSILON
-from graftax.variables.floating import floating
+from graftax.variables.floating import to_floating
 
 _FAR = 1e30
 
 
-def _compared(y_true: ArrayLike, y_pred: ArrayLike, visible: Array | None) -> tuple[Array, Array, Array]:
+def _pair_masks(y_true: ArrayLike, y_pred: ArrayLike, visible: Array | None) -> tuple[Array, Array, Array]:
     """Return embeddings, where two samples are of one class, and where of two; hidden samples are of none.
 
     Raises:
         ShapeError: there is not one label for each embedding.
         DTypeError: the labels are no integers.
     """
-    embeddings, labels = floating(y_pred), ops.asarray(y_true)
+    embeddings, labels = to_floating(y_pred), ops.asarray(y_true)
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = ops.squeeze(labels, -1)
     if embeddings.ndim != 2 or tuple(labels.shape) != tuple(embeddings.shape[:1]):
@@ -43,7 +43,7 @@ def nt_xent(y_true: ArrayLike, y_pred: ArrayLike, temperature: float = 0.5, visi
 
     ``s`` is the cosine similarity divided by the temperature. A sample that is alone in its class costs 0.
     """
-    embeddings, same, other = _compared(y_true, y_pred, visible)
+    embeddings, same, other = _pair_masks(y_true, y_pred, visible)
     units = embeddings / ops.maximum(ops.norm(embeddings, axis=-1, keepdims=True), EPSILON)
     scores = ops.matmul(units, ops.transpose(units)) / temperature
     against = ops.logsumexp(ops.where(other, scores, -_FAR), axis=-1, keepdims=True)
@@ -60,7 +60,7 @@ def circle(
     With ``d`` for 1 less the cosine similarity and ``m`` for the margin, ``a = gamma (d + m) (d - m)`` and
     ``b = gamma max(1 + m - d, 0) (1 - m - d)``.
     """
-    embeddings, same, other = _compared(y_true, y_pred, visible)
+    embeddings, same, other = _pair_masks(y_true, y_pred, visible)
     distance = ops.maximum(1 - ops.matmul(embeddings, ops.transpose(embeddings)), 0)
     near = gamma * (distance + margin) * (distance - margin)
     far = gamma * ops.maximum(1 + margin - distance, 0) * (1 - margin - distance)
@@ -74,7 +74,7 @@ def triplet_semi_hard(y_true: ArrayLike, y_pred: ArrayLike, margin: float = 1.0,
     ``k`` is the nearest sample of another class that is farther away than ``j``, or, if there is none, the farthest of
     another class. Distances are squared. A sample that is alone in its class, or with all, costs 0.
     """
-    embeddings, same, other = _compared(y_true, y_pred, visible)
+    embeddings, same, other = _pair_masks(y_true, y_pred, visible)
     distance = ops.sum(ops.squared_difference(embeddings[:, None], embeddings[None, :]), axis=-1)
     farther = ops.logical_and(other[:, None, :], distance[:, None, :] > distance[:, :, None])
     nearest = ops.min(ops.where(farther, distance[:, None, :], _FAR), axis=-1)

@@ -67,7 +67,7 @@ def categorical_focal_crossentropy(
         p = ops.divide(y_pred, ops.where(total > 0, total, 1.0))
     p = ops.clip(p, EPSILON, 1 - EPSILON)
     values = _power(1 - p, gamma) * -ops.log(p) * y_true
-    return ops.sum(weights.along("alpha", alpha, values, axis), axis=axis)
+    return ops.sum(weights.multiply_along("alpha", alpha, values, axis), axis=axis)
 
 
 def _power(missed: Array, gamma: float) -> Array:

@@ -99,7 +99,7 @@ class Formula:
         shown = self._shower(y_true, y_pred, weight)
 
         def mended(name: str, filler: float, leaf: Any) -> Any:
-            keep, fine = shown(leaf), usable(leaf, ranges.get(name))
+            keep, fine = shown(leaf), is_usable(leaf, ranges.get(name))
             return leaf if keep is None or fine is None else fill(leaf, ops.logical_or(keep, fine), filler)
 
         return (
@@ -189,7 +189,7 @@ def place(condition: Shape, leaf: Shape, values: Shape | None, axis: int) -> Pla
     if values is not None:
         mine = condition[:-1] if condition == (*values, 1) else condition
         mine += (1,) * (len(values) - len(mine))
-        if len(mine) == len(values) and mine[:1] == values[:1] and all(map(_covers, mine, values)):
+        if len(mine) == len(values) and mine[:1] == values[:1] and all(map(_can_cover, mine, values)):
             at = axis % (len(values) + 1)
             size = leaf[at : at + 1]
             with_axis = (*values[:at], *size, *values[at:]), (*mine[:at], 1, *mine[at:])
@@ -208,11 +208,11 @@ def place(condition: Shape, leaf: Shape, values: Shape | None, axis: int) -> Pla
     return Place(tuple(n if i in (0, *fitting[0]) else 1 for i, n in enumerate(leaf)), False)
 
 
-def _covers(size: int, whole: int) -> bool:
+def _can_cover(size: int, whole: int) -> bool:
     return size in (1, whole)
 
 
-def usable(values: Array, limits: tuple[float, float] | None) -> Array | None:
+def is_usable(values: Array, limits: tuple[float, float] | None) -> Array | None:
     """Return which elements are finite and within limits; None for all."""
     low, high = limits or (-_LARGEST, _LARGEST)
     if values.dtype.kind in "iub" and limits is None:

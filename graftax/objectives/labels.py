@@ -13,7 +13,7 @@ from graftax.backend import registry, traced_checks
 from graftax.core.errors import DTypeError, IndexRangeError, ShapeError
 from graftax.core.typedefs import Array, ArrayLike, Shape
 from graftax.ops.checks import axis_in_range, subscript
-from graftax.variables.floating import floating
+from graftax.variables.floating import to_floating
 
 
 def class_pair(y_true: ArrayLike, y_pred: ArrayLike, axis: int = -1) -> tuple[Array, Array]:
@@ -22,9 +22,9 @@ def class_pair(y_true: ArrayLike, y_pred: ArrayLike, axis: int = -1) -> tuple[Ar
     Raises:
         ShapeError: labels in place of distributions, one class only, or other shapes that differ.
     """
-    predictions = floating(y_pred)
+    predictions = to_floating(y_pred)
     classes = num_classes(predictions.shape, axis)
-    targets = floating(y_true, "y_true")
+    targets = to_floating(y_true, "y_true")
     if targets.shape != predictions.shape:
         shapes = f"y_true {list(targets.shape)}, y_pred {list(predictions.shape)}"
         if targets.shape in _label_shapes(predictions.shape, axis):
@@ -64,7 +64,7 @@ def class_labels(y_true: ArrayLike, y_pred_shape: Shape, axis: int = -1, ignore_
         )
     if registry.current().arrays.is_concrete(labels):
         check_labels(ops.to_numpy(labels), classes, ignore_class)
-    given, labels = labels, countable(labels)
+    given, labels = labels, to_int(labels)
     if not registry.current().arrays.is_concrete(labels) and traced_checks.is_checking():
         bad = ops.any(_not_a_class(labels, classes, ignore_class))
         traced_checks.emit(partial(_label_error, classes, ignore_class), bad, given)
@@ -78,7 +78,7 @@ def not_ignored(y_true: ArrayLike, y_pred_shape: Shape, axis: int, ignore_class:
     return ops.not_equal(class_labels(y_true, y_pred_shape, axis, ignore_class), ignore_class)
 
 
-def countable(labels: Array) -> Array:
+def to_int(labels: Array) -> Array:
     """Cast labels to a dtype that holds every class and every label to ignore, negative ones among them.
 
     An unsigned label that is too large for it becomes the largest number: it must be no class and not -1.

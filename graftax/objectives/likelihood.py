@@ -11,7 +11,7 @@ from graftax import ops
 from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array, ArrayLike
 from graftax.objectives.ranges import check_range
-from graftax.variables.floating import floating
+from graftax.variables.floating import to_floating
 
 
 def gaussian_nll(
@@ -26,8 +26,8 @@ def gaussian_nll(
     Raises:
         ShapeError: the predictions have not two numbers for each target.
     """
-    y_pred = floating(y_pred)
-    y_true = ops.cast(floating(y_true, "y_true"), y_pred.dtype.name)
+    y_pred = to_floating(y_pred)
+    y_true = ops.cast(to_floating(y_true, "y_true"), y_pred.dtype.name)
     if not y_true.ndim or tuple(y_pred.shape) != (*y_true.shape[:-1], 2 * y_true.shape[-1]):
         raise ShapeError(
             f"y_true {list(y_true.shape)}, y_pred {list(y_pred.shape)}",

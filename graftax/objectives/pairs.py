@@ -10,7 +10,7 @@ from graftax.core.dtypes import is_floating
 from graftax.core.errors import ShapeError
 from graftax.core.tree import flatten, map_structure
 from graftax.core.typedefs import Array, ArrayLike
-from graftax.variables.floating import floating
+from graftax.variables.floating import to_floating
 
 
 def arrays(y: Any) -> Any:
@@ -24,7 +24,7 @@ def arrays(y: Any) -> Any:
 
 def prepare(y_true: object, y_pred: object) -> tuple[Any, Any]:
     """Return arrays, or structures of them, widened; floating targets in the dtype of the predictions."""
-    y_pred = map_structure(lambda y: floating(y) if is_floating(y.dtype) else y, arrays(y_pred))
+    y_pred = map_structure(lambda y: to_floating(y) if is_floating(y.dtype) else y, arrays(y_pred))
     wide = next((y.dtype.name for y in flatten(y_pred) if is_floating(y.dtype)), None)
     return map_structure(lambda y: ops.cast(y, wide) if wide and is_floating(y.dtype) else y, arrays(y_true)), y_pred
 
@@ -59,8 +59,8 @@ def pair(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[Array, Array]:
         >>> a.shape, b.shape
         ((2,), (2,))
     """
-    predictions = floating(y_pred)
-    return same_shape(ops.cast(floating(y_true, "y_true"), predictions.dtype.name), predictions)
+    predictions = to_floating(y_pred)
+    return same_shape(ops.cast(to_floating(y_true, "y_true"), predictions.dtype.name), predictions)
 
 
 def same_shape(targets: Array, predictions: Array) -> tuple[Array, Array]:
@@ -78,12 +78,12 @@ def same_shape(targets: Array, predictions: Array) -> tuple[Array, Array]:
         raise ShapeError(
             f"y_true {shapes[0]}, y_pred {shapes[1]}",
             "targets are never broadcast: every prediction has a target of its own",
-            f"y_true of shape {shapes[1]}{_such_as(*shapes)}",
+            f"y_true of shape {shapes[1]}{_suggest_shape(*shapes)}",
         )
     return targets, predictions
 
 
-def _such_as(targets: list[int], predictions: list[int]) -> str:
+def _suggest_shape(targets: list[int], predictions: list[int]) -> str:
     """Return how targets get the shape of predictions, where that can be told from both."""
     if targets == predictions[:-1]:
         return f", such as ops.one_hot(y_true, {predictions[-1]}) where they are labels"

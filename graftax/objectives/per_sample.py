@@ -15,7 +15,7 @@ from graftax.objectives import weights
 from graftax.objectives.labels import class_labels, class_pair
 from graftax.objectives.pairs import pair
 from graftax.objectives.ranges import check_range
-from graftax.variables.floating import floating
+from graftax.variables.floating import to_floating
 
 EPSILON = 1e-7
 """What probabilities are kept away from 0 and 1."""
@@ -122,11 +122,11 @@ def binary_crossentropy(
         y_true = y_true * (1 - label_smoothing) + 0.5 * label_smoothing
     if from_logits:
         # the usual max(x, 0) - x y + log(1 + exp(-|x|)) is cheaper, but its gradient is wrong at 0 and cancels far out
-        positive = weights.along("pos_weight", pos_weight, y_true, -1)
+        positive = weights.multiply_along("pos_weight", pos_weight, y_true, -1)
         return _mean(positive * ops.softplus(-y_pred) + (1 - y_true) * ops.softplus(y_pred))
     check_range(y_pred, 0, 1, "y_pred", "probabilities are in [0, 1]; these look like logits", "from_logits=True")
     p = ops.clip(y_pred, EPSILON, 1 - EPSILON)
-    positive = weights.along("pos_weight", pos_weight, y_true, -1)
+    positive = weights.multiply_along("pos_weight", pos_weight, y_true, -1)
     return _mean(-(positive * ops.log(p) + (1 - y_true) * ops.log(1 - p)))
 
 
@@ -150,7 +150,7 @@ def categorical_crossentropy(
     logs = ops.log_softmax(y_pred, axis=axis) if from_logits else _logs(y_pred, axis)
     # a class that is ruled out (logit -inf) costs nothing where it is not the target
     nothing = ops.logical_and(ops.equal(logs, -math.inf), ops.equal(y_true, 0))
-    y_true = weights.along("class_weight", class_weight, y_true, axis)
+    y_true = weights.multiply_along("class_weight", class_weight, y_true, axis)
     return -ops.sum(y_true * ops.where(nothing, 0.0, logs), axis=axis)
 
 
@@ -167,7 +167,7 @@ def sparse_categorical_crossentropy(
 
     With smoothing ``s`` it is ``1 - s`` times that, and ``s`` times the mean of ``-w log p`` over all classes.
     """
-    y_pred = floating(y_pred)
+    y_pred = to_floating(y_pred)
     labels = class_labels(y_true, y_pred.shape, axis, ignore_class)
     classes = y_pred.shape[axis]
     picked = ops.expand_dims(ops.clip(labels, 0, classes - 1), axis)
@@ -184,7 +184,7 @@ def sparse_categorical_crossentropy(
         values = values * ops.squeeze(ops.take(each, picked, axis=0), axis)
     if label_smoothing:
         costs = -_logs(y_pred, axis) if total is None else ops.expand_dims(total, axis) - y_pred
-        all_alike = ops.mean(weights.along("class_weight", class_weight, costs, axis), axis=axis)
+        all_alike = ops.mean(weights.multiply_along("class_weight", class_weight, costs, axis), axis=axis)
         values = (1 - label_smoothing) * values + label_smoothing * all_alike
     values = ops.where(ops.logical_or(labels < 0, labels >= classes), math.nan, values)
     return values if ignore_class is None else ops.where(ops.equal(labels, ignore_class), 0.0, values)
@@ -194,7 +194,7 @@ def categorical_generalized_cross_entropy(
     y_true: ArrayLike, y_pred: ArrayLike, q: float = 0.5, from_logits: bool = False
 ) -> Array:
     """Compute ``(1 - p[y_true]^q) / q``; in compiled code a label out of range gives nan."""
-    y_pred = floating(y_pred)
+    y_pred = to_floating(y_pred)
     labels = class_labels(y_true, y_pred.shape)
     classes = y_pred.shape[-1]
     if not from_logits:

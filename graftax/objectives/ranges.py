@@ -23,7 +23,7 @@ def check_range(values: Any, low: float, high: float, name: str, reason: str, in
     if arrays.is_array(values):
         if not arrays.is_concrete(values):
             explain = partial(_range_error, low, high, name, reason, instead)
-            wrong = partial(_outside, low, high)
+            wrong = partial(_is_outside, low, high)
             if name == "y_pred" and (heard := traced_checks.score_listeners.top) is not None:
                 heard(explain, wrong, values)
             if traced_checks.is_checking():
@@ -36,12 +36,12 @@ def check_range(values: Any, low: float, high: float, name: str, reason: str, in
         raise error
 
 
-def _outside(low: float, high: float, values: Any) -> Any:
+def _is_outside(low: float, high: float, values: Any) -> Any:
     return (values < low - TOLERANCE) | (values > high + TOLERANCE)
 
 
 def _range_error(low: float, high: float, name: str, reason: str, instead: str, values: Any) -> ArgumentError | None:
-    outside = _outside(low, high, values)
+    outside = _is_outside(low, high, values)
     if not outside.any():
         return None
     place = tuple(np.argwhere(outside)[0])

@@ -70,12 +70,12 @@ def broadcast_weight(weight: ArrayLike, values: Array, name: str = "sample_weigh
             f"{name} has one number for each value or for each sample, never more"
             if shape
             else "a value that is one number already cannot be weighted sample by sample",
-            _fitting(name, tuple(given.shape), tuple(shape)),
+            _suggest_weights(name, tuple(given.shape), tuple(shape)),
         )
     return ops.broadcast_to(weight, shape)
 
 
-def _fitting(name: str, weights: Shape, shape: Shape) -> str:
+def _suggest_weights(name: str, weights: Shape, shape: Shape) -> str:
     if not shape:
         return "a function that leaves one value for each sample: ops.mean(..., axis=-1)"
     if weights == (1, *shape[1:]):  # the same for all samples

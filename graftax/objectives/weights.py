@@ -70,7 +70,7 @@ def check_count(name: str, weight: Sequence[float], size: int) -> None:
         )
 
 
-def along(name: str, weight: float | Sequence[float] | None, values: Array, axis: int) -> Array:
+def multiply_along(name: str, weight: float | Sequence[float] | None, values: Array, axis: int) -> Array:
     """Return values times a number, or times one for each place on an axis; as they are for None.
 
     Raises:

@@ -14,7 +14,7 @@ Example:
 from typing import Any
 
 from graftax.ops import image as image
-from graftax.ops.dispatch import built
+from graftax.ops.dispatch import op_function
 from graftax.ops.foreign_names import ALIASES, missing_op
 from graftax.ops.table import OPS
 
@@ -27,7 +27,7 @@ def __getattr__(name: str) -> Any:
     if name.startswith("image."):
         return getattr(image, name.removeprefix("image."))
     if name in OPS:
-        return globals().setdefault(name, built(name))
+        return globals().setdefault(name, op_function(name))
     if name.startswith("_"):  # what tools ask of any module
         raise AttributeError(f"module 'graftax.ops' has no attribute {name!r}")
     raise missing_op(name, OPS)

@@ -11,12 +11,12 @@ from typing import Any
 from graftax.backend.protocol import Arrays
 from graftax.core.errors import ArgumentError, DTypeError, ShapeError
 from graftax.core.typedefs import Array, Shape
-from graftax.ops.checks import check_range, checking
-from graftax.ops.reductions import inexact
-from graftax.ops.structure import positions, real, row
+from graftax.ops.checks import check_range, register_check
+from graftax.ops.reductions import to_inexact
+from graftax.ops.structure import positions, require_real, row
 
 
-@checking("ctc_loss")
+@register_check("ctc_loss")
 def _check_ctc(
     arrays: Arrays,
     labels: Array,
@@ -48,7 +48,7 @@ def _check_ctc(
 
 
 @row
-@real
+@require_real
 def ctc_loss(
     a: Arrays,
     labels: Array,
@@ -57,7 +57,7 @@ def ctc_loss(
     logit_lengths: Array | None,
     blank: int,
 ) -> Any:
-    logits = inexact(a, logits)
+    logits = to_inexact(a, logits)
     dtype = logits.dtype
     logits = a.asarray(logits, "float32") if dtype.itemsize < 4 else logits
     lengths = _lengths(a, label_lengths, labels.shape), _lengths(a, logit_lengths, logits.shape)
@@ -66,12 +66,12 @@ def ctc_loss(
     return a.asarray(a.ctc_loss(positions(a, labels), logits, *lengths, blank), dtype)
 
 
-def _lengths(a: Arrays, given: Array | None, shape: Shape) -> Any:
+def _lengths(a: Arrays, lengths: Array | None, shape: Shape) -> Any:
     """Return the number of steps of each row that count. Defaults to all."""
-    return a.numpy.full(shape[:1], shape[1], "int32") if given is None else positions(a, given)
+    return a.numpy.full(shape[:1], shape[1], "int32") if lengths is None else positions(a, lengths)
 
 
-@checking("ctc_decode")
+@register_check("ctc_decode")
 def _check_decode(
     arrays: Arrays,
     logits: Array,
@@ -100,7 +100,7 @@ def _check_decode(
 
 
 @row
-@real
+@require_real
 def ctc_decode(
     a: Arrays,
     logits: Array,
@@ -109,7 +109,7 @@ def ctc_decode(
     beam_width: int | None,
     top_paths: int,
 ) -> Any:
-    logits = a.stop_gradient(inexact(a, logits))
+    logits = a.stop_gradient(to_inexact(a, logits))
     dtype = logits.dtype
     logits = a.asarray(logits, "float32") if dtype.itemsize < 4 else logits
     lengths = _lengths(a, logit_lengths, logits.shape)

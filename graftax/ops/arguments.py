@@ -11,7 +11,7 @@ import numpy as np
 
 from graftax.backend import registry
 from graftax.core import foreign_errors
-from graftax.core.enum_members import plain
+from graftax.core.enum_members import unwrap_member
 from graftax.core.errors import ArgumentError, ArgumentTypeError, GraftaxError
 from graftax.core.free_sizes import is_free
 from graftax.core.known_names import unknown
@@ -51,22 +51,22 @@ def maker(op: str, parameter: Parameter) -> Make:
         parameter: The parameter, which takes no array.
     """
     make: dict[Takes, Make] = {
-        "number": partial(_numeric, op, parameter),
+        "number": partial(_check_number, op, parameter),
         "flag": partial(_flag, op, parameter),
         "integer": partial(_integers, op, parameter, parameter.kind.depth),
         "real": partial(_reals, op, parameter, parameter.kind.depth),
         "text": partial(_word, op, parameter),
     }
-    return partial(_made, make[parameter.kind.takes], parameter.optional)
+    return partial(_convert, make[parameter.kind.takes], parameter.optional)
 
 
-def _made(make: Make, optional: bool, value: object) -> Any:
+def _convert(make: Make, optional: bool, value: object) -> Any:
     if value is None and optional:
         return None
     return make(value.value if isinstance(value, VariableLike) else value)
 
 
-def _refused(op: str, parameter: Parameter, value: object, wants: str, instead: str) -> ArgumentTypeError:
+def _type_error(op: str, parameter: Parameter, value: object, wants: str, instead: str) -> ArgumentTypeError:
     shown = f"{value!r}"
     shown = shown if len(shown) < 60 else shown[:57] + "..."
     return ArgumentTypeError(f"{op}: {parameter.name} = {shown} of type {type(value).__name__}", wants, instead)
@@ -76,7 +76,7 @@ def _flag(op: str, parameter: Parameter, value: object) -> bool:
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
     name = parameter.name
-    raise _refused(op, parameter, value, "it is a flag", f"{name}=True, or {name}=False")
+    raise _type_error(op, parameter, value, "it is a flag", f"{name}=True, or {name}=False")
 
 
 def _integer(op: str, parameter: Parameter, value: Any) -> int:
@@ -94,12 +94,12 @@ def _integer(op: str, parameter: Parameter, value: Any) -> int:
 def _index(op: str, parameter: Parameter, value: Any) -> int:
     example = f"{parameter.name}={-1 if parameter.kind.axis else 1}"
     if isinstance(value, (bool, np.bool_)) or getattr(getattr(value, "dtype", None), "kind", "") == "b":
-        raise _refused(op, parameter, value, "an integer is needed, not a flag", example)
+        raise _type_error(op, parameter, value, "an integer is needed, not a flag", example)
     try:
         return operator.index(value)
     except TypeError as error:
         _raise_known(op, parameter, value, error)
-        raise _refused(op, parameter, value, "an integer is needed", example) from None
+        raise _type_error(op, parameter, value, "an integer is needed", example) from None
 
 
 def _raise_known(op: str, parameter: Parameter, value: Any, error: Exception) -> None:
@@ -112,39 +112,39 @@ def _raise_known(op: str, parameter: Parameter, value: Any, error: Exception) ->
         raise known from error
 
 
-def _real(op: str, parameter: Parameter, value: Any) -> float:
+def _check_real(op: str, parameter: Parameter, value: Any) -> float:
     name, least = parameter.name, parameter.kind.least
     example = f"{name}=1.0"
     if isinstance(value, (bool, np.bool_, str, bytes)) or not hasattr(value, "__float__") or np.ndim(value):
-        raise _refused(op, parameter, value, "a number is needed", example)
+        raise _type_error(op, parameter, value, "a number is needed", example)
     check_constant(f"ops.{op}: {name}", value)
     try:
         found = float(value)
     except TypeError as error:
         _raise_known(op, parameter, value, error)
-        raise _refused(op, parameter, value, "a number is needed", example) from None
+        raise _type_error(op, parameter, value, "a number is needed", example) from None
     if least is not None and not found >= least:
         raise ArgumentError(f"{op}: {name} = {found}", f"it is a number of at least {least}", example)
     return found
 
 
-def _numeric(op: str, parameter: Parameter, value: Any) -> Any:
+def _check_number(op: str, parameter: Parameter, value: Any) -> Any:
     """Return a number as it came: an array of NumPy keeps its dtype."""
     flags, example = parameter.kind.flags, f"{parameter.name}=1.0"
     if is_free(value):
         return value
     if isinstance(value, (bool, np.bool_)) and not flags:
-        raise _refused(op, parameter, value, "a number is needed, not a flag", example)
+        raise _type_error(op, parameter, value, "a number is needed, not a flag", example)
     if isinstance(value, (complex, str, bytes)) or not hasattr(value, "__float__"):
-        raise _refused(op, parameter, value, "a number is needed", example)
-    return plain(_constant(op, parameter, value) if flags and hasattr(value, "shape") else value)
+        raise _type_error(op, parameter, value, "a number is needed", example)
+    return unwrap_member(_constant(op, parameter, value) if flags and hasattr(value, "shape") else value)
 
 
 def _constant(op: str, parameter: Parameter, value: Array) -> Any:
     """Return the number in an array of no axes, which is a part of the program."""
     name, where = parameter.name, "ops.where(is_filled, numbers, x)"
     if value.shape:
-        raise _refused(
+        raise _type_error(
             op,
             parameter,
             value,
@@ -164,7 +164,7 @@ def _word(op: str, parameter: Parameter, value: object) -> str:
     name, words = parameter.name, parameter.kind.words
     if not isinstance(value, str):
         example = f"{name}={words[0]!r}" if words else f"{name}='...'"
-        raise _refused(op, parameter, value, "a string is needed", example)
+        raise _type_error(op, parameter, value, "a string is needed", example)
     if words and value not in words:
         error = unknown(name, value, words)
         error.add_context(f"ops.{op}({name}=...)")
@@ -191,5 +191,5 @@ def _integers(op: str, parameter: Parameter, depth: int, value: object) -> Any:
 def _reals(op: str, parameter: Parameter, depth: int, value: object) -> Any:
     items = _items(value) if depth > 0 else None
     if items is None:
-        return _real(op, parameter, value)
+        return _check_real(op, parameter, value)
     return tuple(_reals(op, parameter, depth - 1, item) for item in items)

@@ -11,7 +11,7 @@ import numpy as np
 
 from graftax.backend import traced_checks
 from graftax.backend.protocol import Arrays
-from graftax.core.enum_members import plain
+from graftax.core.enum_members import unwrap_member
 from graftax.core.errors import ArgumentError, DTypeError, GraftaxError, IndexRangeError, NumericsError, ShapeError
 from graftax.core.free_sizes import any_free
 from graftax.core.typedefs import Array, VariableLike
@@ -20,7 +20,7 @@ CHECKS: dict[str, Callable[..., None]] = {}
 """By op: ``check(arrays, *arguments)``, which raises or does nothing."""
 
 
-def checking(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def register_check(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Register the check of ops by their names."""
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
@@ -48,19 +48,19 @@ def check_range(arrays: Arrays, op: str, name: str, indices: Any, size: int) -> 
         raise DTypeError(
             f"{op}: {name} of dtype {indices.dtype.name}", "indices are integers", f'ops.cast({name}, "int32")'
         )
-    if at_hand(arrays, partial(_out_of_range, op, name, size), partial(outside, size), indices):
+    if at_hand(arrays, partial(_out_of_range, op, name, size), partial(is_outside, size), indices):
         host = arrays.to_numpy(indices)
         if host.size and (host.min() < 0 or host.max() >= size):
             raise _out_of_range(op, name, size, host)
 
 
-def outside(size: Any, indices: Any) -> Any:
+def is_outside(size: Any, indices: Any) -> Any:
     """Tell which indices are not in ``[0, size)``."""
     return (indices < 0) | (indices >= size)
 
 
 def _out_of_range(op: str, name: str, size: int, host: Any) -> GraftaxError:
-    place = tuple(np.argwhere(outside(size, host))[0])
+    place = tuple(np.argwhere(is_outside(size, host))[0])
     return IndexRangeError(
         f"{op}: {subscript(name, place)} = {host[place]} is not in [0, {size})",
         "indices count from 0, and negative ones do not wrap around",
@@ -116,10 +116,10 @@ def check_subscript(arrays: Arrays, shape: tuple[int, ...], key: Any) -> Any:
         known = not arrays.is_array(part) or arrays.is_concrete(part)
         if axis < len(shape) and not known and part.dtype.kind in "iu":
             explain = partial(_not_on_axis, axis, shape[axis])
-            at_hand(arrays, explain, partial(_misses, shape[axis]), part)
+            at_hand(arrays, explain, partial(_is_out_of_range, shape[axis]), part)
         if axis < len(shape) and known and not isinstance(part, (slice, bool)) and part is not None:
             values = np.asarray(part)
-            if values.dtype.kind in "iu" and values.size and _misses(shape[axis], values).any():
+            if values.dtype.kind in "iu" and values.size and _is_out_of_range(shape[axis], values).any():
                 raise _not_on_axis(axis, shape[axis], values)
         axis += _axes_taken(part)
     if axis > len(shape):
@@ -138,7 +138,7 @@ def _index(arrays: Arrays, part: Any) -> Any:
     if isinstance(part, list):
         part = np.asarray(part) if part else np.zeros(0, "int32")
     kind = getattr(getattr(part, "dtype", None), "kind", None)
-    if isinstance(plain(part), float | Enum) or (kind is not None and kind not in "iub"):
+    if isinstance(unwrap_member(part), float | Enum) or (kind is not None and kind not in "iub"):
         shown = getattr(part, "dtype", type(part).__name__)
         raise DTypeError(f"an index of dtype {shown}", "indices are integers or booleans", "x[int(i)]")
     if kind is not None and kind in "iu" and part.dtype.itemsize < 4:
@@ -146,13 +146,13 @@ def _index(arrays: Arrays, part: Any) -> Any:
     return part
 
 
-def _misses(size: int, indices: Any) -> Any:
+def _is_out_of_range(size: int, indices: Any) -> Any:
     return (indices < -size) | (indices >= size)
 
 
 def _not_on_axis(axis: int, size: int, values: Any) -> GraftaxError:
     return IndexRangeError(
-        f"index {values[_misses(size, values)][0]} of axis {axis}, which has {size}",
+        f"index {values[_is_out_of_range(size, values)][0]} of axis {axis}, which has {size}",
         f"the indices of that axis are in [{-size}, {size})",
         "mind that indices count from 0",
     )
@@ -180,13 +180,13 @@ def axis_in_range(op: str, axis: int, ndim: int) -> int:
     return axis % ndim
 
 
-@checking("take")
+@register_check("take")
 def _take(arrays: Arrays, x: Array, indices: Array, axis: int | None) -> None:
     size = x.size if axis is None else x.shape[axis_in_range("take", axis, x.ndim)]
     check_range(arrays, "take", "indices", indices, size)
 
 
-@checking("take_along_axis")
+@register_check("take_along_axis")
 def _take_along_axis(arrays: Arrays, x: Array, indices: Array, axis: int) -> None:
     axis = axis_in_range("take_along_axis", axis, x.ndim)
     if indices.ndim != x.ndim:
@@ -198,7 +198,7 @@ def _take_along_axis(arrays: Arrays, x: Array, indices: Array, axis: int) -> Non
     check_range(arrays, "take_along_axis", "indices", indices, x.shape[axis])
 
 
-@checking("gather_nd")
+@register_check("gather_nd")
 def _gather_nd(arrays: Arrays, x: Array, indices: Array) -> None:
     check_places(arrays, "gather_nd", tuple(x.shape), indices)
 
@@ -217,14 +217,14 @@ def check_places(arrays: Arrays, op: str, shape: tuple[int, ...], indices: Array
     if any_free(shape[:depth]):  # known to the program alone
         return
     sizes = np.array(shape[:depth])
-    if at_hand(arrays, partial(_no_such_element, op, shape), partial(outside, sizes.astype("int32")), indices):
+    if at_hand(arrays, partial(_no_such_element, op, shape), partial(is_outside, sizes.astype("int32")), indices):
         host = arrays.to_numpy(indices)
-        if outside(sizes, host).any():
+        if is_outside(sizes, host).any():
             raise _no_such_element(op, shape, host)
 
 
 def _no_such_element(op: str, shape: tuple[int, ...], host: Any) -> GraftaxError:
-    place = tuple(np.argwhere(outside(np.array(shape[: host.shape[-1]]), host).any(axis=-1))[0])
+    place = tuple(np.argwhere(is_outside(np.array(shape[: host.shape[-1]]), host).any(axis=-1))[0])
     return IndexRangeError(
         f"{op}: {subscript('indices', place)} = {tuple(host[place].tolist())} is not in the shape {shape}",
         "every index must be in [0, size) of its axis, and negative ones do not wrap around",
@@ -232,12 +232,12 @@ def _no_such_element(op: str, shape: tuple[int, ...], host: Any) -> GraftaxError
     )
 
 
-@checking("one_hot")
+@register_check("one_hot")
 def _one_hot(arrays: Arrays, indices: Array, num_classes: int, axis: int, dtype: str) -> None:
     check_range(arrays, "one_hot", "indices", indices, num_classes)
 
 
-@checking("scatter_add")
+@register_check("scatter_add")
 def _scatter_add(arrays: Arrays, x: Array, indices: Array, updates: Array) -> None:
     axis_in_range("scatter_add", 0, x.ndim)
     check_range(arrays, "scatter_add", "indices", indices, x.shape[0])
@@ -250,13 +250,13 @@ def _scatter_add(arrays: Arrays, x: Array, indices: Array, updates: Array) -> No
         )
 
 
-@checking("slice")
+@register_check("slice")
 def _slice(arrays: Arrays, x: Array, begin: Array, shape: Any) -> None:
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
     _block(arrays, "slice", x, begin, sizes)
 
 
-@checking("slice_update")
+@register_check("slice_update")
 def _slice_update(arrays: Arrays, x: Array, begin: Array, updates: Array) -> None:
     _block(arrays, "slice_update", x, begin, tuple(getattr(updates, "shape", ())))
 
@@ -265,7 +265,7 @@ def _block(arrays: Arrays, op: str, x: Array, begin: Array, sizes: tuple[int, ..
     have = tuple(x.shape)
     if begin.dtype.kind not in "iu":
         check_range(arrays, op, "begin", begin, 0)
-    if tuple(begin.shape) != (len(have),) or len(sizes) != len(have) or any(map(_exceeds, sizes, have)):
+    if tuple(begin.shape) != (len(have),) or len(sizes) != len(have) or any(map(_is_larger, sizes, have)):
         raise ShapeError(
             f"{op}: x {list(have)}, begin {list(begin.shape)}, a block of {list(sizes)}",
             "begin and block need one number for each axis of x, and the block must fit in x",
@@ -275,11 +275,11 @@ def _block(arrays: Arrays, op: str, x: Array, begin: Array, sizes: tuple[int, ..
         return
     explain = partial(_leaves, op, have, sizes)
     room = np.array(have, "int32") - np.array(sizes, "int32") + 1
-    if at_hand(arrays, explain, partial(outside, room), begin) and (error := explain(arrays.to_numpy(begin))):
+    if at_hand(arrays, explain, partial(is_outside, room), begin) and (error := explain(arrays.to_numpy(begin))):
         raise error
 
 
-def _exceeds(size: int, limit: int) -> bool:
+def _is_larger(size: int, limit: int) -> bool:
     return not any_free((size, limit)) and size > limit
 
 
@@ -294,7 +294,7 @@ def _leaves(op: str, have: tuple[int, ...], sizes: tuple[int, ...], host: Any) -
     return None
 
 
-@checking("floor_divide", "remainder", "fmod")
+@register_check("floor_divide", "remainder", "fmod")
 def _divisor(arrays: Arrays, x: Any, y: Any) -> None:
     if type(y) in (int, bool):
         zero = y == 0 and getattr(x, "dtype", np.dtype(int)).kind in "iub"
@@ -308,13 +308,13 @@ def _divisor(arrays: Arrays, x: Any, y: Any) -> None:
 
 def _divides_by_zero(y: Any) -> GraftaxError:
     return NumericsError(
-        f"integer division by zero: y = {_shown(y)}",
+        f"integer division by zero: y = {_format_value(y)}",
         "integers have no infinity",
         "cast to float32 first, which gives inf, or ops.where(y == 0, 1, y)",
     )
 
 
-@checking("power")
+@register_check("power")
 def _power(arrays: Arrays, x: Any, y: Any) -> None:
     if isinstance(x, (float, complex)) or getattr(x, "dtype", np.dtype(int)).kind not in "iub":
         return
@@ -329,17 +329,17 @@ def _power(arrays: Arrays, x: Any, y: Any) -> None:
 
 def _fraction(y: object) -> GraftaxError:
     return NumericsError(
-        f"power: an integer to the power of {_shown(y)}",
+        f"power: an integer to the power of {_format_value(y)}",
         "integers have no fractions",
         'ops.power(ops.cast(x, "float32"), ...)',
     )
 
 
-def _shown(value: object) -> str:
+def _format_value(value: object) -> str:
     return np.array2string(value, threshold=8, separator=", ") if isinstance(value, np.ndarray) else str(value)
 
 
-@checking("bincount")
+@register_check("bincount")
 def _bincount(arrays: Arrays, x: Array, length: int | None) -> None:
     if length is not None:
         check_range(arrays, "bincount", "x", x, length)
@@ -347,7 +347,7 @@ def _bincount(arrays: Arrays, x: Array, length: int | None) -> None:
         check_range(arrays, "bincount", "x", x, np.iinfo(np.int32).max)
 
 
-@checking("diagonal", "trace")
+@register_check("diagonal", "trace")
 def _diagonal(arrays: Arrays, x: Array, offset: int, axis1: int, axis2: int) -> None:
     if axis_in_range("diagonal", axis1, x.ndim) == axis_in_range("diagonal", axis2, x.ndim):
         raise ArgumentError(
@@ -357,20 +357,20 @@ def _diagonal(arrays: Arrays, x: Array, offset: int, axis1: int, axis2: int) -> 
         )
 
 
-@checking("tril", "triu")
+@register_check("tril", "triu")
 def _matrices(arrays: Arrays, x: Array, k: int) -> None:
     if x.ndim < 2:
         raise ShapeError(f"tril, triu: x {list(x.shape)}", "a matrix has two axes", "ops.diag(x), or x[None]")
 
 
-@checking("meshgrid")
+@register_check("meshgrid")
 def _meshgrid(arrays: Arrays, operands: Any, indexing: str) -> None:
     for i, one in enumerate(operands):
         if one.ndim != 1:
             raise ShapeError(f"meshgrid: operands[{i}] {list(one.shape)}", "it takes vectors", "ops.ravel(x)")
 
 
-@checking("tensordot")
+@register_check("tensordot")
 def _tensordot(arrays: Arrays, x: Array, y: Array, axes: object) -> None:
     if isinstance(axes, int) and not 0 <= axes <= min(x.ndim, y.ndim):
         raise ShapeError(
@@ -380,7 +380,7 @@ def _tensordot(arrays: Arrays, x: Array, y: Array, axes: object) -> None:
         )
 
 
-@checking("quantile", "nanquantile")
+@register_check("quantile", "nanquantile")
 def _quantile(
     arrays: Arrays, x: Array, q: float | tuple[float, ...], axis: int | tuple[int, ...] | None, keepdims: bool
 ) -> None:
@@ -389,7 +389,7 @@ def _quantile(
             raise ArgumentError(f"quantile: q = {q}", "a quantile is in [0, 1]", "q=0.9 for 90 percent")
 
 
-@checking("top_k")
+@register_check("top_k")
 def _top_k(arrays: Arrays, x: Array, k: int) -> None:
     if not x.ndim or not 0 <= k <= x.shape[-1]:
         raise ArgumentError(

@@ -7,7 +7,7 @@ from typing import Any
 from graftax.backend.protocol import Arrays
 from graftax.core.errors import DTypeError, ShapeError
 from graftax.core.typedefs import Array
-from graftax.ops.reductions import inexact
+from graftax.ops.reductions import to_inexact
 from graftax.ops.structure import row
 
 
@@ -19,7 +19,7 @@ def view_as_complex(a: Arrays, x: Array) -> Any:
             "its last axis is a real and an imaginary part",
             "ops.stack([real, imag], -1)",
         )
-    x = inexact(a, x)
+    x = to_inexact(a, x)
     x = a.asarray(x, "float32") if x.dtype.itemsize < 4 else x
     return a.complex_of(x[..., 0], x[..., 1])
 

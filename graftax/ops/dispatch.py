@@ -15,22 +15,22 @@ import numpy as np
 from graftax.backend.protocol import Arrays, Backend
 from graftax.backend.registry import current
 from graftax.core.dtypes import is_inexact
-from graftax.core.enum_members import plain
+from graftax.core.enum_members import unwrap_member
 from graftax.core.errors import ArgumentTypeError, DTypeError, GraftaxError
 from graftax.core.free_sizes import is_free
 from graftax.core.masked_arrays import entries
-from graftax.core.misbound import call_text, never_ran, too_many
+from graftax.core.misbound import call_text, is_binding_error, too_many
 from graftax.core.typedefs import VariableLike
 from graftax.core.wrapping import wraps
 from graftax.ops import source
 from graftax.ops.arguments import maker
 from graftax.ops.checks import CHECKS, axis_in_range
 from graftax.ops.explain import explain
-from graftax.ops.foreign_names import KEYWORDS, absent, misspelt
+from graftax.ops.foreign_names import KEYWORDS, missing_arguments_error, unknown_arguments_error
 from graftax.ops.functions import FUNCTIONS
 from graftax.ops.masked_results import with_mask, without_mask
-from graftax.ops.numbers import INT32, NUMBERS, check_number, check_weak, fits, refuse_kind
-from graftax.ops.signatures import Op, Parameter, array_parameters, parameters, settings, shown, signature
+from graftax.ops.numbers import INT32, NUMBERS, check_number, check_weak, is_in_range, refuse_kind
+from graftax.ops.signatures import Op, Parameter, array_parameters, format_parameters, parameters, settings, signature
 from graftax.ops.symbolic import MetSymbolic, Symbolic, record_op
 from graftax.ops.table import OPS
 
@@ -42,7 +42,7 @@ _native: dict[Backend, set[type]] = {}  # the types that a backend has recognise
 
 
 @cache
-def built(name: str) -> Callable[..., Any]:
+def op_function(name: str) -> Callable[..., Any]:
     """Return the function of an op by its name, made when it is first asked for."""
     return build(OPS[name])
 
@@ -56,19 +56,19 @@ def build(op: Op) -> Callable[..., Any]:
         "current": current,
         "prepare": partial(_prepare, array_parameters(op)),
         "sequence": _sequence,
-        "unwrapped": _unwrapped,
+        "unwrapped": _unwrap,
         "frozen": _frozen,
         "atoms": _ATOMS,
         "literals": _LITERALS,
         "numbers": _REAL,
-        "fits": fits,
+        "fits": is_in_range,
         "absent": _ABSENT,
         "axis_in_range": axis_in_range,
         "refuse_kind": refuse_kind,
         "masked": entries,
         "with_mask": with_mask,
         "without_mask": without_mask,
-        "again": _again,
+        "again": _call_with_aliases,
         "explain": explain,
         "op": op,
         "__name__": "graftax.ops",
@@ -88,7 +88,7 @@ def build(op: Op) -> Callable[..., Any]:
         except MetSymbolic:
             return record_op(op.name, function, args, options)
         except TypeError as error:
-            if never_ran(error):  # one argument by its place and by its name
+            if is_binding_error(error):  # one argument by its place and by its name
                 raise _given_twice(op, args, options) from None
             raise
 
@@ -105,26 +105,30 @@ def _given_twice(op: Op, args: tuple[Any, ...], options: dict[str, Any]) -> Argu
     twice = ", ".join(one.name for one, _ in zip(places, args, strict=False) if one.name in options)
     return ArgumentTypeError(
         f"{op.name}() got {twice} twice",
-        f"by its place and by its name; its arguments are ({shown(op)})",
+        f"by its place and by its name; its arguments are ({format_parameters(op)})",
         f"ops.{call_text(op.name, places)}",
     )
 
 
-def _again(op: Op, given: dict[str, Any], function: Callable[..., Any]) -> Any:
+def _call_with_aliases(op: Op, arguments: dict[str, Any], function: Callable[..., Any]) -> Any:
     """Call an op whose arguments have second names with the first ones, or say what is wrong with them."""
-    unknown, more = given.pop("unknown", {}), given.pop("more", ())
+    unknown, more = arguments.pop("unknown", {}), arguments.pop("more", ())
     names = [one.name for one in parameters(op)]
     if more:
         places = list(signature(op).parameters.values())
         count = sum(one.kind is one.POSITIONAL_OR_KEYWORD for one in places) + len(more)
-        raise too_many(op.name, count, f"its arguments are ({shown(op)})", f"ops.{call_text(op.name, places)}")
+        raise too_many(
+            op.name, count, f"its arguments are ({format_parameters(op)})", f"ops.{call_text(op.name, places)}"
+        )
     if unknown:
         second = KEYWORDS.get(op.name, {})
         defaults = {name: one.default for name, one in signature(op).parameters.items()}
-        if all(name in second and given[second[name]] is defaults[second[name]] for name in unknown):
-            return function(**{**given, **{second[name]: value for name, value in unknown.items()}})
-        raise misspelt(op.name, shown(op), names, unknown)
-    raise absent(op.name, shown(op), [name for name in names if given[name] is _ABSENT])
+        if all(name in second and arguments[second[name]] is defaults[second[name]] for name in unknown):
+            return function(**{**arguments, **{second[name]: value for name, value in unknown.items()}})
+        raise unknown_arguments_error(op.name, format_parameters(op), names, unknown)
+    raise missing_arguments_error(
+        op.name, format_parameters(op), [name for name in names if arguments[name] is _ABSENT]
+    )
 
 
 def _bind(op: Op, bindings: dict[Backend, Any]) -> tuple[set[type], Callable[..., Any], Callable[..., str], Any]:
@@ -148,9 +152,9 @@ def _bind(op: Op, bindings: dict[Backend, Any]) -> tuple[set[type], Callable[...
     return bindings[backend]  # type: ignore[no-any-return]
 
 
-def _by_name(op: str, parameter: Parameter, given: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
+def _by_name(op: str, parameter: Parameter, keywords: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
     """Return what keywords gathered as pairs, which compiled functions can look up."""
-    return tuple((name, maker(op, replace(parameter, name=name))(value)) for name, value in given.items())
+    return tuple((name, maker(op, replace(parameter, name=name))(value)) for name, value in keywords.items())
 
 
 def to_array(arrays: Arrays, value: object, op: str, argument: str) -> Any:
@@ -169,7 +173,7 @@ def to_array(arrays: Arrays, value: object, op: str, argument: str) -> Any:
     if not isinstance(value, (*NUMBERS, list, tuple)) and not hasattr(value, "__array__") and not is_free(value):
         raise _no_array(op, argument, value)
     try:
-        return arrays.asarray(_unwrapped(value))
+        return arrays.asarray(_unwrap(value))
     except GraftaxError as error:
         error.add_context(f"{op}({argument}=...)")
         raise
@@ -186,23 +190,23 @@ def _no_array(op: str, argument: str, value: object) -> ArgumentTypeError:
     )
 
 
-def _unwrapped(value: Any) -> Any:
+def _unwrap(value: Any) -> Any:
     """Put values in place of Variables, inside lists too."""
     while isinstance(value, VariableLike):
         value = value.value
     if isinstance(value, Symbolic):
         raise MetSymbolic
     if type(value) in (list, tuple):
-        return [_unwrapped(item) for item in value]
+        return [_unwrap(item) for item in value]
     return value
 
 
-def _prepare(given: tuple[Parameter, ...], op: Op, values: tuple[Any, ...]) -> list[Any]:
+def _prepare(parameters: tuple[Parameter, ...], op: Op, values: tuple[Any, ...]) -> list[Any]:
     """Make native arrays of the arguments, compare dtypes, and leave Python numbers to adapt where the op lets them."""
     arrays = current().arrays
     ready: list[Any] = []
     numbers = 0
-    for one, value in zip(given, values, strict=True):
+    for one, value in zip(parameters, values, strict=True):
         if value is None and one.optional:
             ready.append(None)
         elif op.weak and one.kind.agrees and (number := _as_number(value)) is not None:
@@ -212,29 +216,29 @@ def _prepare(given: tuple[Parameter, ...], op: Op, values: tuple[Any, ...]) -> l
             if one.kind.casts and isinstance(value, VariableLike):
                 value = value._gx_unrounded
             ready.append(to_array(arrays, value, op.name, one.name))
-    agreeing = [i for i, one in enumerate(given) if one.kind.agrees and ready[i] is not None]
+    agreeing = [i for i, one in enumerate(parameters) if one.kind.agrees and ready[i] is not None]
     if numbers and numbers == len(agreeing):  # nothing but Python numbers: the widest kind decides
         kind = max((type(ready[i]) for i in agreeing), key=NUMBERS.index)
         ready[agreeing[0]] = arrays.asarray(kind(ready[agreeing[0]]))
     found = [i for i in agreeing if not isinstance(ready[i], NUMBERS)]
     if len(found) > 1:
-        _compare(arrays, op.name, [given[i].name for i in found], [ready[i] for i in found])
+        _compare(arrays, op.name, [parameters[i].name for i in found], [ready[i] for i in found])
     if found and len(agreeing) > 1:
-        keeps = any(one.kind.fills for one in given)
-        _meet(arrays, op.name, [(given[i].name, ready[i]) for i in agreeing], keeps)
+        keeps = any(one.kind.fills for one in parameters)
+        _meet(arrays, op.name, [(parameters[i].name, ready[i]) for i in agreeing], keeps)
         for i in agreeing:
             if type(ready[i]) is int and ready[i] > INT32:
                 ready[i] = arrays.asarray(ready[i], ready[found[0]].dtype)
     return ready
 
 
-def _meet(arrays: Arrays, op: str, given: list[tuple[str, Any]], keeps: bool) -> None:
+def _meet(arrays: Arrays, op: str, operands: list[tuple[str, Any]], keeps: bool) -> None:
     """Refuse Python numbers, and arrays that such a number became, that do not fit the arrays that they meet."""
-    strong = [one for one in given if not isinstance(one[1], NUMBERS) and not arrays.is_weak(one[1])]
-    arrays_given = [one for one in given if not isinstance(one[1], NUMBERS)]
+    strong = [one for one in operands if not isinstance(one[1], NUMBERS) and not arrays.is_weak(one[1])]
+    arrays_given = [one for one in operands if not isinstance(one[1], NUMBERS)]
     other, array = (strong or arrays_given)[0]
     dtype = arrays.canonical_dtype(array.dtype)
-    for name, value in given:
+    for name, value in operands:
         if isinstance(value, NUMBERS):
             check_number(arrays, op, name, value, other, dtype, keeps)
         elif strong and arrays.is_weak(value):
@@ -243,7 +247,7 @@ def _meet(arrays: Arrays, op: str, given: list[tuple[str, Any]], keeps: bool) ->
 
 def _as_number(value: Any) -> bool | int | float | complex | None:
     """Return a Python number, or a NumPy scalar of the types that Python numbers become, as a number; else None."""
-    value = plain(value)
+    value = unwrap_member(value)
     if type(value) in NUMBERS:
         return value  # type: ignore[no-any-return]
     if getattr(value, "shape", None) == () and type(value).__name__ in ("float64", "int64", "bool", "complex128"):
@@ -278,7 +282,7 @@ def _sequence(op: Op, name: str, values: Any, agree: bool) -> list[Any]:
     if isinstance(values, VariableLike) or not isinstance(values, (list, tuple)):
         if not hasattr(values, "__iter__") or isinstance(values, (str, dict)):
             raise _no_array(op.name, name, values)
-        values = list(_unwrapped(values))
+        values = list(_unwrap(values))
     arrays = current().arrays
     ready = [to_array(arrays, value, op.name, f"{name}[{i}]") for i, value in enumerate(values)]
     if len(ready) > 1 and agree:

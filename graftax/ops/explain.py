@@ -19,7 +19,7 @@ from graftax.core.errors import (
     NumericsError,
     ShapeError,
 )
-from graftax.core.free_sizes import alike
+from graftax.core.free_sizes import equality_constraint
 from graftax.core.tree import flatten
 from graftax.core.typedefs import Array
 from graftax.ops.signatures import Op, array_parameters, parameters
@@ -51,24 +51,24 @@ def explain(row: Op, error: Exception, arguments: dict[str, Any]) -> NoReturn:
         tried = (_broadcast(op, arguments[first], arguments[one], first, one) for one in others)
         better = next(filter(None, tried), None)
     if better is None:
-        better = _axis(row, arguments) or _general(op, error, arguments)
+        better = _axis(row, arguments) or _general_error(op, error, arguments)
     raise better from None
 
 
 def describe(arguments: dict[str, Any]) -> str:
     """Write ``x float32[2, 3], axis=1``."""
-    return ", ".join(_one(name, value) for name, value in arguments.items() if value is not None)
+    return ", ".join(_describe_argument(name, value) for name, value in arguments.items() if value is not None)
 
 
-def _one(name: str, value: Any) -> str:
+def _describe_argument(name: str, value: Any) -> str:
     if hasattr(value, "dtype") and hasattr(value, "shape"):
         return f"{name} {value.dtype.name}{list(value.shape)}"
     if isinstance(value, (list, tuple)) and any(hasattr(item, "shape") for item in value):
-        return f"{name} [{', '.join(_one('', item).strip() for item in value)}]"
+        return f"{name} [{', '.join(_describe_argument('', item).strip() for item in value)}]"
     return f"{name}={value!r}"
 
 
-def _general(op: str, error: Exception, arguments: dict[str, Any]) -> GraftaxError:
+def _general_error(op: str, error: Exception, arguments: dict[str, Any]) -> GraftaxError:
     told = (str(error).strip().splitlines() or [type(error).__name__])[0]
     kind = ArgumentTypeError if isinstance(error, (TypeError, AttributeError)) else ArgumentError
     return kind(f"{op}({describe(arguments)})", told, f"see help(ops.{op})")
@@ -98,7 +98,7 @@ def _axis(row: Op, arguments: dict[str, Any]) -> GraftaxError | None:
     return None
 
 
-def _explains(*names: str) -> Callable[[Callable[..., GraftaxError | None]], Callable[..., GraftaxError | None]]:
+def _register(*names: str) -> Callable[[Callable[..., GraftaxError | None]], Callable[..., GraftaxError | None]]:
     def register(function: Callable[..., GraftaxError | None]) -> Callable[..., GraftaxError | None]:
         _EXPLAIN.update(dict.fromkeys(names, function))
         return function
@@ -116,7 +116,7 @@ def _broadcast(op: str, x: Any, y: Any, first: str = "x", second: str = "y") -> 
     return ShapeError(f"{op}: {first} {left}, {second} {right}", reason, suggestion(left, right)) if reason else None
 
 
-@_explains("matmul", "dot")
+@_register("matmul", "dot")
 def _matmul(op: str, x: Any, y: Any) -> GraftaxError | None:
     left, right = _shape(x), _shape(y)
     if not left or not right:
@@ -127,14 +127,14 @@ def _matmul(op: str, x: Any, y: Any) -> GraftaxError | None:
         return ShapeError(
             f"{op}: x {left}, y {right}",
             f"the last axis of x has size {left[-1]}, and the axis of y that it is multiplied with has size {inner}",
-            alike(left[-1], inner) or hint,
+            equality_constraint(left[-1], inner) or hint,
         )
     return _broadcast(op, np.empty((*left[:-2], 1, 1)), np.empty((*right[:-2], 1, 1))) and ShapeError(
         f"{op}: x {left}, y {right}", "the axes before the last two do not broadcast", "reshape one of them"
     )
 
 
-@_explains("tensordot")
+@_register("tensordot")
 def _tensordot(op: str, x: Array, y: Array, axes: object) -> GraftaxError | None:
     return ShapeError(
         f"tensordot: x {_shape(x)}, y {_shape(y)}, axes = {axes}",
@@ -143,7 +143,7 @@ def _tensordot(op: str, x: Array, y: Array, axes: object) -> GraftaxError | None
     )
 
 
-@_explains("transpose")
+@_register("transpose")
 def _transpose(op: str, x: Array, axes: object) -> GraftaxError | None:
     return ArgumentError(
         f"transpose: axes = {axes} of x {list(x.shape)}",
@@ -152,14 +152,14 @@ def _transpose(op: str, x: Array, axes: object) -> GraftaxError | None:
     )
 
 
-@_explains("rot90")
+@_register("rot90")
 def _rot90(op: str, x: Array, k: int, axes: object) -> GraftaxError | None:
     if isinstance(axes, list | tuple) and len(axes) == 2:
         return None
     return ArgumentError(f"{op}: axes = {axes!r}", "a rotation is in the plane of two axes", "axes=(0, 1)")
 
 
-@_explains("reshape")
+@_register("reshape")
 def _reshape(op: str, x: Array, shape: Any) -> GraftaxError | None:
     sizes = [shape] if isinstance(shape, int) else list(shape)
     if not all(isinstance(size, (int, np.integer)) for size in sizes):
@@ -174,7 +174,7 @@ def _reshape(op: str, x: Array, shape: Any) -> GraftaxError | None:
     )
 
 
-@_explains("broadcast_to")
+@_register("broadcast_to")
 def _broadcast_to(op: str, x: Array, shape: Any) -> GraftaxError | None:
     have, wanted = _shape(x), [shape] if isinstance(shape, int) else list(shape)
     if not all(isinstance(size, (int, np.integer)) for size in wanted):
@@ -192,7 +192,7 @@ def _broadcast_to(op: str, x: Array, shape: Any) -> GraftaxError | None:
     return None
 
 
-@_explains("concatenate", "stack")
+@_register("concatenate", "stack")
 def _join(op: str, arrays: Sequence[Any], axis: object) -> GraftaxError | None:
     if not arrays:
         return ArgumentError(f"{op}: an empty list", "there is nothing to join", "pass at least one array")
@@ -207,7 +207,8 @@ def _join(op: str, arrays: Sequence[Any], axis: object) -> GraftaxError | None:
                     f"axis {k} has size {shapes[0][k]} and {shape[k]}; all sizes but that of axis {axis} must agree"
                     if op == "concatenate"
                     else f"axis {k} has size {shapes[0][k]} and {shape[k]}; all sizes must agree",
-                    alike(shapes[0][k], shape[k]) or "slice or pad one of them, or join along another axis",
+                    equality_constraint(shapes[0][k], shape[k])
+                    or "slice or pad one of them, or join along another axis",
                 )
         if len(shape) != ndim:
             return ShapeError(
@@ -220,7 +221,7 @@ def _join(op: str, arrays: Sequence[Any], axis: object) -> GraftaxError | None:
     )
 
 
-@_explains("einsum")
+@_register("einsum")
 def _einsum(op: str, subscripts: str, operands: Sequence[Any]) -> GraftaxError | None:
     shapes = ", ".join(str(list(operand.shape)) for operand in operands)
     sizes: dict[str, int] = {}
@@ -233,7 +234,7 @@ def _einsum(op: str, subscripts: str, operands: Sequence[Any]) -> GraftaxError |
                 return ShapeError(
                     f"einsum: {subscripts!r} of {shapes}",
                     f"{letter!r} is {sizes[letter]} in one operand and {size} in another",
-                    alike(sizes[letter], size) or "correct the subscripts or the shapes",
+                    equality_constraint(sizes[letter], size) or "correct the subscripts or the shapes",
                 )
     return ShapeError(
         f"einsum: {subscripts!r} of {shapes}",

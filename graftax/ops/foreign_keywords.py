@@ -88,7 +88,7 @@ _EFFECTLESS = frozenset(
 """Arguments that say how to compute, or where, and change no number."""
 
 
-def instead_of(op: str, keyword: str, names: list[str], called: dict[str, str]) -> str:
+def suggest_keyword(op: str, keyword: str, names: list[str], called: dict[str, str]) -> str:
     """Return what to write in place of an argument that a function does not have.
 
     Args:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 from graftax.core.errors import ArgumentTypeError, MissingAttributeError
-from graftax.ops.foreign_keywords import instead_of
+from graftax.ops.foreign_keywords import suggest_keyword
 
 ALIASES = {
     "absolute": "abs",
@@ -253,9 +253,9 @@ _KEYWORDS = {
 """What arguments are called elsewhere."""
 
 
-def missing_op(name: str, known: Iterable[str]) -> MissingAttributeError:
+def missing_op(name: str, op_names: Iterable[str]) -> MissingAttributeError:
     """Return the error for ``ops.name`` where there is no such function."""
-    names = [*known]
+    names = [*op_names]
     if name in _LINES:
         instead = _LINES[name]
     else:
@@ -268,18 +268,20 @@ def missing_op(name: str, known: Iterable[str]) -> MissingAttributeError:
     return MissingAttributeError(f"graftax.ops.{name}", "there is no function of that name", instead)
 
 
-def misspelt(op: str, signature: str, parameters: Iterable[str], unknown: Iterable[str]) -> ArgumentTypeError:
+def unknown_arguments_error(
+    op: str, signature: str, parameters: Iterable[str], unknown: Iterable[str]
+) -> ArgumentTypeError:
     """Return the error for keyword arguments that an op does not have."""
     names = [*parameters]
     wrong = [*unknown]
     return ArgumentTypeError(
         f"{op}() got {', '.join(f'{name}=' for name in wrong)}",
         f"its arguments are ({signature})",
-        ", ".join(instead_of(op, name, names, _KEYWORDS) for name in wrong) or "leave it out",
+        ", ".join(suggest_keyword(op, name, names, _KEYWORDS) for name in wrong) or "leave it out",
     )
 
 
-def absent(op: str, signature: str, needed: Iterable[str]) -> ArgumentTypeError:
+def missing_arguments_error(op: str, signature: str, needed: Iterable[str]) -> ArgumentTypeError:
     """Return the error for arguments that an op needs and did not get."""
     names = [*needed]
     return ArgumentTypeError(

@@ -18,9 +18,9 @@ KEEPING = frozenset({"asarray", "cast"})
 """The ops whose result has the mask of their first argument, since it stands for the same values."""
 
 
-def with_mask(given: object, result: Any) -> Any:
+def with_mask(source: object, result: Any) -> Any:
     """Return what an op that keeps masks gave, with the mask of what it got."""
-    carry_over(given, result)
+    carry_over(source, result)
     return result
 
 
@@ -31,9 +31,9 @@ def without_mask(result: Any) -> Any:
         if all(entry_of(leaf) is None for leaf in leaves):
             return result
         return tree.rebuild(result, iter([without_mask(leaf) for leaf in leaves]))
-    return result if entry_of(result) is None else copied(result)
+    return result if entry_of(result) is None else copy_array(result)
 
 
-def copied(x: object) -> Any:
+def copy_array(x: object) -> Any:
     """Return an equal array that is another object, which costs nothing in compiled code."""
     return np.array(x) if isinstance(x, np.ndarray) else current().arrays.numpy.array(x)

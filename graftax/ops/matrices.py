@@ -11,13 +11,13 @@ import numpy as np
 from graftax.backend.protocol import Arrays
 from graftax.core.errors import NumericsError, ShapeError
 from graftax.core.typedefs import Array
-from graftax.ops.reductions import inexact
+from graftax.ops.reductions import to_inexact
 from graftax.ops.structure import FUNCTIONS, in_float32, row
 
 
 def _linalg(name: str, a: Arrays, *matrices: Any, **options: Any) -> Any:
     """Call a function of ``numpy.linalg``; half precision is computed in float32, the least that LAPACK has."""
-    matrices = tuple(inexact(a, x) for x in matrices)
+    matrices = tuple(to_inexact(a, x) for x in matrices)
     half = matrices[0].dtype if matrices[0].dtype.itemsize < 4 else None
     if half is not None:
         matrices = tuple(a.asarray(x, "float32") for x in matrices)
@@ -49,9 +49,9 @@ for _name in ("det", "slogdet"):
     FUNCTIONS[_name] = partial(_of_square, _name)
 
 
-def _symmetric(a: Arrays, x: Array) -> Any:
+def _symmetrize(a: Arrays, x: Array) -> Any:
     """Return ``(x + x^H) / 2``: libraries read one half of a matrix, or both, and of this one all read the same."""
-    x = inexact(a, x)
+    x = to_inexact(a, x)
     return (x + a.numpy.conj(a.numpy.swapaxes(x, -1, -2))) / 2
 
 
@@ -59,29 +59,29 @@ def _symmetric(a: Arrays, x: Array) -> Any:
 @in_float32
 def eigh(a: Arrays, x: Array) -> Any:
     _square("eigh", x)
-    return _linalg("eigh", a, _symmetric(a, x))
+    return _linalg("eigh", a, _symmetrize(a, x))
 
 
 @row
 @in_float32
 def cholesky(a: Arrays, x: Array) -> Any:
     _square("cholesky", x)
-    found = _linalg("cholesky", a, _symmetric(a, x))
-    return _finite(a, "cholesky", found, "the matrix is not positive definite", x)
+    found = _linalg("cholesky", a, _symmetrize(a, x))
+    return _check_finite(a, "cholesky", found, "the matrix is not positive definite", x)
 
 
 @row
 def lu_factor(a: Arrays, x: Array) -> Any:
     _square("lu_factor", x)
-    dtype = inexact(a, x).dtype
-    factors, pivots = a.lu_factor(a.asarray(inexact(a, x), "float32") if dtype.itemsize < 4 else inexact(a, x))
+    dtype = to_inexact(a, x).dtype
+    factors, pivots = a.lu_factor(a.asarray(to_inexact(a, x), "float32") if dtype.itemsize < 4 else to_inexact(a, x))
     return a.asarray(factors, dtype), pivots
 
 
 @row
 def inv(a: Arrays, x: Array) -> Any:
     _square("inv", x)
-    return _finite(a, "inv", _linalg("inv", a, x), "the matrix is singular", x)
+    return _check_finite(a, "inv", _linalg("inv", a, x), "the matrix is singular", x)
 
 
 @row
@@ -93,7 +93,7 @@ def solve(a: Arrays, x: Array, y: Array) -> Any:
             f"y needs {x.shape[-1]} rows, one for each row of x",
             "y[..., None] for a batch of vectors",
         )
-    return _finite(a, "solve", _linalg("solve", a, x, y), "the matrix is singular", x, y)
+    return _check_finite(a, "solve", _linalg("solve", a, x, y), "the matrix is singular", x, y)
 
 
 def _square(op: str, x: Array) -> None:
@@ -101,7 +101,7 @@ def _square(op: str, x: Array) -> None:
         raise ShapeError(f"{op}: x {list(x.shape)}", "the last two axes must be equal", "pass square matrices")
 
 
-def _finite(a: Arrays, op: str, result: Array, reason: str, *inputs: Any) -> Any:
+def _check_finite(a: Arrays, op: str, result: Array, reason: str, *inputs: Any) -> Any:
     """Return the result, after a look at its values where they are at hand."""
     if not a.is_concrete(result) or bool(a.numpy.all(a.numpy.isfinite(result))):
         return result
@@ -136,10 +136,10 @@ def _triangular(a: Arrays, x: Array, y: Array, lower: bool, adjoint: bool = Fals
 def solve_triangular(a: Arrays, x: Array, y: Array, lower: bool) -> Any:
     _square("solve_triangular", x)
     _rows("solve_triangular", x, y)
-    x, y = inexact(a, x), inexact(a, y)
+    x, y = to_inexact(a, x), to_inexact(a, y)
     y = a.asarray(y, x.dtype)
     found = _columns(a, partial(_triangular, a, lower=lower), x, y)
-    return _finite(
+    return _check_finite(
         a,
         "solve_triangular",
         found,
@@ -154,20 +154,20 @@ def solve_triangular(a: Arrays, x: Array, y: Array, lower: bool) -> Any:
 def cholesky_solve(a: Arrays, x: Array, y: Array) -> Any:
     _square("cholesky_solve", x)
     _rows("cholesky_solve", x, y)
-    x, y = inexact(a, x), inexact(a, y)
+    x, y = to_inexact(a, x), to_inexact(a, y)
     y = a.asarray(y, x.dtype)
 
-    def both(x: Array, y: Array) -> Any:
+    def solve_both(x: Array, y: Array) -> Any:
         return _triangular(a, x, _triangular(a, x, y, True), True, adjoint=True)
 
-    return _finite(a, "cholesky_solve", _columns(a, both, x, y), "an element of the diagonal is 0", x, y)
+    return _check_finite(a, "cholesky_solve", _columns(a, solve_both, x, y), "an element of the diagonal is 0", x, y)
 
 
 @row
 @in_float32
 def cholesky_inverse(a: Arrays, x: Array) -> Any:
     _square("cholesky_inverse", x)
-    x = inexact(a, x)
+    x = to_inexact(a, x)
     return cholesky_solve(a, x, a.numpy.eye(x.shape[-1], dtype=x.dtype))
 
 
@@ -177,13 +177,13 @@ def lstsq(a: Arrays, x: Array, y: Array, rcond: float | None) -> Any:
     if x.ndim != 2:
         raise ShapeError(f"lstsq: x {list(x.shape)}", "it is one matrix", "graftax.map_fn over a batch of them")
     _rows("lstsq", x, y)
-    x, y = inexact(a, x), inexact(a, y)
+    x, y = to_inexact(a, x), to_inexact(a, y)
     y = a.asarray(y, x.dtype)
     share = rcond if rcond is not None else _share(x)
     return a.numpy.matmul(a.numpy.linalg.pinv(x, share), y)  # whose gradient is one where singular values are equal
 
 
-def _kept(a: Arrays, s: Array, x: Array, rtol: float | None) -> Any:
+def _is_kept(a: Arrays, s: Array, x: Array, rtol: float | None) -> Any:
     share = rtol if rtol is not None else _share(x)
     return s > share * a.numpy.max(s, axis=-1, keepdims=True, initial=0)
 
@@ -196,11 +196,11 @@ def _share(x: Array) -> float:
 @row
 @in_float32
 def matrix_rank(a: Arrays, x: Array, rtol: float | None) -> Any:
-    x = inexact(a, x)
+    x = to_inexact(a, x)
     if x.ndim < 2:
         raise ShapeError(f"matrix_rank: x {list(x.shape)}", "a matrix has two axes", "x[None]")
     s = _linalg("svd", a, x, compute_uv=False)
-    return a.numpy.sum(a.asarray(_kept(a, s, x, rtol), "int32"), axis=-1)
+    return a.numpy.sum(a.asarray(_is_kept(a, s, x, rtol), "int32"), axis=-1)
 
 
 @row
@@ -218,7 +218,7 @@ def eigvalsh(a: Arrays, x: Array) -> Any:
 @row
 def eig(a: Arrays, x: Array) -> Any:
     _square("eig", x)
-    x = inexact(a, x)
+    x = to_inexact(a, x)
     x = a.asarray(x, "float32") if x.dtype.itemsize < 4 else x
     complex_dtype = "complex128" if x.dtype.name in ("float64", "complex128") else "complex64"
     values, vectors = _linalg("eig", a, x)

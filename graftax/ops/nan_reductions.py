@@ -7,13 +7,13 @@ from typing import Any
 
 from graftax.backend.protocol import Arrays
 from graftax.core.typedefs import Array
-from graftax.ops.reductions import cumprod, cumsum, even_scale, inexact, median, quantile, require_some, root
-from graftax.ops.structure import in_float32, real, row
+from graftax.ops.reductions import cumprod, cumsum, even_scale, median, quantile, require_some, root, to_inexact
+from graftax.ops.structure import in_float32, require_real, row
 
 Axes = int | tuple[int, ...] | None
 
 
-def _kept(a: Arrays, x: Array, filler: float) -> Any:
+def _replace_nan(a: Arrays, x: Array, filler: float) -> Any:
     return x if x.dtype.kind in "iub" else a.numpy.where(a.numpy.isnan(x), filler, x)
 
 
@@ -25,28 +25,28 @@ def _count(a: Arrays, x: Array, axis: Axes) -> Any:
 
 @row
 def nansum(a: Arrays, x: Array, axis: Axes, keepdims: bool) -> Any:
-    return a.numpy.sum(_kept(a, x, 0), axis=axis, keepdims=keepdims)
+    return a.numpy.sum(_replace_nan(a, x, 0), axis=axis, keepdims=keepdims)
 
 
 @row
 def nanprod(a: Arrays, x: Array, axis: Axes, keepdims: bool) -> Any:
-    return a.numpy.prod(_kept(a, x, 1), axis=axis, keepdims=keepdims)
+    return a.numpy.prod(_replace_nan(a, x, 1), axis=axis, keepdims=keepdims)
 
 
 @row
 @in_float32
 def nanmean(a: Arrays, x: Array, axis: Axes, keepdims: bool) -> Any:
-    x = inexact(a, x)
-    mean = a.numpy.sum(_kept(a, x, 0), axis=axis, keepdims=True) / _count(a, x, axis)
+    x = to_inexact(a, x)
+    mean = a.numpy.sum(_replace_nan(a, x, 0), axis=axis, keepdims=True) / _count(a, x, axis)
     return mean if keepdims else a.numpy.squeeze(mean, axis)
 
 
 @row
 @in_float32
 def nanvar(a: Arrays, x: Array, axis: Axes, ddof: int, keepdims: bool) -> Any:
-    x = inexact(a, x)
+    x = to_inexact(a, x)
     count = _count(a, x, axis)
-    mean = a.numpy.sum(_kept(a, x, 0), axis=axis, keepdims=True) / a.numpy.where(count == 0, 1, count)
+    mean = a.numpy.sum(_replace_nan(a, x, 0), axis=axis, keepdims=True) / a.numpy.where(count == 0, 1, count)
     distance = a.numpy.where(a.numpy.isnan(x), 0, a.numpy.where(a.numpy.isnan(x), 0, x) - mean)
     total = a.numpy.sum(a.numpy.square(a.numpy.abs(distance)), axis=axis, keepdims=True)
     enough = count > ddof
@@ -57,42 +57,42 @@ def nanvar(a: Arrays, x: Array, axis: Axes, ddof: int, keepdims: bool) -> Any:
 @row
 @in_float32
 def nanstd(a: Arrays, x: Array, axis: Axes, ddof: int, keepdims: bool) -> Any:
-    x = inexact(a, x)
-    scale = even_scale(a, _kept(a, x, 0), axis)
+    x = to_inexact(a, x)
+    scale = even_scale(a, _replace_nan(a, x, 0), axis)
     found = root(a, nanvar(a, x * scale, axis, ddof, True)) / scale
     return found if keepdims else a.numpy.squeeze(found, axis)
 
 
 @row
 def nanmax(a: Arrays, x: Array, axis: Axes, keepdims: bool) -> Any:
-    found = a.numpy.max(_kept(a, x, -math.inf), axis=axis, keepdims=keepdims)
+    found = a.numpy.max(_replace_nan(a, x, -math.inf), axis=axis, keepdims=keepdims)
     return found if x.dtype.kind in "iub" else _unless_all_nan(a, x, axis, keepdims, found, math.nan)
 
 
 @row
 def nanmin(a: Arrays, x: Array, axis: Axes, keepdims: bool) -> Any:
-    found = a.numpy.min(_kept(a, x, math.inf), axis=axis, keepdims=keepdims)
+    found = a.numpy.min(_replace_nan(a, x, math.inf), axis=axis, keepdims=keepdims)
     return found if x.dtype.kind in "iub" else _unless_all_nan(a, x, axis, keepdims, found, math.nan)
 
 
 @row
 def nanargmax(a: Arrays, x: Array, axis: int | None, keepdims: bool) -> Any:
-    found = a.numpy.argmax(_kept(a, x, -math.inf), axis=axis, keepdims=keepdims)
+    found = a.numpy.argmax(_replace_nan(a, x, -math.inf), axis=axis, keepdims=keepdims)
     return found if x.dtype.kind in "iub" else _unless_all_nan(a, x, axis, keepdims, found, -1)
 
 
 @row
 def nanargmin(a: Arrays, x: Array, axis: int | None, keepdims: bool) -> Any:
-    found = a.numpy.argmin(_kept(a, x, math.inf), axis=axis, keepdims=keepdims)
+    found = a.numpy.argmin(_replace_nan(a, x, math.inf), axis=axis, keepdims=keepdims)
     return found if x.dtype.kind in "iub" else _unless_all_nan(a, x, axis, keepdims, found, -1)
 
 
-def _unless_all_nan(a: Arrays, x: Array, axis: Axes, keepdims: bool, found: object, other: float) -> Any:
-    return a.numpy.where(a.numpy.all(a.numpy.isnan(x), axis=axis, keepdims=keepdims), other, found)
+def _unless_all_nan(a: Arrays, x: Array, axis: Axes, keepdims: bool, result: object, other: float) -> Any:
+    return a.numpy.where(a.numpy.all(a.numpy.isnan(x), axis=axis, keepdims=keepdims), other, result)
 
 
 @row
-@real
+@require_real
 @in_float32
 def nanmedian(a: Arrays, x: Array, axis: Axes, keepdims: bool) -> Any:
     if x.dtype.kind in "iub":
@@ -102,7 +102,7 @@ def nanmedian(a: Arrays, x: Array, axis: Axes, keepdims: bool) -> Any:
 
 
 @row
-@real
+@require_real
 @in_float32
 def nanquantile(a: Arrays, x: Array, q: float | tuple[float, ...], axis: Axes, keepdims: bool) -> Any:
     if x.dtype.kind in "iub":
@@ -118,9 +118,9 @@ def nanpercentile(a: Arrays, x: Array, q: float | tuple[float, ...], axis: Axes,
 
 @row
 def nancumsum(a: Arrays, x: Array, axis: int | None) -> Any:
-    return cumsum(a, _kept(a, x, 0), axis)
+    return cumsum(a, _replace_nan(a, x, 0), axis)
 
 
 @row
 def nancumprod(a: Arrays, x: Array, axis: int | None) -> Any:
-    return cumprod(a, _kept(a, x, 1), axis)
+    return cumprod(a, _replace_nan(a, x, 1), axis)

@@ -8,8 +8,8 @@ from typing import Any
 from graftax.backend.protocol import Arrays
 from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array
-from graftax.ops.reductions import FUNCTIONS, accumulating, inexact
-from graftax.ops.structure import in_float32, real, row
+from graftax.ops.reductions import FUNCTIONS, accumulate_wide, to_inexact
+from graftax.ops.structure import in_float32, require_real, row
 
 __all__ = ["FUNCTIONS"]
 
@@ -17,32 +17,32 @@ __all__ = ["FUNCTIONS"]
 
 
 @row
-@real
+@require_real
 def erf(a: Arrays, x: Array) -> Any:
-    return a.erf(inexact(a, x))
+    return a.erf(to_inexact(a, x))
 
 
 @row
-@real
+@require_real
 def sigmoid(a: Arrays, x: Array) -> Any:
-    return a.sigmoid(inexact(a, x))
+    return a.sigmoid(to_inexact(a, x))
 
 
 @row
 def rsqrt(a: Arrays, x: Array) -> Any:
-    return a.rsqrt(inexact(a, x))
+    return a.rsqrt(to_inexact(a, x))
 
 
 @row
-@real
+@require_real
 def softplus(a: Arrays, x: Array) -> Any:
     return a.numpy.logaddexp(x, a.numpy.zeros_like(x))
 
 
 @row
-@real
+@require_real
 def log_sigmoid(a: Arrays, x: Array) -> Any:
-    return -softplus(a, -inexact(a, x))  # unsigned integers have no negative ones, and the least of others none
+    return -softplus(a, -to_inexact(a, x))  # unsigned integers have no negative ones, and the least of others none
 
 
 @row
@@ -83,7 +83,7 @@ def conv(
             "the last axis of x must have the size of axis -2 of the kernel, times groups",
             f"a kernel of shape {[*kernel.shape[:-2], x.shape[-1] // groups, kernel.shape[-1]]}",
         )
-    strides, dilation = _each("strides", strides, space), _each("dilation", dilation, space)
+    strides, dilation = _for_each_axis("strides", strides, space), _for_each_axis("dilation", dilation, space)
     window = tuple((size - 1) * d + 1 for size, d in zip(kernel.shape, dilation, strict=False))
     pads = pads_of("conv", padding, x.shape[1:-1], window, strides)
     return a.conv(x, kernel, strides, pads, dilation, groups)
@@ -106,7 +106,7 @@ def conv_transpose(
             "the last axis of x must have the size of axis -2 of the kernel",
             f"a kernel of shape {[*kernel.shape[:-2], x.shape[-1], kernel.shape[-1]]}",
         )
-    strides, dilation = _each("strides", strides, space), _each("dilation", dilation, space)
+    strides, dilation = _for_each_axis("strides", strides, space), _for_each_axis("dilation", dilation, space)
     window = tuple((size - 1) * d + 1 for size, d in zip(kernel.shape, dilation, strict=False))
     if padding == "same":  # the output is x times strides
         totals = [max(w - s, 0) for w, s in zip(window, strides, strict=True)]
@@ -121,7 +121,7 @@ def conv_transpose(
 
 
 @row
-@real
+@require_real
 def max_pool(
     a: Arrays,
     x: Array,
@@ -133,7 +133,7 @@ def max_pool(
 
 
 @row
-@accumulating
+@accumulate_wide
 def sum_pool(
     a: Arrays,
     x: Array,
@@ -155,8 +155,8 @@ def _pool(
         raise ShapeError(
             f"{op}: x {list(x.shape)}", "x needs a batch axis, axes of space and channels last", "x[None, ..., None]"
         )
-    window = _each("window", window, x.ndim - 2)
-    strides = window if strides is None else _each("strides", strides, x.ndim - 2)
+    window = _for_each_axis("window", window, x.ndim - 2)
+    strides = window if strides is None else _for_each_axis("strides", strides, x.ndim - 2)
     pads = pads_of(op, padding, x.shape[1:-1], window, strides)
     for size, around in zip(window, pads, strict=True):
         if not isinstance(padding, str) and max(around) >= size:  # what a name stands for is less, for all free sizes
@@ -181,7 +181,7 @@ def _space(op: str, x: Array, kernel: Array) -> int:
     return int(space)
 
 
-def _each(name: str, value: int | tuple[int, ...], space: int) -> tuple[int, ...]:
+def _for_each_axis(name: str, value: int | tuple[int, ...], space: int) -> tuple[int, ...]:
     values = (value,) * space if isinstance(value, int) else tuple(value)
     if len(values) != space or not all(isinstance(v, int) and v > 0 for v in values):
         raise ArgumentError(
@@ -244,7 +244,7 @@ def average_pool(
     strides: int | tuple[int, ...] | None,
     padding: str | tuple[Any, ...],
 ) -> Any:
-    x = inexact(a, x)
+    x = to_inexact(a, x)
     settings = _pool("average_pool", x, window, strides, padding)
     count = a.sum_pool(a.numpy.ones((1, *x.shape[1:-1], 1), x.dtype), *settings)
     return a.sum_pool(x, *settings) / count
@@ -256,7 +256,7 @@ def _adaptive(op: str, a: Arrays, x: Array, size: int | tuple[int, ...], reduce:
         raise ShapeError(
             f"{op}: x {list(x.shape)}", "x needs a batch axis, axes of space and channels last", "x[None, ..., None]"
         )
-    for axis, out in enumerate(_each("size", size, x.ndim - 2), 1):
+    for axis, out in enumerate(_for_each_axis("size", size, x.ndim - 2), 1):
         have, lead = x.shape[axis], (slice(None),) * axis
         if not have:
             raise ShapeError(f"{op}: x {list(x.shape)}", f"axis {axis} is empty", "at least one value")
@@ -268,11 +268,11 @@ def _adaptive(op: str, a: Arrays, x: Array, size: int | tuple[int, ...], reduce:
 @row
 @in_float32
 def adaptive_average_pool(a: Arrays, x: Array, size: int | tuple[int, ...]) -> Any:
-    return _adaptive("adaptive_average_pool", a, inexact(a, x), size, a.numpy.mean)
+    return _adaptive("adaptive_average_pool", a, to_inexact(a, x), size, a.numpy.mean)
 
 
 @row
-@real
+@require_real
 def adaptive_max_pool(a: Arrays, x: Array, size: int | tuple[int, ...]) -> Any:
     return _adaptive("adaptive_max_pool", a, x, size, a.numpy.max)
 

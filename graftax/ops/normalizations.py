@@ -8,8 +8,8 @@ from graftax.backend.protocol import Arrays
 from graftax.core.errors import ShapeError
 from graftax.core.typedefs import Array
 from graftax.ops.checks import axis_in_range
-from graftax.ops.reductions import inexact, norm, standardize
-from graftax.ops.structure import in_float32, real, row
+from graftax.ops.reductions import norm, standardize, to_inexact
+from graftax.ops.structure import in_float32, require_real, row
 
 Axes = int | tuple[int, ...] | None
 
@@ -17,11 +17,11 @@ Axes = int | tuple[int, ...] | None
 @row
 @in_float32
 def normalize(a: Arrays, x: Array, axis: Axes, ord: float, epsilon: float) -> Any:
-    x = inexact(a, x)
+    x = to_inexact(a, x)
     return x / a.numpy.maximum(norm(a, x, ord, axis, True), epsilon)
 
 
-def _over(op: str, x: Array, axis: Axes) -> tuple[int, ...]:
+def _check_axes(op: str, x: Array, axis: Axes) -> tuple[int, ...]:
     axes = range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
     return tuple(sorted(axis_in_range(op, one, x.ndim) for one in axes))
 
@@ -39,13 +39,13 @@ def _spread(a: Arrays, op: str, name: str, x: Array, value: Any, axes: tuple[int
 
 
 @row
-@real
+@require_real
 @in_float32
 def layer_normalization(
     a: Arrays, x: Array, gamma: Array | None, beta: Array | None, axis: Axes, epsilon: float
 ) -> Any:
-    x = inexact(a, x)
-    axes = _over("layer_normalization", x, axis)
+    x = to_inexact(a, x)
+    axes = _check_axes("layer_normalization", x, axis)
     found = standardize(a, x, axes, epsilon)
     if gamma is not None:
         found = found * _spread(a, "layer_normalization", "gamma", x, gamma, axes)
@@ -53,17 +53,17 @@ def layer_normalization(
 
 
 @row
-@real
+@require_real
 @in_float32
 def rms_normalization(a: Arrays, x: Array, scale: Array | None, axis: Axes, epsilon: float) -> Any:
-    x = inexact(a, x)
-    axes = _over("rms_normalization", x, axis)
+    x = to_inexact(a, x)
+    axes = _check_axes("rms_normalization", x, axis)
     found = x * a.rsqrt(a.numpy.mean(a.numpy.square(x), axis=axes, keepdims=True) + epsilon)
     return found if scale is None else found * _spread(a, "rms_normalization", "scale", x, scale, axes)
 
 
 @row
-@real
+@require_real
 @in_float32
 def batch_normalization(
     a: Arrays,
@@ -75,8 +75,8 @@ def batch_normalization(
     scale: Array | None,
     epsilon: float,
 ) -> Any:
-    x = inexact(a, x)
-    op, axes = "batch_normalization", _over("batch_normalization", x, axis)
+    x = to_inexact(a, x)
+    op, axes = "batch_normalization", _check_axes("batch_normalization", x, axis)
     factor = a.rsqrt(_spread(a, op, "variance", x, variance, axes) + epsilon)
     if scale is not None:
         factor = factor * _spread(a, op, "scale", x, scale, axes)

@@ -21,13 +21,13 @@ INT32 = 2**31 - 1
 _limits: dict[Any, tuple[float, float]] = {}
 
 
-def fits(dtype: object, number: float) -> bool:
+def is_in_range(dtype: object, number: float) -> bool:
     """Tell whether a number surely fits beside arrays of a dtype; where it is False, `check_number` looks closer."""
-    low, high = _limits.get(dtype) or _remembered(dtype)
+    low, high = _limits.get(dtype) or _cache_limits(dtype)
     return low <= number <= high
 
 
-def _remembered(dtype: Any) -> tuple[float, float]:
+def _cache_limits(dtype: Any) -> tuple[float, float]:
     low, high = (0, 1) if dtype.kind == "b" else limits(dtype.name)
     _limits[dtype] = low, min(high, INT32) if dtype.kind in "iu" else high
     return _limits[dtype]
@@ -60,7 +60,7 @@ def check_number(arrays: Arrays, op: str, name: str, number: complex, other: str
     low, high = limits(target)
     parts = (number.real, number.imag)
     if not all(low <= part <= high or not math.isfinite(part) for part in parts):
-        wider = _wider(number, target)
+        wider = _wider_dtype(number, target)
         raise ArgumentError(
             f"{op}: {name} = {number!r} beside {other} of dtype {dtype}",
             f"it takes the dtype {target}, which holds {low} to {high}",
@@ -88,7 +88,7 @@ def _kind_of(arrays: Arrays, number: complex) -> str:
     return arrays.canonical_dtype(wide)
 
 
-def _wider(number: complex, dtype: str) -> str | None:
+def _wider_dtype(number: complex, dtype: str) -> str | None:
     if is_complex(dtype) or isinstance(number, complex):
         return None
     named = ["int32", "float32"] if _is_integer(dtype) else ["float32"]
@@ -107,14 +107,14 @@ def check_weak(arrays: Arrays, op: str, name: str, weak: Any, other: str, dtype:
     inside = limits(weak.dtype.name)
     if low <= inside[0] and inside[1] <= high:
         return
-    explain = partial(_wraps, op, name, other, dtype)
+    explain = partial(_overflow_error, op, name, other, dtype)
     if at_hand(arrays, explain, lambda values: (values < low) | (values > high), weak):
         error = explain(arrays.to_numpy(weak))
         if error is not None:
             raise error
 
 
-def _wraps(op: str, name: str, other: str, dtype: str, host: Any) -> ArgumentError | None:
+def _overflow_error(op: str, name: str, other: str, dtype: str, host: Any) -> ArgumentError | None:
     low, high = limits(dtype)
     outside = np.ravel(host)[np.ravel((host.astype("int64") < low) | (host.astype("int64") > high))]
     if not outside.size:

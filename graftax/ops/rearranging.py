@@ -21,23 +21,25 @@ Side = list[list[str]]
 def rearrange(a: Arrays, x: Array, pattern: str, sizes: tuple[tuple[str, int], ...]) -> Any:
     left, right = _sides(pattern, x)
     names = [name for group in left for name in group]
-    known = _measured(x, pattern, left, dict(sizes))
+    known = _infer_sizes(x, pattern, left, dict(sizes))
     parts = a.numpy.reshape(x, tuple(known[name] for name in names))
     ordered = a.numpy.transpose(parts, tuple(names.index(name) for group in right for name in group))
     return a.numpy.reshape(ordered, tuple(math.prod(known[name] for name in group) for group in right))
 
 
-def _wrong(pattern: str, reason: str) -> ArgumentError:
+def _pattern_error(pattern: str, reason: str) -> ArgumentError:
     return ArgumentError(f"rearrange: {pattern!r}", reason, "such as ops.rearrange(x, 'b (h p) c -> b h (p c)', p=2)")
 
 
 def _sides(pattern: str, x: Array) -> tuple[Side, Side]:
     """Return both sides, with a name for each axis that ... stands for."""
-    written = [_parsed(pattern, side) for side in pattern.split("->")]
+    written = [_parse(pattern, side) for side in pattern.split("->")]
     if len(written) != 2:
-        raise _wrong(pattern, "a pattern has one ->, with the axes of x before it and those of the result after it")
+        raise _pattern_error(
+            pattern, "a pattern has one ->, with the axes of x before it and those of the result after it"
+        )
     if any("..." in group and group != ["..."] for group in written[0]):
-        raise _wrong(pattern, "before the ->, ... stands for whole axes, in no group")
+        raise _pattern_error(pattern, "before the ->, ... stands for whole axes, in no group")
     several = ["..."] in written[0]
     rest = [f"...{i}" for i in range(x.ndim - len(written[0]) + 1)] if several else []
     left, right = ([part for group in side for part in _spread(group, rest)] for side in written)
@@ -50,16 +52,16 @@ def _sides(pattern: str, x: Array) -> tuple[Side, Side]:
     names = [[name for group in side for name in group if name != "1"] for side in written]
     for name in dict.fromkeys([*names[0], *names[1]]):
         if names[0].count(name) != 1 or names[1].count(name) != 1:
-            raise _wrong(pattern, f"{name} must stand once on each side of the ->")
+            raise _pattern_error(pattern, f"{name} must stand once on each side of the ->")
     return left, right
 
 
-def _parsed(pattern: str, side: str) -> Side:
+def _parse(pattern: str, side: str) -> Side:
     """Return the groups as written; one in ( ) ends with a 1, which changes nothing and tells (...) from ... alone."""
     found = [[match[2]] if match[2] else [*match[1].split(), "1"] for match in _GROUP.finditer(side)]
     for name in (name for group in found for name in group):
         if not _NAME.fullmatch(name):
-            raise _wrong(pattern, f"{name!r} is no axis: a name, 1, ..., or several in ( )")
+            raise _pattern_error(pattern, f"{name!r} is no axis: a name, 1, ..., or several in ( )")
     return found
 
 
@@ -69,10 +71,10 @@ def _spread(group: list[str], rest: list[str]) -> Side:
     return [[one for name in group for one in (rest if name == "..." else [] if name == "1" else [name])]]
 
 
-def _measured(x: Array, pattern: str, left: Side, sizes: dict[str, int]) -> dict[str, int]:
+def _infer_sizes(x: Array, pattern: str, left: Side, sizes: dict[str, int]) -> dict[str, int]:
     """Return the size of every name: given, or what is left of its axis."""
     if unused := [name for name in sizes if not any(name in group for group in left)]:
-        raise _wrong(pattern, f"it has no {', '.join(unused)}")
+        raise _pattern_error(pattern, f"it has no {', '.join(unused)}")
     known = dict(sizes)
     for axis, group in enumerate(left):
         unknown = [name for name in group if name not in known]

@@ -11,24 +11,24 @@ from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array
 from graftax.ops.checks import axis_in_range
 from graftax.ops.slopes_in_range import quotient
-from graftax.ops.structure import FUNCTIONS, accumulating, in_float32, real, row
+from graftax.ops.structure import FUNCTIONS, accumulate_wide, in_float32, require_real, row
 
-__all__ = ["FUNCTIONS", "accumulating", "in_float32", "inexact"]
+__all__ = ["FUNCTIONS", "accumulate_wide", "in_float32", "to_inexact"]
 
 
-def inexact(a: Arrays, x: Array) -> Any:
+def to_inexact(a: Arrays, x: Array) -> Any:
     """Return integers as floats."""
     return a.asarray(x, a.canonical_dtype("float64")) if x.dtype.kind in "iub" else x
 
 
 @row
-@accumulating
+@accumulate_wide
 def cumsum(a: Arrays, x: Array, axis: int | None) -> Any:
     return a.numpy.cumsum(x, axis)
 
 
 @row
-@accumulating
+@accumulate_wide
 def cumprod(a: Arrays, x: Array, axis: int | None) -> Any:
     return a.numpy.cumprod(x, axis)
 
@@ -43,17 +43,17 @@ def var(a: Arrays, x: Array, axis: int | tuple[int, ...] | None, ddof: int, keep
 @row
 @in_float32
 def std(a: Arrays, x: Array, axis: int | tuple[int, ...] | None, ddof: int, keepdims: bool) -> Any:
-    x, free = inexact(a, x), _count(x, axis) - ddof
+    x, free = to_inexact(a, x), _count(x, axis) - ddof
 
     def value(x: Array) -> Any:
         scale = even_scale(a, x, axis)
         spread = a.numpy.var(x * scale, axis=axis, ddof=ddof if free > 0 else 0, keepdims=True)
         return root(a, spread) / scale * (1 if free > 0 else math.nan)
 
-    def rule(given: tuple[Array, ...], ways: tuple[Array, ...]) -> tuple[Any, Any]:
-        (x,), (way,), found = given, ways, deviation(given[0])
+    def rule(primals: tuple[Array, ...], tangents: tuple[Array, ...]) -> tuple[Any, Any]:
+        (x,), (way,), found = primals, tangents, deviation(primals[0])
         distances = x - a.numpy.mean(x, axis=axis, keepdims=True)
-        return found, _along(a, distances, found, way, axis) / (free if free > 0 else math.nan)
+        return found, _directional(a, distances, found, way, axis) / (free if free > 0 else math.nan)
 
     def deviation(x: Array) -> Any:
         return a.with_jvp(value, rule, x)
@@ -61,7 +61,7 @@ def std(a: Arrays, x: Array, axis: int | tuple[int, ...] | None, ddof: int, keep
     return deviation(x) if keepdims else a.numpy.squeeze(deviation(x), axis)
 
 
-def _along(a: Arrays, x: Array, length: Array, way: Array, axis: int | tuple[int, ...] | None) -> Any:
+def _directional(a: Arrays, x: Array, length: Array, way: Array, axis: int | tuple[int, ...] | None) -> Any:
     """Return how much numbers that move in a way move in the direction of x, whose length is 0 where x is."""
     unit = x * quotient(a, 1, a.numpy.where(a.numpy.equal(length, 0), 1, length))
     if unit.dtype.kind == "c":
@@ -101,7 +101,7 @@ def _count(x: Array, axis: int | tuple[int, ...] | None) -> int:
 
 
 @row
-@real
+@require_real
 @in_float32
 def median(a: Arrays, x: Array, axis: int | tuple[int, ...] | None, keepdims: bool) -> Any:
     require_some("median", x, axis)
@@ -109,17 +109,17 @@ def median(a: Arrays, x: Array, axis: int | tuple[int, ...] | None, keepdims: bo
 
 
 @row
-@real
+@require_real
 @in_float32
 def quantile(
     a: Arrays, x: Array, q: float | tuple[float, ...], axis: int | tuple[int, ...] | None, keepdims: bool
 ) -> Any:
     require_some("quantile", x, axis)
-    x = inexact(a, x)
+    x = to_inexact(a, x)
     return a.numpy.quantile(x, a.asarray(q, x.dtype), axis=axis, keepdims=keepdims)
 
 
-def _shifted(a: Arrays, x: Array, axis: int | tuple[int, ...] | None) -> tuple[Any, Any, Any]:
+def _shift_by_max(a: Arrays, x: Array, axis: int | tuple[int, ...] | None) -> tuple[Any, Any, Any]:
     """Return ``x - m``, ``m``, the sum of ``exp(x - m)`` or 1 where it is 0; m is the maximum, 0 where all are -inf."""
     highest: Any = a.stop_gradient(a.numpy.max(x, axis=axis, keepdims=True, initial=-math.inf))
     highest = a.numpy.where(highest == -math.inf, 0, highest)
@@ -129,28 +129,28 @@ def _shifted(a: Arrays, x: Array, axis: int | tuple[int, ...] | None) -> tuple[A
 
 
 @row
-@real
+@require_real
 @in_float32
 def softmax(a: Arrays, x: Array, axis: int | tuple[int, ...] | None) -> Any:
-    moved, _, total = _shifted(a, inexact(a, x), axis)
+    moved, _, total = _shift_by_max(a, to_inexact(a, x), axis)
     return a.numpy.exp(moved) / total
 
 
 @row
-@real
+@require_real
 @in_float32
 def log_softmax(a: Arrays, x: Array, axis: int | tuple[int, ...] | None) -> Any:
-    moved, _, total = _shifted(a, inexact(a, x), axis)
+    moved, _, total = _shift_by_max(a, to_inexact(a, x), axis)
     return moved - a.numpy.log(total)
 
 
 @row
-@real
+@require_real
 @in_float32
 def logsumexp(a: Arrays, x: Any, axis: int | tuple[int, ...] | None, keepdims: bool) -> Any:
-    x = inexact(a, x)
+    x = to_inexact(a, x)
     infinite = a.numpy.any(x == math.inf, axis=axis, keepdims=True)
-    _, highest, total = _shifted(a, a.numpy.where(infinite & ~a.numpy.isnan(x), 0, x), axis)
+    _, highest, total = _shift_by_max(a, a.numpy.where(infinite & ~a.numpy.isnan(x), 0, x), axis)
     nothing = a.numpy.all(x == -math.inf, axis=axis, keepdims=True)
     result = a.numpy.where(nothing, -math.inf, a.numpy.log(total) + highest)
     result = a.numpy.where(infinite & ~a.numpy.isnan(result), math.inf, result)
@@ -160,7 +160,7 @@ def logsumexp(a: Arrays, x: Any, axis: int | tuple[int, ...] | None, keepdims: b
 @row
 @in_float32
 def norm(a: Arrays, x: Any, ord: float, axis: int | tuple[int, ...] | None, keepdims: bool) -> Any:
-    x = inexact(a, x)
+    x = to_inexact(a, x)
     x = a.numpy.abs(x) if ord != 2 or x.dtype.kind == "c" else x
     if ord == math.inf:
         return a.numpy.max(x, axis=axis, keepdims=keepdims, initial=0)
@@ -188,9 +188,9 @@ def _length(a: Arrays, x: Array, axis: int | tuple[int, ...] | None) -> Any:
         scale = even_scale(a, x, axis)
         return root(a, a.numpy.sum(a.numpy.square(x * scale), axis=axis, keepdims=True)) / scale
 
-    def rule(given: tuple[Array, ...], ways: tuple[Array, ...]) -> tuple[Any, Any]:
-        found = _length(a, given[0], axis)
-        return found, _along(a, given[0], found, ways[0], axis)
+    def rule(primals: tuple[Array, ...], tangents: tuple[Array, ...]) -> tuple[Any, Any]:
+        found = _length(a, primals[0], axis)
+        return found, _directional(a, primals[0], found, tangents[0], axis)
 
     return a.with_jvp(value, rule, x)
 
@@ -198,7 +198,7 @@ def _length(a: Arrays, x: Array, axis: int | tuple[int, ...] | None) -> Any:
 @row
 @in_float32
 def moments(a: Arrays, x: Array, axes: int | tuple[int, ...], keepdims: bool) -> Any:
-    x = inexact(a, x)
+    x = to_inexact(a, x)
     mean = a.numpy.mean(x, axis=axes, keepdims=True)
     variance = a.numpy.mean(a.numpy.square(a.numpy.abs(x - mean)), axis=axes, keepdims=keepdims)
     return mean if keepdims else a.numpy.squeeze(mean, axes), variance
@@ -207,6 +207,6 @@ def moments(a: Arrays, x: Array, axes: int | tuple[int, ...], keepdims: bool) ->
 @row
 @in_float32
 def standardize(a: Arrays, x: Array, axis: int | tuple[int, ...] | None, epsilon: float) -> Any:
-    x = inexact(a, x)
+    x = to_inexact(a, x)
     axes = tuple(range(x.ndim)) if axis is None else (axis,) if isinstance(axis, int) else axis
     return a.standardize(x, tuple(axis_in_range("standardize", one, x.ndim) for one in axes), epsilon)

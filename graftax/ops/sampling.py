@@ -15,7 +15,7 @@ from graftax.core.free_sizes import any_free
 from graftax.core.typedefs import Array
 from graftax.ops.checks import axis_in_range
 from graftax.ops.neural import pads_of
-from graftax.ops.reductions import inexact
+from graftax.ops.reductions import to_inexact
 from graftax.ops.structure import FUNCTIONS, in_float32, pad
 
 Sizes = int | tuple[int, ...]
@@ -88,7 +88,7 @@ def _resize(a: Arrays, x: Array, size: int | tuple[int, ...], interpolation: str
         for axis, want in ((-3, height), (-2, width)):
             x = a.numpy.take(x, _nearest(a, x.shape[axis], want), axis)
         return x
-    x = inexact(a, x)
+    x = to_inexact(a, x)
     for have, want, product in (
         (x.shape[-3], height, "ih,...hwc->...iwc"),
         (x.shape[-2], width, "jw,...hwc->...hjc"),
@@ -168,7 +168,7 @@ def _scale_and_translate(
     antialias: bool,
 ) -> Any:
     sizes, axes = _axes_moved(x, output_shape, scale, translation, spatial_dims)
-    x = inexact(a, x)
+    x = to_inexact(a, x)
     scale, translation = a.asarray(scale, x.dtype), a.asarray(translation, x.dtype)
     tiny = 1000 * float(np.finfo(np.float64 if x.dtype.itemsize > 4 else np.float32).eps)
     for i, axis in enumerate(axes):
@@ -224,7 +224,7 @@ def _extract_patches(
     return parts.reshape((*parts.shape[:3], math.prod(parts.shape[3:])))
 
 
-def _used(op: str, fill_mode: str, fill_value: float) -> None:
+def _check_is_used(op: str, fill_mode: str, fill_value: float) -> None:
     """Raise for a value that nothing would be filled with."""
     if fill_value != 0 and fill_mode != "constant":
         raise ArgumentError(
@@ -234,7 +234,7 @@ def _used(op: str, fill_mode: str, fill_value: float) -> None:
         )
 
 
-def _folded(a: Arrays, place: Any, size: int, mode: str) -> Any:
+def _fold(a: Arrays, place: Any, size: int, mode: str) -> Any:
     """Return where a whole place lies inside of an axis."""
     if mode == "wrap":
         return place % size
@@ -249,14 +249,14 @@ def _map_coordinates(
     a: Arrays, x: Array, coordinates: Array, interpolation: str, fill_mode: str, fill_value: float
 ) -> Any:
     _image("map_coordinates", x, batch=True)
-    _used("map_coordinates", fill_mode, fill_value)
+    _check_is_used("map_coordinates", fill_mode, fill_value)
     if coordinates.ndim < 2 or coordinates.shape[-1] != 2 or coordinates.shape[0] != x.shape[0]:
         raise ShapeError(
             f"image.map_coordinates: x {list(x.shape)}, coordinates {list(coordinates.shape)}",
             "they are (batch, ..., 2), a row and a column for each sample",
             f"coordinates of shape {[x.shape[0], '...', 2]}",
         )
-    x = inexact(a, x)
+    x = to_inexact(a, x)
     n, height, width, channels = x.shape
     if n == 0:  # there is nothing to take from
         return a.numpy.zeros((*coordinates.shape[:-1], channels), x.dtype)
@@ -266,7 +266,7 @@ def _map_coordinates(
 
     def pixel(row: Array, column: Array) -> Any:
         whole = a.asarray(row, "int32"), a.asarray(column, "int32")
-        rows, columns = (_folded(a, p, s, fill_mode) for p, s in zip(whole, (height, width), strict=True))
+        rows, columns = (_fold(a, p, s, fill_mode) for p, s in zip(whole, (height, width), strict=True))
         found = a.numpy.take(pixels, first + rows * width + columns, 0)
         if fill_mode != "constant":
             return found
@@ -294,14 +294,14 @@ def _affine_transform(
     single = x.ndim == 3
     x = x[None] if single else x
     _image("affine_transform", x, batch=True)
-    _used("affine_transform", fill_mode, fill_value)
+    _check_is_used("affine_transform", fill_mode, fill_value)
     if tuple(transform.shape) not in ((8,), (x.shape[0], 8)):
         raise ShapeError(
             f"image.affine_transform: x {list(x.shape)}, transform {list(transform.shape)}",
             "a transform is 8 numbers, for all images or for each",
             "[1, 0, 0, 0, 1, 0, 0, 0] for none",
         )
-    x = inexact(a, x)
+    x = to_inexact(a, x)
     numbers = a.numpy.broadcast_to(a.asarray(transform, x.dtype), (x.shape[0], 8))
     p = [numbers[:, i, None, None] for i in range(8)]
     rows = a.numpy.arange(x.shape[1], dtype=x.dtype)[None, :, None]

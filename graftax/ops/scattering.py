@@ -12,16 +12,16 @@ from graftax.backend.protocol import Arrays
 from graftax.core.errors import ShapeError
 from graftax.core.free_sizes import any_free
 from graftax.core.typedefs import Array
-from graftax.ops.checks import check_places, check_range, checking, outside
-from graftax.ops.structure import accumulating, counted_from_0, one_hot, positions, row
+from graftax.ops.checks import check_places, check_range, is_outside, register_check
+from graftax.ops.structure import accumulate_wide, counted_from_0, one_hot, positions, row
 
 
-@checking("scatter")
+@register_check("scatter")
 def _check_scatter(arrays: Arrays, indices: Array, values: Array, shape: int | tuple[int, ...]) -> None:
     _check(arrays, "scatter", _sizes(shape), indices, "values", values)
 
 
-@checking("scatter_update")
+@register_check("scatter_update")
 def _check_update(arrays: Arrays, x: Array, indices: Array, updates: Array) -> None:
     _check(arrays, "scatter_update", tuple(x.shape), indices, "updates", updates)
 
@@ -48,14 +48,14 @@ def _tuple(a: Arrays, indices: Array, shape: tuple[int, ...]) -> tuple[Any, ...]
 
 @row
 def scatter(a: Arrays, indices: Array, values: Array, shape: int | tuple[int, ...]) -> Any:
-    return _scattered(a, values, indices, _sizes(shape))
+    return _scatter(a, values, indices, _sizes(shape))
 
 
-@accumulating
-def _scattered(a: Arrays, values: Array, indices: Array, shape: tuple[int, ...]) -> Any:
+@accumulate_wide
+def _scatter(a: Arrays, values: Array, indices: Array, shape: tuple[int, ...]) -> Any:
     depth = indices.shape[-1]
     places, strides = positions(a, indices), [math.prod(shape[i + 1 : depth]) for i in range(depth)]
-    inside = a.numpy.all(~outside(_numbers(a, shape[:depth]), places), axis=-1)
+    inside = a.numpy.all(~is_outside(_numbers(a, shape[:depth]), places), axis=-1)
     flat = a.numpy.sum(places * _numbers(a, strides), axis=-1, dtype="int32")
     flat = a.numpy.where(inside, flat, math.prod(shape[:depth]))  # one row more takes what lies outside
     rows = a.numpy.broadcast_to(values, (*indices.shape[:-1], *shape[depth:]))
@@ -75,7 +75,7 @@ def scatter_update(a: Arrays, x: Array, indices: Array, updates: Array) -> Any:
     )
 
 
-@checking("multi_hot")
+@register_check("multi_hot")
 def _check_multi_hot(arrays: Arrays, indices: Array, num_classes: int, axis: int, dtype: str) -> None:
     if not indices.ndim:
         raise ShapeError("multi_hot: indices []", "their last axis holds the classes of one row", "ops.one_hot")
@@ -88,7 +88,7 @@ def multi_hot(a: Arrays, indices: Array, num_classes: int, axis: int, dtype: str
     return a.asarray(a.numpy.moveaxis(found, -1, axis), dtype)
 
 
-@checking("in_top_k")
+@register_check("in_top_k")
 def _check_in_top_k(arrays: Arrays, targets: Array, predictions: Array, k: int) -> None:
     if not predictions.ndim or targets.shape != predictions.shape[:-1] or k > predictions.shape[-1]:
         raise ShapeError(
@@ -105,11 +105,11 @@ def in_top_k(a: Arrays, targets: Array, predictions: Array, k: int) -> Any:
     mine = a.numpy.take_along_axis(predictions, a.numpy.clip(place, 0, predictions.shape[-1] - 1), -1)
     better = a.numpy.sum(a.asarray(predictions > mine, "int32"), axis=-1)
     finite = a.numpy.isfinite(mine[..., 0]) if predictions.dtype.kind not in "iub" else True
-    known = ~outside(predictions.shape[-1], place[..., 0])
+    known = ~is_outside(predictions.shape[-1], place[..., 0])
     return a.numpy.logical_and(better < k, a.numpy.logical_and(finite, known))
 
 
-@checking("unravel_index")
+@register_check("unravel_index")
 def _check_unravel(arrays: Arrays, indices: Array, shape: int | tuple[int, ...]) -> None:
     check_range(arrays, "unravel_index", "indices", indices, math.prod(_sizes(shape)))
 
@@ -117,7 +117,7 @@ def _check_unravel(arrays: Arrays, indices: Array, shape: int | tuple[int, ...])
 @row
 def unravel_index(a: Arrays, indices: Array, shape: int | tuple[int, ...]) -> Any:
     rest, found = positions(a, indices), []
-    beyond = outside(math.prod(_sizes(shape)), rest)  # in compiled code: then no axis has such an index
+    beyond = is_outside(math.prod(_sizes(shape)), rest)  # in compiled code: then no axis has such an index
     for size in reversed(_sizes(shape)):
         found.append(a.numpy.where(beyond, size, rest % max(size, 1)))
         rest = rest // max(size, 1)

@@ -11,8 +11,8 @@ from graftax.backend.protocol import Arrays
 from graftax.core.errors import ShapeError
 from graftax.core.typedefs import Array
 from graftax.ops.checks import CHECKS, check_range
-from graftax.ops.reductions import inexact
-from graftax.ops.structure import counted_from_0, in_float32, real, row, segment_sum
+from graftax.ops.reductions import to_inexact
+from graftax.ops.structure import counted_from_0, in_float32, require_real, row, segment_sum
 
 
 def _check(op: str, arrays: Arrays, x: Array, segment_ids: Array, num_segments: int) -> None:
@@ -32,7 +32,7 @@ for _name in ("sum", "mean", "max", "min", "softmax"):
 @row
 @in_float32
 def segment_mean(a: Arrays, x: Array, segment_ids: Array, num_segments: int) -> Any:
-    x = inexact(a, x)
+    x = to_inexact(a, x)
     count = segment_sum(a, a.numpy.ones(segment_ids.shape, "int32"), segment_ids, num_segments)
     count = a.asarray(a.numpy.maximum(count, 1), a.numpy.abs(x).dtype).reshape((-1, *[1] * (x.ndim - 1)))
     return segment_sum(a, x, segment_ids, num_segments) / count
@@ -58,10 +58,10 @@ def _extreme(a: Arrays, x: Array, segment_ids: Array, num_segments: int, reducti
 
 
 @row
-@real
+@require_real
 @in_float32
 def segment_softmax(a: Arrays, x: Array, segment_ids: Array, num_segments: int) -> Any:
-    x, ids = inexact(a, x), counted_from_0(a, segment_ids, num_segments)
+    x, ids = to_inexact(a, x), counted_from_0(a, segment_ids, num_segments)
     highest: Any = a.stop_gradient(_extreme(a, a.stop_gradient(x), ids, num_segments, "max"))
     highest = a.numpy.where(highest == -math.inf, 0, highest)
     powers = a.numpy.exp(x - a.numpy.take(highest, ids, 0))

@@ -105,12 +105,12 @@ def settings(op: Op) -> tuple[Parameter, ...]:
     return tuple(one for one in parameters(op) if one.kind.takes not in ("array", "arrays", "data") and not one.named)
 
 
-def needed(op: Op) -> list[str]:
+def required_names(op: Op) -> list[str]:
     """Return the names of what must be given."""
     return [one.name for one in parameters(op) if one.default is None and not (one.starred or one.named)]
 
 
-def shown(op: Op) -> str:
+def format_parameters(op: Op) -> str:
     """Return the parameters as messages show them: names and defaults."""
     return str(signature(op)).removeprefix("(").removesuffix(")")
 

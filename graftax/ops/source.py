@@ -31,7 +31,7 @@ from typing import Any
 
 from graftax.ops.arguments import quick_test
 from graftax.ops.masked_results import KEEPING
-from graftax.ops.signatures import Op, Parameter, array_parameters, needed, parameters, settings
+from graftax.ops.signatures import Op, Parameter, array_parameters, parameters, required_names, settings
 
 
 def write(op: Op, checked: bool) -> str:
@@ -44,7 +44,11 @@ def write(op: Op, checked: bool) -> str:
     given = parameters(op)
     arrays = array_parameters(op)
     starred, named = any(one.starred for one in given), any(one.named for one in given)
-    wrong = [*([] if named else ["unknown"]), *([] if starred else ["more"]), *(f"{n} is absent" for n in needed(op))]
+    wrong = [
+        *([] if named else ["unknown"]),
+        *([] if starred else ["more"]),
+        *(f"{n} is absent" for n in required_names(op)),
+    ]
     name = function_name(op)
     lines = [
         f"# Generated from the row of {op.name} in graftax/ops/rows by graftax/ops/source.py.",
@@ -79,7 +83,7 @@ def write(op: Op, checked: bool) -> str:
         lines.append(f"    check({', '.join(one.name for one in given)})")
     lines += [
         "    try:",
-        f"        return target({_passed(given)}) if not masked else {_of_masked(op)}",
+        f"        return target({_write_arguments(given)}) if not masked else {_write_masked_call(op)}",
         "    except Exception as error:",
         f"        return explain(op, error, {{{', '.join(f'{one.name!r}: {one.name}' for one in given)}}})",
     ]
@@ -153,11 +157,11 @@ def _ready_tests(op: Op, arrays: tuple[Parameter, ...]) -> list[str]:
     return tests
 
 
-def _axis_tests(given: tuple[Parameter, ...]) -> list[str]:
+def _axis_tests(parameters: tuple[Parameter, ...]) -> list[str]:
     """Write the lines that refuse axes of a single number, since NumPy lets 0 and -1 pass."""
-    first = given[0]
+    first = parameters[0]
     lines = []
-    for one in given if first.kind.takes == "array" else ():
+    for one in parameters if first.kind.takes == "array" else ():
         if one.kind.of_first:
             some = f"{one.name} is not None and " if one.optional else ""
             some += f"{one.name} != () and " if one.kind.depth else ""
@@ -165,17 +169,17 @@ def _axis_tests(given: tuple[Parameter, ...]) -> list[str]:
     return lines
 
 
-def _passed(given: tuple[Parameter, ...]) -> str:
+def _write_arguments(parameters: tuple[Parameter, ...]) -> str:
     """Write the arguments: positional up to the last array, by keyword from there on."""
-    last = max((i for i, one in enumerate(given) if one.takes_arrays), default=-1)
+    last = max((i for i, one in enumerate(parameters) if one.takes_arrays), default=-1)
     return ", ".join(
         f"{'*' if one.starred else ''}{one.name}" if i <= last else f"{one.name}={one.name}"
-        for i, one in enumerate(given)
+        for i, one in enumerate(parameters)
     )
 
 
-def _of_masked(op: Op) -> str:
+def _write_masked_call(op: Op) -> str:
     """Write the call where some array has a mask: its result has none, unless the op keeps masks."""
     given = parameters(op)
-    call = f"target({_passed(given)})"
+    call = f"target({_write_arguments(given)})"
     return f"with_mask({given[0].name}, {call})" if op.name in KEEPING else f"without_mask({call})"

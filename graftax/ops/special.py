@@ -12,49 +12,49 @@ from graftax.backend.protocol import Arrays
 from graftax.core.dtypes import is_inexact
 from graftax.core.errors import ArgumentError, DTypeError, GraftaxError
 from graftax.core.typedefs import Array
-from graftax.ops.checks import at_hand, checking
+from graftax.ops.checks import at_hand, register_check
 from graftax.ops.numbers import NUMBERS
-from graftax.ops.reductions import inexact
+from graftax.ops.reductions import to_inexact
 from graftax.ops.slopes_in_range import logaddexp
-from graftax.ops.structure import in_float32, real, row
+from graftax.ops.structure import in_float32, require_real, row
 
 
 @row
-@real
+@require_real
 @in_float32
 def erfc(a: Arrays, x: Array) -> Any:
-    return a.erfc(inexact(a, x))
+    return a.erfc(to_inexact(a, x))
 
 
 @row
-@real
+@require_real
 @in_float32
 def erfinv(a: Arrays, x: Array) -> Any:
-    return a.erfinv(inexact(a, x))
+    return a.erfinv(to_inexact(a, x))
 
 
 @row
-@real
+@require_real
 @in_float32
 def lgamma(a: Arrays, x: Array) -> Any:
-    return a.lgamma(inexact(a, x))
+    return a.lgamma(to_inexact(a, x))
 
 
 @row
-@real
+@require_real
 @in_float32
 def digamma(a: Arrays, x: Array) -> Any:
-    return a.digamma(inexact(a, x))
+    return a.digamma(to_inexact(a, x))
 
 
 @row
-@real
+@require_real
 def logit(a: Arrays, x: Array) -> Any:
-    x = inexact(a, x)
+    x = to_inexact(a, x)
     return a.numpy.log(x) - a.numpy.log1p(-x)
 
 
-def _apart(a: Arrays, corner: Any, value: Any, elsewhere: Any) -> Any:
+def _stop_in_corner(a: Arrays, corner: Any, value: Any, elsewhere: Any) -> Any:
     """Return a value that has no derivative in a corner, and what has the same value and derivative elsewhere."""
     return a.numpy.where(corner, a.stop_gradient(value), elsewhere)
 
@@ -64,7 +64,7 @@ def angle(a: Arrays, x: Array) -> Any:
     if x.dtype.kind != "c":
         return a.numpy.angle(x)
     zero = a.numpy.equal(x, 0)
-    return _apart(a, zero, a.numpy.angle(x), a.numpy.angle(a.numpy.where(zero, 1, x)))
+    return _stop_in_corner(a, zero, a.numpy.angle(x), a.numpy.angle(a.numpy.where(zero, 1, x)))
 
 
 @row
@@ -82,10 +82,10 @@ def logaddexp2(a: Arrays, x: Array, y: Array) -> Any:
 
 
 @row
-@real
+@require_real
 @in_float32
 def sinc(a: Arrays, x: Array) -> Any:
-    x = inexact(a, x)
+    x = to_inexact(a, x)
     near = a.numpy.abs(x) < _NEAR
     angle = math.pi * a.numpy.where(near, 1, x)
     return a.numpy.where(near, 1 - a.numpy.square(math.pi * a.numpy.where(near, x, 0)) / 6, a.numpy.sin(angle) / angle)
@@ -96,15 +96,15 @@ _NEAR = 1e-3
 
 
 @row
-@real
+@require_real
 def deg2rad(a: Arrays, x: Array) -> Any:
-    return inexact(a, x) * (math.pi / 180)
+    return to_inexact(a, x) * (math.pi / 180)
 
 
 @row
-@real
+@require_real
 def rad2deg(a: Arrays, x: Array) -> Any:
-    return inexact(a, x) * (180 / math.pi)
+    return to_inexact(a, x) * (180 / math.pi)
 
 
 @row
@@ -123,14 +123,14 @@ def signbit(a: Arrays, x: Array) -> Any:
 
 
 @row
-@real
+@require_real
 def heaviside(a: Arrays, x: Any, y: Any) -> Any:
-    x = inexact(a, x)
+    x = to_inexact(a, x)
     return a.numpy.where(x == 0, y, a.numpy.where(x > 0, 1, x * 0))  # nan stays nan
 
 
 @row
-@real
+@require_real
 def fmod(a: Arrays, x: Array, y: Array) -> Any:
     return a.numpy.fmod(x, y)
 
@@ -145,7 +145,7 @@ def lcm(a: Arrays, x: Array, y: Array) -> Any:
     return a.numpy.lcm(_integers("lcm", x), y)
 
 
-@checking("left_shift", "right_shift")
+@register_check("left_shift", "right_shift")
 def _shift(arrays: Arrays, x: Array, y: Array) -> None:
     if isinstance(y, int):
         negative = y < 0
@@ -162,7 +162,7 @@ def _no_places(y: Array) -> GraftaxError:
     )
 
 
-@checking("nan_to_num")
+@register_check("nan_to_num")
 def _nan_to_num(arrays: Arrays, x: Array, nan: float, posinf: float | None, neginf: float | None) -> None:
     if x.dtype.kind in "iub":
         return

@@ -11,8 +11,8 @@ from graftax.backend.protocol import Arrays
 from graftax.core.errors import ArgumentError, DTypeError, ShapeError
 from graftax.core.typedefs import Array
 from graftax.ops.checks import axis_in_range
-from graftax.ops.reductions import inexact
-from graftax.ops.structure import FUNCTIONS, accumulating, in_float32, row
+from graftax.ops.reductions import to_inexact
+from graftax.ops.structure import FUNCTIONS, accumulate_wide, in_float32, row
 
 
 def _transform(name: str, a: Arrays, x: Array, n: int | None, axis: int) -> Any:
@@ -31,7 +31,7 @@ for _name in ("fft", "ifft", "rfft", "irfft"):
     FUNCTIONS[_name] = partial(_transform, _name)
 
 
-def _over_two(name: str, a: Arrays, x: Array, axes: int | tuple[int, ...] | None) -> Any:
+def _transform_two(name: str, a: Arrays, x: Array, axes: int | tuple[int, ...] | None) -> Any:
     pair = axes if isinstance(axes, tuple) else (axes,)
     if len(pair) != 2 or len({axis_in_range(name, axis, x.ndim) for axis in pair}) != 2:
         raise ArgumentError(f"{name}: axes = {axes} of x {list(x.shape)}", "they are two", "axes=(-2, -1)")
@@ -41,7 +41,7 @@ def _over_two(name: str, a: Arrays, x: Array, axes: int | tuple[int, ...] | None
 
 
 for _name in ("fft2", "ifft2"):
-    FUNCTIONS[_name] = partial(_over_two, _name)
+    FUNCTIONS[_name] = partial(_transform_two, _name)
 
 
 def _shift(a: Arrays, x: Array, axes: int | tuple[int, ...] | None, sign: int) -> Any:
@@ -98,7 +98,7 @@ def extract_sequences(a: Arrays, x: Array, sequence_length: int, sequence_stride
 
 
 @row
-@accumulating
+@accumulate_wide
 def overlap_add(a: Arrays, x: Array, step: int) -> Any:
     if x.ndim < 2:
         raise ShapeError(f"overlap_add: x {list(x.shape)}", "it is (..., parts, length)", "x[None] for one part")
@@ -127,7 +127,7 @@ def _weights(op: str, length: int, fft_length: int | None, window: str | None) -
 
 @row
 def stft(a: Arrays, x: Array, length: int, step: int, fft_length: int | None, window: str | None, center: bool) -> Any:
-    x = inexact(a, x)
+    x = to_inexact(a, x)
     x = a.asarray(x, "float32") if x.dtype.itemsize < 4 else x
     weights, size = _weights("stft", length, fft_length, window)
     if center:

@@ -9,10 +9,10 @@ import numpy as np
 from graftax.backend.protocol import Arrays
 from graftax.core.errors import ArgumentError, GraftaxError, NumericsError, ShapeError
 from graftax.core.typedefs import Array
-from graftax.ops.checks import at_hand, axis_in_range, checking
-from graftax.ops.reductions import even_scale, inexact, quantile, require_some
+from graftax.ops.checks import at_hand, axis_in_range, register_check
+from graftax.ops.reductions import even_scale, quantile, require_some, to_inexact
 from graftax.ops.slopes_in_range import quotient
-from graftax.ops.structure import in_float32, real, row
+from graftax.ops.structure import in_float32, require_real, row
 
 Axes = int | tuple[int, ...] | None
 
@@ -20,10 +20,10 @@ Axes = int | tuple[int, ...] | None
 @row
 @in_float32
 def average(a: Arrays, x: Array, axis: Axes, weights: Array | None, keepdims: bool) -> Any:
-    x = inexact(a, x)
+    x = to_inexact(a, x)
     if weights is None:
         return a.numpy.mean(x, axis=axis, keepdims=keepdims)
-    weights = a.asarray(inexact(a, weights), x.dtype)
+    weights = a.asarray(to_inexact(a, weights), x.dtype)
     if weights.shape != x.shape:
         axes = (axis,) if isinstance(axis, int) else axis
         if axes is None or weights.shape != tuple(x.shape[one] for one in axes):
@@ -42,7 +42,7 @@ def average(a: Arrays, x: Array, axis: Axes, weights: Array | None, keepdims: bo
     return quotient(a, a.numpy.sum(x * weights, axis=axis, keepdims=keepdims), total)
 
 
-@checking("percentile", "nanpercentile")
+@register_check("percentile", "nanpercentile")
 def _percentile(arrays: Arrays, x: Array, q: float | tuple[float, ...], axis: Axes, keepdims: bool) -> None:
     for one in q if isinstance(q, tuple) else (q,):
         if not 0 <= one <= 100:
@@ -64,7 +64,7 @@ def ptp(a: Arrays, x: Array, axis: Axes, keepdims: bool) -> Any:
 @row
 @in_float32
 def cov(a: Arrays, x: Array, ddof: int) -> Any:
-    x = inexact(a, x)
+    x = to_inexact(a, x)
     if x.ndim != 2 or x.shape[1] <= ddof:
         raise ShapeError(
             f"cov: x {list(x.shape)}, ddof = {ddof}",
@@ -84,7 +84,7 @@ def corrcoef(a: Arrays, x: Array) -> Any:
             "it is a matrix of (variables, observations), with two observations at least",
             "ops.transpose(x) if the columns are variables",
         )
-    x = inexact(a, x)
+    x = to_inexact(a, x)
     found = cov(a, x * even_scale(a, x, 1), 1)
     spread = a.numpy.sqrt(a.numpy.real(a.numpy.diagonal(found)))
     return found / spread[:, None] / spread[None, :]
@@ -103,14 +103,14 @@ def diff(a: Arrays, x: Any, n: int, axis: int) -> Any:
 @row
 @in_float32
 def trapezoid(a: Arrays, y: Array, x: Array | None, dx: float, axis: int) -> Any:
-    y, axis = inexact(a, y), axis_in_range("trapezoid", axis, y.ndim)
+    y, axis = to_inexact(a, y), axis_in_range("trapezoid", axis, y.ndim)
     lead = (slice(None),) * axis
     middle = (y[(*lead, slice(1, None))] + y[(*lead, slice(None, -1))]) / 2
     if x is None:
         return a.numpy.sum(middle * dx, axis=axis)
     if dx != 1.0:
         raise ArgumentError(f"trapezoid: x and dx = {dx}", "the places x have their distances", "one of the two")
-    x = a.asarray(inexact(a, x), y.dtype)
+    x = a.asarray(to_inexact(a, x), y.dtype)
     if x.shape not in (y.shape, (y.shape[axis],)):
         raise ShapeError(
             f"trapezoid: y {list(y.shape)}, x {list(x.shape)}, axis = {axis}",
@@ -123,7 +123,7 @@ def trapezoid(a: Arrays, y: Array, x: Array | None, dx: float, axis: int) -> Any
     return a.numpy.sum(middle * width, axis=axis)
 
 
-@checking("histogram")
+@register_check("histogram")
 def _histogram(arrays: Arrays, x: Array, bins: int, range: object) -> None:
     if range is None and x.dtype.kind not in "iubc" and x.size:
         looked = at_hand(arrays, _no_range, lambda values: ~arrays.numpy.isfinite(values), x)
@@ -141,9 +141,9 @@ def _no_range(x: Any) -> GraftaxError:
 
 
 @row
-@real
+@require_real
 def histogram(a: Arrays, x: Array, bins: int, range: object) -> Any:
-    x = inexact(a, x).reshape(-1)
+    x = to_inexact(a, x).reshape(-1)
     dtype = x.dtype
     x = a.asarray(x, "float32") if x.dtype.itemsize < 4 else x
     if range is not None and (not isinstance(range, tuple) or len(range) != 2 or not range[0] < range[1]):
@@ -163,7 +163,7 @@ def histogram(a: Arrays, x: Array, bins: int, range: object) -> Any:
     return a.scatter_add(a.numpy.zeros((bins,), "int32"), place, a.asarray(inside, "int32")), a.asarray(edges, dtype)
 
 
-@checking("digitize")
+@register_check("digitize")
 def _digitize(arrays: Arrays, x: Array, bins: Array) -> None:
     if not arrays.is_concrete(bins) or bins.ndim != 1:
         return

@@ -14,9 +14,9 @@ from graftax.core.errors import ArgumentError, DTypeError, ShapeError
 from graftax.core.free_sizes import any_free, is_free
 from graftax.core.typedefs import Array
 from graftax.core.wrapping import wraps
-from graftax.ops.checks import axis_in_range, outside
+from graftax.ops.checks import axis_in_range, is_outside
 from graftax.ops.numbers import check_filling
-from graftax.ops.wide_sums import spread, summed_wide
+from graftax.ops.wide_sums import spread, sum_wide
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
 """By op: ``function(arrays, *arguments)``; an underscore at the end of the Python name is dropped."""
@@ -28,7 +28,7 @@ def row(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def real(function: Callable[..., Any]) -> Callable[..., Any]:
+def require_real(function: Callable[..., Any]) -> Callable[..., Any]:
     """Refuse complex numbers for a function of ``x`` that is not defined for them.
 
     Raises:
@@ -49,28 +49,28 @@ def in_float32(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compute half precision in float32 for a function of ``x``, and round at the end."""
 
     @wraps(function)
-    def wide(a: Arrays, x: Array, *args: Any, **options: Any) -> Any:
+    def run(a: Arrays, x: Array, *args: Any, **options: Any) -> Any:
         dtype = x.dtype
         if dtype.itemsize >= 4 or dtype.kind in "iub":
             return function(a, x, *args, **options)
         found = function(a, a.asarray(x, "float32"), *args, **options)
         return tuple(a.asarray(one, dtype) for one in found) if isinstance(found, tuple) else a.asarray(found, dtype)
 
-    return wide
+    return run
 
 
-def accumulating(function: Callable[..., Any]) -> Callable[..., Any]:
+def accumulate_wide(function: Callable[..., Any]) -> Callable[..., Any]:
     """Do the same for what adds up or multiplies; narrow integers and booleans give 32 bits, as those of sum do."""
     inner = in_float32(function)
 
     @wraps(function)
-    def wide(a: Arrays, x: Array, *args: Any, **options: Any) -> Any:
-        return inner(a, _counted(a, x), *args, **options)
+    def run(a: Arrays, x: Array, *args: Any, **options: Any) -> Any:
+        return inner(a, _to_32_bits(a, x), *args, **options)
 
-    return wide
+    return run
 
 
-def _counted(a: Arrays, x: Array) -> Any:
+def _to_32_bits(a: Arrays, x: Array) -> Any:
     narrow = x.dtype.kind in "iub" and x.dtype.itemsize < 4
     return a.asarray(x, "uint32" if x.dtype.kind == "u" else "int32") if narrow else x
 
@@ -93,10 +93,10 @@ def counted_from_0(a: Arrays, indices: Array, size: Any) -> Any:
     wide = positions(a, indices)
     if wide.dtype.kind == "u" or a.is_concrete(wide):  # what is at hand has been checked
         return wide
-    return a.numpy.where(wide < 0, _ends(a, size, wide.dtype), wide)
+    return a.numpy.where(wide < 0, _sizes_as_indices(a, size, wide.dtype), wide)
 
 
-def _ends(a: Arrays, size: int | tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+def _sizes_as_indices(a: Arrays, size: int | tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     """Return sizes as indices of this dtype; the largest of them where a size is larger."""
     if any_free(size if isinstance(size, tuple) else (size,)):  # known to the program alone
         return (
@@ -110,7 +110,7 @@ def _ends(a: Arrays, size: int | tuple[int, ...], dtype: np.dtype[Any]) -> Any:
 @row
 def repeat(a: Arrays, x: Array, repeats: int | tuple[int, ...], axis: int | None) -> Any:
     if not is_free(repeats):
-        return summed_wide(a, _repeated, (repeats, axis), x)
+        return sum_wide(a, _repeat, (repeats, axis), x)
     x, at = (x.reshape(-1), 0) if axis is None else (x, axis_in_range("repeat", axis, x.ndim))
     shape = (*x.shape[:at], x.shape[at] * repeats, *x.shape[at + 1 :])
     rows = a.numpy.expand_dims(x, at + 1)
@@ -124,14 +124,14 @@ def broadcast_to(a: Arrays, x: Array, shape: tuple[int, ...]) -> Any:
 
 @row
 def tile(a: Arrays, x: Array, reps: int | tuple[int, ...]) -> Any:
-    return summed_wide(a, _tiled, reps, x)
+    return sum_wide(a, _tile, reps, x)
 
 
-def _tiled(a: Arrays, reps: int | tuple[int, ...], x: Array) -> Any:
+def _tile(a: Arrays, reps: int | tuple[int, ...], x: Array) -> Any:
     return a.numpy.tile(x, reps)
 
 
-def _repeated(a: Arrays, options: tuple[int | tuple[int, ...], int | None], x: Array) -> Any:
+def _repeat(a: Arrays, options: tuple[int | tuple[int, ...], int | None], x: Array) -> Any:
     repeats, axis = options
     return a.numpy.repeat(x, repeats if isinstance(repeats, int) else np.array(repeats, "int32"), axis)
 
@@ -149,20 +149,20 @@ def reshape(a: Arrays, x: Array, shape: int | tuple[int, ...]) -> Any:
 @row
 def take(a: Arrays, x: Array, indices: Array, axis: int | None) -> Any:
     size = x.size if axis is None else x.shape[axis_in_range("take", axis, x.ndim)]
-    return summed_wide(a, _taken, axis, x, counted_from_0(a, indices, size))
+    return sum_wide(a, _take, axis, x, counted_from_0(a, indices, size))
 
 
-def _taken(a: Arrays, axis: int | None, x: Array, indices: Array) -> Any:
+def _take(a: Arrays, axis: int | None, x: Array, indices: Array) -> Any:
     return a.numpy.take(x, indices, axis)
 
 
 @row
 def take_along_axis(a: Arrays, x: Array, indices: Array, axis: int) -> Any:
     size = x.shape[axis_in_range("take_along_axis", axis, x.ndim)]
-    return summed_wide(a, _taken_along, axis, x, counted_from_0(a, indices, size))
+    return sum_wide(a, _take_along, axis, x, counted_from_0(a, indices, size))
 
 
-def _taken_along(a: Arrays, axis: int, x: Array, indices: Array) -> Any:
+def _take_along(a: Arrays, axis: int, x: Array, indices: Array) -> Any:
     return a.numpy.take_along_axis(x, indices, axis)
 
 
@@ -171,20 +171,20 @@ def gather_nd(a: Arrays, x: Array, indices: Array) -> Any:
     depth = indices.shape[-1]
     sizes = tuple(x.shape[:depth])
     places = counted_from_0(a, indices, sizes)
-    found = summed_wide(a, _gathered, depth, x, places)
+    found = sum_wide(a, _gather, depth, x, places)
     if a.is_concrete(places):
         return found
     inside = a.numpy.all(
-        ~outside(_ends(a, sizes, places.dtype), places), axis=-1
+        ~is_outside(_sizes_as_indices(a, sizes, places.dtype), places), axis=-1
     )  # JAX takes the nearest element where take gives nan
-    return a.numpy.where(inside.reshape((*inside.shape, *[1] * (x.ndim - depth))), found, _nothing(a, x))
+    return a.numpy.where(inside.reshape((*inside.shape, *[1] * (x.ndim - depth))), found, _out_of_range_result(a, x))
 
 
-def _gathered(a: Arrays, depth: int, x: Any, places: Any) -> Any:
+def _gather(a: Arrays, depth: int, x: Any, places: Any) -> Any:
     return x[tuple(places[..., i] for i in range(depth))]
 
 
-def _nothing(a: Arrays, x: Array) -> Any:
+def _out_of_range_result(a: Arrays, x: Array) -> Any:
     """Return the result of `take` for indices out of range: nan, or for integers the lowest or highest number."""
     if x.dtype.kind not in "iub":
         return a.asarray(math.nan, x.dtype)
@@ -202,16 +202,16 @@ def one_hot(a: Arrays, indices: Array, num_classes: int, axis: int, dtype: str |
 
 @row
 def scatter_add(a: Arrays, x: Array, indices: Array, updates: Array) -> Any:
-    return _added(a, x, counted_from_0(a, indices, x.shape[0]), updates)
+    return _add(a, x, counted_from_0(a, indices, x.shape[0]), updates)
 
 
 @in_float32
-def _added(a: Arrays, x: Array, indices: Array, updates: Array) -> Any:
+def _add(a: Arrays, x: Array, indices: Array, updates: Array) -> Any:
     return a.scatter_add(x, indices, a.asarray(updates, x.dtype))
 
 
 @row
-@accumulating
+@accumulate_wide
 def segment_sum(a: Arrays, x: Array, segment_ids: Array, num_segments: int) -> Any:
     places = counted_from_0(a, segment_ids, num_segments)
     return a.scatter_add(a.numpy.zeros((num_segments, *x.shape[1:]), x.dtype), places, x)
@@ -219,15 +219,15 @@ def segment_sum(a: Arrays, x: Array, segment_ids: Array, num_segments: int) -> A
 
 @row
 def slice_(a: Arrays, x: Array, begin: Array, shape: int | tuple[int, ...]) -> Any:
-    return a.slice(x, _inside(a, begin), (shape,) if isinstance(shape, int) else tuple(shape))
+    return a.slice(x, _clip_begin(a, begin), (shape,) if isinstance(shape, int) else tuple(shape))
 
 
 @row
 def slice_update(a: Arrays, x: Array, begin: Array, updates: Array) -> Any:
-    return a.slice_update(x, _inside(a, begin), updates if a.is_array(updates) else a.asarray(updates, x.dtype))
+    return a.slice_update(x, _clip_begin(a, begin), updates if a.is_array(updates) else a.asarray(updates, x.dtype))
 
 
-def _inside(a: Arrays, begin: Array) -> Any:
+def _clip_begin(a: Arrays, begin: Array) -> Any:
     """Return the begin of a block, moved to 0 if it is negative; JAX moves one that is too large."""
     wide = positions(a, begin)
     return wide if wide.dtype.kind == "u" or a.is_concrete(wide) else a.numpy.maximum(wide, 0)
@@ -278,14 +278,14 @@ def pad(a: Arrays, x: Array, pad_width: object, mode: str, constant_values: floa
                 'mode="constant", or no constant_values',
             )
         if mode == "wrap" and any_free(x.shape):
-            return _wrapped(a, x, np.broadcast_to(np.asarray(pad_width), (x.ndim, 2)).tolist())
+            return _wrap(a, x, np.broadcast_to(np.asarray(pad_width), (x.ndim, 2)).tolist())
         return a.numpy.pad(x, pad_width, mode=mode)
     value = a.asarray(constant_values)
     check_filling(a, "pad", "constant_values", value, a.canonical_dtype(x.dtype))
     return a.numpy.pad(x, pad_width, constant_values=a.asarray(value, x.dtype))
 
 
-def _wrapped(a: Arrays, x: Array, borders: list[list[int]]) -> Any:
+def _wrap(a: Arrays, x: Array, borders: list[list[int]]) -> Any:
     """Return the array with its end before it and its beginning behind, each axis at least as long as these."""
     for axis, (before, after) in enumerate(borders):
         if before or after:

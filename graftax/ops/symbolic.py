@@ -120,11 +120,11 @@ class Symbolic:
         """Return the results of another call as values of this class, in their structure."""
         places = itertools.count()
 
-        def made(spec: object) -> Any:
+        def make(spec: object) -> Any:
             place = next(places)
             return type(self)(origin, place) if isinstance(spec, Spec) else spec
 
-        return tree.map_structure(made, origin.results)
+        return tree.map_structure(make, origin.results)
 
     def is_not_there(self, needs: str) -> NoReturn:
         """Raise for what takes a value.
@@ -142,13 +142,13 @@ class Symbolic:
 # --- nested arguments -------------------------------------------------------------------------------------------------
 
 
-def mapped(function: Callable[[Any], Any], value: Any) -> Any:
+def map_leaves(function: Callable[[Any], Any], value: Any) -> Any:
     """Return nested lists, tuples, dicts and slices with their leaves replaced."""
     if isinstance(value, slice):
         return slice(function(value.start), function(value.stop), function(value.step))
     if tree.is_leaf(value):
         return function(value)
-    found = [mapped(function, part) for part in (value.values() if isinstance(value, dict) else value)]
+    found = [map_leaves(function, part) for part in (value.values() if isinstance(value, dict) else value)]
     if isinstance(value, dict):
         return dict(zip(value, found, strict=True))
     return type(value)(*found) if hasattr(value, "_fields") else type(value)(found)
@@ -157,7 +157,7 @@ def mapped(function: Callable[[Any], Any], value: Any) -> Any:
 def leaves(value: object) -> list[Any]:
     """Return the leaves of nested lists, tuples, dicts and slices, in order."""
     found: list[Any] = []
-    mapped(found.append, value)
+    map_leaves(found.append, value)
     return found
 
 
@@ -179,7 +179,7 @@ def record(callee: Any, title: str, args: tuple[Any, ...], kwargs: dict[str, Any
         ArgumentError: an argument belongs to a function that is being compiled.
     """
     # what lists have later must not matter
-    args, kwargs = mapped(_kept, args), mapped(_kept, kwargs)
+    args, kwargs = map_leaves(_copy_leaf, args), map_leaves(_copy_leaf, kwargs)
     given = leaves((args, kwargs))
     met = next(leaf for leaf in given if isinstance(leaf, Symbolic))
     arrays = registry.current().arrays
@@ -190,31 +190,31 @@ def record(callee: Any, title: str, args: tuple[Any, ...], kwargs: dict[str, Any
                 "the graph of layers outlives the function, and the value does not",
                 "an argument of the layer that holds it, or of the function, in place of a value from around it",
             )
-    results = evaluated(evaluate, [leaf for leaf in given if isinstance(leaf, Symbolic)])
+    results = evaluate_specs(evaluate, [leaf for leaf in given if isinstance(leaf, Symbolic)])
     return met.results_like(Origin(callee, args, kwargs, results))
 
 
-def _kept(leaf: object) -> Any:
+def _copy_leaf(leaf: object) -> Any:
     return np.array(leaf) if isinstance(leaf, np.ndarray) else leaf
 
 
-def evaluated(evaluate: Callable[[int], Any], given: list[Symbolic]) -> Any:
+def evaluate_specs(evaluate: Callable[[int], Any], inputs: list[Symbolic]) -> Any:
     """Return what a call gives, as a structure of `Spec`, from its results for two sizes in place of the unknown ones.
 
     Raises:
         Exception: what the call raises for such arrays.
     """
-    if not any(None in value.shape for value in given):
+    if not any(None in value.shape for value in inputs):
         return tree.map_structure(_spec, evaluate(0))
     first: Exception | None = None
-    for one, other in _FILLED if any(None in value.shape[1:] for value in given) else _FILLED[:1]:
+    for one, other in _FILLED if any(None in value.shape[1:] for value in inputs) else _FILLED[:1]:
         try:
-            return tree.map_structure(_merged, evaluate(one), evaluate(other))
+            return tree.map_structure(_merge_sizes, evaluate(one), evaluate(other))
         except Exception as error:  # noqa: BLE001 - of a size that is too small, perhaps
             first = error if first is None else first
     assert first is not None  # one pair at least was tried
     if isinstance(first, GraftaxError):
-        first.add_context(f"{', '.join(map(repr, given))}, where None is tried as {_FILLED[0][0]} and {_FILLED[0][1]}")
+        first.add_context(f"{', '.join(map(repr, inputs))}, where None is tried as {_FILLED[0][0]} and {_FILLED[0][1]}")
     raise first
 
 
@@ -222,13 +222,13 @@ def _spec(leaf: Any) -> Any:
     return Spec(tuple(leaf.shape), str(leaf.dtype)) if hasattr(leaf, "dtype") else leaf
 
 
-def _merged(one: Any, other: Any) -> Any:
+def _merge_sizes(one: Any, other: Any) -> Any:
     if not hasattr(one, "dtype"):
         return one
     return Spec(tuple(a if a == b else None for a, b in zip(one.shape, other.shape, strict=True)), str(one.dtype))
 
 
-def filled(value: object, size: int) -> Any:
+def fill_zeros(value: object, size: int) -> Any:
     """Return nested arguments with zeros for symbolic values and Variables."""
     arrays = registry.current().arrays.numpy
 
@@ -237,7 +237,7 @@ def filled(value: object, size: int) -> Any:
             return arrays.zeros(tuple(size if n is None else n for n in leaf.shape), leaf.spec.dtype)
         return leaf
 
-    return mapped(zeros, value)
+    return map_leaves(zeros, value)
 
 
 def record_op(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -251,7 +251,10 @@ def record_op(name: str, function: Callable[..., Any], args: tuple[Any, ...], kw
     backend = registry.current()
 
     def run(size: int) -> Any:
-        given, named = mapped(_plain, filled(args, size)), mapped(_plain, filled(kwargs, size))
+        given, named = (
+            map_leaves(_zeros_for_variable, fill_zeros(args, size)),
+            map_leaves(_zeros_for_variable, fill_zeros(kwargs, size)),
+        )
         return function(*given, **named)
 
     def evaluate(size: int) -> Any:
@@ -260,7 +263,7 @@ def record_op(name: str, function: Callable[..., Any], args: tuple[Any, ...], kw
     return record(name, f"ops.{name}", args, kwargs, evaluate)
 
 
-def _plain(leaf: object) -> Any:
+def _zeros_for_variable(leaf: object) -> Any:
     """Return zeros for a Variable, whose value no look at shapes needs."""
     if not isinstance(leaf, VariableLike):
         return leaf

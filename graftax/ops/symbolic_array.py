@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 from graftax.backend import registry
 from graftax.core.errors import MissingAttributeError
 from graftax.ops.checks import check_subscript
-from graftax.ops.dispatch import built
+from graftax.ops.dispatch import op_function
 from graftax.ops.symbolic import Symbolic, record_op
 from graftax.ops.table import OPS
 
@@ -56,10 +56,10 @@ class SymbolicArray(Symbolic):
         return self._call("transpose")
 
     def _call(self, name: str, *more: Any) -> Any:
-        return built(name)(self, *more)
+        return op_function(name)(self, *more)
 
-    def _called(self, name: str, other: Any) -> Any:
-        return built(name)(other, self)
+    def _apply_reversed(self, name: str, other: Any) -> Any:
+        return op_function(name)(other, self)
 
     def reshape(self, *shape: Any) -> Any:
         """Return the array in another shape."""
@@ -96,49 +96,49 @@ class SymbolicArray(Symbolic):
         return self._call("add", other)
 
     def __radd__(self, other: Any) -> Any:
-        return self._called("add", other)
+        return self._apply_reversed("add", other)
 
     def __sub__(self, other: Any) -> Any:
         return self._call("subtract", other)
 
     def __rsub__(self, other: Any) -> Any:
-        return self._called("subtract", other)
+        return self._apply_reversed("subtract", other)
 
     def __mul__(self, other: Any) -> Any:
         return self._call("multiply", other)
 
     def __rmul__(self, other: Any) -> Any:
-        return self._called("multiply", other)
+        return self._apply_reversed("multiply", other)
 
     def __truediv__(self, other: Any) -> Any:
         return self._call("divide", other)
 
     def __rtruediv__(self, other: Any) -> Any:
-        return self._called("divide", other)
+        return self._apply_reversed("divide", other)
 
     def __floordiv__(self, other: Any) -> Any:
         return self._call("floor_divide", other)
 
     def __rfloordiv__(self, other: Any) -> Any:
-        return self._called("floor_divide", other)
+        return self._apply_reversed("floor_divide", other)
 
     def __mod__(self, other: Any) -> Any:
         return self._call("remainder", other)
 
     def __rmod__(self, other: Any) -> Any:
-        return self._called("remainder", other)
+        return self._apply_reversed("remainder", other)
 
     def __pow__(self, other: Any) -> Any:
         return self._call("power", other)
 
     def __rpow__(self, other: Any) -> Any:
-        return self._called("power", other)
+        return self._apply_reversed("power", other)
 
     def __matmul__(self, other: Any) -> Any:
         return self._call("matmul", other)
 
     def __rmatmul__(self, other: Any) -> Any:
-        return self._called("matmul", other)
+        return self._apply_reversed("matmul", other)
 
     def __and__(self, other: Any) -> Any:
         return self._call("logical_and" if self.spec.dtype == "bool" else "bitwise_and", other)

@@ -9,7 +9,7 @@ import numpy as np
 from graftax.backend.protocol import Arrays
 from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array
-from graftax.ops.structure import accumulating, row
+from graftax.ops.structure import accumulate_wide, row
 
 Sizes = int | tuple[int, ...]
 
@@ -59,7 +59,7 @@ def unfold(a: Arrays, x: Array, kernel_size: Sizes, dilation: Sizes, padding: Si
 
 
 @row
-@accumulating
+@accumulate_wide
 def fold(
     a: Arrays, x: Array, output_size: Sizes, kernel_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes
 ) -> Any:

@@ -22,7 +22,7 @@ Used = Callable[..., Any]
 _fused: dict[Arrays, Callable[..., Any]] = {}
 
 
-def summed_wide(a: Arrays, function: Used, options: Hashable, x: Array, *indices: Array) -> Any:
+def sum_wide(a: Arrays, function: Used, options: Hashable, x: Array, *indices: Array) -> Any:
     """Return ``function(a, options, x, *indices)``, with a gradient added up in float32.
 
     Args:
@@ -35,28 +35,28 @@ def summed_wide(a: Arrays, function: Used, options: Hashable, x: Array, *indices
     if not is_half(x.dtype):
         return function(a, options, x, *indices)
     if a not in _fused:
-        _fused[a] = a.fuse(partial(_summed_wide, a), ("function", "options"))
+        _fused[a] = a.fuse(partial(_sum_wide, a), ("function", "options"))
     return _fused[a](x, *indices, function=function, options=options)
 
 
-def _summed_wide(a: Arrays, x: Array, *indices: Array, function: Used, options: Hashable) -> Any:
-    def rule(given: tuple[Array, ...], ways: tuple[Array, ...]) -> tuple[Any, Any]:
-        moved = function(a, options, a.asarray(ways[0], "float32"), *given[1:])
-        return summed_wide(a, function, options, *given), a.asarray(moved, given[0].dtype)
+def _sum_wide(a: Arrays, x: Array, *indices: Array, function: Used, options: Hashable) -> Any:
+    def rule(primals: tuple[Array, ...], tangents: tuple[Array, ...]) -> tuple[Any, Any]:
+        moved = function(a, options, a.asarray(tangents[0], "float32"), *primals[1:])
+        return sum_wide(a, function, options, *primals), a.asarray(moved, primals[0].dtype)
 
     return a.with_jvp(partial(function, a, options), rule, x, *indices)
 
 
 def spread(a: Arrays, x: Array, shape: Shape) -> Any:
     """Return an array repeated along axes up to a shape."""
-    return x if x.shape == shape else summed_wide(a, _broadcast, shape, x)
+    return x if x.shape == shape else sum_wide(a, _broadcast, shape, x)
 
 
 def _broadcast(a: Arrays, shape: Shape, x: Array) -> Any:
     return a.numpy.broadcast_to(x, shape)
 
 
-def spread_alike(a: Arrays, *operands: Array) -> tuple[Any, ...]:
+def spread_half(a: Arrays, *operands: Array) -> tuple[Any, ...]:
     """Return arrays of half precision that an elementwise function would spread, spread; others as they are.
 
     Numbers, and arrays whose shapes do not fit, stay as they are, too.

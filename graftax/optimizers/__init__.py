@@ -6,7 +6,7 @@ The base and the declaration of slots, for rules of one's own, are `Optimizer` a
 import sys as _sys
 import typing as _typing
 
-from graftax.core.namespaces import answering as _answering
+from graftax.core.namespaces import make_getattr as _answering
 from graftax.core.namespaces import names_in as _names_in
 from graftax.optimizers import schedules as schedules
 from graftax.optimizers.arguments.foreign_names import CLASSES as _FOREIGN

@@ -18,7 +18,7 @@ from graftax.optimizers.engine import learning_rate as rate
 from graftax.optimizers.engine.accumulation import accumulate
 from graftax.optimizers.engine.apply_rule import apply_rule
 from graftax.optimizers.engine.clipping import clip, has_limits
-from graftax.optimizers.engine.gradients import Variables, trainable_of
+from graftax.optimizers.engine.gradients import Variables, require_trainable
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.loss_scale import LossScaleLike, as_loss_scale
 from graftax.optimizers.engine.planning import Planning
@@ -248,7 +248,7 @@ class Optimizer(Planning, PureUpdates):
         for other in self.others:
             if type(other).minimize is not Optimizer.minimize:
                 raise _needs_the_loss(self, other)
-        trainable = trainable_of(variables)
+        trainable = require_trainable(variables)
         (_, found), gradients = self.value_and_scaled_grad(loss_fn, trainable, has_aux)
         self.apply(gradients, trainable)
         return found
@@ -258,17 +258,17 @@ class Optimizer(Planning, PureUpdates):
         """Return ``((scaled loss, what loss_fn returned), the gradients that apply expects)``."""
 
         @wraps(loss_fn)  # whose name errors give
-        def both() -> tuple[Array, Any]:
+        def scaled_loss_and_output() -> tuple[Array, Any]:
             found = loss_fn()
             return self.scale_loss(loss_of(found, has_aux)), found
 
-        differentiate = value_and_grad(both, wrt=wrt, has_aux=True)
-        return differentiate() if self.loss_scale is None else self.loss_scale.watched(differentiate)
+        differentiate = value_and_grad(scaled_loss_and_output, wrt=wrt, has_aux=True)
+        return differentiate() if self.loss_scale is None else self.loss_scale.differentiate_scaled(differentiate)
 
     @door
     def scale_loss(self, loss: object) -> Array:
         """Return the loss whose gradients `apply` expects: the loss itself, unless there is a ``loss_scale``."""
-        return cast(Array, loss if self.loss_scale is None else self.loss_scale.scaled(loss))
+        return cast(Array, loss if self.loss_scale is None else self.loss_scale.scale_loss(loss))
 
     def __repr__(self) -> str:
         kept = self.__dict__["learning_rate"]

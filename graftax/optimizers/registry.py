@@ -41,14 +41,14 @@ def get(optimizer: str | Minimizer) -> Minimizer:
         raise ArgumentTypeError(
             f"optimizer={optimizer!r:.60}",
             "it is a name, a graftax optimizer, or another graftax.Module with minimize(loss_fn, variables, has_aux)",
-            _instead(optimizer),
+            _suggest_optimizer(optimizer),
         )
     if optimizer.lower() not in NAMES:
         raise unknown("optimizer", optimizer, NAMES, "or an optimizer: graftax.optimizers.Adam(1e-3)")
     return NAMES[optimizer.lower()]()
 
 
-def _instead(value: object) -> str:
+def _suggest_optimizer(value: object) -> str:
     if hasattr(value, "init") and hasattr(value, "update"):
         return "optimizer=graftax.optimizers.Optax(transformation)"
     return "optimizer=graftax.optimizers.Adam(1e-3)"

@@ -2,7 +2,7 @@
 
 import typing as _typing
 
-from graftax.core.namespaces import answering as _answering
+from graftax.core.namespaces import make_getattr as _answering
 from graftax.reparam.adapted import Adapter as Adapter
 from graftax.reparam.adapted import AdapterCreator as AdapterCreator
 from graftax.reparam.base import Reparam as Reparam

@@ -103,9 +103,9 @@ class Adapted(Reparam):
 
     def forward(self) -> Array:
         """Return what the adapters in use make of the base."""
-        return self.through(self.active, ops.asarray(self.base))
+        return self.apply_adapters(self.active, ops.asarray(self.base))
 
-    def through(self, names: Iterable[str], value: Array) -> Array:
+    def apply_adapters(self, names: Iterable[str], value: Array) -> Array:
         """Return what some adapters make of a value."""
         for name in names:
             value = self.adapters[name](value)
@@ -125,7 +125,7 @@ class Adapted(Reparam):
                 adapter.rest(name not in wanted)
         self.active = wanted
 
-    def without(self, names: Iterable[str]) -> None:
+    def remove_adapters(self, names: Iterable[str]) -> None:
         """Drop these."""
         gone = set(names)
         self._gx_creators = tuple(one for one in self._gx_creators if getattr(one, "name", None) not in gone)

@@ -9,7 +9,7 @@ from threading import get_ident
 from typing import Any
 
 from graftax.core.errors import ArgumentTypeError, GraftError
-from graftax.core.namespaces import answering as _answering
+from graftax.core.namespaces import make_getattr as _answering
 from graftax.core.selectors import Selector
 from graftax.core.short_traceback import door
 from graftax.reparam.adapted import Adapted, adapter_of
@@ -78,7 +78,7 @@ def use(model: Module, *names: str) -> None:
         ([], ['bias'])
         >>> use(layer, "lora")
     """
-    known = _having(model, names, "use")
+    known = _weights_with(model, names, "use")
     for chain in _chains(model):
         _check_nesting(chain, names)
     for weight in known:
@@ -106,7 +106,7 @@ def disabled(model: Module) -> Iterator[None]:
         >>> active(layer)
         ['lora']
     """
-    weights = _having(model, (), "disabled")
+    weights = _weights_with(model, (), "disabled")
     before = [(weight, list(weight.active)) for weight in weights]
     with _in_no_other_thread(weights, model):
         try:
@@ -163,8 +163,8 @@ def remove(model: Module, *names: str) -> None:
         >>> layer.kernel is kernel and kernel.trainable
         True
     """
-    for weight in _having(model, _some(names, "remove"), "remove"):
-        weight.without(names)
+    for weight in _weights_with(model, _check_names(names, "remove"), "remove"):
+        weight.remove_adapters(names)
     _unwrap(model)
 
 
@@ -194,7 +194,7 @@ def merge(model: Module, *names: str, tolerance: float | None = None) -> None:
         (Variable('kernel', shape=(2, 3), dtype=float32, ...), True)
     """
     limit = None if tolerance is None else checked_tolerance(tolerance)
-    chosen = _having(model, _some(names, "merge"), "merge")
+    chosen = _weights_with(model, _check_names(names, "merge"), "merge")
     for weight in chosen:
         _check_order(weight, names)
     undo: list[tuple[Any, Any]] = []
@@ -206,8 +206,8 @@ def merge(model: Module, *names: str, tolerance: float | None = None) -> None:
                 before = weight.value
                 base: Any = weight.base
                 undo += [(leaf, leaf.value) for leaf in leaves_of(base)]
-                base.assign(weight.through([name for name in weight.active if name in names], base.value))
-                weight.without(names)
+                base.assign(weight.apply_adapters([name for name in weight.active if name in names], base.value))
+                weight.remove_adapters(names)
                 enough = getattr(base, "tolerance", 1e-3) if limit is None else limit
                 errors.append((distance(weight.value, before), weight.path, enough))
             _check_distances(errors)
@@ -232,7 +232,7 @@ def named(*names: str) -> Selector:
         >>> layer.freeze(named("poet"))
         ['kernel/adapters/poet/down', 'kernel/adapters/poet/up']
     """
-    wanted = frozenset(_some(names, "named"))
+    wanted = frozenset(_check_names(names, "named"))
     return Selector("predicate", f"adapters.named({', '.join(map(repr, names))})", _Named(wanted))
 
 
@@ -247,7 +247,7 @@ class _Named:
 # --- inside -----------------------------------------------------------------------------------------------------------
 
 
-def _adapted(model: Module) -> list[Adapted]:
+def _adapted_weights(model: Module) -> list[Adapted]:
     return [weight for chain in _chains(model) for weight in chain]
 
 
@@ -293,9 +293,9 @@ def _check_nesting(chain: list[Adapted], names: tuple[str, ...]) -> None:
         )
 
 
-def _having(model: Module, names: tuple[str, ...], function: str) -> list[Adapted]:
+def _weights_with(model: Module, names: tuple[str, ...], function: str) -> list[Adapted]:
     """Return the adapted weights that have one of these; all, if there are no names."""
-    known = _adapted(model)
+    known = _adapted_weights(model)
     if not known:
         raise GraftError(
             f"adapters.{function}: {type(model).__name__} has no adapters",
@@ -313,7 +313,7 @@ def _having(model: Module, names: tuple[str, ...], function: str) -> list[Adapte
     return known if function in ("use", "disabled") else [w for w in known if not w.adapters.keys().isdisjoint(names)]
 
 
-def _some(names: tuple[str, ...], function: str) -> tuple[str, ...]:
+def _check_names(names: tuple[str, ...], function: str) -> tuple[str, ...]:
     if wrong := [name for name in names if not isinstance(name, str)]:
         raise GraftError(
             f"adapters.{function} got {wrong[0]!r:.60} of type {type(wrong[0]).__name__}",

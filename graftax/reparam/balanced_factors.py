@@ -51,11 +51,11 @@ def _factors_jvp(
 ) -> tuple[Any, Any]:
     dtype = primals[0].dtype
     x, dx = (a.asarray(one, "float32") if dtype.itemsize < 4 else one for one in (primals[0], tangents[0]))
-    u, s, vh = _singular(a, x)
+    u, s, vh = _svd(a, x)
     v = _adjoint(a, vh)
     root = a.numpy.sqrt(s[:rank])
     turned = _adjoint(a, u) @ dx @ v
-    left, right = _within(a, turned[:rank, :rank], s[:rank])
+    left, right = _tangents_within(a, turned[:rank, :rank], s[:rank])
     left, right = u[:, :rank] @ left, right @ vh[:rank]
     if len(s) > rank:  # what is cut off turns into what is kept
         kept, cut = s[:rank], s[rank:, None]
@@ -73,7 +73,7 @@ def _factors_jvp(
     return _factors(a, rank, path, primals[0]), (a.asarray(left * factor, dtype), a.asarray(right * factor, dtype))
 
 
-def _within(a: Arrays, turned: Array, s: Array) -> tuple[Any, Any]:
+def _tangents_within(a: Arrays, turned: Array, s: Array) -> tuple[Any, Any]:
     """Return how both move among what is kept: ``left * root + root * right`` is ``turned``."""
     row, column = s[:, None], s[None]
     root, across = a.numpy.sqrt(row), a.numpy.sqrt(column)
@@ -90,7 +90,7 @@ def _about_equal(a: Arrays, x: Array, y: Array) -> Any:
     return abs(x - y) <= float(np.finfo(np.dtype(x.dtype)).eps) ** 0.5 * (x + y)
 
 
-def _singular(a: Arrays, x: Array) -> tuple[Any, Any, Any]:
+def _svd(a: Arrays, x: Array) -> tuple[Any, Any, Any]:
     """Return the singular value decomposition; its derivative, which only higher ones need, is nan without a gap."""
     u, s, vh = a.numpy.linalg.svd(x, full_matrices=False)
     tied = a.numpy.sum(_about_equal(a, s[:, None], s)) > len(s)

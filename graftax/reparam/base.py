@@ -15,7 +15,7 @@ from graftax.core.undefined import undefined_error
 from graftax.reparam.settings import settings_of
 from graftax.variables import regularizers
 from graftax.variables.arithmetic import Arithmetic
-from graftax.variables.calls import training
+from graftax.variables.calls import is_training
 from graftax.variables.fitting import fit, fit_term
 from graftax.variables.given_back import apply_constraint
 from graftax.variables.graph.module import Module, structure
@@ -116,7 +116,7 @@ class Reparam(Module, Arithmetic):
     @property
     def training(self) -> bool:
         """Tell whether a layer reads the weight in a training call; for a `forward` that draws or moves only then."""
-        return training()
+        return is_training()
 
     @property
     def shape(self) -> Shape:
@@ -137,17 +137,17 @@ class Reparam(Module, Arithmetic):
     @property
     def value(self) -> Array:
         """Return the value now; a constraint of the weight is part of the expression."""
-        wanted = self._read_in()
+        wanted = self._dtype_of_read()
         if (ask := storage.stand_ins.top) is not None and (stand_in := ask(self)) is not None:
-            return _rounded(stand_in.read(), wanted)
+            return _cast_read(stand_in.read(), wanted)
         if wanted is None:
             return self._gx_stored
         memo = storage.memo()
         if memo is None:
-            return _rounded(self._gx_stored, wanted)
-        return memo.value((self, wanted, structure.version), lambda: _rounded(self._gx_stored, wanted))
+            return _cast_read(self._gx_stored, wanted)
+        return memo.value((self, wanted, structure.version), lambda: _cast_read(self._gx_stored, wanted))
 
-    def _read_in(self) -> str | None:
+    def _dtype_of_read(self) -> str | None:
         """Return the dtype in which the layer that computes now reads it; None for the one that it has."""
         return storage.autocast.top if self.autocast and self.role == "weight" else None
 
@@ -164,18 +164,18 @@ class Reparam(Module, Arithmetic):
 
     def _compute(self) -> Array:
         if storage.autocast.top is None:
-            return self._combined()
+            return self._combine()
         with storage.autocast.entered(None):  # a part that is rounded first would give another weight
-            return self._combined()
+            return self._combine()
 
-    def _combined(self) -> Array:
+    def _combine(self) -> Array:
         storage.touch(self)
         value: Any = unwrap(self.forward())
         if isinstance(value, int | float | complex):
             value = registry.current().arrays.asarray(value, self._dtype)
         if not hasattr(value, "dtype") or tuple(value.shape) != self._shape:
             raise ShapeError(
-                f"{type(self).__name__}.forward of {self._gx_path or self._gx_stands_for!r} gave {_described(value)}",
+                f"{type(self).__name__}.forward of {self._gx_path or self._gx_stands_for!r} gave {_describe(value)}",
                 f"whoever asked for this weight computes with shape {self._shape}",
                 "combine the parts to that shape; spec.shape is what was asked for",
             )
@@ -199,7 +199,7 @@ class Reparam(Module, Arithmetic):
         if any(one is not None and not isinstance(one, VariableLike) for one in tree.flatten(returned)):
             of = f" of {self.path!r}" if self.path else ""
             raise AssignmentError(
-                f"{type(self).__name__}.inverse{of} returned {_described(returned)}",
+                f"{type(self).__name__}.inverse{of} returned {_describe(returned)}",
                 "it assigns the parts itself, and what it returns is used for nothing",
                 f"{self._assignments()}, and no return",
             )
@@ -225,11 +225,11 @@ class Reparam(Module, Arithmetic):
 
     def _term(self, value: ArrayLike, verb: str) -> Array:
         backend, label = registry.current(), f"{self._gx_path!r}.{verb}()"
-        return fit_term(backend, unwrap(value), self._shape, self._dtype, label, self._read_in())
+        return fit_term(backend, unwrap(value), self._shape, self._dtype, label, self._dtype_of_read())
 
     def _fit(self, value: ArrayLike, verb: str) -> Array:
         backend, label = registry.current(), f"{self._gx_path!r}.{verb}()"
-        return fit(backend, unwrap(value), self._shape, self._dtype, label, self._read_in())
+        return fit(backend, unwrap(value), self._shape, self._dtype, label, self._dtype_of_read())
 
     def _gx_facts(self) -> dict[str, Any]:
         """Return the settings, which say with the parts what the weight is."""
@@ -245,12 +245,12 @@ class Reparam(Module, Arithmetic):
     __hash__ = Module.__hash__
 
 
-def _rounded(value: Array, wanted: str | None) -> Array:
+def _cast_read(value: Array, dtype: str | None) -> Array:
     """Return a value in the dtype of a layer that computes in another one than it stores; None for the stored one."""
-    return value if wanted is None or not is_floating(value.dtype) else value.astype(wanted)
+    return value if dtype is None or not is_floating(value.dtype) else value.astype(dtype)
 
 
-def _described(value: Any) -> str:
+def _describe(value: Any) -> str:
     return f"shape {tuple(value.shape)}" if hasattr(value, "shape") else f"a {type(value).__name__}"
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, TypeAlias
 
 from graftax.core.argument_kinds import checked_flag
 from graftax.core.errors import ArgumentError
-from graftax.core.hyperparameters import is_number, number, whole
+from graftax.core.hyperparameters import check_integer, check_number, is_number
 from graftax.variables.graph.adjustable import Adjustable
 
 Check: TypeAlias = "Callable[[str, Any], Any]"
@@ -33,24 +33,24 @@ def count(reason: str, example: int, least: int = 1, most: float = float("inf"))
     return partial(_count, reason, example, least, most)
 
 
-def positive(reason: str, example: float) -> Check:
+def check_positive(reason: str, example: float) -> Check:
     """Return a check for finite numbers above 0."""
-    return lambda name, value: number(name, value, is_number(value) and value > 0, reason, example)
+    return lambda name, value: check_number(name, value, is_number(value) and value > 0, reason, example)
 
 
 def not_negative(reason: str, example: float) -> Check:
     """Return a check for finite numbers from 0 up."""
-    return lambda name, value: number(name, value, is_number(value) and value >= 0, reason, example)
+    return lambda name, value: check_number(name, value, is_number(value) and value >= 0, reason, example)
 
 
 def share(reason: str, example: float) -> Check:
     """Return a check for numbers from 0 to 1."""
-    return lambda name, value: number(name, value, is_number(value) and 0 <= value <= 1, reason, example)
+    return lambda name, value: check_number(name, value, is_number(value) and 0 <= value <= 1, reason, example)
 
 
-def one_of(choices: tuple[str, ...], reason: str) -> Check:
+def check_choice(choices: tuple[str, ...], reason: str) -> Check:
     """Return a check for some words."""
-    return partial(_one_of, choices, reason)
+    return partial(_check_choice, choices, reason)
 
 
 flag: Check = checked_flag
@@ -58,13 +58,13 @@ flag: Check = checked_flag
 
 
 def _count(reason: str, example: int, least: int, most: float, name: str, value: object) -> int:
-    found = whole(name, value, reason, example)
+    found = check_integer(name, value, reason, example)
     if not least <= found <= most:
         raise ArgumentError(f"{name}={value!r}", reason, f"{name}={example}")
     return found
 
 
-def _one_of(choices: tuple[str, ...], reason: str, name: str, value: object) -> str:
+def _check_choice(choices: tuple[str, ...], reason: str, name: str, value: object) -> str:
     if not isinstance(value, str) or value not in choices:
         raise ArgumentError(f"{name}={value!r:.60}", reason, f"one of {', '.join(choices)}")
     return value

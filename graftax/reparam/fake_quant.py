@@ -12,7 +12,7 @@ from graftax.reparam.base import Reparam
 from graftax.reparam.creator import Check, CheckedCreator, count, flag
 from graftax.reparam.grid import Grid, Per, checked_per, codes_of, safe_divisor, scale_of
 from graftax.reparam.quantized import QuantizedWeight
-from graftax.variables.floating import floating
+from graftax.variables.floating import to_floating
 from graftax.variables.spec import VariableSpec
 
 
@@ -110,8 +110,8 @@ class FakeQuantizedWeight(Reparam):
         """Compute the nearest numbers of the grid."""
         base = ops.asarray(self.base)
         fixed = ops.stop_gradient(base)
-        wide = floating(fixed, "weight")
-        rounded = ops.cast(self._symmetric(wide) if self.symmetric else self._asymmetric(wide), base.dtype)
+        wide = to_floating(fixed, "weight")
+        rounded = ops.cast(self._round_symmetric(wide) if self.symmetric else self._round_asymmetric(wide), base.dtype)
         return ops.stop_gradient(rounded) + (base - fixed)  # the second term is exactly 0, and has the gradient
 
     def inverse(self, value: Array) -> None:
@@ -120,7 +120,7 @@ class FakeQuantizedWeight(Reparam):
 
     def grid(self) -> Grid:
         """Return the grid that the weight as it is now is rounded to."""
-        return self._grid(floating(ops.asarray(self.base), "weight"))
+        return self._grid(to_floating(ops.asarray(self.base), "weight"))
 
     def _grid(self, value: Array) -> Grid:
         if self.symmetric:
@@ -130,11 +130,11 @@ class FakeQuantizedWeight(Reparam):
         scale: Array = (high - low) / (2**self.bits - 1)
         return Grid(scale, ops.round(-low / safe_divisor(scale)), self.bits)  # 0 is a number of the grid
 
-    def _symmetric(self, value: Array) -> Array:
+    def _round_symmetric(self, value: Array) -> Array:
         scale = self._grid(value).scale
         return codes_of(value, scale, self.bits) * scale
 
-    def _asymmetric(self, value: Array) -> Array:
+    def _round_asymmetric(self, value: Array) -> Array:
         scale, zero, _ = self._grid(value)
         steps = ops.clip(ops.round(value / safe_divisor(scale)) + zero, 0, 2**self.bits - 1)
         rounded: Array = (steps - zero) * scale

@@ -176,7 +176,7 @@ def ungraft(module: Module, where: SelectorLike = "**", untie: bool = False) -> 
     return [weight.path for weight in chosen]
 
 
-def made_again(module: Module, creator: Creator, path: str) -> None:
+def graft_again(module: Module, creator: Creator, path: str) -> None:
     """Put an expression behind a weight as `graft` does, whatever value it has then: its parts get theirs from a file.
 
     Args:
@@ -272,7 +272,7 @@ def _settle(weight: Weight, new: Any, tolerance: float) -> float:
     error = distance(new.value, old)
     known = distance(old, old) == 0  # else it has nan or infinities itself
     if (error > 0 or (error != error and known)) and new is not weight.node:
-        if elsewhere := _elsewhere(new, weight.node):
+        if elsewhere := _shared_paths(new, weight.node):
             if error <= tolerance:
                 return error
             raise GraftError(
@@ -329,7 +329,7 @@ def _check_distances(grafts: list[tuple[Weight, Graft]], tolerance: float, creat
     )
 
 
-def _elsewhere(new: Any, old: Any) -> list[str]:
+def _shared_paths(new: Any, old: Any) -> list[str]:
     """Return the paths of Variables of the new weight that are not its own: other weights hold them too."""
     leaves, known = (node.variables if isinstance(node, Module) else [node] for node in (new, old))
     own = {id(leaf) for leaf in known}

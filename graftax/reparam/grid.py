@@ -7,13 +7,13 @@ from typing import Literal, NamedTuple, get_args
 
 from graftax import ops
 from graftax.core.typedefs import Array, Shape
-from graftax.reparam.creator import one_of
-from graftax.variables.floating import floating
+from graftax.reparam.creator import check_choice
+from graftax.variables.floating import to_floating
 
 Per = Literal["tensor", "channel"]
 
 
-checked_per = one_of(get_args(Per), "scales belong to the tensor or to a channel")
+checked_per = check_choice(get_args(Per), "scales belong to the tensor or to a channel")
 """Check for what has a scale of its own."""
 
 
@@ -30,7 +30,7 @@ class Grid(NamedTuple):
 def scale_of(value: Array, bits: int, per: Per) -> Array:
     """Return the step of a symmetric grid for the largest magnitudes."""
     axes = None if per == "tensor" else tuple(range(value.ndim - 1))
-    value = floating(value, "weight")  # half precision has no 65535 steps, and rounds the last of 127 up
+    value = to_floating(value, "weight")  # half precision has no 65535 steps, and rounds the last of 127 up
     step: Array = ops.max(ops.abs(value), axis=axes) / (2 ** (bits - 1) - 1)
     return step
 
@@ -43,7 +43,7 @@ def safe_divisor(scale: Array) -> Array:
 def codes_of(value: Array, scale: Array, bits: int) -> Array:
     """Return the nearest numbers of a symmetric grid, as they count; a scale rounded down leads to none outside."""
     most = 2 ** (bits - 1) - 1
-    steps = floating(value, "weight") / floating(safe_divisor(scale), "scale")
+    steps = to_floating(value, "weight") / to_floating(safe_divisor(scale), "scale")
     return ops.clip(ops.round(steps), -most, most)
 
 

@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 from graftax import ops
 from graftax.core.typedefs import Array
 from graftax.reparam.adapted import Adapter, AdapterCreator
-from graftax.reparam.creator import Check, count, flag, positive
+from graftax.reparam.creator import Check, check_positive, count, flag
 from graftax.variables.initializers import Zeros
 from graftax.variables.spec import VariableSpec
 from graftax.variables.variance_scaling import VarianceScaling
 
-_ALPHA = positive("it scales the product", 16)
+_ALPHA = check_positive("it scales the product", 16)
 
 
 class LoRA(AdapterCreator):

@@ -9,7 +9,7 @@ from graftax import ops
 from graftax.core.dtypes import is_half
 from graftax.core.typedefs import Array, VariableLike
 from graftax.reparam.base import Reparam
-from graftax.reparam.creator import Check, CheckedCreator, one_of
+from graftax.reparam.creator import Check, CheckedCreator, check_choice
 from graftax.reparam.polar_factor import polar_factor
 from graftax.variables.initializers import Zeros
 from graftax.variables.spec import VariableSpec
@@ -47,7 +47,7 @@ class Orthogonal(CheckedCreator):
     Source: Lezcano-Casado and Martinez-Rubio, arXiv 1901.08428; Lezcano-Casado, arXiv 1909.09501.
     """
 
-    checks: ClassVar[Mapping[str, Check]] = {"map": one_of(get_args(Map), "there is no such map")}
+    checks: ClassVar[Mapping[str, Check]] = {"map": check_choice(get_args(Map), "there is no such map")}
 
     def __init__(self, map: Map = "cayley") -> None:
         self.map: Map = map
@@ -79,7 +79,7 @@ class OrthogonalWeight(Reparam):
 
     def forward(self) -> Array:
         """Compute ``Q @ start``."""
-        start, turn = self._tall(self.start), self._tall(self.turn)
+        start, turn = self._make_tall(self.start), self._make_tall(self.turn)
         rows, columns = start.shape
         if self.map == "cayley" and 2 * columns < rows:
             left, right = ops.concatenate([turn, -start], 1), ops.transpose(ops.concatenate([start, turn], 1))
@@ -97,11 +97,11 @@ class OrthogonalWeight(Reparam):
 
     def inverse(self, value: Array) -> None:
         """Make the nearest orthonormal matrix the start, and turn nothing."""
-        nearest = polar_factor(self._tall(value), self._gx_path or self._gx_stands_for)
+        nearest = polar_factor(self._make_tall(value), self._gx_path or self._gx_stands_for)
         self.start.assign(self._like_weight(nearest, self.dtype))  # type: ignore[attr-defined]
         self.turn.assign(ops.zeros(self.shape, self.dtype))  # type: ignore[attr-defined]
 
-    def _tall(self, value: Array | VariableLike) -> Array:
+    def _make_tall(self, value: Array | VariableLike) -> Array:
         """Return a matrix with no fewer rows than columns, in a dtype that linear algebra has."""
         matrix = ops.reshape(value, (-1, self.shape[-1]))
         matrix = ops.cast(matrix, "float32") if is_half(matrix.dtype) else matrix

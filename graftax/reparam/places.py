@@ -163,7 +163,7 @@ def _was_trainable(node: object) -> bool:
     known = getattr(node, "made_trainable", None)
     if known is None:
         base = base_of(node) if isinstance(node, Reparam) else None
-        return _was_trainable(base) if isinstance(base, Reparam) else made_trainable(node)
+        return _was_trainable(base) if isinstance(base, Reparam) else is_made_trainable(node)
     return bool(known)
 
 
@@ -204,7 +204,7 @@ def spec_of(node: Any, initializer: Any) -> VariableSpec:
         shape=tuple(node.shape),
         dtype=node.dtype,
         initializer=initializer,
-        trainable=made_trainable(node),
+        trainable=is_made_trainable(node),
         role=node.role,
         name=node._gx_name,
         path=node._gx_path,
@@ -222,7 +222,7 @@ def _placement_of(node: Any) -> Placement | None:
     return next((home.placement for home in homes if home is not None and home.placement is not None), None)
 
 
-def made_trainable(node: object) -> bool:
+def is_made_trainable(node: object) -> bool:
     """Tell whether any part of a weight was made to be trained, be it frozen or at rest now."""
     return any(leaf.trainability.made for leaf in leaves_of(node))
 

@@ -82,13 +82,13 @@ def _sylvester(a: Arrays, p: Array, c: Array) -> Any:
     """
     values, vectors = a.numpy.linalg.eigh(a.stop_gradient(p))
 
-    def solved(c: Array) -> Any:
+    def solve(c: Array) -> Any:
         turned = _adjoint(a, vectors) @ c @ vectors
         return vectors @ (turned / (values[:, None] + values)) @ _adjoint(a, vectors)
 
-    k = solved(c)
+    k = solve(c)
     for _ in range(_HIGHER):
-        k = k + solved(c - k @ p - p @ k)
+        k = k + solve(c - k @ p - p @ k)
     return k
 
 

@@ -13,7 +13,7 @@ from graftax.backend.gathering import gather_whole
 from graftax.core.errors import AssignmentError
 from graftax.core.typedefs import Array, VariableLike
 from graftax.reparam.base import Reparam
-from graftax.reparam.creator import Check, CheckedCreator, not_negative, one_of
+from graftax.reparam.creator import Check, CheckedCreator, check_choice, not_negative
 from graftax.transforms.numerics import check
 from graftax.variables.initializers import Constant
 from graftax.variables.spec import VariableSpec
@@ -52,7 +52,7 @@ class Positive(CheckedCreator):
     """
 
     checks: ClassVar[Mapping[str, Check]] = {
-        "map": one_of(get_args(Map), "there is no such map"),
+        "map": check_choice(get_args(Map), "there is no such map"),
         "floor": not_negative("what lies above it would not all be positive", 0.0),
     }
 

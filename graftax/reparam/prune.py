@@ -8,11 +8,11 @@ from typing import ClassVar
 from graftax import ops
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError, ShapeError
-from graftax.core.hyperparameters import flag
+from graftax.core.hyperparameters import check_flag
 from graftax.core.selectors import SelectorLike, compile_selector
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, unwrap
-from graftax.reparam.creator import Check, CheckedCreator, count, positive, share
+from graftax.reparam.creator import Check, CheckedCreator, check_positive, count, share
 from graftax.reparam.mask import MaskedWeight
 from graftax.variables.graph.module import Module, walk_with_edges
 
@@ -53,7 +53,7 @@ def prune(module: Module, fraction: ArrayLike, where: SelectorLike = "**", globa
         raise ShapeError(
             f"fraction of shape {tuple(wanted.shape)}", "it is one number", "prune(model, 0.5, where=...) for each part"
         )
-    globally = flag("globally", globally)
+    globally = check_flag("globally", globally)
     if registry.current().arrays.is_concrete(wanted) and not 0 <= float(wanted) <= 1:
         raise ArgumentError(f"fraction={float(wanted):g}", "it is the part that is 0 then", "a number from 0 to 1")
     found = {"/".join(map(str, edges)): w for edges, w in walk_with_edges(module) if isinstance(w, MaskedWeight)}
@@ -96,7 +96,7 @@ class PruningSchedule(CheckedCreator):
     checks: ClassVar[Mapping[str, Check]] = {
         "final": share("it is a part of all weights, in [0, 1]", 0.9),
         "initial": share("it is a part of all weights, in [0, 1]", 0.0),
-        "steps": positive("the fraction rises for a while", 1000),
+        "steps": check_positive("the fraction rises for a while", 1000),
         "begin": count("it is the number of a step", 0, least=0),
     }
 

@@ -9,8 +9,8 @@ from graftax import ops
 from graftax.core.dtypes import is_half
 from graftax.core.typedefs import Array, VariableLike
 from graftax.reparam.base import Reparam
-from graftax.reparam.creator import Check, CheckedCreator, count, positive
-from graftax.variables.calls import training
+from graftax.reparam.creator import Check, CheckedCreator, check_positive, count
+from graftax.variables.calls import is_training
 from graftax.variables.initializers import RandomNormal
 from graftax.variables.spec import VariableSpec
 from graftax.variables.state.storage import concretely
@@ -50,7 +50,7 @@ class SpectralNorm(CheckedCreator):
 
     checks: ClassVar[Mapping[str, Check]] = {
         "iterations": count("it is a positive integer", 1),
-        "epsilon": positive("a weight of zeros would be divided by 0", 1e-12),
+        "epsilon": check_positive("a weight of zeros would be divided by 0", 1e-12),
     }
 
     def __init__(self, iterations: int = 1, epsilon: float = 1e-12) -> None:
@@ -100,7 +100,7 @@ class SpectrallyNormedWeight(Reparam):
     def forward(self) -> Array:
         """Compute ``base / sigma``."""
         base = ops.asarray(self.base)
-        if training():
+        if is_training():
             self._move(base, self.iterations)
         dtype = str(base.dtype)
         base = ops.cast(base, "float32") if is_half(dtype) else base  # in which epsilon is 0

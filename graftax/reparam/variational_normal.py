@@ -11,11 +11,11 @@ from graftax.core.dtypes import is_floating
 from graftax.core.errors import ArgumentError, CreatorError
 from graftax.core.typedefs import Array, VariableLike
 from graftax.reparam.base import Reparam
-from graftax.reparam.creator import Check, CheckedCreator, not_negative, positive
+from graftax.reparam.creator import Check, CheckedCreator, check_positive, not_negative
 from graftax.reparam.quantized import QuantizedWeight
 from graftax.variables import random
-from graftax.variables.calls import training
-from graftax.variables.floating import floating
+from graftax.variables.calls import is_training
+from graftax.variables.floating import to_floating
 from graftax.variables.initializers import Constant, Zeros
 from graftax.variables.random import SeedGenerator
 from graftax.variables.spec import VariableSpec
@@ -70,9 +70,9 @@ class VariationalNormal(CheckedCreator):
     """
 
     checks: ClassVar[Mapping[str, Check]] = {
-        "prior_stddev": positive("it is a standard deviation", 1.0),
+        "prior_stddev": check_positive("it is a standard deviation", 1.0),
         "kl_weight": _kl_weight,
-        "stddev": positive("it is a standard deviation", 1.0),
+        "stddev": check_positive("it is a standard deviation", 1.0),
     }
 
     def __init__(self, prior_stddev: float = 1.0, kl_weight: float | Variable = 1.0, stddev: float = 0.02) -> None:
@@ -127,7 +127,7 @@ class NormalWeight(Reparam):
     def forward(self) -> Array:
         """Draw from the distribution in training, else return the mean."""
         mean = ops.asarray(self.base)
-        if not training():
+        if not is_training():
             return mean
         noise = random.normal(self.shape, dtype=str(mean.dtype), seed=self.seed)
         return mean + ops.softplus(self.rho) * noise
@@ -138,7 +138,9 @@ class NormalWeight(Reparam):
 
     def penalty(self) -> Array:
         """Compute ``kl_weight`` times the Kullback-Leibler divergence from the prior."""
-        base, rho = (floating(ops.asarray(part), "weight") for part in (self.base, self.rho))  # squares overflow halves
+        base, rho = (
+            to_floating(ops.asarray(part), "weight") for part in (self.base, self.rho)
+        )  # squares overflow halves
         ratio = ops.softplus(rho) / self.prior_stddev
         distance = ops.square(ratio) + ops.square(base / self.prior_stddev) - 1
         return self.kl_weight * ops.sum(distance / 2 - ops.log(ratio))

@@ -8,7 +8,7 @@ Example:
 
 from importlib import import_module
 
-from graftax.core.namespaces import answering as _answering
+from graftax.core.namespaces import make_getattr as _answering
 
 TYPE_CHECKING = False  # type checkers go by the name
 

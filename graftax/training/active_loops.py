@@ -59,7 +59,7 @@ def _begin(model: Module, loop: _Loop) -> None:
     method = loop.method
     if frames.top is not None:
         raise StateError(
-            f"{method} of {_shown(model)} inside of a function that is compiled or differentiated",
+            f"{method} of {_title_of(model)} inside of a function that is compiled or differentiated",
             "it runs whole steps and returns numbers, and there are no numbers yet while a function is compiled",
             f"{method} outside: in a callback's on_epoch_end, or after fit",
         )
@@ -68,7 +68,7 @@ def _begin(model: Module, loop: _Loop) -> None:
         if around and around[-1].thread != loop.thread:
             other = around[-1]
             raise StateError(
-                f"{method} of {_shown(model)} in the thread {loop.thread_name!r}, while its {other.method} runs in "
+                f"{method} of {_title_of(model)} in the thread {loop.thread_name!r}, while its {other.method} runs in "
                 f"{other.thread_name!r}",
                 "both would count in the same metrics, and the numbers of both would be wrong",
                 "fit(validation_data=...), or evaluate in a callback's on_epoch_end; predict may run beside; for others"
@@ -76,7 +76,7 @@ def _begin(model: Module, loop: _Loop) -> None:
             )
         if around and method == "fit":
             raise StateError(
-                f"fit of {_shown(model)} inside of its {around[-1].method}",
+                f"fit of {_title_of(model)} inside of its {around[-1].method}",
                 "the metrics, the history and the counts of the outer loop would be those of the inner one",
                 "train_on_batch, which leaves them alone; or fit after fit",
             )
@@ -98,7 +98,7 @@ def is_in_loop(model: Module) -> bool:
         return bool(around) and around[-1].thread == threading.get_ident()
 
 
-def _shown(model: Module) -> str:
+def _title_of(model: Module) -> str:
     return f"{type(model).__name__} {model.name!r}"
 
 
@@ -153,7 +153,7 @@ def refuse_compile_between_steps(model: Module) -> None:
         loop = next((one for one in _loops.get(model, []) if one.is_stepping), None)
     if loop is not None:
         raise StateError(
-            f"compile of {_shown(model)} between two steps of its {loop.method}",
+            f"compile of {_title_of(model)} between two steps of its {loop.method}",
             "the loop would go on with the optimizer, loss and metrics that it has, and show them as the new ones",
             "compile in on_epoch_begin or on_epoch_end, or after the loop",
         )

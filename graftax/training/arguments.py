@@ -37,13 +37,13 @@ def keywords(foreign: Mapping[str, str]) -> Callable[[Callable[P, R]], Callable[
     return decorate
 
 
-def _unknown(method: str, name: str, value: object, known: list[str], foreign: Mapping[str, str]) -> ArgumentTypeError:
-    near = get_close_matches(name, known, n=1, cutoff=0.7)
+def _unknown(method: str, name: str, value: object, names: list[str], foreign: Mapping[str, str]) -> ArgumentTypeError:
+    near = get_close_matches(name, names, n=1, cutoff=0.7)
     meant = foreign.get(name) or (f"{near[0]}={value!r:.40}; did you mean {near[0]}?" if near else "without it")
-    return ArgumentTypeError(f"{method} got {name}={value!r:.40}", f"it takes {', '.join(known)}", meant)
+    return ArgumentTypeError(f"{method} got {name}={value!r:.40}", f"it takes {', '.join(names)}", meant)
 
 
-def counted(name: str, value: Any, least: int = 1) -> int:
+def check_count(name: str, value: Any, least: int = 1) -> int:
     """Return the value if it is an integer of at least ``least``.
 
     Raises:
@@ -60,7 +60,7 @@ def counted(name: str, value: Any, least: int = 1) -> int:
 
 def counted_or_none(name: str, value: object) -> int | None:
     """Return the value, if it is None or an integer above 0."""
-    return None if value is None else counted(name, value)
+    return None if value is None else check_count(name, value)
 
 
 def truth(name: str, value: object) -> bool:
@@ -115,7 +115,7 @@ def epochs_of(initial_epoch: object, epochs: object) -> range:
     for name, number in (("epochs", epochs), ("initial_epoch", initial_epoch)):
         if not hasattr(number, "__index__"):
             raise ArgumentTypeError(f"{name}={number!r}", "epochs are counted in integers", f"{name}=10")
-    first, stop = counted("initial_epoch", initial_epoch, 0), counted("epochs", epochs)
+    first, stop = check_count("initial_epoch", initial_epoch, 0), check_count("epochs", epochs)
     if first > stop:
         raise ArgumentError(
             f"initial_epoch={first}, epochs={stop}",
@@ -145,14 +145,14 @@ def refuse_two_starts(resume: object, initial_epoch: object) -> None:
 
 
 def check_validation(
-    epochs: range, split: object, given: object, steps: object, batch_size: object, freq: object
+    epochs: range, split: object, validation_data: object, steps: object, batch_size: object, freq: object
 ) -> Callable[[int], bool]:
     """Tell whether there is a validation after an epoch, counted from 0.
 
     Args:
         epochs: The numbers of the epochs.
         split: ``validation_split``.
-        given: ``validation_data``.
+        validation_data: ``validation_data``.
         steps: ``validation_steps``.
         batch_size: ``validation_batch_size``.
         freq: ``validation_freq``: a number of epochs, or a list of epochs counted from 1.
@@ -167,7 +167,7 @@ def check_validation(
             "it is the fraction of the rows that is kept back",
             "validation_split=0.2",
         )
-    if split and given is not None:
+    if split and validation_data is not None:
         raise ArgumentError(
             f"validation_split={split} and validation_data",
             "there is one validation: on rows that are kept back, or on data of its own",
@@ -176,7 +176,7 @@ def check_validation(
     counted_or_none("validation_steps", steps)
     counted_or_none("validation_batch_size", batch_size)
     due = _due(freq)
-    if not split and given is None:
+    if not split and validation_data is None:
         named = {"validation_steps": steps, "validation_batch_size": batch_size}
         named["validation_freq"] = None if freq == 1 else freq
         for name, value in named.items():
@@ -202,9 +202,9 @@ def check_validation(
 
 def _due(freq: object) -> Callable[[int], bool]:
     if isinstance(freq, Sequence) and not isinstance(freq, str):
-        listed = {counted("validation_freq", epoch) for epoch in freq}
+        listed = {check_count("validation_freq", epoch) for epoch in freq}
         if not listed:
             raise ArgumentError(f"validation_freq={freq!r}", "it lists no epoch", "validation_freq=1")
         return lambda epoch: epoch + 1 in listed
-    every = counted("validation_freq", freq)
+    every = check_count("validation_freq", freq)
     return lambda epoch: (epoch + 1) % every == 0

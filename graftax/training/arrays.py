@@ -14,7 +14,7 @@ from graftax.core import tree
 from graftax.core.errors import DataError
 from graftax.core.typedefs import VariableLike
 from graftax.training.missing_values import refuse_missing
-from graftax.training.narrowing import narrowed
+from graftax.training.narrowing import narrow
 from graftax.training.not_numbers import error_of_array
 from graftax.training.sources.stored_rows import StoredRows, is_stored
 from graftax.training.table_values import array_of_table, kind_of
@@ -64,7 +64,7 @@ def as_arrays(data: Any, name: str, keeps_integers: bool = False) -> Any:
         try:
             return _host(np.asarray(data), name, keeps_integers)
         except ValueError as error:
-            raise _ragged(data, name, error) from None
+            raise _ragged_error(data, name, error) from None
     if type(data) is dict:
         return {key: as_arrays(part, f"{name}[{key!r}]", keeps_integers) for key, part in data.items()}
     if type(data) in (list, tuple):
@@ -72,7 +72,7 @@ def as_arrays(data: Any, name: str, keeps_integers: bool = False) -> Any:
     return tree.map_structure(lambda leaf: None if leaf is None else _host(leaf, name, keeps_integers), data)
 
 
-def _ragged(data: Any, name: str, error: ValueError) -> Exception:
+def _ragged_error(data: Any, name: str, error: ValueError) -> Exception:
     if isinstance(error, DataError):
         return error
     sizes = {len(row) if isinstance(row, list | tuple) else 0 for row in data}
@@ -112,7 +112,7 @@ def _host(leaf: Any, name: str, keeps_integers: bool) -> Any:
     array = arrays.to_numpy(leaf) if arrays.is_array(leaf) else np.asarray(leaf)
     if array.dtype.kind not in "biufcV":  # kind V: bfloat16 and similar dtypes
         raise error_of_array(leaf, array, name)
-    return narrowed(array, name)
+    return narrow(array, name)
 
 
 def _is_ready(leaf: object) -> bool:
@@ -185,7 +185,7 @@ def count_rows(**parts: Any) -> int:
                     "rows are counted along the first axis",
                     f"one for each row: np.full(len(x), {name})"
                     if name == "sample_weight" and not path
-                    else f"an array with an axis of rows: np.asarray([{written(name, path)}])",
+                    else f"an array with an axis of rows: np.asarray([{path_expression(name, path)}])",
                 )
             sizes[f"{name}/{path}" if path else name] = leaf.shape[0]
     if len(set(sizes.values())) > 1:
@@ -202,7 +202,7 @@ def count_rows(**parts: Any) -> int:
     return rows
 
 
-def written(name: str, path: str) -> str:
+def path_expression(name: str, path: str) -> str:
     """Return the Python expression for the part at a path."""
     keys = [key if key.isdigit() else repr(key) for key in path.split("/")] if path else []
     return name + "".join(f"[{key}]" for key in keys)

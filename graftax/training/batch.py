@@ -87,23 +87,23 @@ def _holds_arrays(batch: object) -> bool:
     return bool(leaves) and all(is_array(leaf) for leaf in leaves)
 
 
-def parts_of_validation(given: object) -> Parts | None:
+def parts_of_validation(data: object) -> Parts | None:
     """Return ``x``, ``y`` and weights of ``validation_data``; None for an iterable of batches, or ``x`` alone.
 
     Raises:
         DataError: it is a list of lists (or of dicts), which may be batches or parts.
     """
-    if isinstance(given, tuple):
-        return unpack(given)
-    if not isinstance(given, list) or not given:
+    if isinstance(data, tuple):
+        return unpack(data)
+    if not isinstance(data, list) or not data:
         return None
-    if is_list_of_batches(given) and not isinstance(given[0], tuple) and len(given) <= 3:
-        inner = "lists of arrays" if isinstance(given[0], list) else "dicts"
+    if is_list_of_batches(data) and not isinstance(data[0], tuple) and len(data) <= 3:
+        inner = "lists of arrays" if isinstance(data[0], list) else "dicts"
         raise DataError(
-            f"validation_data is a list of {len(given)} {inner}",
+            f"validation_data is a list of {len(data)} {inner}",
             "it may be batches, or x and y with several arrays each",
             "tuples for what is x and y: validation_data=(x, y), or validation_data=[(x, y), (x, y)] for batches",
         )
-    if is_list_of_batches(given):
+    if is_list_of_batches(data):
         return None
-    return unpack(tuple(given))
+    return unpack(tuple(data))

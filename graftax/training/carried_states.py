@@ -35,7 +35,7 @@ def states_kept(model: TrainableModel) -> Iterator[None]:
                 variable.assign(value)
         for layer in fresh:
             layer.reset_state()
-        of_losses.put_back()
+        of_losses.restore()
 
 
 def refuse_shuffled(model: Module, source: Source) -> None:

@@ -26,13 +26,13 @@ class ClassWeights:
         [1.0, 2.0, 2.0]
     """
 
-    def __init__(self, given: Mapping[int, float]) -> None:
-        if not isinstance(given, Mapping):
+    def __init__(self, weights: Mapping[int, float]) -> None:
+        if not isinstance(weights, Mapping):
             raise ArgumentTypeError(
-                f"class_weight={given!r}", "it says a weight for each class number", "class_weight={0: 1.0, 1: 5.0}"
+                f"class_weight={weights!r}", "it says a weight for each class number", "class_weight={0: 1.0, 1: 5.0}"
             )
         self._weights: dict[int, float] = {}
-        for label, weight in given.items():
+        for label, weight in weights.items():
             if isinstance(weight, Mapping):
                 raise ArgumentError(
                     f"class_weight={{{label!r:.40}: {dict(weight)!r:.80}}}",
@@ -121,9 +121,13 @@ class ClassWeights:
         return labels.astype("int32")
 
 
-def _several_labels(y: np.ndarray[Any, Any], given: Mapping[int, float], output: str = "") -> DataError:
+def _several_labels(y: np.ndarray[Any, Any], class_weights: Mapping[int, float], output: str = "") -> DataError:
     """Return the error for targets with several labels in each row; it suggests sample weights of their shape."""
-    weights: Any = [given.get(label, 1.0) for label in range(max(given) + 1)] if max(given) < _FEW else "weights"
+    weights: Any = (
+        [class_weights.get(label, 1.0) for label in range(max(class_weights) + 1)]
+        if max(class_weights) < _FEW
+        else "weights"
+    )
     instead = "sample_weight=, a number for each row"
     if y.ndim and y.dtype.kind in "iu":
         labels, shape = ("y[..., 0]", y.shape[:-1]) if y.shape[-1] == 1 else ("y", y.shape)

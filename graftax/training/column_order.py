@@ -80,22 +80,22 @@ def ordered_inputs(model: KnowsColumns, x: object) -> Any:
     return in_known_order(x, columns_of(model, x).x, "x")
 
 
-def _columns_of_run(where: object, known: Columns) -> Columns:
+def _columns_of_run(where: object, columns: Columns) -> Columns:
     """Return the columns of the run that ``resume=`` continues, if it knows any.
 
     What is wrong with the argument, or with the checkpoint, is told when the run is restored.
     """
     if not isinstance(where, CheckpointManager | str | os.PathLike):
-        return known
+        return columns
     try:
         manager = where if isinstance(where, CheckpointManager) else CheckpointManager(where)
         latest = manager.latest()
         if latest is None:
-            return known
+            return columns
         with Reader(latest.path) as reader:
-            return columns_in(facts_of_root(reader.index, "model")) or known
+            return columns_in(facts_of_root(reader.index, "model")) or columns
     except GraftaxError:
-        return known
+        return columns
 
 
 def in_each_batch(model: KnowsColumns, source: Source | None, learns: bool = False) -> None:
@@ -111,13 +111,13 @@ def in_each_batch(model: KnowsColumns, source: Source | None, learns: bool = Fal
 
 
 def _batch_in_order(model: KnowsColumns, learns: bool, parts: Parts) -> Parts:
-    found = ordered(model, *parts)
+    found = order_columns(model, *parts)
     if learns and found.columns != model._gx_columns:
         remember(model, found.columns)
     return found.x, found.y, found.sample_weight
 
 
-def ordered(
+def order_columns(
     model: KnowsColumns,
     x: object,
     y: object = None,
@@ -159,6 +159,6 @@ def ordered(
     return Ordered(given, targets, weights, in_known_order(against, found.x, "validation_data"), found)
 
 
-def _weights(weights: object, known: Columns, what: str) -> Any:
+def _weights(weights: object, columns: Columns, label: str) -> Any:
     """Return weights in the order of the targets if they have their columns: one weight for each."""
-    return in_known_order(weights, known.y, what) if has_the_columns(weights, known.y) else weights
+    return in_known_order(weights, columns.y, label) if has_the_columns(weights, columns.y) else weights

@@ -14,7 +14,7 @@ from graftax.core import tree, user_line
 from graftax.core.errors import AssignmentError
 from graftax.variables.graph.config_objects import attributes_in
 from graftax.variables.graph.module import Module, walk
-from graftax.variables.graph.node import Node, inside
+from graftax.variables.graph.node import Node, is_inside
 from graftax.variables.graph.reserved import Own
 from graftax.variables.variable import Variable
 
@@ -32,7 +32,7 @@ def hold(model: Any, loss: object, weights: object) -> None:
         loss: What `compile` was given.
         weights: The model's own factors, those of `own_factors`: compiled steps notice when they change.
     """
-    held = {name: node for name, one in _named(loss) if (node := _with_variables(one, model)) is not None}
+    held = {name: node for name, one in _iterate_named(loss) if (node := _with_variables(one, model)) is not None}
     may_change = isinstance(weights, dict | list) and not _trainable_factors(model, weights)
     found = {LOSS: held.get("") or held or None, WEIGHTS: weights if may_change else None}
     for name, value in found.items():
@@ -80,7 +80,7 @@ class GivenFactors:
 
 def variables_of(loss: object) -> list[Variable]:
     """Return the Variables of losses, each once."""
-    nodes = [node for _, one in _named(loss) if (node := _node_of(one)) is not None]
+    nodes = [node for _, one in _iterate_named(loss) if (node := _node_of(one)) is not None]
     return list(dict.fromkeys(leaf for node in nodes for leaf in walk(node) if isinstance(leaf, Variable)))
 
 
@@ -95,7 +95,7 @@ class KeptVariables:
         # copies, since a step may donate the buffers
         self._values = [(variable, np.array(variable.numpy())) for variable in variables]
 
-    def put_back(self) -> None:
+    def restore(self) -> None:
         """Assign the values again."""
         for variable, value in self._values:
             variable.assign(value)
@@ -114,10 +114,10 @@ def warn_of_lost(model: Module, loss: object, weights: object) -> None:
             f"loss_weights has a Variable for {name!r}, which belongs to no Module: it is neither trained nor saved. "
             "Instead: gx.Variable(1.0, trainable=False), which is saved with the model; or an attribute of the model"
         )
-    for _, one in _named(loss):
+    for _, one in _iterate_named(loss):
         inner = getattr(one, "fn", one)
         for where, variable in _hidden_in(inner):
-            if variable._gx_owner is None and not inside(variable, model):
+            if variable._gx_owner is None and not is_inside(variable, model):
                 user_line.warn(
                     f"the loss {inner!r:.80} uses the Variable {where}, which belongs to no Module: it is neither "
                     "trained nor saved. Instead: an attribute of the model, self.scale = gx.Variable(...); or of a "
@@ -125,7 +125,7 @@ def warn_of_lost(model: Module, loss: object, weights: object) -> None:
                 )
 
 
-def refuse_late(model: object, name: str, value: object, given: Mapping[str, Any]) -> None:
+def refuse_late(model: object, name: str, value: object, compile_arguments: Mapping[str, Any]) -> None:
     """Raise if an argument of `compile` is assigned to an attribute of the model, which nothing would look at.
 
     A model whose own step computes the loss is compiled without one, and may call its attributes as it likes.
@@ -134,13 +134,13 @@ def refuse_late(model: object, name: str, value: object, given: Mapping[str, Any
         model: The model.
         name: One of `COMPILED`.
         value: What is assigned; arrays and other numbers are a program's own.
-        given: What `compile` was given, by argument.
+        compile_arguments: What `compile` was given, by argument.
 
     Raises:
         AssignmentError: it is.
     """
     is_one = isinstance(value, str | bool | Mapping | list | tuple | Module) or callable(value)
-    if not is_one or _as_given(value, given.get(name, model)) or given["loss"] is None:
+    if not is_one or _as_given(value, compile_arguments.get(name, model)) or compile_arguments["loss"] is None:
         return
     shown = f"{value!r:.60}"
     settings = shown if name == "loss" else f"loss, {name}={shown}"
@@ -159,7 +159,7 @@ def _as_given(value: object, given: object) -> bool:
     return len(ours) == len(others) and all(a[0] == b[0] and a[1] is b[1] for a, b in zip(ours, others, strict=True))
 
 
-def _named(loss: object) -> Iterator[tuple[str, object]]:
+def _iterate_named(loss: object) -> Iterator[tuple[str, object]]:
     """Yield losses, or factors, with the names of their outputs; a single one has none."""
     if isinstance(loss, Mapping):
         parts = [(str(name), one) for name, one in loss.items()]
@@ -184,8 +184,8 @@ def _same(one: object, other: object) -> bool:
 
 def _trainable_factors(model: Module, weights: object) -> list[str]:
     """Return the names of the outputs whose factors are Variables to be trained, which the model does not have."""
-    found = [(name, one) for name, one in _named(weights) if isinstance(one, Variable) and one.trainable]
-    return [name for name, one in found if not inside(one, model)]
+    found = [(name, one) for name, one in _iterate_named(weights) if isinstance(one, Variable) and one.trainable]
+    return [name for name, one in found if not is_inside(one, model)]
 
 
 def _node_of(loss: object) -> Module | None:
@@ -197,7 +197,7 @@ def _node_of(loss: object) -> Module | None:
 def _with_variables(loss: object, model: Module) -> Module | None:
     """Return the Module of a loss that has Variables; None for others, and where the model has it already."""
     node = _node_of(loss)
-    if node is None or node is model or inside(node, model):
+    if node is None or node is model or is_inside(node, model):
         return None
     return node if any(isinstance(leaf, Variable) for leaf in walk(node)) else None
 

@@ -9,7 +9,7 @@ from graftax.training.batch import Batch
 from graftax.training.first_step import FirstStep
 from graftax.training.groups import Group
 from graftax.training.run import Run
-from graftax.training.sources.on_device import host_of, plain
+from graftax.training.sources.on_device import as_tuple, host_of
 from graftax.training.spread import Spread
 from graftax.transforms.flow.attribute_changes import ChangingBodyError
 
@@ -26,9 +26,9 @@ def run_step(step: Step, ready: FirstStep, spread: Spread, run: Run | None, batc
         run: The run that counts it; None for an evaluation.
         batch: The batch.
     """
-    given = spread(plain(batch))
-    is_compiled = ready.before(step, given, [host_of(batch)])
-    return _counted(run, step, given, is_compiled, 1)
+    given = spread(as_tuple(batch))
+    is_compiled = ready.prepare(step, given, [host_of(batch)])
+    return _run_step(run, step, given, is_compiled, 1)
 
 
 def run_group(
@@ -36,10 +36,10 @@ def run_group(
 ) -> Mapping[str, Any]:
     """Take steps with batches of equal shapes: in one run, or one by one if a step changes how the next is computed."""
     if len(group) > 1:
-        given = spread(group.stacked(), steps=True)
+        given = spread(group.stack(), steps=True)
         try:
-            is_compiled = ready.before(steps, given, group)
-            return _counted(run, steps, given, is_compiled, len(group))
+            is_compiled = ready.prepare(steps, given, group)
+            return _run_step(run, steps, given, is_compiled, len(group))
         except ChangingBodyError:
             pass
     logs: Mapping[str, Any] = {}
@@ -48,10 +48,10 @@ def run_group(
     return logs
 
 
-def _counted(run: Run | None, step: Any, given: object, is_compiled: bool, steps: int) -> Mapping[str, Any]:
+def _run_step(run: Run | None, step: Any, batch: object, is_compiled: bool, steps: int) -> Mapping[str, Any]:
     if run is None:
-        return step(given)  # type: ignore[no-any-return]
+        return step(batch)  # type: ignore[no-any-return]
     run.begin_step(step.commits if is_compiled else None, steps)
-    logs: Mapping[str, Any] = step(given)
+    logs: Mapping[str, Any] = step(batch)
     run.advance(steps, logs)
     return logs

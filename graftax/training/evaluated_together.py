@@ -20,7 +20,7 @@ _AT_ONCE = 16
 _SMALL = 1 << 16  # elements, of all weights and of a batch: the steps of others take longer than what is around them
 
 
-def evaluated_together(model: TrainableModel, source: Source, is_watched: bool) -> int:
+def batches_per_run(model: TrainableModel, source: Source, is_watched: bool) -> int:
     """Return how many batches of an evaluation are to be taken in one run.
 
     Where nobody has said by ``steps_per_execution``, it is one, until so many have been evaluated that a program for

@@ -44,13 +44,15 @@ class CompiledSteps(dict[str, Callable[..., Any]]):
         return CompiledSteps, ()
 
 
-def compiled(model: object, step: str, known: CompiledSteps, check_nans: bool, eager: bool) -> Callable[..., Any]:
+def compile_step(
+    model: object, step: str, compiled_steps: CompiledSteps, check_nans: bool, eager: bool
+) -> Callable[..., Any]:
     """Return a step of a model, by name, compiled if the backend can and ``eager`` is False.
 
     Args:
         model: The model.
         step: The name of the step.
-        known: The steps that are compiled already, by name; this one is added.
+        compiled_steps: The steps that are compiled already, by name; this one is added.
         check_nans: Whether the step raises for results that are not finite.
         eager: Whether it runs eagerly.
     """
@@ -62,20 +64,20 @@ def compiled(model: object, step: str, known: CompiledSteps, check_nans: bool, e
         check_takes(type(model).__name__, step, getattr(model, step), ["batch"], line)
     if not registry.current().has("tracing"):
         function: Callable[..., Any] = getattr(model, step)
-        return _checked(model, function, step) if shows_numbers else function
+        return _check_logs(model, function, step) if shows_numbers else function
     waits = calls_python(model)
     name = f"{step}{', checked' if check_nans else ''}{', with Python' if waits else ''}"
     kept = vars(model).get(step), in_class(type(model), step)
-    if name not in known or known.methods[name] != kept:  # the class may have got another one
-        known.methods[name] = kept
+    if name not in compiled_steps or compiled_steps.methods[name] != kept:  # the class may have got another one
+        compiled_steps.methods[name] = kept
         function = getattr(model, step)
         if shows_numbers:
             function = with_fresh_losses(model, function, step)
         if functions := _functions_of(model):
-            function = _depending(function, functions)
+            function = _make_dependent(function, functions)
         plain = RANGES if step in ("test_step", TEST_STEPS, "predict_step") else PLAIN
-        known[name] = CompiledFunction(function, allow_callback=waits, looks=RESULTS if check_nans else plain)
-    return eagerly(known[name]) if eager or not registry.current().has("compiling") else known[name]
+        compiled_steps[name] = CompiledFunction(function, allow_callback=waits, looks=RESULTS if check_nans else plain)
+    return eagerly(compiled_steps[name]) if eager or not registry.current().has("compiling") else compiled_steps[name]
 
 
 def _objectives_of(model: Any) -> list[Module]:
@@ -83,7 +85,7 @@ def _objectives_of(model: Any) -> list[Module]:
     objectives = model._gx_objectives
     if objectives is None:
         return []
-    given = (one for value in objectives.given().values() for one in tree.flatten(value))
+    given = (one for value in objectives.given_arguments().values() for one in tree.flatten(value))
     found = [*objectives.metrics, *(one for one in given if isinstance(one, Module))]
     return list({id(one): one for one in found}.values())
 
@@ -91,12 +93,12 @@ def _objectives_of(model: Any) -> list[Module]:
 def _functions_of(model: Any) -> tuple[Any, ...]:
     """Return the functions given to `compile` as losses and metrics, which the steps do not name."""
     objectives = getattr(model, "_gx_objectives", None)
-    given = objectives.given().values() if objectives is not None else ()
+    given = objectives.given_arguments().values() if objectives is not None else ()
     leaves = (one for value in given for one in tree.flatten(value))
     return tuple(one for one in leaves if callable(one) and not isinstance(one, Module))
 
 
-def _depending(function: Callable[..., Any], functions: tuple[Any, ...]) -> Callable[..., Any]:
+def _make_dependent(function: Callable[..., Any], functions: tuple[Any, ...]) -> Callable[..., Any]:
     """Return a step such that what these functions close over and name counts as what the step depends on."""
 
     def run(*args: Any, beside: tuple[Any, ...] = functions) -> Any:
@@ -122,7 +124,7 @@ def with_fresh_losses(model: Any, function: Callable[..., Any], step: str) -> Ca
 
     Its result is checked while it is traced, and so not at each batch.
     """
-    function = _checked(model, function, step)
+    function = _check_logs(model, function, step)
 
     def run(*args: Any) -> Any:
         added_losses.forget(model)
@@ -149,7 +151,7 @@ def in_one_run(model: Any, name: str, batches: Any) -> dict[str, Any]:
     return {one: logs[one][-1] for one in names}
 
 
-def _checked(model: Any, function: Callable[..., Any], step: str) -> Callable[..., Any]:
+def _check_logs(model: Any, function: Callable[..., Any], step: str) -> Callable[..., Any]:
     def run(*args: Any) -> dict[str, Any]:
         with untouched_left_out(model) if not model._gx_has_own(step) else nullcontext():
             logs = function(*args)
@@ -175,7 +177,7 @@ def loss_first(logs: Any, step: str) -> dict[str, Any]:
     for name, value in logs.items():
         if not isinstance(name, str) or getattr(value, "shape", ()) != () or not hasattr(value, "__float__"):
             raise ArgumentTypeError(
-                f"{step} returned {name!r}: {_shown(value)}",
+                f"{step} returned {name!r}: {_describe(value)}",
                 "each entry is one number, which goes into the history",
                 f"{{{name!r}: ops.mean(value)}}",
             )
@@ -184,7 +186,7 @@ def loss_first(logs: Any, step: str) -> dict[str, Any]:
     return {"loss": logs["loss"], **logs}
 
 
-def _shown(value: Any) -> str:
+def _describe(value: Any) -> str:
     return f"an array of shape {tuple(value.shape)}" if hasattr(value, "shape") else repr(value)
 
 

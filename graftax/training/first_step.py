@@ -50,8 +50,8 @@ class FirstStep:
         self._build_note = ""
         self._is_of_one = False  # whether a batch is a tuple of one
 
-    def before(self, run: Callable[..., Any], given: object, batches: Sequence[Batch]) -> bool:
-        """Prepare ``run(given)``, a step with these batches, which is to come next; return whether it is compiled.
+    def prepare(self, run: Callable[..., Any], batch: object, batches: Sequence[Batch]) -> bool:
+        """Prepare ``run(batch)``, a step with these batches, which is to come next; return whether it is compiled.
 
         A compiled one checks them before it runs, and raises `IndexRangeError`; an eager one raises by itself for an
         index, and for a label that is out of range in its loss.
@@ -62,7 +62,7 @@ class FirstStep:
         self._objectives.given_factors.warn_if_changed()
         number = id(run)
         if number not in self._traced:
-            self._first(run, given, batches)
+            self._prepare_first(run, batch, batches)
         if self._traced[number]:
             self._batches, self._next_run.checker = batches, self._itself
         elif self._objectives.looks:
@@ -84,13 +84,13 @@ class FirstStep:
                 self._check_targets(self._objectives.outputs, *unpack(batch))
             self._shapes = shapes
 
-    def _first(self, run: Callable[..., Any], given: object, batches: Sequence[Batch]) -> None:
+    def _prepare_first(self, run: Callable[..., Any], batch: object, batches: Sequence[Batch]) -> None:
         self._is_of_one = len(batches[0]) == 1
         if self._builds and not self._traced:
             self._build(unpack(batches[0])[0])
         self._traced[id(run)] = False
-        if isinstance(run, CompiledFunction) and frames.top is None and not eagerly.on():
-            self._trace(run, given)
+        if isinstance(run, CompiledFunction) and frames.top is None and not eagerly.is_on():
+            self._trace(run, batch)
             self._traced[id(run)] = True
 
     def _check_targets(self, outputs: Outputs, x: object, y: object, sample_weight: object) -> None:
@@ -145,15 +145,15 @@ class FirstStep:
                 "something else, call them on an example of that before fit"
             )
 
-    def _trace(self, run: CompiledFunction[..., Any], given: object) -> None:
+    def _trace(self, run: CompiledFunction[..., Any], batch: object) -> None:
         known = len(self._model.variables) if self._builds else 0
-        run.trace(given)
+        run.trace(batch)
         if self._builds and len(self._model.variables) > known:
             run.forget()  # the step has created weights after it asked for the trainable variables
         if self._unread is None:
             return
         note, self._build_note = self._build_note, ""  # it has nothing to do with what is unread
-        self._unread.look(run, given, self._objectives)
+        self._unread.look(run, batch, self._objectives)
         self._build_note = note
 
 

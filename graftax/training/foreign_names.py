@@ -82,7 +82,7 @@ METHODS: dict[str, tuple[str, str]] = {
 """Attributes of models in other libraries, besides those of all layers: why there is none here, and what to write."""
 
 
-def missing(model: object, name: str) -> MissingAttributeError | None:
+def missing_attribute_error(model: object, name: str) -> MissingAttributeError | None:
     """Return the error for an attribute that models of other libraries have; None for any other name."""
     if name not in METHODS:
         return None

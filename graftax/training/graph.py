@@ -16,9 +16,9 @@ from graftax.core import tree
 from graftax.core.dtypes import is_floating
 from graftax.core.typedefs import Array
 from graftax.layers import symbolic_call
-from graftax.ops.symbolic import Origin, Symbolic, leaves, mapped
+from graftax.ops.symbolic import Origin, Symbolic, leaves, map_leaves
 from graftax.ops.symbolic_array import subscript
-from graftax.variables.graph.prints import is_plain, told_apart
+from graftax.variables.graph.prints import comparison_key, is_plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Graph:
         ]
         object.__setattr__(self, "layers", max(numbers, default=-1) + 1)
         object.__setattr__(self, "operands", max(given, default=-1) + 1)
-        object.__setattr__(self, "_key", _hashable((self.steps, self.inputs, self.outputs)))
+        object.__setattr__(self, "_key", _hashable_key((self.steps, self.inputs, self.outputs)))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Graph) and self._key == other._key
@@ -95,23 +95,23 @@ class Graph:
     def __deepcopy__(self, memo: object) -> Graph:
         return self  # immutable, so copies can share it
 
-    def run(self, given: Sequence[Any], layers: Sequence[Callable[..., Any]], operands: Sequence[Any]) -> Any:
+    def run(self, inputs: Sequence[Any], layers: Sequence[Callable[..., Any]], operands: Sequence[Any]) -> Any:
         """Run all steps, and return the outputs.
 
         Args:
-            given: The inputs, in the order of ``inputs``.
+            inputs: The inputs, in the order of ``inputs``.
             layers: The layers, by their numbers in steps.
             operands: The Variables and layers, by the numbers of `Operand`.
         """
-        values: dict[Result, Any] = dict(zip(tree.flatten(self.inputs), given, strict=True))
+        values: dict[Result, Any] = dict(zip(tree.flatten(self.inputs), inputs, strict=True))
 
-        def there(leaf: object) -> Any:
+        def value_of(leaf: object) -> Any:
             if isinstance(leaf, Result):
                 return values[leaf]
             return operands[leaf.number] if isinstance(leaf, Operand) else leaf
 
-        def declared(leaf: object) -> Any:
-            value = there(leaf)
+        def declared_value_of(leaf: object) -> Any:
+            value = value_of(leaf)
             if isinstance(leaf, Result) and self.steps[leaf.step].is_input:
                 value = in_dtype(value, self.steps[leaf.step].results.dtype)
             return value
@@ -119,14 +119,14 @@ class Graph:
         for number, step in enumerate(self.steps):
             if not step.is_input:
                 if isinstance(step.callee, str):
-                    called, found = function_of(step.callee), declared
+                    called, found = function_of(step.callee), declared_value_of
                 else:
-                    called, found = layers[step.callee], there  # layers cast what they get, each to what it needs
-                results = tree.flatten(called(*mapped(found, step.args), **mapped(found, step.kwargs)))
+                    called, found = layers[step.callee], value_of  # layers cast what they get, each to what it needs
+                results = tree.flatten(called(*map_leaves(found, step.args), **map_leaves(found, step.kwargs)))
                 values.update((Result(number, place), value) for place, value in enumerate(results))
             for result in step.last_used:
                 values.pop(result, None)
-        return mapped(declared, self.outputs)
+        return map_leaves(declared_value_of, self.outputs)
 
     def takers(self) -> list[int]:
         """Return the numbers of the layers that are called on the inputs just as the graph gets them."""
@@ -137,14 +137,16 @@ class Graph:
         """Return new symbolic values for all results, for a copy of the model, which has layers of its own."""
         values: dict[Result, Symbolic] = {}
 
-        def there(leaf: object) -> Any:
+        def value_of(leaf: object) -> Any:
             if isinstance(leaf, Result):
                 return values[leaf]
             return operands[leaf.number] if isinstance(leaf, Operand) else leaf
 
         for number, step in enumerate(self.steps):
             callee = step.callee if isinstance(step.callee, str) else layers[step.callee]
-            origin = Origin(callee, mapped(there, step.args), mapped(there, step.kwargs), step.results, step.is_input)
+            origin = Origin(
+                callee, map_leaves(value_of, step.args), map_leaves(value_of, step.kwargs), step.results, step.is_input
+            )
             if not isinstance(callee, str):
                 symbolic_call.note(origin)
             for place, value in enumerate(tree.flatten(symbolic_call.results_of(origin))):
@@ -166,18 +168,18 @@ def function_of(name: str) -> Callable[..., Any]:
     return found
 
 
-def _hashable(value: Any) -> Any:
+def _hashable_key(value: Any) -> Any:
     """Return a hashable key, which is equal for graphs that compute the same."""
     if isinstance(value, Step):
         parts = (value.callee, value.args, value.kwargs, value.results, value.is_input)
-        return Step, tuple(_hashable(part) for part in parts)
+        return Step, tuple(_hashable_key(part) for part in parts)
     if isinstance(value, dict):
-        return dict, tuple((key, _hashable(part)) for key, part in value.items())
+        return dict, tuple((key, _hashable_key(part)) for key, part in value.items())
     if isinstance(value, list | tuple):
-        return type(value), tuple(_hashable(part) for part in value)
+        return type(value), tuple(_hashable_key(part) for part in value)
     if isinstance(value, slice):
         return slice, value.start, value.stop, value.step
     if is_plain(value):
-        return type(value), told_apart(value)
+        return type(value), comparison_key(value)
     known = type(value).__hash__
     return id(value) if known is None or known is object.__hash__ else value  # type: ignore[comparison-overlap]

@@ -11,7 +11,7 @@ from graftax import ops
 from graftax.core import tree
 from graftax.training.batch import Batch
 from graftax.training.sources.array_source import ArraySource
-from graftax.training.sources.on_device import OnDevice, host_of, plain
+from graftax.training.sources.on_device import OnDevice, as_tuple, host_of
 from graftax.training.sources.source import Source
 
 
@@ -50,11 +50,11 @@ class Group(Sequence[Batch]):
         """Return the batches as a list."""
         return self[:] if self._batches is None else self._batches
 
-    def stacked(self) -> Batch:
+    def stack(self) -> Batch:
         """Return the stacked arrays, with an additional first axis of batches."""
         if self._stacked is None:
             assert self._batches is not None
-            self._stacked = stacked([plain(batch) for batch in self._batches])
+            self._stacked = stack_batches([as_tuple(batch) for batch in self._batches])
         return self._stacked
 
 
@@ -65,7 +65,7 @@ def groups_of(source: Source, epoch: int, start: int, size: int) -> Iterator[Gro
             Group(None, whole, count) if count > 1 else Group([whole], None, 1)
             for whole, count in source.epoch_in_groups(epoch, start, size)
         )
-    return (Group(found, None, len(found)) for found in grouped(source.epoch(epoch, start), size))
+    return (Group(found, None, len(found)) for found in group_batches(source.epoch(epoch, start), size))
 
 
 def up_to_last_step(groups: Iterator[Group], params: Mapping[str, Any]) -> Iterator[Group]:
@@ -83,14 +83,14 @@ def up_to_last_step(groups: Iterator[Group], params: Mapping[str, Any]) -> Itera
             yield from (Group([batch], None, 1) for batch in group.batches())
 
 
-def grouped(batches: Iterator[Batch], size: int) -> Iterator[list[Batch]]:
+def group_batches(batches: Iterator[Batch], size: int) -> Iterator[list[Batch]]:
     """Yield lists of ``size`` batches of equal shapes, or of one batch if the next ones differ or there are too few.
 
     So there are only two programs, for one step and for ``size`` steps, for any number of batches.
 
     Example:
         >>> rows = [(np.ones(n),) for n in (4, 4, 4, 4, 4, 3)]
-        >>> [len(group) for group in grouped(iter(rows), 2)]
+        >>> [len(group) for group in group_batches(iter(rows), 2)]
         [2, 2, 1, 1]
     """
     held: list[Batch] = []
@@ -100,7 +100,7 @@ def grouped(batches: Iterator[Batch], size: int) -> Iterator[list[Batch]]:
         if held and here != kind:
             yield from ([one] for one in held)
             held = []
-        held.append(_kept(batch))
+        held.append(_copy_batch(batch))
         kind = here
         if len(held) == size:
             yield held
@@ -108,14 +108,14 @@ def grouped(batches: Iterator[Batch], size: int) -> Iterator[list[Batch]]:
     yield from ([one] for one in held)
 
 
-def _kept(batch: Batch) -> Batch:
+def _copy_batch(batch: Batch) -> Batch:
     """Return a batch that stays as it is: a loader may write the next one into the same arrays."""
     if isinstance(batch, OnDevice):
         return batch
     return tree.map_structure(lambda leaf: leaf.copy() if isinstance(leaf, np.ndarray) else leaf, batch)  # type: ignore[no-any-return]
 
 
-def stacked(batches: list[Batch]) -> Batch:
+def stack_batches(batches: list[Batch]) -> Batch:
     """Return the stacked arrays of batches, with an additional first axis of steps."""
     return tree.map_structure(lambda *leaves: _stack(leaves), *batches)  # type: ignore[no-any-return]
 

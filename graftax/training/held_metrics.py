@@ -87,12 +87,12 @@ def results(model: Any, compiled: Objectives) -> dict[str, Array]:
         result = metric.result()
         if isinstance(result, dict):
             for key, number in result.items():
-                found[_free(key if key not in found else f"{path}/{key}", found)] = number
+                found[_free_name(key if key not in found else f"{path}/{key}", found)] = number
         else:
-            found[_free(name, found)] = result
+            found[_free_name(name, found)] = result
     return found
 
 
-def _free(name: str, taken: Container[str]) -> str:
+def _free_name(name: str, taken: Container[str]) -> str:
     """Return a name, with a number where it is taken."""
     return next(one for one in chain([name], (f"{name}_{i}" for i in count(1))) if one not in taken)

@@ -22,18 +22,18 @@ from graftax.training.carried_states import refuse_shuffled, states_kept
 from graftax.training.column_order import in_each_batch
 from graftax.training.compiled_loss import warn_of_lost
 from graftax.training.counted_steps import run_group, run_step
-from graftax.training.evaluated_together import evaluated_together
+from graftax.training.evaluated_together import batches_per_run
 from graftax.training.executions import TEST_STEPS
 from graftax.training.first_step import FirstStep, build_for_hooks
 from graftax.training.groups import groups_of, up_to_last_step
 from graftax.training.hooks.callback import Callback, Logs
-from graftax.training.hooks.callback_list import CallbackList, listed
+from graftax.training.hooks.callback_list import CallbackList, as_list
 from graftax.training.hooks.ended import STEPS_ENDED
 from graftax.training.hooks.history import History
 from graftax.training.interrupts import Interrupts
 from graftax.training.objectives import required_objectives
-from graftax.training.predicted_rows import in_order, predicted, require_alike
-from graftax.training.resuming import resumed
+from graftax.training.predicted_rows import in_order, predict_batch, require_alike
+from graftax.training.resuming import resume_run
 from graftax.training.run import Run
 from graftax.training.sources import choosing as data
 from graftax.training.sources.array_source import ArraySource
@@ -42,7 +42,7 @@ from graftax.training.sources.iterable_source import IterableSource
 from graftax.training.sources.source import Source
 from graftax.training.spread import (
     Spread,
-    all_whole,
+    gather_outputs,
     require_one_call,
     require_one_end,
     require_one_stop,
@@ -52,7 +52,7 @@ from graftax.training.trainable_model import TrainableModel
 from graftax.training.unread_by_step import UnreadByStep
 
 
-def shown(progress: Progress) -> list[Progress]:
+def visible_progress(progress: Progress) -> list[Progress]:
     """Return the progress bar in a list, or an empty list if it shows nothing, so that it costs no time."""
     return [] if progress.is_silent else [progress]
 
@@ -86,10 +86,10 @@ def fit(
         "validates": validation is not None,
         "validation_steps": None if validation is None else validation.steps,
     }
-    given = listed(callbacks)
+    given = as_list(callbacks)
     # they run after all others, except at the end of training, where they run first
     savers = [one for one in given if isinstance(one, ModelCheckpoint)]
-    others = [*(one for one in given if one not in savers), history, *shown(progress)]
+    others = [*(one for one in given if one not in savers), history, *visible_progress(progress)]
     run = params["run"] = Run(model, source, validation, [*given, history], params)
     run.begin_at(epochs.start)
     run.is_saved = bool(savers)
@@ -107,7 +107,7 @@ def fit(
                 ("whether it resumes", resume is not None),
             ],
         )
-        is_resumed = resume is not None and resumed(run, resume, validation)
+        is_resumed = resume is not None and resume_run(run, resume, validation)
         hooks, last = model._gx_hooks(others, params), model._gx_hooks(savers, params)
         model._gx_history, model.stop_training = history, False
         with _reporting_errors(hooks, progress, last):
@@ -180,7 +180,7 @@ def _epochs(
         if planned is not None and steps < planned:
             user_line.warn(
                 f"training stops after epoch {epoch + 1}: the data ended after {steps} of {planned} steps. "
-                f"Instead: {_FEWER if data.goes_on(source) else f'steps_per_epoch={steps}'}"
+                f"Instead: {_FEWER if data.is_iterator(source) else f'steps_per_epoch={steps}'}"
             )
             break
     return logs
@@ -216,7 +216,7 @@ def _reporting_errors(hooks: CallbackList, progress: Progress, *others: Callback
     except BaseException as error:
         progress.close()
         for one in (hooks, *others):
-            one.failed(error)
+            one.on_exception(error)
         raise
     progress.close()
 
@@ -298,7 +298,7 @@ def _check_batches_left(epoch: int, epochs: range, source: Source) -> None:
 
 
 def _no_batch_error(source: Source, reason: str) -> DataError:
-    if not data.goes_on(source):
+    if not data.is_iterator(source):
         return DataError("the data yielded no batch", reason, "at least one batch")
     return DataError(
         "the iterator yielded no batch", f"{reason}: it is empty, or used up by an earlier pass", data.ANEW
@@ -313,7 +313,7 @@ def evaluate(
     progress = Progress(shown_by_main(verbose))
     with isolated_metrics(model, "evaluate"):
         params = {"verbose": verbose, "epochs": 1, "steps": source.steps, "step": steps_taken(model)}
-        hooks = model._gx_hooks([*listed(callbacks), *shown(progress)], params)
+        hooks = model._gx_hooks([*as_list(callbacks), *visible_progress(progress)], params)
         with states_kept(model), stepping(model), _reporting_errors(hooks, progress):
             return _evaluate(model, source, hooks, UnreadByStep(model, "test_step", source.weighted_by))
 
@@ -325,7 +325,7 @@ def _evaluate(model: TrainableModel, source: Source, hooks: CallbackList, unread
     ready, spread = FirstStep(model, objectives, False, unread), Spread(model, source)
     logs: Mapping[str, Any] | None = None
     begins, ends = hooks.runs("on_test_batch_begin"), hooks.runs("on_test_batch_end")
-    size = evaluated_together(model, source, is_watched=bool(begins or ends))
+    size = batches_per_run(model, source, is_watched=bool(begins or ends))
     take: Callable[[Any], Mapping[str, Any]] = (
         partial(run_step, step, ready, spread, None)
         if size == 1
@@ -358,7 +358,7 @@ def predict(model: TrainableModel, source: Source, verbose: int | str, callbacks
     in_each_batch(model, source)
     progress = Progress(0 if verbose == 2 else shown_by_main(verbose))
     params = {"verbose": verbose, "epochs": 1, "steps": source.steps}
-    hooks = model._gx_hooks([*listed(callbacks), *shown(progress)], params)
+    hooks = model._gx_hooks([*as_list(callbacks), *visible_progress(progress)], params)
     step, spread = model._gx_compiled_step("predict_step"), Spread(model, source)
     parts = []
     # outside of loops, the state of a stateful layer goes on from one call to the next
@@ -370,7 +370,7 @@ def predict(model: TrainableModel, source: Source, verbose: int | str, callbacks
             interrupts.raise_if_came()
             for begin in begins:
                 begin(i)
-            parts.append(predicted(model, step, spread(unpack(batch)[0]), is_first=i == 0))
+            parts.append(predict_batch(model, step, spread(unpack(batch)[0]), is_first=i == 0))
             require_alike(model, parts[0], parts[-1], i)
             for end in ends:
                 end(i)
@@ -379,7 +379,7 @@ def predict(model: TrainableModel, source: Source, verbose: int | str, callbacks
         raise _no_batch_error(source, "there is nothing to predict")
     _warn_if_short(len(parts), source)
     order = source.row_order() if isinstance(source, IterableSource) else None
-    return tree.map_structure(lambda *rows: in_order(np.concatenate(all_whole(rows)), order), *parts)
+    return tree.map_structure(lambda *rows: in_order(np.concatenate(gather_outputs(rows)), order), *parts)
 
 
 def _warn_if_short(steps: int, source: Source) -> None:

@@ -19,7 +19,7 @@ def refuse_missing(data: Any, name: str) -> None:
         DataError: one is missing; the message names the column and the first row.
     """
     for label, column in _columns(data):
-        row = _first_missing(column)
+        row = _first_missing_row(column)
         if row is not None:
             of = "" if label is None else f" of the column {label!r}"
             fill, drop = ("fill_null", "drop_nulls") if hasattr(column, "null_count") else ("fillna", "dropna")
@@ -45,7 +45,7 @@ def _columns(data: Any) -> Iterable[tuple[Any, Any]]:
     return zip(data.columns, data.get_columns(), strict=True) if hasattr(data, "get_columns") else ()
 
 
-def _first_missing(column: Any) -> int | None:
+def _first_missing_row(column: Any) -> int | None:
     if hasattr(column, "null_count"):  # polars
         return int(column.is_null().arg_max()) if column.null_count() else None
     if isinstance(

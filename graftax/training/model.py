@@ -21,13 +21,13 @@ from graftax.training.active_loops import refuse_compile_between_steps
 from graftax.training.arguments import keywords
 from graftax.training.batch import Batch, unpack
 from graftax.training.class_weights import ClassWeights
-from graftax.training.column_order import ordered, ordered_inputs, remember
+from graftax.training.column_order import order_columns, ordered_inputs, remember
 from graftax.training.compiled_loss import hold
 from graftax.training.dependence import level_around, require_dependent, warn_of_frozen
 from graftax.training.first_step import build_all, require_restored
 from graftax.training.held_metrics import all_metrics, results
 from graftax.training.hooks.callback import Callback
-from graftax.training.hooks.callback_list import CallbackList, listed
+from graftax.training.hooks.callback_list import CallbackList, as_list
 from graftax.training.hooks.history import History
 from graftax.training.loss_arguments import one_number
 from graftax.training.objectives import LossLike, MetricsLike, Objectives, required_objectives, required_optimizer
@@ -78,7 +78,7 @@ class Model(SummaryMixin):
     _gx_steps_per_execution = 1
 
     def _gx_missing(self, name: str, message: str) -> MissingAttributeError:
-        return foreign_names.missing(self, name) or super()._gx_missing(name, message)
+        return foreign_names.missing_attribute_error(self, name) or super()._gx_missing(name, message)
 
     # --- compile ------------------------------------------------------------------------------------------------------
 
@@ -111,7 +111,7 @@ class Model(SummaryMixin):
             ArgumentError: a name is unknown, a number is invalid, or there are loss weights without a loss.
             ArgumentTypeError: an argument has a wrong type.
         """
-        steps = arguments.counted("steps_per_execution", steps_per_execution)
+        steps = arguments.check_count("steps_per_execution", steps_per_execution)
         run_eagerly = arguments.truth("run_eagerly", run_eagerly)
         chosen = optimizers.get(optimizer) if optimizer is not None else None
         refuse_compile_between_steps(self)
@@ -312,7 +312,9 @@ class Model(SummaryMixin):
         is_due = arguments.check_validation(
             numbers, validation_split, validation_data, validation_steps, validation_batch_size, validation_freq
         )
-        x, y, sample_weight, validation_data, columns = ordered(self, x, y, sample_weight, validation_data, resume)
+        x, y, sample_weight, validation_data, columns = order_columns(
+            self, x, y, sample_weight, validation_data, resume
+        )
         if validation_split:
             (x, y, sample_weight), validation_data = data.split_validation(x, y, sample_weight, validation_split)
         by_class = None if class_weight is None else ClassWeights(class_weight)
@@ -321,7 +323,7 @@ class Model(SummaryMixin):
         (required_objectives if self._gx_has_own("train_step") else required_optimizer)(self)  # raises before the loop
         arguments.refuse_two_starts(resume, initial_epoch)
         remember(self, columns)
-        return loop.fit(self, source, against, numbers, verbose, listed(callbacks), is_due, check_nans, resume)
+        return loop.fit(self, source, against, numbers, verbose, as_list(callbacks), is_due, check_nans, resume)
 
     @door
     @keywords(foreign_names.EVALUATE)
@@ -338,9 +340,9 @@ class Model(SummaryMixin):
         """Return the loss and the metrics over a data set, by name; arguments as for `fit`."""
         size = arguments.counted_or_none("batch_size", batch_size)
         steps = arguments.counted_or_none("steps", steps)
-        source = data.once(*ordered(self, x, y, sample_weight)[:3], size, steps)
+        source = data.single_pass_source(*order_columns(self, x, y, sample_weight)[:3], size, steps)
         _ = required_objectives(self)  # raises before anything is changed
-        return loop.evaluate(self, source, arguments.verbosity(verbose), listed(callbacks))
+        return loop.evaluate(self, source, arguments.verbosity(verbose), as_list(callbacks))
 
     @door
     @keywords(foreign_names.PREDICT)
@@ -362,7 +364,7 @@ class Model(SummaryMixin):
         size = arguments.counted_or_none("batch_size", batch_size)
         steps = arguments.counted_or_none("steps", steps)
         x = ordered_inputs(self, x)
-        return loop.predict(self, data.in_order(x, size, steps), arguments.verbosity(verbose), listed(callbacks))
+        return loop.predict(self, data.in_order(x, size, steps), arguments.verbosity(verbose), as_list(callbacks))
 
     @door
     @keywords(foreign_names.TRAIN_ON_BATCH)
@@ -394,7 +396,7 @@ class Model(SummaryMixin):
     def _gx_compiled_step(self, step: str, check_nans: bool = False) -> Callable[..., Any]:
         if self._gx_functions is None:
             self._gx_functions = executions.CompiledSteps()
-        return executions.compiled(self, step, self._gx_functions, check_nans, self._gx_run_eagerly)
+        return executions.compile_step(self, step, self._gx_functions, check_nans, self._gx_run_eagerly)
 
     def _gx_hooks(self, callbacks: Sequence[Callback], params: dict[str, Any]) -> CallbackList:
         return CallbackList(callbacks, lambda callback: callback.set_model(self), params)

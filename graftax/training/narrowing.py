@@ -12,7 +12,7 @@ NARROW = {"float64": "float32", "int64": "int32", "uint64": "uint32", "complex12
 """What becomes of dtypes of more than 32 bits, by name."""
 
 
-def narrowed(array: np.ndarray[Any, Any], name: str) -> np.ndarray[Any, Any]:
+def narrow(array: np.ndarray[Any, Any], name: str) -> np.ndarray[Any, Any]:
     """Return an array with numbers of 32 bits at most, in the byte order of the machine.
 
     Args:
@@ -23,7 +23,7 @@ def narrowed(array: np.ndarray[Any, Any], name: str) -> np.ndarray[Any, Any]:
         DataError: it holds a number that 32 bits do not.
 
     Example:
-        >>> narrowed(np.array([1.5]), "x").dtype, narrowed(np.array([1, 2], ">i2"), "x").dtype.isnative
+        >>> narrow(np.array([1.5]), "x").dtype, narrow(np.array([1, 2], ">i2"), "x").dtype.isnative
         (dtype('float32'), True)
     """
     dtype = NARROW.get(array.dtype.name)

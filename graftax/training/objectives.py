@@ -114,7 +114,7 @@ class Objectives:
             for one in given
         ]
 
-    def given(self) -> dict[str, Any]:
+    def given_arguments(self) -> dict[str, Any]:
         """Return the losses, metrics and factors that were given to `compile`, by argument."""
         metrics = {f"{prefix}metrics": wanted for prefix, wanted, _ in self._wanted}
         return {"loss": self._loss, **metrics, "loss_weights": self.factors}
@@ -144,7 +144,7 @@ class Objectives:
             if loss is None:
                 continue
             require_target(targets, name, "loss")
-            with self._listener(name).listening():
+            with self._listener(name).listen():
                 value = loss(targets[name], predictions[name], weights[name], by_mask.get(name))
             if name in self._trackers:
                 self._trackers[name].update(value, sample_weight=_rows(predictions[name]))
@@ -164,10 +164,10 @@ class Objectives:
             refuse_unused_targets(targets_of(listed_by_name(y, self.names), names), compared.union(*with_metrics))
         refuse_unused_weights(sample_weight, names, compared | with_metrics[1])
 
-    def _with_metrics(self, wanted: object, names: list[str]) -> set[str]:
-        if not wanted or (isinstance(wanted, list | tuple) and names == [ONLY]):
-            return set(names) if wanted else set()
-        by_name = per_output(wanted, names, "metrics", None)
+    def _with_metrics(self, metrics: object, names: list[str]) -> set[str]:
+        if not metrics or (isinstance(metrics, list | tuple) and names == [ONLY]):
+            return set(names) if metrics else set()
+        by_name = per_output(metrics, names, "metrics", None)
         return {name for name, several in by_name.items() if any(one is not None for one in tree.flatten(several))}
 
     def _chosen(self, names: list[str]) -> dict[str, Loss | None]:
@@ -248,8 +248,8 @@ class Objectives:
         for number, (name, _, metric, weighted) in enumerate(self._metrics):
             weight = weights[name] if weighted else None
             require_target(targets, name, "metric")
-            with self._listener(f"{name}/{number}").listening():
-                metric.update(targets[name], predictions[name], **_taken(metric, weight, by_mask.get(name)))
+            with self._listener(f"{name}/{number}").listen():
+                metric.update(targets[name], predictions[name], **_metric_arguments(metric, weight, by_mask.get(name)))
 
     def _make(self, predictions: dict[str, Any], targets: dict[str, Any]) -> None:
         names = list(predictions)
@@ -321,7 +321,7 @@ def _checks(checker: object) -> bool:
     return getattr(type(checker), "check_targets", nothing) is not nothing
 
 
-def _taken(metric: Metric, weight: Any, mask: Any) -> dict[str, Any]:
+def _metric_arguments(metric: Metric, weight: Any, mask: Any) -> dict[str, Any]:
     """Return weights and mask in the form that a metric's `update` accepts: both, only weights, or neither."""
     parameters = signature(metric.update).parameters
     anything = any(one.kind is one.VAR_KEYWORD for one in parameters.values())

@@ -10,12 +10,12 @@ from graftax.training import arguments
 from graftax.training.active_loops import active_loop, isolated_metrics
 from graftax.training.batch import Batch, Parts, weighing_arguments
 from graftax.training.class_weights import ClassWeights
-from graftax.training.column_order import ordered, ordered_inputs, remember
+from graftax.training.column_order import order_columns, ordered_inputs, remember
 from graftax.training.first_step import FirstStep
 from graftax.training.hooks.callback import Logs
 from graftax.training.objectives import required_objectives
 from graftax.training.sources.host_batches import host_batch
-from graftax.training.spread import Spread, whole
+from graftax.training.spread import Spread, gather_output
 from graftax.training.trainable_model import TrainableModel
 from graftax.training.unread_by_step import UnreadByStep
 
@@ -33,7 +33,7 @@ def on_batch(
         class_weight: As for ``fit``; a batch need not have all the classes. Defaults to None, none.
     """
     starts_over = arguments.truth("reset_metrics", reset_metrics)
-    x, y, sample_weight, _, columns = ordered(model, *parts)
+    x, y, sample_weight, _, columns = order_columns(model, *parts)
     batch = host_batch(x, y, sample_weight, None if class_weight is None else ClassWeights(class_weight))
     method = "train_on_batch" if step == "train_step" else "test_on_batch"
     if step == "train_step":
@@ -51,7 +51,7 @@ def _on_batch(model: TrainableModel, step: str, batch: Batch, weighted_by: tuple
     ready = FirstStep(model, objectives, own, unread)  # checks before the step, which may be compiled
     given = Spread(model)(batch)
     try:
-        ready.before(run, given, [batch])
+        ready.prepare(run, given, [batch])
         logs = run(given)
     except GraftaxError as error:
         ready.explain(error)
@@ -63,4 +63,4 @@ def _on_batch(model: TrainableModel, step: str, batch: Batch, weighted_by: tuple
 def predict_on_batch(model: TrainableModel, x: object) -> object:
     """Run `predict_step` on one batch."""
     batch = host_batch(ordered_inputs(model, x))
-    return tree.map_structure(whole, model._gx_compiled_step("predict_step")(Spread(model)(batch[0])))
+    return tree.map_structure(gather_output, model._gx_compiled_step("predict_step")(Spread(model)(batch[0])))

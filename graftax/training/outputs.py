@@ -73,29 +73,29 @@ def targets_of(y: object, names: list[str]) -> dict[str, Any]:
     return targets
 
 
-def per_output(given: object, names: list[str], argument: str, default: object) -> dict[str, Any]:
+def per_output(value: object, names: list[str], argument: str, default: object) -> dict[str, Any]:
     """Return the argument for each output: from a dict by name, a list in order, or one value for all."""
-    if isinstance(given, Mapping):
-        unknown = [name for name in given if name not in names]
+    if isinstance(value, Mapping):
+        unknown = [name for name in value if name not in names]
         if unknown:
             one = names == [ONLY]
             none = f"no output is called {' or '.join(map(repr, unknown))}: the outputs are"
             raise ArgumentError(
-                f"{argument} for the outputs {', '.join(map(repr, given))}",
+                f"{argument} for the outputs {', '.join(map(repr, value))}",
                 "the model has one output, without a name" if one else f"{none} {', '.join(map(repr, names))}",
                 f"{argument}=... without a dict" if one else f"{argument}={{{names[0]!r}: ...}}",
             )
-        return {name: given.get(name, default) for name in names}
-    if isinstance(given, list | tuple):
-        if len(given) != len(names):
+        return {name: value.get(name, default) for name in names}
+    if isinstance(value, list | tuple):
+        if len(value) != len(names):
             one = names == [ONLY]
             raise ArgumentError(
-                f"{argument} is a list of {len(given)}",
+                f"{argument} is a list of {len(value)}",
                 "the model has one output" if one else f"the model has {len(names)} outputs: {', '.join(names)}",
                 f"{argument}=[...] with " + ("one entry" if one else f"{len(names)} entries, in this order"),
             )
-        return dict(zip(names, given, strict=True))
-    return dict.fromkeys(names, given)
+        return dict(zip(names, value, strict=True))
+    return dict.fromkeys(names, value)
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,6 @@ class Position(NamedTuple):
     validation: dict[str, Any] | None = None
     commit: object = None
 
-    def after(self, steps: int, logs: Mapping[str, Any], commit: object) -> Position:
+    def advance(self, steps: int, logs: Mapping[str, Any], commit: object) -> Position:
         """Return the position after some more steps."""
         return Position(self.epoch, self.done + steps, self.step + steps, self.has_begun, logs, commit=commit)

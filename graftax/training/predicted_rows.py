@@ -18,7 +18,7 @@ def rows_of(outputs: object) -> int:
     return shape[0] if shape else 1
 
 
-def predicted(model: TrainableModel, step: Callable[[Any], Any], x: object, is_first: bool) -> Any:
+def predict_batch(model: TrainableModel, step: Callable[[Any], Any], x: object, is_first: bool) -> Any:
     """Return the output of a step; tell what a `predict_step` of the user's gets where that may be misunderstood."""
     try:
         found = step(x)

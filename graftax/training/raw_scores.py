@@ -29,7 +29,7 @@ class RawScores(Metric):
     worst: Variable | None = None
 
     @contextmanager
-    def listening(self) -> Iterator[None]:
+    def listen(self) -> Iterator[None]:
         """Compare predictions with the limits that losses and metrics report while they are traced in the block."""
         found: list[Array] = []
 

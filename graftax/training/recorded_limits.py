@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from graftax.backend import registry, traced_checks
-from graftax.backend.rendezvous import several
+from graftax.backend.rendezvous import process_group
 from graftax.core import tree
 from graftax.core.typedefs import Array
 from graftax.core.wrapping import carry_names
@@ -77,7 +77,7 @@ def _on_host(leaf: Array) -> np.ndarray[Any, Any] | None:
     """Return an array of a batch on the host; None for one that may lie partly in other processes."""
     if isinstance(leaf, np.ndarray):
         return leaf
-    return None if several() is not None else registry.current().arrays.to_numpy(leaf)
+    return None if process_group() is not None else registry.current().arrays.to_numpy(leaf)
 
 
 class Checker(Protocol):

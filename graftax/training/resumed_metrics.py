@@ -38,14 +38,14 @@ class ResumedMetrics(NamedTuple):
         if self.new:
             where = f"step {index + 1} of this epoch" if index else "this epoch"
             user_line.warn(
-                f"fit(resume=...): these metrics are new, and count from {where}: {_named(self.new)}. "
+                f"fit(resume=...): these metrics are new, and count from {where}: {_join_names(self.new)}. "
                 "Instead: compile(metrics=[...]) as in the run that is resumed, if that is not meant"
             )
         if self.left:
             user_line.warn(
                 "fit(resume=...): nothing in this run measures these metrics of the run that is resumed, and their "
-                f"values are left out: {_named(self.left)}. Instead: compile(metrics=[...]) and validation_data= as in "
-                "that run, if they are to go on"
+                f"values are left out: {_join_names(self.left)}. Instead: compile(metrics=[...]) and validation_data= "
+                "as in that run, if they are to go on"
             )
 
 
@@ -56,7 +56,7 @@ def resumed_metrics(index: Index, metrics: dict[str, Metric]) -> ResumedMetrics:
         index: The index of the checkpoint, whole.
         metrics: The metrics of the program, by name.
     """
-    saved = _saved(index)
+    saved = _saved_edges(index)
     if index.nodes[index.roots[ROOT]].kind is Kind.LIST:  # as it was once: their order says which is which
         names = list(metrics)
         root: dict[str, Metric] | list[Metric] = [metrics[name] for name in names[: len(saved)]]
@@ -72,15 +72,15 @@ def resumed_metrics(index: Index, metrics: dict[str, Metric]) -> ResumedMetrics:
 
 def lacks_some(index: Index, metrics: Collection[str]) -> bool:
     """Tell whether a checkpoint has metrics that a program does not have yet."""
-    saved = _saved(index)
+    saved = _saved_edges(index)
     if index.nodes[index.roots[ROOT]].kind is Kind.LIST:
         return len(saved) > len(metrics)
     return any(name not in metrics for name in saved)
 
 
-def _saved(index: Index) -> dict[Edge, int]:
+def _saved_edges(index: Index) -> dict[Edge, int]:
     return dict(index.nodes[index.roots[ROOT]].edges)
 
 
-def _named(names: Iterable[Edge]) -> str:
+def _join_names(names: Iterable[Edge]) -> str:
     return ", ".join(repr(name) for name in names)

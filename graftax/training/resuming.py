@@ -20,13 +20,13 @@ from graftax.training.first_step import FirstStep
 from graftax.training.objectives import required_objectives
 from graftax.training.resumed_metrics import ROOT, lacks_some, resumed_metrics
 from graftax.training.run import Run, RunState
-from graftax.training.sources.on_device import host_of, plain
+from graftax.training.sources.on_device import as_tuple, host_of
 from graftax.training.sources.source import Source
 from graftax.training.trainable_model import TrainableModel
 from graftax.transforms.compile.compiled_function import CompiledFunction
 
 
-def managed(where: object, run: RunState, argument: str, **settings: Any) -> CheckpointManager:
+def open_manager(where: object, run: RunState, argument: str, **settings: Any) -> CheckpointManager:
     """Return the manager that saves and restores a run: the given one, or a new one for a directory.
 
     Args:
@@ -48,7 +48,7 @@ def managed(where: object, run: RunState, argument: str, **settings: Any) -> Che
     return CheckpointManager(where, **settings, **run.roots())
 
 
-def resumed(run: Run, where: object, validation: Source | None = None) -> bool:
+def resume_run(run: Run, where: object, validation: Source | None = None) -> bool:
     """Restore the latest checkpoint of a run; return False if there is none.
 
     The model is built and its step is traced before, so that all saved values have their Variables; the step of the
@@ -63,7 +63,7 @@ def resumed(run: Run, where: object, validation: Source | None = None) -> bool:
         MatchError: the checkpoint is from another program; nothing has changed.
         DataError: the data are different.
     """
-    manager = managed(where, run, "resume=")
+    manager = open_manager(where, run, "resume=")
     latest = manager.latest()
     if latest is None:
         return False
@@ -131,9 +131,9 @@ def _make_ready(model: TrainableModel, name: str, batch: Batch) -> None:
     step = model._gx_compiled_step(name)
     builds = name == "train_step" and model._gx_has_own(name)
     ready = FirstStep(model, required_objectives(model), builds=builds)
-    given = plain(batch)
-    ready.before(step, given, [host_of(batch)])
+    given = as_tuple(batch)
+    ready.prepare(step, given, [host_of(batch)])
     if model._gx_run_eagerly:
-        traced = executions.compiled(model, name, executions.CompiledSteps(), check_nans=False, eager=False)
+        traced = executions.compile_step(model, name, executions.CompiledSteps(), check_nans=False, eager=False)
         if isinstance(traced, CompiledFunction):  # tracing creates variables and slots
             traced.trace(given)

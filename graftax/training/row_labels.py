@@ -25,14 +25,15 @@ def require_rows_in_one_order(**parts: object) -> None:
     Example:
         >>> require_rows_in_one_order(x=[1, 2], y=[3, 4])
     """
-    labelled = [found for name, part in parts.items() for found in _labelled(name, part)]
+    labelled = [found for name, part in parts.items() for found in _iterate_labelled(name, part)]
     for name, part in labelled[1:]:
         first, begin = labelled[0]
-        row = _first_apart(begin.index, part.index)
+        row = _first_moved_row(begin.index, part.index)
         if row is not None:
             raise DataError(
-                f"row {row} of {first} ({type(begin).__name__}) has the label {_shown(begin, row)}, and row {row} "
-                f"of {name} ({type(part).__name__}) has {_shown(part, row)}: the same labels in different orders",
+                f"row {row} of {first} ({type(begin).__name__}) has the label {_format_label(begin, row)}, and row "
+                f"{row} of {name} ({type(part).__name__}) has {_format_label(part, row)}: the same labels in different "
+                "orders",
                 f"row i of {first} and row i of {name} belong to the same sample, whatever their labels",
                 f"{name}.loc[{first}.index]; or {name}.to_numpy(), if its rows are in the right order as they are",
             )
@@ -55,14 +56,14 @@ class _Labelled(Protocol):
     index: _Labels
 
 
-def _labelled(name: str, part: object) -> Iterator[tuple[str, _Labelled]]:
+def _iterate_labelled(name: str, part: object) -> Iterator[tuple[str, _Labelled]]:
     if isinstance(part, Mapping):
         for key, one in part.items():
-            yield from _labelled(f"{name}[{key!r}]", one)
+            yield from _iterate_labelled(f"{name}[{key!r}]", one)
     elif isinstance(part, list | tuple):
         for i, one in enumerate(part[:64]):
             if not isinstance(one, int | float):
-                yield from _labelled(f"{name}[{i}]", one)
+                yield from _iterate_labelled(f"{name}[{i}]", one)
     elif _has_labels(part):
         yield name, part
 
@@ -72,12 +73,12 @@ def _has_labels(part: object) -> TypeGuard[_Labelled]:
     return hasattr(index, "nlevels") and hasattr(index, "equals")
 
 
-def _shown(part: _Labelled, row: int) -> str:
+def _format_label(part: _Labelled, row: int) -> str:
     label = part.index[row]
     return f"{label.item() if hasattr(label, 'item') else label!r}"[:40]
 
 
-def _first_apart(one: _Labels, other: _Labels) -> int | None:
+def _first_moved_row(one: _Labels, other: _Labels) -> int | None:
     """Return the first row where the same labels are in different orders; None where that cannot be said."""
     if one is other or len(one) != len(other) or one.nlevels != other.nlevels or _kind(one) != _kind(other):
         return None

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
-from graftax.backend.rendezvous import Rendezvous, several
+from graftax.backend.rendezvous import Rendezvous, process_group
 from graftax.checkpoint import values
 from graftax.core import user_line
 from graftax.core.errors import StateError
@@ -85,7 +85,7 @@ class RunState(Module):
         """Begin with an epoch other than the first one."""
         self._at = self._at._replace(epoch=epoch)
 
-    def _saved(self) -> list[Variable]:
+    def _saved_variables(self) -> list[Variable]:
         """Return the Variables of all roots."""
         return [v for root in self.roots().values() for v in variables_of(root)]
 
@@ -93,8 +93,8 @@ class RunState(Module):
         """Return the Modules whose settings callbacks may change."""
         return {name: root for name, root in self.roots().items() if root is not self}
 
-    def _as_now(self) -> Retreat:
-        return Retreat(self.roots(), self._remembered(), self.settings.changed())
+    def _make_retreat(self) -> Retreat:
+        return Retreat(self.roots(), self._callback_states(), self.settings.changed_values())
 
     def begin_epoch(self, hooks: CallbackList) -> None:
         """Call `on_epoch_begin` of the callbacks.
@@ -106,8 +106,8 @@ class RunState(Module):
             hooks: The callbacks.
         """
         resumes = self._at.has_begun
-        may_fail = self.is_saved and hooks.defines("on_epoch_begin")
-        retreat = self._as_now() if may_fail or resumes else None
+        may_fail = self.is_saved and hooks.has_hook("on_epoch_begin")
+        retreat = self._make_retreat() if may_fail or resumes else None
         self._at = self._at._replace(retreat=retreat)
         if retreat is None or not resumes:
             hooks.run("on_epoch_begin", self.epoch)
@@ -134,10 +134,10 @@ class RunState(Module):
             steps: How many steps it takes.
         """
         if commits is not None:
-            object.__setattr__(self, "_running", (commits, _last(commits), steps))
+            object.__setattr__(self, "_running", (commits, _last_commit(commits), steps))
             return
         object.__setattr__(self, "_running", None)
-        if self.is_saved and self._at.step and several() is None:
+        if self.is_saved and self._at.step and process_group() is None:
             self._at = self._at._replace(retreat=Retreat(self.roots(), None))
 
     def advance(self, steps: int, logs: Mapping[str, Any]) -> None:
@@ -147,8 +147,8 @@ class RunState(Module):
             steps: How many.
             logs: What the last of them gave, which is what the epoch gives, if no other follows.
         """
-        commit = None if self._running is None else _last(self._running[0])
-        object.__setattr__(self, "_at", self._at.after(steps, logs, commit))
+        commit = None if self._running is None else _last_commit(self._running[0])
+        object.__setattr__(self, "_at", self._at.advance(steps, logs, commit))
         self.params["step"] = self._at.step
         if not self._is_whole:  # the first step has built all layers
             self._is_whole = True
@@ -158,13 +158,13 @@ class RunState(Module):
         """Count a step whose results are in place, but which an exception kept from being counted."""
         if self._running is not None:
             commits, before, steps = self._running
-            if _last(commits) not in (before, self._at.commit):
+            if _last_commit(commits) not in (before, self._at.commit):
                 self.advance(steps, {})
         self.params["step"] = self._at.step
 
     def begin_end_of_epoch(self) -> None:
         """Keep what the last step left: if something fails from now on, a resumed run repeats the end of the epoch."""
-        retreat = self._as_now() if self.is_saved else None
+        retreat = self._make_retreat() if self.is_saved else None
         self._at = self._at._replace(retreat=retreat, validation=self._position_of_validation())
 
     def _position_of_validation(self) -> dict[str, Any] | None:
@@ -213,12 +213,16 @@ class RunState(Module):
 
     def _note_attributes(self) -> None:
         self._plain = {
-            id(one): PlainAttributes(one, saved=self._saved) for one in self.callbacks if not defines_get_state(one)
+            id(one): PlainAttributes(one, saved=self._saved_variables)
+            for one in self.callbacks
+            if not defines_get_state(one)
         }
-        self._plain |= {id(one): OwnAttributes(one, self._saved) for one in self.callbacks if adds_attributes(one)}
+        self._plain |= {
+            id(one): OwnAttributes(one, self._saved_variables) for one in self.callbacks if adds_attributes(one)
+        }
 
     def _give(self, states: list[list[Any]], tells: bool) -> None:
-        there = self._telling()
+        there = self._stateful_callbacks()
         for name, state, *marks in states:
             which = next((mark for mark in marks if isinstance(mark, int)), None)  # not told by earlier versions
             place = next((i for i, (kind, at, _) in enumerate(there) if kind == name and which in (None, at)), None)
@@ -241,8 +245,8 @@ class RunState(Module):
             "has_begun": self._at.has_begun,
             "step": self._at.step,
             "logs": {name: float(value) for name, value in self.logs.items()},
-            "callbacks": self._remembered() if states is None else states,
-            "settings": self.settings.changed() if settings is None else settings,
+            "callbacks": self._callback_states() if states is None else states,
+            "settings": self.settings.changed_values() if settings is None else settings,
         }
 
     def set_state(self, state: Mapping[str, Any]) -> None:
@@ -255,7 +259,7 @@ class RunState(Module):
         if "settings" in state:  # not in checkpoints of earlier versions
             self.settings.take(state["settings"])
 
-    def _telling(self) -> list[tuple[str, int, Any]]:
+    def _stateful_callbacks(self) -> list[tuple[str, int, Any]]:
         """Return the callbacks that have a state: the class, which one of that class, and what tells the state."""
         found: list[tuple[str, int, Any]] = []
         for callback in self.callbacks:
@@ -264,9 +268,9 @@ class RunState(Module):
                 found.append((name, sum(kind == name for kind, _, _ in found), tells))
         return found
 
-    def _remembered(self) -> list[list[Any]]:
+    def _callback_states(self) -> list[list[Any]]:
         found = []
-        for name, which, tells in self._telling():
+        for name, which, tells in self._stateful_callbacks():
             callback = tells.callback if isinstance(tells, PlainAttributes | OwnAttributes) else tells
             state = _of_main(tells) if getattr(callback, "main_only", False) else tells.get_state()
             if state is not None:
@@ -291,13 +295,13 @@ def _tell_missing(name: str, state: Any, is_plain: bool) -> None:
     )
 
 
-def _last(commits: deque[object]) -> object:
+def _last_commit(commits: deque[object]) -> object:
     return commits[-1] if commits else None
 
 
 def _of_main(callback: Any) -> Any:
     """Return, in all processes, the state of a callback that only process 0 runs."""
-    processes = several()
+    processes = process_group()
     if processes is None:
         return callback.get_state()
     name = type(callback).__name__

@@ -10,7 +10,7 @@ from graftax.core.errors import ArgumentError, ArgumentTypeError, IndexRangeErro
 from graftax.core.short_traceback import door
 from graftax.core.user_functions import check_takes
 from graftax.layers.building import is_built
-from graftax.layers.input_layer import Declared, InputLayer, begun
+from graftax.layers.input_layer import Declared, InputLayer, symbolic_input
 from graftax.layers.inputs import inputs_in
 from graftax.layers.layer import Layer
 from graftax.layers.lookup import Lookup
@@ -174,7 +174,7 @@ class Sequential(Model):
                 "gx.Sequential([gx.Input((8,)), ...])",
             )
         self._gx_declared = layer.declared
-        self._gx_chain = Chain([begun(layer)])
+        self._gx_chain = Chain([symbolic_input(layer)])
 
     def _gx_extend(self) -> None:
         """Call the new layers on the symbolic output so far."""
@@ -182,7 +182,7 @@ class Sequential(Model):
             return
         if not self._gx_chain:
             shape, dtype, name = self._gx_declared
-            self._gx_chain = Chain([begun(InputLayer(shape[1:], dtype, shape[0], name))])
+            self._gx_chain = Chain([symbolic_input(InputLayer(shape[1:], dtype, shape[0], name))])
         for layer in self.layers[len(self._gx_chain) - 1 :]:
             self._gx_chain.append(layer(self._gx_chain[-1]))
         if self.layers and not is_built(self):
@@ -207,7 +207,7 @@ class Sequential(Model):
     def call(self, x: Any) -> Any:
         """Pass ``x`` through all layers."""
         if self._gx_declared is not None:
-            x = self._gx_declared.fitting(x)
+            x = self._gx_declared.check_array(x)
         given = x
         for i, layer in enumerate(self.layers):
             if x is given and not isinstance(layer, Layer):
@@ -238,13 +238,13 @@ class Sequential(Model):
             )
 
 
-def _is_below(root: Adopting, wanted: Adopting) -> bool:
+def _is_below(root: Adopting, module: Adopting) -> bool:
     """Tell whether a Module is at or below another one, without creating state, whose seeds depend on the root."""
     seen: set[int] = set()
     stack: list[Adopting] = [root]
     while stack:
         node = stack.pop()
-        if node is wanted:
+        if node is module:
             return True
         if id(node) not in seen:
             seen.add(id(node))

@@ -15,9 +15,9 @@ from graftax.optimizers.optimizer import Optimizer
 from graftax.training.callbacks.learning_rate import rates_of
 from graftax.training.callbacks.model_checkpoint import ModelCheckpoint
 from graftax.training.hooks.callback import Callback, Logs
-from graftax.training.hooks.callback_list import CallbackList, listed
+from graftax.training.hooks.callback_list import CallbackList, as_list
 from graftax.training.hooks.history import History
-from graftax.training.resuming import managed, warn_of_settings
+from graftax.training.resuming import open_manager, warn_of_settings
 from graftax.training.retreat import variables_of
 from graftax.training.run import RunState
 from graftax.transforms.compile.compiled_function import CompiledFunction
@@ -147,8 +147,8 @@ class Session:
         self._hooks.run("on_train_end")
 
     def _gx_failed(self, error: BaseException) -> None:
-        self._hooks.failed(error)
-        self._savers.failed(error)
+        self._hooks.on_exception(error)
+        self._savers.on_exception(error)
 
 
 class SessionState(RunState):
@@ -156,9 +156,9 @@ class SessionState(RunState):
 
     untracked: ClassVar[frozenset[str]] = RunState.untracked | {"given"}
 
-    def __init__(self, callbacks: Sequence[Callback], params: dict[str, Any], given: Mapping[str, Any]) -> None:
+    def __init__(self, callbacks: Sequence[Callback], params: dict[str, Any], roots: Mapping[str, Any]) -> None:
         super().__init__(callbacks, params)
-        object.__setattr__(self, "given", dict(given))
+        object.__setattr__(self, "given", dict(roots))
 
     def roots(self) -> dict[str, Any]:
         """Return the roots of a checkpoint of the session."""
@@ -217,9 +217,9 @@ def session(
         "verbose": 0, "epochs": None, "steps": None, "step": 0, "training": True, "validating": False,
         "validates": validates,
     }  # fmt: skip
-    run = Session(listed(callbacks), params, roots)
+    run = Session(as_list(callbacks), params, roots)
     if resume is not None:
-        manager = managed(resume, run._state, "resume=")
+        manager = open_manager(resume, run._state, "resume=")
         if manager.latest() is not None:
             run._state.settings.note()
             warn_of_settings(manager.restore_latest(settings="program"), manager.checkpoint.roots)
@@ -238,11 +238,11 @@ def _reporting_failure(run: Session) -> Iterator[None]:
         raise
 
 
-def _logs_of(found: object) -> dict[str, Any]:
+def _logs_of(result: object) -> dict[str, Any]:
     """Return the result of a step as numbers by name."""
-    if isinstance(found, Mapping):
-        return {name: value for name, value in found.items() if _is_number(value)}
-    return {"loss": found} if _is_number(found) else {}
+    if isinstance(result, Mapping):
+        return {name: value for name, value in result.items() if _is_number(value)}
+    return {"loss": result} if _is_number(result) else {}
 
 
 def _is_number(value: object) -> bool:

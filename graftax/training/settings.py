@@ -15,7 +15,7 @@ from graftax.training.whole.adapted_layers import AdaptedLayers
 from graftax.training.whole.description import Describing
 from graftax.training.whole.differences import is_plain_object, left_out
 from graftax.training.whole.policies import Policies
-from graftax.training.whole.public_classes import found as named
+from graftax.training.whole.public_classes import look_up as named
 from graftax.training.whole.rebuilding import Rebuilding
 from graftax.variables.graph.module import Module, walk_with_edges
 from graftax.variables.graph.node import holds_node, ignored_attributes
@@ -58,7 +58,7 @@ class Settings:
     def note(self) -> None:
         """Note what there is now, of all that has not been noted, or was not built then: building sets attributes."""
         known: set[str] = set()
-        for place, owner, _, value in self._all():
+        for place, owner, _, value in self._iterate_all():
             at = place.rpartition(".")[0]
             if not isinstance(owner, Module) or vars(owner).get("built", True):
                 known.add(at)
@@ -66,13 +66,13 @@ class Settings:
                 self._begun[place] = value, _print_of(value)
         self._owners |= known
 
-    def changed(self) -> dict[str, dict[str, Any]]:
+    def changed_values(self) -> dict[str, dict[str, Any]]:
         """Return descriptions of the values that have changed, by place; and types of those that have none."""
         values: dict[str, Any] = {}
         lost: dict[str, str] = {}
-        for place, _, _, value in self._all():
+        for place, _, _, value in self._iterate_all():
             before = self._begun.get(place)
-            if place not in self._taken and before is not None and not _differs(before, value):
+            if place not in self._taken and before is not None and not _has_changed(before, value):
                 continue
             try:
                 if isinstance(value, np.ndarray) and value.size > _SMALL:
@@ -86,21 +86,21 @@ class Settings:
         return {"values": values, "lost": lost}
 
     def go_back(self, changed: Mapping[str, Any]) -> None:
-        """Set the values of a result of `changed`, and numbers and texts that are not in it as before training."""
-        for place, owner, name, value in list(self._all()):
+        """Set the values of a result of `changed_values`; numbers and texts that are not in it, as before training."""
+        for place, owner, name, value in list(self._iterate_all()):
             if place in changed["values"]:
                 _set(owner, name, value, _rebuilt(changed["values"][place]))
             elif place in self._begun and type(begun := self._begun[place][0]) in _ATOMS:
                 _set(owner, name, value, begun)
 
     def take(self, changed: Mapping[str, Any]) -> None:
-        """Set the values of a result of `changed`; log these, and warn of those that could not be saved.
+        """Set the values of a result of `changed_values`; log these, and warn of those that could not be saved.
 
         Args:
             changed: The result, in the run that is resumed.
         """
         told = []
-        settings = {place: (owner, name, value) for place, owner, name, value in self._all()}
+        settings = {place: (owner, name, value) for place, owner, name, value in self._iterate_all()}
         owners: dict[str, Any] = dict(self._modules())
         owners |= {place.rpartition(".")[0]: owner for place, (owner, _, _) in settings.items()}
         missing = set()
@@ -137,7 +137,7 @@ class Settings:
                     seen.add(id(node))
                     yield "/".join([root, *map(str, edges)]), node
 
-    def _all(self) -> Iterator[tuple[str, Any, str, Any]]:
+    def _iterate_all(self) -> Iterator[tuple[str, Any, str, Any]]:
         """Yield the place, the owner, the name and the value of each setting."""
         seen: set[int] = set()
         for at, node in self._modules():
@@ -156,7 +156,7 @@ def _settings_of(owner: Any, at: str, skip: frozenset[str], seen: set[int]) -> I
         yield place, owner, name, value
 
 
-def _differs(before: tuple[object, Any], value: object) -> bool:
+def _has_changed(before: tuple[object, Any], value: object) -> bool:
     if value is before[0] and type(value) in _ATOMS:
         return False
     return bool(_print_of(value) != before[1])

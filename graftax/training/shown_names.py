@@ -21,13 +21,13 @@ def free_name(where: str, separator: str, name: str, taken: Container[str]) -> s
     return next(one for one in names if one not in taken)
 
 
-def require_apart(given: list[Any]) -> None:
+def require_apart(metrics: list[Any]) -> None:
     """Raise if one metric object is used twice, since its state would mix both.
 
     Raises:
         ArgumentError: a metric is given twice.
     """
-    kept = [one for one in given if isinstance(one, Metric)]
+    kept = [one for one in metrics if isinstance(one, Metric)]
     for number, metric in enumerate(kept):
         if any(metric is other for other in kept[:number]):
             raise ArgumentError(

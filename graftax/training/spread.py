@@ -7,11 +7,11 @@ from typing import Any
 
 from graftax.backend import registry
 from graftax.backend.gathering import gather_whole
-from graftax.backend.rendezvous import Rendezvous, several
+from graftax.backend.rendezvous import Rendezvous, process_group
 from graftax.core.errors import ProcessError, StateError
 from graftax.distribution.comparison import compare_assigned, compare_rows
 from graftax.distribution.distribution import Distribution
-from graftax.distribution.moving import beside, variables_below
+from graftax.distribution.moving import optimizers_beside, variables_below
 from graftax.distribution.of_module import distribution_of
 from graftax.distribution.processes import is_main, process_count
 from graftax.training.sources.iterable_source import IterableSource
@@ -59,10 +59,10 @@ class Spread:
 
     def _compare(self, batch: Any) -> None:
         """Check the first batch, if there are other processes."""
-        if several() is None:
+        if process_group() is None:
             return
         if self._distribution is not None:
-            compare_assigned(variables_below([self._model, *beside(self._model)])[0].values())
+            compare_assigned(variables_below([self._model, *optimizers_beside(self._model)])[0].values())
         if self._distribution is not None and not self._is_local:
             compare_rows(batch, self._steps)
         elif self._distribution is None and self._trains:
@@ -79,7 +79,7 @@ def require_one_call(model: TrainableModel, things: Sequence[tuple[str, object]]
     Raises:
         ProcessError: an argument differs; raised in all processes.
     """
-    processes = several()
+    processes = process_group()
     if processes is not None and distribution_of(model) is not None:
         meeting = Rendezvous(processes, "fit")
         meeting.agree([(name, str(value)) for name, value in things], "the same arguments of fit in every process")
@@ -92,7 +92,7 @@ def require_one_end(model: TrainableModel, epoch: int) -> None:
     Raises:
         ProcessError: some stop, and others do not; raised in all processes.
     """
-    processes = several()
+    processes = process_group()
     if processes is not None and distribution_of(model) is not None:
         meeting = Rendezvous(processes, "the end of an epoch")
         what = "the end of fit, by model.stop_training" if model.stop_training else "the next epoch"
@@ -114,7 +114,7 @@ def require_one_stop(model: TrainableModel, epoch: int, steps: int) -> None:
     Raises:
         ProcessError: the others go on. They wait in the next step for this process, and so cannot be asked.
     """
-    processes = several()
+    processes = process_group()
     if processes is None or distribution_of(model) is None:
         return
     meeting = Rendezvous(processes, "model.stop_training")
@@ -134,17 +134,17 @@ def require_one_stop(model: TrainableModel, epoch: int, steps: int) -> None:
     meeting.forget()
 
 
-def whole(value: Any) -> Any:
+def gather_output(value: Any) -> Any:
     """Return an output as one array on the host, in all processes. All processes must call it."""
     if not hasattr(value, "dtype"):
         return value
     return gather_whole(value)
 
 
-def all_whole(values: Sequence[Any]) -> list[Any]:
-    """Return the results of `whole` for several values, with one look-up of the number of processes."""
-    if several() is not None:
-        return [whole(value) for value in values]
+def gather_outputs(values: Sequence[Any]) -> list[Any]:
+    """Return the results of `gather_output` for several values, with one look-up of the number of processes."""
+    if process_group() is not None:
+        return [gather_output(value) for value in values]
     to_numpy = registry.current().arrays.to_numpy
     return [to_numpy(value) if hasattr(value, "dtype") else value for value in values]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from graftax.core.errors import DataError
 from graftax.training.missing_values import refuse_missing
-from graftax.training.narrowing import narrowed
+from graftax.training.narrowing import narrow
 from graftax.training.not_numbers import numbers_instead
 
 
@@ -36,10 +36,10 @@ def array_of_table(table: Any, name: str, keeps_integers: bool) -> np.ndarray[An
     refuse_missing(table, name)
     found = np.asarray(table.to_numpy())
     if keeps_integers and set(kinds) == {"i"}:
-        return narrowed(found.astype("int64", order="C"), name)  # tables keep columns together, batches take rows
+        return narrow(found.astype("int64", order="C"), name)  # tables keep columns together, batches take rows
     if found.dtype.kind == "O":  # columns of several dtypes
         found = found.astype("float64")
-    return np.asarray(narrowed(found, name) if found.dtype.kind == "f" else found, "float32", order="C")
+    return np.asarray(narrow(found, name) if found.dtype.kind == "f" else found, "float32", order="C")
 
 
 def _numbers_in_place(table: Any, wrong: list[str], name: str) -> str:

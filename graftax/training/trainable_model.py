@@ -50,7 +50,7 @@ class TrainableModel(SavingMixin):
 
     def _gx_given(self, name: str, value: object) -> Any:
         if name in COMPILED and self._gx_objectives is not None and not hasattr(self, name):
-            refuse_late(self, name, value, self._gx_objectives.given())
+            refuse_late(self, name, value, self._gx_objectives.given_arguments())
         return super()._gx_given(name, value)
 
     def _gx_may_get(self, name: str) -> bool:

@@ -45,17 +45,17 @@ class UnreadByStep:
         self._kind = type(model).__name__
         self._warns_of_weights = True
 
-    def look(self, run: CompiledFunction[..., Any], given: object, objectives: Objectives) -> None:
-        """Look at the program of ``run(given)``, which has been traced; warn once for all that are looked at.
+    def look(self, run: CompiledFunction[..., Any], batch: object, objectives: Objectives) -> None:
+        """Look at the program of ``run(batch)``, which has been traced; warn once for all that are looked at.
 
         Raises:
             DataError: the program does not read weights that the user gave by an argument.
         """
-        x, y, weights = unpack(given)
+        x, y, weights = unpack(batch)
         metrics = objectives.given_metrics() if self._asks_metrics and {*self._own} - {"compute_loss"} else []
         if not self._own or (weights is None and not metrics):
             return
-        entry = run.staged(given)[0]
+        entry = run.trace_arguments(batch)[0]
         if weights is not None:
             self._look_at_weights(entry, _count((x, y)), weights)
         changed = {id(storage) for storage in entry.written}

@@ -12,9 +12,9 @@ from graftax.core.scopes import ScopeStack
 from graftax.layers.input_layer import InputLayer
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
-from graftax.ops.symbolic import Symbolic, mapped
+from graftax.ops.symbolic import Symbolic, map_leaves
 from graftax.training.graph import Graph, Result
-from graftax.training.wiring import wired
+from graftax.training.wiring import wire
 
 
 class Recorded(dict[Result, Symbolic]):
@@ -71,7 +71,7 @@ class Wired(Layer):
                     "its class has a call, which says what is computed, and a graph would say it again",
                     "a class without call; or gx.Model(inputs, outputs) as an attribute",
                 )
-            wiring = wired(inputs, outputs)
+            wiring = wire(inputs, outputs)
         super().__init__(name, trainable, dtype)
         if wiring is None:
             return
@@ -80,7 +80,7 @@ class Wired(Layer):
             self.operands: list[Any] = wiring.operands
         self._gx_graph = wiring.graph
         self._gx_recorded = Recorded(wiring.values)
-        self._gx_input_shape = mapped(lambda leaf: leaf.shape, inputs)
+        self._gx_input_shape = map_leaves(lambda leaf: leaf.shape, inputs)
         object.__setattr__(self, "supports_masking", True)
         object.__setattr__(self, "_gx_hands_on_masks", True)
         if type(self).__module__.startswith("graftax."):
@@ -144,13 +144,14 @@ class Wired(Layer):
         elif len(layers) == 1 and tree.is_leaf(inputs) and isinstance(graph.inputs, list | tuple):
             found = [inputs]  # a model of another one's `inputs`
         if found is None or len(found) != len(layers):
+            declared = map_leaves(lambda leaf: graph.steps[leaf.step].results, graph.inputs)
             raise ArgumentTypeError(
-                f"{self._gx_title()} got {_shown(inputs)}",
-                f"its inputs are {_shown(mapped(lambda leaf: graph.steps[leaf.step].results, graph.inputs))}"
+                f"{self._gx_title()} got {_format_shapes(inputs)}",
+                f"its inputs are {_format_shapes(declared)}"
                 + (f", called {', '.join(map(repr, names))}" if None not in names else ""),
                 "an array for each, in that structure" + ("; or a dict by these names" if None not in names else ""),
             )
-        return [layer.fitting(value) for layer, value in zip(layers, found, strict=True)]
+        return [layer.check_array(value) for layer, value in zip(layers, found, strict=True)]
 
     def _gx_output_names(self) -> tuple[str, ...]:
         """Return the given names of the layers whose outputs a graph lists, if all have one; otherwise nothing."""
@@ -175,7 +176,7 @@ class Wired(Layer):
             raise no_graph(self, name)
         self._gx_record_again()
         assert self._gx_recorded is not None  # it was created just now
-        return mapped(self._gx_recorded.__getitem__, getattr(self._gx_graph, f"{name.rstrip('s')}s"))
+        return map_leaves(self._gx_recorded.__getitem__, getattr(self._gx_graph, f"{name.rstrip('s')}s"))
 
     @Fallback
     def input(self) -> Any:
@@ -207,18 +208,22 @@ def no_graph(model: Layer, name: str) -> MissingAttributeError:
     )
 
 
-def _leaves_in_order(expected: Any, given: Any) -> list[Any] | None:
+def _leaves_in_order(expected: Any, structure: Any) -> list[Any] | None:
     """Return the leaves of a structure in the order of another one; None if the structures differ."""
     if tree.is_leaf(expected):
-        return [given] if tree.is_leaf(given) else None
-    if tree.is_leaf(given) or isinstance(expected, dict) != isinstance(given, dict) or len(expected) != len(given):
+        return [structure] if tree.is_leaf(structure) else None
+    if (
+        tree.is_leaf(structure)
+        or isinstance(expected, dict) != isinstance(structure, dict)
+        or len(expected) != len(structure)
+    ):
         return None
-    if isinstance(expected, dict) and set(expected) != set(given):
+    if isinstance(expected, dict) and set(expected) != set(structure):
         return None
     pairs = (
-        [(expected[key], given[key]) for key in expected]
+        [(expected[key], structure[key]) for key in expected]
         if isinstance(expected, dict)
-        else zip(expected, given, strict=True)
+        else zip(expected, structure, strict=True)
     )
     found: list[Any] = []
     for one, other in pairs:
@@ -228,12 +233,12 @@ def _leaves_in_order(expected: Any, given: Any) -> list[Any] | None:
     return found
 
 
-def _shown(value: Any) -> str:
+def _format_shapes(value: Any) -> str:
     """Return the text of nested shapes, for messages."""
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key!r}: {_shown(part)}" for key, part in value.items()) + "}"
+        return "{" + ", ".join(f"{key!r}: {_format_shapes(part)}" for key, part in value.items()) + "}"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(_shown, value)) + "]"
+        return "[" + ", ".join(map(_format_shapes, value)) + "]"
     if hasattr(value, "shape") and hasattr(value, "dtype"):
         return f"{value.dtype}[{', '.join(map(str, value.shape))}]"
     return f"{value!r:.40}"

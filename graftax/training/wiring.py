@@ -10,7 +10,7 @@ from graftax.core import tree
 from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.layers.input_layer import InputLayer
 from graftax.layers.layer import Layer
-from graftax.ops.symbolic import Origin, Symbolic, mapped
+from graftax.ops.symbolic import Origin, Symbolic, map_leaves
 from graftax.training.graph import Graph, Operand, Result, Step
 from graftax.variables.graph.node import Node
 
@@ -24,7 +24,7 @@ class Wiring(NamedTuple):
     values: dict[Result, Symbolic]
 
 
-def wired(inputs: Any, outputs: Any) -> Wiring:
+def wire(inputs: Any, outputs: Any) -> Wiring:
     """Return the graph between inputs and outputs.
 
     Raises:
@@ -40,7 +40,7 @@ def wired(inputs: Any, outputs: Any) -> Wiring:
                 f"inputs= has {_title(value)} twice", "each input is given once", "a graftax.Input for each"
             )
         cut[value.key] = value
-    origins, used = _between(cut, wanted)
+    origins, used = _calls_between(cut, wanted)
     for value in given:
         if value.key not in used:
             names = ", ".join(_title(one) for one in wanted)
@@ -49,7 +49,7 @@ def wired(inputs: Any, outputs: Any) -> Wiring:
                 f"the outputs are {names}, and what is given for it would be lost",
                 "inputs= without it, or an output that is computed from it",
             )
-    return _numbered(inputs, outputs, given, origins)
+    return _number_calls(inputs, outputs, given, origins)
 
 
 def _leaves(argument: str, structure: Any) -> list[Symbolic]:
@@ -69,13 +69,13 @@ def _leaves(argument: str, structure: Any) -> list[Symbolic]:
     return found
 
 
-def _between(
-    cut: dict[tuple[int, int], Symbolic], wanted: Iterable[Symbolic]
+def _calls_between(
+    cut: dict[tuple[int, int], Symbolic], outputs: Iterable[Symbolic]
 ) -> tuple[list[Origin], set[tuple[int, int]]]:
     """Return the calls between inputs and outputs, in their original order, and the inputs that they need."""
     found: dict[int, Origin] = {}
     used = set()
-    waiting: list[tuple[Symbolic, Symbolic | None]] = [(value, None) for value in wanted]
+    waiting: list[tuple[Symbolic, Symbolic | None]] = [(value, None) for value in outputs]
     while waiting:
         value, user = waiting.pop()
         if value.key in cut:
@@ -104,36 +104,36 @@ def _title(value: Symbolic | None) -> str:
     return f"{getattr(callee, 'name', callee)!r} ({'Input' if value.origin.is_input else type(callee).__name__})"
 
 
-def _numbered(inputs: Any, outputs: Any, given: list[Symbolic], origins: list[Origin]) -> Wiring:
+def _number_calls(inputs: Any, outputs: Any, input_leaves: list[Symbolic], origins: list[Origin]) -> Wiring:
     layers, operands = _Numbers(), _Numbers()
     place: dict[tuple[int, int], Result] = {}
     values: dict[Result, Symbolic] = {}
     steps: list[Step] = []
 
     def number_of(callee: Any) -> int | str:
-        return callee if isinstance(callee, str) else layers.of(callee)
+        return callee if isinstance(callee, str) else layers.number_of(callee)
 
     def template(leaf: Any) -> Any:
         if isinstance(leaf, Symbolic):
             return place[leaf.key]
         if isinstance(leaf, Node):
-            return Operand(operands.of(leaf))
+            return Operand(operands.number_of(leaf))
         return leaf
 
-    for value in given:
+    for value in input_leaves:
         layer = value.origin.callee if value.origin.is_input else _input_like(value)
         place[value.key] = Result(len(steps), 0)
         values[place[value.key]] = value
         steps.append(Step(number_of(layer), (), {}, value.spec, is_input=True))
     for origin in origins:
-        args, kwargs = mapped(template, origin.args), mapped(template, origin.kwargs)
-        for i, one in enumerate(_results(origin, given[0])):
+        args, kwargs = map_leaves(template, origin.args), map_leaves(template, origin.kwargs)
+        for i, one in enumerate(_results(origin, input_leaves[0])):
             if one is not None and one.key not in place:
                 place[one.key] = Result(len(steps), i)
                 values[place[one.key]] = one
         steps.append(Step(number_of(origin.callee), args, kwargs, origin.results))
-    ends = mapped(template, outputs)
-    graph = Graph(_freeing(steps, tree.flatten(ends)), mapped(template, inputs), ends)
+    ends = map_leaves(template, outputs)
+    graph = Graph(_mark_last_uses(steps, tree.flatten(ends)), map_leaves(template, inputs), ends)
     _require_apart(layers.all)
     return Wiring(graph, layers.all, operands.all, values)
 
@@ -145,12 +145,12 @@ class _Numbers:
         self.all: list[Any] = []
         self._numbers: dict[int, int] = {}
 
-    def of(self, thing: object) -> int:
+    def number_of(self, item: object) -> int:
         """Return the number of an object."""
-        if id(thing) not in self._numbers:
-            self._numbers[id(thing)] = len(self.all)
-            self.all.append(thing)
-        return self._numbers[id(thing)]
+        if id(item) not in self._numbers:
+            self._numbers[id(item)] = len(self.all)
+            self.all.append(item)
+        return self._numbers[id(item)]
 
 
 def _results(origin: Origin, like: Symbolic) -> Iterator[Symbolic | None]:
@@ -168,14 +168,14 @@ def _input_like(value: Symbolic) -> InputLayer:
     return InputLayer(shape, value.spec.dtype, batch)
 
 
-def _freeing(steps: list[Step], ends: list[Any]) -> tuple[Step, ...]:
+def _mark_last_uses(steps: list[Step], ends: list[Any]) -> tuple[Step, ...]:
     """Return the steps, each with the values that no later step needs, so that their memory can be freed."""
     last: dict[Result, int] = {}
     for number, step in enumerate(steps):
         for place in range(len(tree.flatten(step.results))):
             last[Result(number, place)] = number
         uses: list[Any] = []
-        mapped(uses.append, (step.args, step.kwargs))
+        map_leaves(uses.append, (step.args, step.kwargs))
         last.update((use, number) for use in uses if isinstance(use, Result))
     kept = {end for end in ends if isinstance(end, Result)}
     done: list[list[Result]] = [[] for _ in steps]

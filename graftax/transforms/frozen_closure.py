@@ -27,7 +27,7 @@ def frozen_closure(fn: Callable[..., Any]) -> Callable[..., Any]:
     """
     found = list(_functions_in(fn, set()))
     shared = {id(cell) for one in found for cell in _assigned_cells(one)}
-    return _Now(shared).of(fn)  # type: ignore[no-any-return]
+    return _Now(shared).copy_of(fn)  # type: ignore[no-any-return]
 
 
 def _functions_in(value: object, seen: set[int]) -> Iterator[FunctionType]:
@@ -57,11 +57,11 @@ class _Now:
         self._cells: dict[int, CellType] = {}
         self._functions: dict[int, FunctionType] = {}
 
-    def of(self, value: Any) -> Any:
+    def copy_of(self, value: Any) -> Any:
         """Return a function, or what is made of some, with copies of the variables; anything else as it is."""
         if type(value) is partial:
-            keywords = {name: self.of(one) for name, one in value.keywords.items()}
-            return partial(self.of(value.func), *map(self.of, value.args), **keywords)
+            keywords = {name: self.copy_of(one) for name, one in value.keywords.items()}
+            return partial(self.copy_of(value.func), *map(self.copy_of, value.args), **keywords)
         if not isinstance(value, FunctionType) or not value.__closure__:
             return value
         if id(value) not in self._functions:
@@ -74,7 +74,7 @@ class _Now:
             made.__annotations__ = value.__annotations__
             for cell, copy in zip(value.__closure__, cells, strict=True):  # last, since one may hold the function
                 if copy is not cell and _is_empty(copy):
-                    copy.cell_contents = self.of(cell.cell_contents)
+                    copy.cell_contents = self.copy_of(cell.cell_contents)
         return self._functions[id(value)]
 
     def _cell(self, cell: CellType) -> CellType:
@@ -85,17 +85,17 @@ class _Now:
 
 def _assigned_cells(fn: FunctionType) -> list[CellType]:
     """Return the cells of the free variables that a function, or one inside of it, assigns."""
-    assigned = _assigned(fn.__code__)
+    assigned = _assigned_names(fn.__code__)
     cells = zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True)
     return [cell for name, cell in cells if name in assigned]
 
 
 @lru_cache(maxsize=1024)
-def _assigned(code: CodeType) -> frozenset[str]:
+def _assigned_names(code: CodeType) -> frozenset[str]:
     """Return the free variables that some code, or code inside of it, assigns."""
     steps = dis.get_instructions(code)
     found = {one.argval for one in steps if one.opname in _ASSIGNING}
-    inner = [_assigned(constant) for constant in code.co_consts if isinstance(constant, CodeType)]
+    inner = [_assigned_names(constant) for constant in code.co_consts if isinstance(constant, CodeType)]
     return frozenset(code.co_freevars).intersection(found.union(*inner))
 
 

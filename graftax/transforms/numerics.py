@@ -68,15 +68,15 @@ def check(condition: ArrayLike, message: str, /, **values: ArrayLike) -> None:
         raise DTypeError(f"check got a condition of dtype {holds.dtype}", "it is a truth value", "x > 0, or x != 0")
     if arrays.is_concrete(holds):
         if not bool(arrays.numpy.all(holds)):
-            raise _failed(message, tuple(values), *(unwrap(value) for value in values.values()))
+            raise _check_error(message, tuple(values), *(unwrap(value) for value in values.values()))
     elif not traced_checks.leave_out(f"check: {message}") and traced_checks.is_checking():
         shown = [arrays.asarray(unwrap(value)) for value in values.values()]
-        explain = partial(_failed, message, tuple(values))
+        explain = partial(_check_error, message, tuple(values))
         traced_checks.emit(explain, arrays.numpy.logical_not(arrays.numpy.all(holds)), *shown)
 
 
-def _failed(message: str, names: tuple[str, ...], *values: Any) -> CheckError:
-    shown = {name: _short(value) for name, value in zip(names, values, strict=True)}
+def _check_error(message: str, names: tuple[str, ...], *values: Any) -> CheckError:
+    shown = {name: _summarize(value) for name, value in zip(names, values, strict=True)}
     return CheckError(message.format(**shown))
 
 
@@ -114,7 +114,7 @@ class _Shown:
         return format(self, "")
 
 
-def _short(value: object) -> Any:
+def _summarize(value: object) -> Any:
     if isinstance(value, (bool, int, float, complex)):
         return value
     array = np.asarray(value)
@@ -219,7 +219,7 @@ def find_nan(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Culprit | 
         )
     compiled: CompiledFunction[..., Any] = fn if isinstance(fn, CompiledFunction) else CompiledFunction(fn, None, True)
     try:
-        entry, leaves, names = compiled.staged(*args, **kwargs)
+        entry, leaves, names = compiled.trace_arguments(*args, **kwargs)
     except TypeError as error:
         raise not_taken(error, fn, args, kwargs) or error from None
     donated, read_only = ([storage.buffer for storage in storages] for storages in (entry.donated, entry.read_only))

@@ -28,7 +28,7 @@ from graftax.transforms.frozen_closure import frozen_closure
 from graftax.transforms.lifting.agreement import kind
 from graftax.transforms.lifting.outline import Outline
 from graftax.transforms.tape.gradient_tape import GradientTape
-from graftax.transforms.tape.record import differentiable
+from graftax.transforms.tape.record import is_differentiable
 from graftax.variables.state.storage import Frame, Storage, frames
 
 
@@ -149,7 +149,7 @@ def py_function(fn: Callable[..., Any], args: Sequence[Any] = (), output: object
             leaves, structure = transforms.flatten(output)
             made[:] = [structure]
             return list(leaves)
-        return _inferred(fn, run, values)
+        return _infer_specs(fn, run, values)
 
     results = transforms.callback(run, _differentiate, shapes, values)
     return transforms.unflatten(made[0], results)
@@ -174,10 +174,10 @@ def _check_allowed(fn: Callable[..., Any]) -> None:
 
 def _differentiate(function: Callable[..., Sequence[Any]], count: int) -> Callable[..., Sequence[Any]]:
     def pull(*values: Any) -> list[Any]:
-        sources = [value for value in values[count:] if differentiable(value)]
+        sources = [value for value in values[count:] if is_differentiable(value)]
         with frames.replaced((_NoState(),)), GradientTape() as tape:
             tape.watch(sources)
-            results = [result for result in function(*values[count:]) if differentiable(result)]
+            results = [result for result in function(*values[count:]) if is_differentiable(result)]
         gradients = tape.gradient(results, sources, list(values[:count]))
         if sources and all(gradient is None for gradient in gradients):
             raise GradientError(
@@ -191,7 +191,7 @@ def _differentiate(function: Callable[..., Sequence[Any]], count: int) -> Callab
     return pull
 
 
-def _inferred(fn: Callable[..., Any], run: Callable[..., list[Any]], values: Sequence[Any]) -> Sequence[Any]:
+def _infer_specs(fn: Callable[..., Any], run: Callable[..., list[Any]], values: Sequence[Any]) -> Sequence[Any]:
     try:
         found = registry.current().tracing.eval_shape(run, *values)
     except Exception as error:
@@ -232,10 +232,10 @@ def _conform(fn: Callable[..., Any], result: object, output: object) -> tuple[An
             "output= with one ArraySpec in place of each array that the function returns",
         )
     paths = Outline(expected, wanted).paths("output")
-    return [_as_announced(fn, p, x, y) for p, x, y in zip(paths, leaves, wanted, strict=True)], expected
+    return [_check_announced(fn, p, x, y) for p, x, y in zip(paths, leaves, wanted, strict=True)], expected
 
 
-def _as_announced(fn: Callable[..., Any], path: str, leaf: Any, spec: Any) -> Any:
+def _check_announced(fn: Callable[..., Any], path: str, leaf: Any, spec: Any) -> Any:
     arrays = registry.current().arrays
     array, dtype = arrays.asarray(leaf), arrays.canonical_dtype(spec.dtype)
     if tuple(array.shape) != tuple(spec.shape):

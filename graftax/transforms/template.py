@@ -42,12 +42,12 @@ class Template(Module):
             what = spec.name, spec.shape, spec.dtype
             if not self._complete:
                 made = next_creator(spec)
-                with self._being_built():
+                with self._note_build():
                     self._made.append(what)
                     self.created = [*self.created, made]
                 return made
             if here >= len(self._made) or self._made[here] != what:
-                raise self._differs(here, what)
+                raise self._difference_error(here, what)
             return self.created[here]
 
         try:
@@ -60,12 +60,12 @@ class Template(Module):
                 raise wrong from None
             raise
         if not self._complete:
-            with self._being_built():
+            with self._note_build():
                 self._complete = True
         return out
 
     @contextmanager
-    def _being_built(self) -> Iterator[None]:
+    def _note_build(self) -> Iterator[None]:
         """Let the function being traced, if any, take what changes inside for a build, which every first call is."""
         frame = frames.top
         if frame is not None:
@@ -74,7 +74,7 @@ class Template(Module):
         if frame is not None:
             frame.build(self, done=True)
 
-    def _differs(self, index: int, record: tuple[str | None, tuple[int, ...], str]) -> ArgumentError:
+    def _difference_error(self, index: int, record: tuple[str | None, tuple[int, ...], str]) -> ArgumentError:
         def show(record: tuple[str | None, tuple[int, ...], str]) -> str:
             return f"{record[2]}{list(record[1])}" + (f" named {record[0]!r}" if record[0] else "")
 

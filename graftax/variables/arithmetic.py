@@ -14,7 +14,7 @@ from graftax.core.typedefs import Array, ArrayLike, VariableLike
 from graftax.core.undefined import undefined_error
 from graftax.ops.checks import check_subscript
 from graftax.variables import numpy_functions
-from graftax.variables.array_names import missing
+from graftax.variables.array_names import missing_attribute_error
 from graftax.variables.state.storage import frames
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Arithmetic(VariableLike):
     if not TYPE_CHECKING:  # a checker should see which attributes there are
 
         def __getattr__(self, name: str) -> Any:
-            error = None if name.startswith("_") else missing(type(self).__name__, name)
+            error = None if name.startswith("_") else missing_attribute_error(type(self).__name__, name)
             if error is not None and not hasattr(type(self), name):
                 raise error
             return object.__getattribute__(self, name)  # raises, what a property raised included

@@ -83,7 +83,7 @@ _SETTINGS = {
 }
 
 
-def missing(kind: str, name: str) -> MissingAttributeError | None:
+def missing_attribute_error(kind: str, name: str) -> MissingAttributeError | None:
     """Return the error for ``w.name`` where arrays or tensors have such a thing; None where they have none."""
     if name not in _LINES:
         return None

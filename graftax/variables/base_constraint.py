@@ -10,7 +10,7 @@ from graftax.core.errors import ArgumentError
 from graftax.core.hyperparameters import is_number
 from graftax.core.typedefs import Array
 from graftax.core.undefined import undefined_error
-from graftax.variables.floating import floating
+from graftax.variables.floating import to_floating
 from graftax.variables.graph.adjustable import Adjustable
 
 
@@ -25,12 +25,12 @@ class BaseConstraint(Adjustable):
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
 
 
-def wide(value: Array) -> Array:
+def widen(value: Array) -> Array:
     """Return the weight in at least float32: norms and sums of half precision overflow."""
-    return floating(value, "weight")
+    return to_floating(value, "weight")
 
 
-def back(projected: Array, value: Array) -> Array:
+def cast_back(projected: Array, value: Array) -> Array:
     """Return a projected weight in the dtype that the weight had."""
     return ops.cast(projected, value.dtype.name)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from graftax.core.scopes import ScopeStack, register_ambient
 from graftax.variables import masks
-from graftax.variables.state.memo import looked_at
+from graftax.variables.state.memo import read_setting
 from graftax.variables.state.storage import Frame, frames
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class CallContext:
         outer: The context around this one.
     """
 
-    training: bool | None
+    is_training: bool | None
 
     def __init__(self, root: Module | None, training: bool | None, outer: CallContext | None) -> None:
         self.training = training
@@ -56,23 +56,23 @@ class CallContext:
 contexts: ScopeStack[CallContext] = ScopeStack("layer call")
 
 
-def _asked_training() -> bool | None:
+def _read_training() -> bool | None:
     inside = contexts.read()
     return inside[-1].training if inside else None
 
 
-register_ambient(_asked_training)
+register_ambient(_read_training)
 
 
-def training() -> bool:
+def is_training() -> bool:
     """Return whether the weights are read by a layer call of training; for expressions that move or draw only then.
 
     Example:
-        >>> training()
+        >>> is_training()
         False
     """
-    return looked_at(_training)
+    return read_setting(_is_training)
 
 
-def _training() -> bool:
+def _is_training() -> bool:
     return contexts.top is not None and bool(contexts.top.training)

@@ -10,12 +10,12 @@ from graftax import ops
 from graftax.core.errors import ArgumentError
 from graftax.core.hyperparameters import is_number
 from graftax.core.known_names import not_made, unknown
-from graftax.core.namespaces import answering as _answering
+from graftax.core.namespaces import make_getattr as _answering
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
-from graftax.core.user_functions import takes
+from graftax.core.user_functions import check_signature
 from graftax.variables.base_constraint import BaseConstraint as BaseConstraint
-from graftax.variables.base_constraint import axes, back, limit, wide
+from graftax.variables.base_constraint import axes, cast_back, limit, widen
 from graftax.variables.projections import Box as Box
 from graftax.variables.projections import L1Ball as L1Ball
 from graftax.variables.projections import L2Ball as L2Ball
@@ -66,9 +66,9 @@ class MaxNorm(BaseConstraint):
         self.max_value, self.axis = limit("max_value", max_value), axes(axis)
 
     def __call__(self, value: Array) -> Array:
-        weight = wide(value)
+        weight = widen(value)
         norms = ops.norm(weight, axis=self.axis, keepdims=True)
-        return back(weight * (ops.minimum(norms, self.max_value) / (norms + _EPSILON)), value)
+        return cast_back(weight * (ops.minimum(norms, self.max_value) / (norms + _EPSILON)), value)
 
 
 class MinMaxNorm(BaseConstraint):
@@ -101,10 +101,10 @@ class MinMaxNorm(BaseConstraint):
         self.rate, self.axis = float(rate), axes(axis)
 
     def __call__(self, value: Array) -> Array:
-        weight = wide(value)
+        weight = widen(value)
         norms = ops.norm(weight, axis=self.axis, keepdims=True)
         wanted = self.rate * ops.clip(norms, self.min_value, self.max_value) + (1 - self.rate) * norms
-        return back(weight * (wanted / (norms + _EPSILON)), value)
+        return cast_back(weight * (wanted / (norms + _EPSILON)), value)
 
 
 class NonNeg(BaseConstraint):
@@ -134,8 +134,8 @@ class UnitNorm(BaseConstraint):
         self.axis = axes(axis)
 
     def __call__(self, value: Array) -> Array:
-        weight = wide(value)
-        return back(weight / (ops.norm(weight, axis=self.axis, keepdims=True) + _EPSILON), value)
+        weight = widen(value)
+        return cast_back(weight / (ops.norm(weight, axis=self.axis, keepdims=True) + _EPSILON), value)
 
 
 _NAMES: dict[str, type[BaseConstraint]] = {
@@ -170,7 +170,7 @@ def get(constraint: Any) -> Constraint | None:
     if isinstance(constraint, type):
         raise not_made("constraint", constraint)
     if callable(constraint):
-        takes("constraint", constraint, ("value",))
+        check_signature("constraint", constraint, ("value",))
     if constraint is None or callable(constraint):
         return constraint  # type: ignore[no-any-return]
     if not isinstance(constraint, str) or constraint not in _SPELLINGS:

@@ -30,10 +30,10 @@ def poisson(key: Array, rate: Array, shape: Shape) -> Any:
     rate = numpy.broadcast_to(arrays.asarray(rate, "float32"), shape)
     keys = random.split(key, 3)
     low = numpy.minimum(rate, _FEW)
-    ranks = _along(numpy, arrays.asarray(np.arange(_TERMS), "float32"), shape)
-    factorials = _along(numpy, arrays.asarray(_FACTORIALS, "float32"), shape)
+    ranks = _align(numpy, arrays.asarray(np.arange(_TERMS), "float32"), shape)
+    factorials = _align(numpy, arrays.asarray(_FACTORIALS, "float32"), shape)
     logs = ranks * numpy.log(numpy.maximum(low, 1e-30)) - low - factorials
-    few = _inverted(numpy, random.uniform(keys[0], shape, "float32"), numpy.exp(logs))
+    few = _invert(numpy, random.uniform(keys[0], shape, "float32"), numpy.exp(logs))
 
     high = numpy.maximum(rate, _FEW)
     spread = 0.931 + 2.53 * numpy.sqrt(high)
@@ -52,7 +52,7 @@ def poisson(key: Array, rate: Array, shape: Shape) -> Any:
     )
     level = numpy.log(v) + numpy.log(1.1239 + 1.1328 / (spread - 3.4)) - numpy.log(a / (us * us) + spread)
     accepted = numpy.logical_and(k >= 0, level <= chance)
-    many = _first(numpy, inside, accepted, numpy.round(high))
+    many = _first_accepted(numpy, inside, accepted, numpy.round(high))
     return numpy.where(rate < _FEW, few, many)
 
 
@@ -67,13 +67,13 @@ def binomial(key: Array, count: Array, p: Array, shape: Shape) -> Any:
 
     is_few = n * rare < _FEW
     low = numpy.where(is_few, rare, 0)
-    ranks = _along(numpy, arrays.asarray(np.arange(1, _TERMS), "float32"), shape)
+    ranks = _align(numpy, arrays.asarray(np.arange(1, _TERMS), "float32"), shape)
     left = n - ranks + 1
     steps = numpy.where(left > 0, numpy.log(numpy.maximum(left, 1) / ranks), -math.inf)
     odds = numpy.log(numpy.maximum(low, 1e-30)) - numpy.log1p(-low)
     first = (n * numpy.log1p(-low))[None]
     logs = numpy.concatenate([first, first + numpy.cumsum(steps + odds, axis=0)], axis=0)
-    few = numpy.minimum(_inverted(numpy, random.uniform(keys[0], shape, "float32"), numpy.exp(logs)), n)
+    few = numpy.minimum(_invert(numpy, random.uniform(keys[0], shape, "float32"), numpy.exp(logs)), n)
 
     many = _many_of(numpy, numpy.where(is_few, 40, n), numpy.where(is_few, 0.5, rare), keys[1], keys[2], shape)
     found = numpy.where(is_few, few, many)
@@ -123,14 +123,14 @@ def _many_of(numpy: Any, n: Array, p: Array, first: Array, second: Array, shape:
         - _tail(numpy, inside)
         - _tail(numpy, n - inside)
     )
-    return _first(numpy, inside, numpy.logical_and(fits, level <= chance), middle)
+    return _first_accepted(numpy, inside, numpy.logical_and(fits, level <= chance), middle)
 
 
-def _along(numpy: Any, values: Array, shape: Shape) -> Any:
+def _align(numpy: Any, values: Array, shape: Shape) -> Any:
     return numpy.reshape(values, (-1, *(1,) * len(shape)))
 
 
-def _inverted(numpy: Any, u: Array, chances: Array) -> Any:
+def _invert(numpy: Any, u: Array, chances: Array) -> Any:
     """Return how many of the sums of probabilities a uniform number has passed."""
     return numpy.sum((u > numpy.cumsum(chances, axis=0)).astype("float32"), axis=0)
 
@@ -142,7 +142,7 @@ def _proposals(first: Array, second: Array, shape: Shape) -> tuple[Any, Any, Any
     return u, v, numpy.maximum(0.5 - numpy.abs(u), 2.0**-24)
 
 
-def _first(numpy: Any, values: Array, accepted: Array, otherwise: Array) -> Any:
+def _first_accepted(numpy: Any, values: Array, accepted: Array, otherwise: Array) -> Any:
     place = numpy.expand_dims(numpy.argmax(accepted, axis=0), 0)
     return numpy.where(numpy.any(accepted, axis=0), numpy.take_along_axis(values, place, 0)[0], otherwise)
 
@@ -152,10 +152,10 @@ def _tail(numpy: Any, k: Array) -> Any:
     after = k + 1
     square = after * after
     series = (1 / 12 - (1 / 360 - 1 / 1260 / square) / square) / after
-    exact = np.array([_lacking(i) for i in range(10)], "float32")
+    exact = np.array([_stirling_error(i) for i in range(10)], "float32")
     small = numpy.take(exact, numpy.clip(k, 0, 9).astype("int32"), 0)
     return numpy.where(k < 10, small, series)
 
 
-def _lacking(k: int) -> float:
+def _stirling_error(k: int) -> float:
     return math.lgamma(k + 1) - (0.5 * math.log(2 * math.pi) + (k + 0.5) * math.log(k + 1) - (k + 1))

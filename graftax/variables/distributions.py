@@ -85,7 +85,7 @@ def parameter(name: str, value: ArrayLike, kind: Kind, shape: Shape, dtype: str)
     given: Any = arrays.asarray(unwrap(value))
     if given.dtype.kind in "bc":
         raise DTypeError(f"{name} of dtype {given.dtype.name}", kind.reason, f"{name}={kind.example}")
-    if not _broadcasts(tuple(given.shape), shape):
+    if not _can_broadcast(tuple(given.shape), shape):
         raise ShapeError(
             f"{name} of shape {tuple(given.shape)} for draws of shape {shape}",
             "each draw has one, and none is drawn twice",
@@ -137,14 +137,14 @@ def check_bounds(low: Any, high: Any) -> tuple[Any, Any]:
     arrays = registry.current().arrays
     if is_number(low) and is_number(high):
         if low > high:
-            raise _reversed(low, high)
+            raise _bounds_error(low, high)
     elif all(is_number(bound) or arrays.is_concrete(bound) for bound in (low, high)):
         host = [bound if is_number(bound) else arrays.to_numpy(bound) for bound in (low, high)]
-        if (error := _reversed_somewhere(*host)) is not None:
+        if (error := _bounds_error_of_arrays(*host)) is not None:
             raise error
     elif traced_checks.is_checking():
         bounds = [arrays.asarray(bound) for bound in (low, high)]
-        traced_checks.emit(_reversed_somewhere, arrays.numpy.any(bounds[0] > bounds[1]), *bounds)
+        traced_checks.emit(_bounds_error_of_arrays, arrays.numpy.any(bounds[0] > bounds[1]), *bounds)
     return low, high
 
 
@@ -194,7 +194,7 @@ def scores(logits: ArrayLike, axis: int, shape: Shape | None) -> tuple[Array, in
     if not sizes[place]:
         raise ShapeError(f"categorical: logits of shape {sizes}", "there is no class to draw", "at least one class")
     batch = (*sizes[:place], *sizes[place + 1 :])
-    if shape is not None and (len(shape) < len(batch) or not _broadcasts(batch, shape)):
+    if shape is not None and (len(shape) < len(batch) or not _can_broadcast(batch, shape)):
         raise ShapeError(
             f"categorical: shape={shape} for logits of shape {sizes}",
             f"the draws of one round have the shape {batch}, and further ones come in front",
@@ -235,7 +235,7 @@ def _integer(name: str, value: object) -> int:
     return int(plain)
 
 
-def _broadcasts(parameters: Shape, shape: Shape) -> bool:
+def _can_broadcast(parameters: Shape, shape: Shape) -> bool:
     if len(parameters) > len(shape):
         return False
     return all(a in (1, b) for a, b in zip(parameters[::-1], shape[::-1], strict=False))
@@ -248,13 +248,13 @@ def _misfit(name: str, kind: Kind, host: object) -> ArgumentError | None:
     return ArgumentError(f"{name} with the number {bad.flat[0]:.6g}", kind.reason, f"{name}={kind.example}")
 
 
-def _reversed(low: object, high: object) -> ArgumentError:
+def _bounds_error(low: object, high: object) -> ArgumentError:
     return ArgumentError(
         f"minval={low:.6g}, maxval={high:.6g}", "the lower bound comes first", f"minval={high:.6g}, maxval={low:.6g}"
     )
 
 
-def _reversed_somewhere(low: Any, high: Any) -> ArgumentError | None:
+def _bounds_error_of_arrays(low: Any, high: Any) -> ArgumentError | None:
     pairs = np.broadcast_arrays(low, high)
     bad = pairs[0] > pairs[1]
-    return _reversed(pairs[0][bad].flat[0], pairs[1][bad].flat[0]) if bad.any() else None
+    return _bounds_error(pairs[0][bad].flat[0], pairs[1][bad].flat[0]) if bad.any() else None

@@ -8,7 +8,7 @@ from graftax.backend.host import limits
 from graftax.backend.protocol import Arrays, Backend
 from graftax.core import tree
 from graftax.core.dtypes import is_inexact
-from graftax.core.enum_members import plain
+from graftax.core.enum_members import unwrap_member
 from graftax.core.errors import ArgumentError, AssignmentError
 from graftax.core.typedefs import Array, Shape
 
@@ -31,7 +31,7 @@ def fit(
     Raises:
         AssignmentError: the shape or the dtype differs.
     """
-    arrays, value = backend.arrays, plain(value)
+    arrays, value = backend.arrays, unwrap_member(value)
     numbers = _kind_of_numbers(value)
     if numbers is not None and loses_nothing(numbers, dtype):
         array = arrays.asarray(value, dtype)

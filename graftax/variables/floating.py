@@ -6,7 +6,7 @@ from graftax.core.errors import DTypeError
 from graftax.core.typedefs import Array, ArrayLike
 
 
-def floating(x: ArrayLike, name: str = "y_pred") -> Array:
+def to_floating(x: ArrayLike, name: str = "y_pred") -> Array:
     """Widen integers and half precision to float32 at least, so that sums over a batch keep their digits.
 
     Raises:

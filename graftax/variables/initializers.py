@@ -16,13 +16,13 @@ from graftax import ops
 from graftax.backend import registry
 from graftax.core.dtypes import is_inexact
 from graftax.core.errors import ArgumentError
-from graftax.core.hyperparameters import finite, not_negative
-from graftax.core.hyperparameters import seed as checked_seed
+from graftax.core.hyperparameters import check_finite, check_not_negative
+from graftax.core.hyperparameters import check_seed as checked_seed
 from graftax.core.known_names import not_made, unknown
-from graftax.core.namespaces import answering as _answering
+from graftax.core.namespaces import make_getattr as _answering
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, Initializer, Shape, unwrap
-from graftax.core.user_functions import takes
+from graftax.core.user_functions import check_signature
 from graftax.variables.base_initializer import SIGMAS, require_held, require_real
 from graftax.variables.base_initializer import BaseInitializer as BaseInitializer
 from graftax.variables.fitting import require_kept
@@ -139,7 +139,7 @@ class RandomNormal(BaseInitializer):
     """
 
     def __init__(self, mean: float = 0.0, stddev: float = 0.05, seed: int | None = None) -> None:
-        self.mean, self.stddev, self.seed = finite("mean", mean), _spread(stddev), checked_seed(seed)
+        self.mean, self.stddev, self.seed = check_finite("mean", mean), _spread(stddev), checked_seed(seed)
 
     def __call__(self, key: Array, shape: Shape, dtype: str) -> Array:
         require_real(self, dtype, or_complex=True, reach=abs(self.mean) + SIGMAS * self.stddev)
@@ -162,7 +162,7 @@ class TruncatedNormal(BaseInitializer):
     """
 
     def __init__(self, mean: float = 0.0, stddev: float = 0.05, seed: int | None = None) -> None:
-        self.mean, self.stddev, self.seed = finite("mean", mean), _spread(stddev), checked_seed(seed)
+        self.mean, self.stddev, self.seed = check_finite("mean", mean), _spread(stddev), checked_seed(seed)
 
     def __call__(self, key: Array, shape: Shape, dtype: str) -> Array:
         require_real(self, dtype, reach=abs(self.mean) + 2 * self.stddev)
@@ -186,7 +186,7 @@ class RandomUniform(BaseInitializer):
     """
 
     def __init__(self, minval: float = -0.05, maxval: float = 0.05, seed: int | None = None) -> None:
-        self.minval, self.maxval = finite("minval", minval), finite("maxval", maxval)
+        self.minval, self.maxval = check_finite("minval", minval), check_finite("maxval", maxval)
         self.seed = checked_seed(seed)
         if self.minval > self.maxval:
             raise ArgumentError(
@@ -218,7 +218,7 @@ class Orthogonal(BaseInitializer):
     """
 
     def __init__(self, gain: float = 1.0, seed: int | None = None) -> None:
-        self.gain, self.seed = finite("gain", gain), checked_seed(seed)
+        self.gain, self.seed = check_finite("gain", gain), checked_seed(seed)
 
     def __call__(self, key: Array, shape: Shape, dtype: str) -> Array:
         if len(shape) < 2:
@@ -252,7 +252,7 @@ class Identity(BaseInitializer):
     draws = False
 
     def __init__(self, gain: float = 1.0) -> None:
-        self.gain = finite("gain", gain)
+        self.gain = check_finite("gain", gain)
 
     def __call__(self, key: Array, shape: Shape, dtype: str) -> Array:
         if len(shape) != 2:
@@ -291,7 +291,7 @@ _SPELLINGS = _NAMES | {cls.__name__: cls for cls in _NAMES.values()}
 
 
 def _spread(stddev: float) -> float:
-    return not_negative("stddev", stddev, "a standard deviation is a number from 0 up", 0.05)
+    return check_not_negative("stddev", stddev, "a standard deviation is a number from 0 up", 0.05)
 
 
 @door
@@ -314,7 +314,7 @@ def get(initializer: Any) -> Initializer:
         return _SPELLINGS[initializer]()
     if not callable(initializer):
         return Constant(initializer)
-    takes("initializer", initializer, ("key", "shape", "dtype"))
+    check_signature("initializer", initializer, ("key", "shape", "dtype"))
     return initializer  # type: ignore[no-any-return]
 
 

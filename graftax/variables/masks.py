@@ -35,7 +35,7 @@ def mask_of(value: object) -> Any:
     return masks if any(mask is not None for mask in tree.flatten(masks)) else None
 
 
-def given_or_carried(mask: object, value: object) -> Any:
+def mask_or_carried(mask: object, value: object) -> Any:
     """Return the mask that was given, else the one that an array carries; None for a structure of arrays."""
     return mask_of(value) if mask is None and tree.is_leaf(value) else mask
 

@@ -70,7 +70,7 @@ def compute(ufunc: np.ufunc, method: str, inputs: Sequence[Any], settings: dict[
             raise CompileError(
                 f"{called} got {what} of shape {tuple(value.shape)} while a function is compiled or differentiated",
                 "NumPy computes with numbers, and in there a value has none yet, nor would a gradient come back",
-                _instead(ufunc, method, in_place=bool(targets)),
+                _suggest_function(ufunc, method, in_place=bool(targets)),
             )
     # `numpy` rather than the value: a tape that records tells the user that no gradient comes back from there
     return getattr(ufunc, method)(*(_on_host(one) for one in inputs), **settings)
@@ -80,7 +80,7 @@ def _on_host(value: object) -> Any:
     return np.asarray(value) if isinstance(value, VariableLike) else value
 
 
-def _instead(ufunc: np.ufunc, method: str, in_place: bool) -> str:
+def _suggest_function(ufunc: np.ufunc, method: str, in_place: bool) -> str:
     if in_place and ufunc in _OPERATORS:
         return "array = array + variable, which makes a new array; or the like for other operators"
     if method == "reduce":

@@ -10,7 +10,7 @@ from graftax import ops
 from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.hyperparameters import is_number
 from graftax.core.typedefs import Array
-from graftax.variables.base_constraint import BaseConstraint, back, limit, wide
+from graftax.variables.base_constraint import BaseConstraint, cast_back, limit, widen
 
 
 class Box(BaseConstraint):
@@ -76,10 +76,12 @@ class L2Ball(BaseConstraint):
         self.radius = limit("radius", radius)
 
     def __call__(self, value: Array) -> Array:
-        weight = wide(value)
+        weight = widen(value)
         norm = ops.norm(weight)
         outside = norm > self.radius
-        return back(ops.where(outside, weight * ops.divide(self.radius, ops.where(outside, norm, 1.0)), weight), value)
+        return cast_back(
+            ops.where(outside, weight * ops.divide(self.radius, ops.where(outside, norm, 1.0)), weight), value
+        )
 
 
 class Simplex(BaseConstraint):
@@ -111,14 +113,14 @@ class Simplex(BaseConstraint):
                 f"no elements cannot add up to {self.total}",
                 "a weight with elements, or none of this constraint",
             )
-        flat = ops.reshape(wide(value), (-1,))
+        flat = ops.reshape(widen(value), (-1,))
         flat = flat - ops.stop_gradient(ops.max(flat))  # which changes nothing, but beside 1e30 the total is lost
         falling = ops.flip(ops.sort(flat))
         excess = ops.cumsum(falling) - self.total
         counts = ops.cast(ops.arange(1, flat.size + 1), str(flat.dtype))
         kept = ops.sum(ops.cast(falling * counts > excess, "int32"))  # the k largest elements stay above 0
         level = ops.take(excess, kept - 1) / ops.cast(kept, str(flat.dtype))
-        return back(ops.reshape(ops.maximum(flat - level, 0), value.shape), value)
+        return cast_back(ops.reshape(ops.maximum(flat - level, 0), value.shape), value)
 
 
 class L1Ball(BaseConstraint):
@@ -145,9 +147,9 @@ class L1Ball(BaseConstraint):
     def __call__(self, value: Array) -> Array:
         if not math.prod(value.shape):
             return value
-        weight = wide(value)
+        weight = widen(value)
         size = ops.abs(weight)
-        return back(
+        return cast_back(
             ops.where(ops.sum(size) > self.radius, ops.sign(weight) * Simplex(self.radius)(size), weight), value
         )
 
@@ -177,9 +179,9 @@ class Radial(BaseConstraint):
         n = value.shape[0]
         distance = np.abs(2 * np.arange(n) - (n - 1))
         ring = np.maximum(distance[:, None], distance[None, :])
-        out = weight = wide(value)
+        out = weight = widen(value)
         for size in sorted(set(ring.flat)):
             inside = ops.asarray((ring == size)[:, :, None, None])
             mean = ops.sum(ops.where(inside, weight, 0), axis=(0, 1), keepdims=True) / float((ring == size).sum())
             out = ops.where(inside, mean, out)
-        return back(out, value)
+        return cast_back(out, value)

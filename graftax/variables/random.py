@@ -8,7 +8,7 @@ from typing import Any
 from graftax.backend import registry
 from graftax.core import hyperparameters
 from graftax.core.errors import ArgumentError
-from graftax.core.namespaces import answering as _answering
+from graftax.core.namespaces import make_getattr as _answering
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, Shape
 from graftax.variables import distributions, draws
@@ -84,7 +84,7 @@ def normal(
     """
     shape, dtype = distributions.shape_first("normal", shape), distributions.floating_dtype("normal", dtype)
     moments = _moments(mean, stddev, shape, dtype)
-    return _scaled(registry.current().random.normal(key_of(seed), shape, dtype), *moments)
+    return _scale_and_shift(registry.current().random.normal(key_of(seed), shape, dtype), *moments)
 
 
 @door
@@ -122,7 +122,7 @@ def truncated_normal(
     )
     moments = _moments(mean, stddev, shape, dtype)
     draws = registry.current().random.truncated_normal(key_of(seed), -2.0, 2.0, shape, dtype)
-    return _scaled(draws, *moments)
+    return _scale_and_shift(draws, *moments)
 
 
 @door
@@ -191,7 +191,7 @@ def shuffle(x: ArrayLike, axis: int = 0, seed: Seed = None) -> Array:
         [0, 1, 2, 3]
     """
     rows: Any = distributions.rows(x)
-    number, axes = hyperparameters.axis(axis), getattr(rows, "ndim", 1)
+    number, axes = hyperparameters.check_axis(axis), getattr(rows, "ndim", 1)
     if not -axes <= number < axes:
         raise ArgumentError(f"axis={axis} of {axes}", "there is no such axis", "axis=0")
     if not number % axes:
@@ -238,7 +238,7 @@ def gumbel(
         (2, 3)
     """
     shape, dtype, middle, factor = draws.location_and_scale("gumbel", shape, loc, scale, dtype)
-    return _scaled(draws.gumbel(key_of(seed), shape, dtype), middle, factor)
+    return _scale_and_shift(draws.gumbel(key_of(seed), shape, dtype), middle, factor)
 
 
 @door
@@ -259,7 +259,7 @@ def laplace(
         (2, 3)
     """
     shape, dtype, middle, factor = draws.location_and_scale("laplace", shape, loc, scale, dtype)
-    return _scaled(draws.laplace(key_of(seed), shape, dtype), middle, factor)
+    return _scale_and_shift(draws.laplace(key_of(seed), shape, dtype), middle, factor)
 
 
 @door
@@ -346,10 +346,10 @@ def choice(x: ArrayLike, count: int, replace: bool = True, p: ArrayLike | None =
         [0, 1, 2]
     """
     rows = distributions.rows(x)
-    number = hyperparameters.whole("count", count, "it counts rows", 1)
+    number = hyperparameters.check_integer("count", count, "it counts rows", 1)
     if number < 0:
         raise ArgumentError(f"count={count}", "it counts rows, from 0 up", "count=1")
-    return draws.choose_rows(key_of(seed), rows, number, hyperparameters.flag("replace", replace), p)  # type: ignore[no-any-return]
+    return draws.choose_rows(key_of(seed), rows, number, hyperparameters.check_flag("replace", replace), p)  # type: ignore[no-any-return]
 
 
 def _moments(mean: ArrayLike, stddev: ArrayLike, shape: Shape, dtype: str) -> tuple[Any, Any]:
@@ -359,7 +359,7 @@ def _moments(mean: ArrayLike, stddev: ArrayLike, shape: Shape, dtype: str) -> tu
     )
 
 
-def _scaled(draws: Any, mean: Any, stddev: Any) -> Array:
+def _scale_and_shift(draws: Any, mean: Any, stddev: Any) -> Array:
     return draws * stddev + mean  # type: ignore[no-any-return]
 
 

@@ -39,7 +39,7 @@ def poisson(shape: Shape, rate: ArrayLike, dtype: str = "int32", seed: Seed = No
     shape, dtype = distributions.shape_first("poisson", shape), _dtype("poisson", dtype)
     mean = distributions.parameter("rate", rate, _RATE, shape, "float32")
     distributions.check_room("rate", mean, dtype)
-    return _as(counted_draws.poisson(key_of(seed), mean, shape), dtype)
+    return _cast_counts(counted_draws.poisson(key_of(seed), mean, shape), dtype)
 
 
 @door
@@ -66,7 +66,7 @@ def binomial(
     number = distributions.parameter("counts", counts, _COUNT, shape, "float32")
     distributions.check_room("counts", number, dtype)
     share = distributions.parameter("probabilities", probabilities, distributions.SHARE, shape, "float32")
-    return _as(counted_draws.binomial(key_of(seed), number, share, shape), dtype)
+    return _cast_counts(counted_draws.binomial(key_of(seed), number, share, shape), dtype)
 
 
 @door
@@ -96,7 +96,7 @@ def multinomial(
     number = distributions.parameter("counts", counts, _COUNT, shape[:-1], "float32")
     distributions.check_room("counts", number, dtype)
     share = distributions.parameter("probabilities", probabilities, distributions.SHARE, shape, "float32")
-    return _as(counted_draws.multinomial(key_of(seed), number, share, shape), dtype)
+    return _cast_counts(counted_draws.multinomial(key_of(seed), number, share, shape), dtype)
 
 
 @door
@@ -120,7 +120,7 @@ def geometric(shape: Shape, p: ArrayLike, dtype: str = "int32", seed: Seed = Non
     waited = draws.exponential(key_of(seed), shape, "float32")
     surely = math.log(2.0**-126)
     tries = numpy.ceil(waited / -numpy.maximum(numpy.log1p(-numpy.minimum(share, 1.0)), surely))
-    return _as(numpy.clip(tries, 1, 2**30), dtype)
+    return _cast_counts(numpy.clip(tries, 1, 2**30), dtype)
 
 
 def _dtype(draw: str, dtype: str) -> str:
@@ -130,7 +130,7 @@ def _dtype(draw: str, dtype: str) -> str:
     return name
 
 
-def _as(draws: Any, dtype: str) -> Array:
+def _cast_counts(draws: Any, dtype: str) -> Array:
     """Return counts in a dtype; those above its largest number are that number, in every backend."""
     arrays = registry.current().arrays
     largest = limits(dtype)[1]

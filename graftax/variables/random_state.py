@@ -53,13 +53,13 @@ class RandomState:
         mark, stream = keys.save_state(), streams.stream_mark()
         roots = [(root, root._gx_seed_root) for root in self._modules().values()]
 
-        def back() -> None:
+        def restore() -> None:
             streams.back_to_stream(stream)
             for root, known in roots:
                 object.__setattr__(root, "_gx_seed_root", known)
             keys.restore_state(mark)
 
-        return back
+        return restore
 
     def _modules(self) -> dict[str, Branch]:
         found = {name: outermost(root) for name, root in self._roots.items() if isinstance(root, Node)}

@@ -7,14 +7,14 @@ from typing import Any, TypeAlias
 
 from graftax import ops
 from graftax.core.errors import ArgumentError, ShapeError
-from graftax.core.hyperparameters import not_negative
+from graftax.core.hyperparameters import check_not_negative
 from graftax.core.known_names import not_made, unknown
-from graftax.core.namespaces import answering as _answering
+from graftax.core.namespaces import make_getattr as _answering
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
 from graftax.core.undefined import undefined_error
-from graftax.core.user_functions import takes
-from graftax.variables.floating import floating
+from graftax.core.user_functions import check_signature
+from graftax.variables.floating import to_floating
 from graftax.variables.graph.adjustable import Adjustable
 from graftax.variables.spec import Regularizer
 
@@ -59,7 +59,7 @@ class L1(BaseRegularizer):
         self.l1 = _factor("l1", l1)
 
     def __call__(self, value: Array) -> Array:
-        return self.l1 * ops.sum(_absolute(floating(value, "weight")))
+        return self.l1 * ops.sum(_absolute(to_floating(value, "weight")))
 
 
 class L2(BaseRegularizer):
@@ -80,7 +80,7 @@ class L2(BaseRegularizer):
         self.l2 = _factor("l2", l2)
 
     def __call__(self, value: Array) -> Array:
-        return self.l2 * ops.sum(ops.square(floating(value, "weight")))
+        return self.l2 * ops.sum(ops.square(to_floating(value, "weight")))
 
 
 class L1L2(BaseRegularizer):
@@ -102,7 +102,7 @@ class L1L2(BaseRegularizer):
         self.l1, self.l2 = _factor("l1", l1), _factor("l2", l2)
 
     def __call__(self, value: Array) -> Array:
-        value = floating(value, "weight")  # squares of half precision overflow
+        value = to_floating(value, "weight")  # squares of half precision overflow
         sizes = ops.sum(_absolute(value)) if self.l1 else 0.0  # 0 times a sum that overflowed would be nan
         return self.l1 * sizes + (self.l2 * ops.sum(ops.square(value)) if self.l2 else ops.zeros((), str(value.dtype)))
 
@@ -135,7 +135,7 @@ class OrthogonalRegularizer(BaseRegularizer):
                 "only a matrix has rows and columns",
                 'kernel_regularizer="l2" for other weights',
             )
-        rows = floating(value, "weight") if self.mode == "rows" else ops.transpose(floating(value, "weight"))
+        rows = to_floating(value, "weight") if self.mode == "rows" else ops.transpose(to_floating(value, "weight"))
         squares = ops.sum(ops.square(rows), axis=1, keepdims=True)
         rows = rows * ops.rsqrt(ops.maximum(squares, 1e-12))
         n = rows.shape[0]
@@ -149,7 +149,7 @@ def _absolute(value: Array) -> Array:
 
 
 def _factor(name: str, value: float) -> float:
-    return not_negative(name, value, "the factor of a penalty is a number from 0 up", 0.01)
+    return check_not_negative(name, value, "the factor of a penalty is a number from 0 up", 0.01)
 
 
 _NAMES: dict[str, type[BaseRegularizer]] = {
@@ -178,7 +178,7 @@ def get(regularizer: Any) -> Regularizer | None:
     if isinstance(regularizer, type):
         raise not_made("regularizer", regularizer)
     if callable(regularizer):
-        takes("regularizer", regularizer, ("value",))
+        check_signature("regularizer", regularizer, ("value",))
     if regularizer is None or callable(regularizer):
         return regularizer  # type: ignore[no-any-return]
     if not isinstance(regularizer, str) or regularizer not in _SPELLINGS:

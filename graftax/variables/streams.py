@@ -134,7 +134,7 @@ class _GlobalStream(SeedGenerator):
         """Go to where a new stream of that seed begins."""
         self.state.assign(registry.load("numpy").random.key(seed))
 
-    def compiles(self) -> bool:
+    def can_compile(self) -> bool:
         """Return whether compiled functions can draw from it."""
         return self.state._storage.backend.has("tracing")
 
@@ -142,15 +142,15 @@ class _GlobalStream(SeedGenerator):
 _global: list[_GlobalStream] = []
 
 
-def _fits() -> bool:
-    return bool(_global) and (_global[0].compiles() or not registry.current().has("tracing"))
+def _is_usable() -> bool:
+    return bool(_global) and (_global[0].can_compile() or not registry.current().has("tracing"))
 
 
 def _global_stream() -> _GlobalStream:
     """Return the one stream of the global seed; no creator, template or trace under way has a part in its making."""
-    if not _fits():
+    if not _is_usable():
         with _making, storage.concretely(), creation.scopes.replaced(()):
-            if _fits():  # another thread has just made it
+            if _is_usable():  # another thread has just made it
                 return _global_stream()
             stream = _GlobalStream(name="default")
             if _global:  # of a backend that does not compile: goes on here

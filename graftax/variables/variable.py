@@ -32,7 +32,7 @@ from graftax.variables.initial_value import infer_spec
 from graftax.variables.regularizers import RegularizerLike
 from graftax.variables.spec import Constraint, Regularizer, VariableSpec, sizes
 from graftax.variables.state.storage import Storage, autocast, changing, touch, tracer_of
-from graftax.variables.state.unallocated import UnallocatedStorage, allocates, is_allocated
+from graftax.variables.state.unallocated import UnallocatedStorage, is_allocated, is_allocating
 from graftax.variables.trainability import Trainability
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ class Variable(Leaf, Arithmetic):
         self._shape = spec.shape
         self._dtype = backend.arrays.canonical_dtype(spec.dtype)
         home = None if spec.placement is None else spec.placement.home(spec)
-        if allocates():
+        if is_allocating():
             self._storage = Storage(first_buffer(spec, initializer, backend, home), backend, self)
         else:
             self._storage = UnallocatedStorage(self._shape, self._dtype, backend, self)
@@ -237,12 +237,12 @@ class Variable(Leaf, Arithmetic):
         """Return the array as it is now; inside a layer of mixed precision, a weight in the layer's compute dtype."""
         storage = self._storage
         value = storage.read()
-        if autocast.top is not None and (wanted := self._read_in()) is not None:
+        if autocast.top is not None and (wanted := self._dtype_of_read()) is not None:
             value = value.astype(wanted)
         home = storage.home
-        return value if home is None or home.computed is None else storage.as_computed(value)
+        return value if home is None or home.computed is None else storage.gather(value)
 
-    def _read_in(self) -> str | None:
+    def _dtype_of_read(self) -> str | None:
         """Return the dtype in which the layer that computes now reads it, if that is another than its own."""
         wanted = autocast.top
         is_cast = wanted != self._dtype and self.role == "weight" and is_floating(self._dtype) and self.autocast
@@ -268,7 +268,9 @@ class Variable(Leaf, Arithmetic):
         if isinstance(value, VariableLike):
             value = value.value
         storage = self._storage
-        storage.write(storage.backend.arrays.asarray(value) if self._fits(value) else self._fit(value, "assign"))
+        storage.write(
+            storage.backend.arrays.asarray(value) if self._is_buffer_like(value) else self._fit(value, "assign")
+        )
         return self
 
     @checked_call
@@ -299,7 +301,9 @@ class Variable(Leaf, Arithmetic):
         arrays = self._storage.backend.arrays
         key = check_subscript(arrays, self._shape, key)
         shape = self._storage.read()[key].shape
-        new = fit(self._storage.backend, unwrap(value), None, self._dtype, f"{self.path!r}[...] =", self._read_in())
+        new = fit(
+            self._storage.backend, unwrap(value), None, self._dtype, f"{self.path!r}[...] =", self._dtype_of_read()
+        )
         try:
             new = arrays.numpy.broadcast_to(new, shape)
         except ValueError as error:
@@ -322,9 +326,9 @@ class Variable(Leaf, Arithmetic):
         if tracer_of(self._storage.backend, value):
             self._storage.check(value)
         label = f"{self.path!r}.{verb}()"
-        return fit_term(self._storage.backend, value, self._shape, self._dtype, label, self._read_in())
+        return fit_term(self._storage.backend, value, self._shape, self._dtype, label, self._dtype_of_read())
 
-    def _fits(self, value: Any) -> bool:
+    def _is_buffer_like(self, value: Any) -> bool:
         """Tell whether a value can be the buffer as it is."""
         storage = self._storage
         arrays = storage.backend.arrays
@@ -339,9 +343,9 @@ class Variable(Leaf, Arithmetic):
         storage = self._storage
         if tracer_of(storage.backend, value):
             storage.check(value)  # before anything is computed from it
-        if self._fits(value):
+        if self._is_buffer_like(value):
             return storage.backend.arrays.asarray(value)
-        return fit(storage.backend, value, self._shape, self._dtype, f"{self.path!r}.{verb}()", self._read_in())
+        return fit(storage.backend, value, self._shape, self._dtype, f"{self.path!r}.{verb}()", self._dtype_of_read())
 
     # --- copies, looks ----------------------------------------------------------------------------------------------
 

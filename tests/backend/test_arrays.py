@@ -17,7 +17,7 @@ from graftax.backend.numpy.namespace import x64
 from graftax.backend.numpy.special import erf, erfinv
 from graftax.backend.registry import load, use
 from graftax.core.errors import ArgumentError
-from graftax.ops.signatures import shown
+from graftax.ops.signatures import format_parameters
 from graftax.ops.table import OPS
 from tests.conformance.lanes import crossed
 
@@ -134,7 +134,9 @@ def test_no_warning_reaches_the_user(backend: str) -> None:
         assert np.isnan(np.asarray(ops.cast(ops.divide(0.0, 0.0), "float16")))
 
 
-FLOATING = [n for n, op in OPS.items() if shown(op) in ("x", "x, y", "x, axis=None, keepdims=False", "x, axis=-1")]
+FLOATING = [
+    n for n, op in OPS.items() if format_parameters(op) in ("x", "x, y", "x, axis=None, keepdims=False", "x, axis=-1")
+]
 HALVES = (
     "shape",
     "ndim",
@@ -163,7 +165,7 @@ def test_result_dtypes_agree(name: str, dtype: str) -> None:
         with use(backend):
             x, y = ops.asarray([[1, 2], [3, 1]], dtype), ops.asarray([[2, 1], [1, 3]], dtype)
             try:
-                result = getattr(ops, name)(*((x, y) if "y" in shown(OPS[name]) else (x,)))
+                result = getattr(ops, name)(*((x, y) if "y" in format_parameters(OPS[name]) else (x,)))
             except (TypeError, ValueError) as error:
                 found[backend] = type(error).__name__, None
                 continue

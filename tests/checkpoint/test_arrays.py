@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from graftax.checkpoint.arrays import castable, from_bytes, to_bytes
+from graftax.checkpoint.arrays import can_cast, from_bytes, to_bytes
 from graftax.checkpoint.commit import commit
 from graftax.checkpoint.dtypes import DTYPES, nbytes
 from graftax.checkpoint.layout import Item, divide_into_files
@@ -158,4 +158,4 @@ def test_the_header_is_json_padded_with_spaces(tmp_path, toys):
     ],
 )
 def test_cast_policies(source, target, cast, allowed):
-    assert castable(source, target, cast) is allowed
+    assert can_cast(source, target, cast) is allowed

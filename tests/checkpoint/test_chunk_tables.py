@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from graftax.checkpoint.arrays import to_bytes
-from graftax.checkpoint.chunk_tables import built_table, opened_table
+from graftax.checkpoint.chunk_tables import build_table, open_table
 from graftax.checkpoint.commit import Draft, commit
 from graftax.checkpoint.index import Chunk, Kind, NodeRecord
 from graftax.checkpoint.layout import Item
@@ -96,7 +96,7 @@ def chunk(file=0, offset=0, nbytes=8, start=(0,), extent=(2,)):
 @pytest.mark.parametrize("rows", [[(1, chunk()), (0, chunk())], [(3, chunk())]])
 def test_a_sealed_table_in_no_order_is_refused(rows):
     with pytest.raises(CorruptMetadata):
-        opened_table(built_table(rows), "t", 2)
+        open_table(build_table(rows), "t", 2)
 
 
 @pytest.mark.slow

@@ -167,7 +167,7 @@ def test_later_python_state_is_checked_as_well(tmp_path, toys, monkeypatch):
 def test_a_form_that_fails_its_check_is_not_used_again(tmp_path, toys, monkeypatch, decoded):
     checkpoint = Checkpoint(v=toys.number(1))
     with monkeypatch.context() as patch:
-        patch.setattr(index_form.IndexForm, "filled", lambda *given: b"\xc0")
+        patch.setattr(index_form.IndexForm, "fill", lambda *given: b"\xc0")
         with pytest.raises(UnsupportedValue, match="no reader would accept"):
             checkpoint.save(tmp_path / "a")
     for name in "abc":
@@ -180,7 +180,7 @@ def test_a_checksum_of_another_size_is_never_filled_in(tmp_path, toys):
     draft = Checkpoint(v=toys.number(1))._preparation.prepare(tmp_path / "c", Subset(None, None)).draft
     index = commit(tmp_path / "c", draft)
     with pytest.raises(ValueError, match="different structures"):
-        draft.form.last.filled(index, [bytes(16)])
+        draft.form.last.fill(index, [bytes(16)])
 
 
 def test_what_changes_in_the_program_takes_a_new_form(tmp_path, toys, decoded):

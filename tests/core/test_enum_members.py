@@ -7,7 +7,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers, ops
-from graftax.core.enum_members import plain
+from graftax.core.enum_members import unwrap_member
 from graftax.core.errors import GraftaxError
 
 X = np.ones((1, 4, 4, 2), "float32")
@@ -87,7 +87,7 @@ def test_numbers(name):
 
 
 def test_what_a_member_is():
-    assert [plain(one) for one in (Old.SAME, Number.TWO, Real.TWO)] == ["same", 2, 2.0]
-    assert [type(plain(one)) for one in (Old.SAME, Number.TWO, Real.TWO)] == [str, int, float]
-    assert plain(Bits.TWO) is Bits.TWO
+    assert [unwrap_member(one) for one in (Old.SAME, Number.TWO, Real.TWO)] == ["same", 2, 2.0]
+    assert [type(unwrap_member(one)) for one in (Old.SAME, Number.TWO, Real.TWO)] == [str, int, float]
+    assert unwrap_member(Bits.TWO) is Bits.TWO
     assert ops.add(X, Real.TWO).max() == 3

@@ -12,7 +12,7 @@ from graftax.core.foreign_keywords import KEYWORDS as FOREIGN_KEYWORDS
 from graftax.core.foreign_keywords import WORDS
 from graftax.core.foreign_names import NAMES
 from graftax.core.known_names import closest
-from graftax.core.namespaces import SPACES, public
+from graftax.core.namespaces import SPACES, public_names
 
 ASKED = {
     "layers.LayerNorm": "graftax.layers.LayerNormalization",
@@ -71,7 +71,7 @@ def test_a4_every_namespace_answers(space):
     with pytest.raises(AttributeError) as caught:
         module.no_such_name  # noqa: B018
     assert space == "ops" or isinstance(caught.value, MissingAttributeError)
-    assert list(public(space))
+    assert list(public_names(space))
 
 
 def test_a4_pooling_has_the_short_names_of_keras():
@@ -82,7 +82,7 @@ def test_a4_pooling_has_the_short_names_of_keras():
 
 
 def test_a4_no_entry_hides_a_name_that_there_is():
-    bare = {name for space in ("", "layers", "losses", "metrics", "initializers") for name in public(space)}
+    bare = {name for space in ("", "layers", "losses", "metrics", "initializers") for name in public_names(space)}
     assert {name for name in NAMES if name in bare and "." not in name} == set()
 
 
@@ -131,7 +131,7 @@ def test_a4_a_keyword_that_a_constructor_does_not_take_names_the_right_one(make,
 
 def constructors():
     for space in SPACES:
-        for name in public(space) if space not in ("ops", "backend", "adapters", "activations") else ():
+        for name in public_names(space) if space not in ("ops", "backend", "adapters", "activations") else ():
             module = gx
             for part in space.split("."):
                 module = getattr(module, part)
@@ -159,7 +159,7 @@ def test_a4_every_layer_loss_metric_rule_and_creator_is_among_them():
     names = {kind.__name__ for kind in constructors()}
     for space in ("layers", "losses", "metrics", "optimizers.schedules", "reparam"):
         module = gx.optimizers.schedules if "." in space else getattr(gx, space)
-        classes = {name for name in public(space) if inspect.isclass(getattr(module, name))}
+        classes = {name for name in public_names(space) if inspect.isclass(getattr(module, name))}
         own = {getattr(module, name).__name__ for name in classes if "__init__" in vars(getattr(module, name))}
         assert own - names - {"DTypePolicy"} == set()
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from graftax.core.errors import SelectorError
 from graftax.core.roles import ROLES
-from graftax.core.selectors import compile_selector, nearest, nothing_matched, select
+from graftax.core.selectors import compile_selector, nearest, no_match_error, select
 
 
 def item(path, role="weight", shape=()):
@@ -86,17 +86,17 @@ def test_what_selects_nothing_is_refused(bad):
 
 
 def test_wildcards_of_other_globs_are_named():
-    error = nothing_matched(select("layers/?/kernel"), ["layers/0/kernel"], "where")
+    error = no_match_error(select("layers/?/kernel"), ["layers/0/kernel"], "where")
     assert "only * and ** stand for other characters" in str(error)
     assert "layers/*/kernel" in str(error)
 
 
 def test_nothing_matched_offers_the_nearest():
-    error = nothing_matched(compile_selector("**/kernl"), ["a/kernel", "a/bias"], "where=")
+    error = no_match_error(compile_selector("**/kernl"), ["a/kernel", "a/bias"], "where=")
     assert "matches none of 2 variables" in str(error)
     assert "bias, kernel" in str(error)
     assert "a/kernel" in error.instead
-    assert "build the model first" in nothing_matched(compile_selector("x"), [], "where=").instead
+    assert "build the model first" in no_match_error(compile_selector("x"), [], "where=").instead
 
 
 def test_combinations():

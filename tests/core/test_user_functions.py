@@ -120,7 +120,7 @@ INHERITED = "has the check of its base"
 ELSEWHERE = {
     "checkpoint.RestoreReport.tell": "called by restores, with functions of theirs",
     "optimizers.LossScale.unscale": "called by optimizers, with functions of theirs",
-    "optimizers.LossScale.watched": "called by optimizers, with functions of theirs",
+    "optimizers.LossScale.differentiate_scaled": "called by optimizers, with functions of theirs",
     "optimizers.Minimizer.minimize": "a protocol",
     "reparam.AdapterCreator.adapter": "called by the creator, with its own part",
     "reparam.DoRA.adapter": "called by the creator, with its own part",

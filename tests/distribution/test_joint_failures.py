@@ -141,9 +141,9 @@ def dies(module, name, after=False):
 if process == int(who):
     {
         "before": lambda: dies(joint_commit, "_commit"),
-        "begun": lambda: dies(joint_commit, "_written"),
+        "begun": lambda: dies(joint_commit, "_write_share"),
         "data": lambda: dies(local_writing, "write_file"),
-        "told": lambda: dies(joint_commit, "_written", after=True),
+        "told": lambda: dies(joint_commit, "_write_share", after=True),
         "share": lambda: dies(local_writing.LocalShare, "finish", after=True),
         "met": lambda: dies(joint_commit, "_merge" if process == 0 else "_receive"),
         "index": lambda: dies(local_writing, "publish"),

@@ -19,7 +19,7 @@ def test_alone():
     distribution.initialize()
     assert (distribution.process_index(), distribution.process_count(), distribution.is_main()) == (0, 1, True)
     distribution.barrier("nobody else")
-    assert rendezvous.several() is None
+    assert rendezvous.process_group() is None
 
 
 def test_alone_with_a_seed(monkeypatch):

@@ -42,6 +42,6 @@ def test_dtypes_follow_the_predictions_and_are_at_least_float32():
     ):
         y, p = pairs.pair(np.ones(2, "int64"), np.ones(2, given_dtype))
         assert (y.dtype.name, p.dtype.name) == (wanted, wanted)
-    assert floating.floating(ops.cast([1.0], "bfloat16")).dtype.name == "float32"
+    assert floating.to_floating(ops.cast([1.0], "bfloat16")).dtype.name == "float32"
     with pytest.raises(DTypeError, match="complex64"):
         pairs.pair(np.ones(2), np.ones(2, "complex64"))

@@ -13,7 +13,7 @@ import graftax as gx
 from graftax import ops
 from graftax.core.errors import ArgumentTypeError, MissingAttributeError
 from graftax.ops import foreign_names
-from graftax.ops.signatures import needed, parameters
+from graftax.ops.signatures import parameters, required_names
 from graftax.ops.table import OPS
 from graftax.variables import array_names
 
@@ -145,7 +145,7 @@ def test_a4_every_op_names_what_is_missing_or_too_much(name: str) -> None:
     function = getattr(ops, name)
     if not any(one.named for one in parameters(OPS[name])):
         assert "nonsense=" in told(ArgumentTypeError, lambda: function(nonsense=1)).received
-    must = [one for one in needed(OPS[name]) if one != "subscripts"]
+    must = [one for one in required_names(OPS[name]) if one != "subscripts"]
     if must:
         assert must[0] in told(ArgumentTypeError, function).received
 

@@ -11,7 +11,7 @@ import graftax as gx
 from graftax import ops
 from graftax.backend.registry import use
 from graftax.core.errors import ArgumentError, GraftaxError
-from graftax.ops.signatures import shown
+from graftax.ops.signatures import format_parameters
 from graftax.ops.table import OPS
 
 both = pytest.mark.parametrize("backend", ["jax", "numpy"])
@@ -19,7 +19,7 @@ SMALL = np.array([1, 200], "uint8")
 TWO_ARGUMENTS = [
     name
     for name, op in OPS.items()
-    if shown(op).startswith("x, y") and op.weak and op.name not in ("isclose", "allclose", "array_equal")
+    if format_parameters(op).startswith("x, y") and op.weak and op.name not in ("isclose", "allclose", "array_equal")
 ]
 
 

@@ -6,7 +6,7 @@ import pytest
 import graftax as gx
 from graftax import ops
 from graftax.core.errors import DataError
-from graftax.training.arrays import as_arrays, count_rows, is_arrays, is_numbers, take_rows, written
+from graftax.training.arrays import as_arrays, count_rows, is_arrays, is_numbers, path_expression, take_rows
 
 
 def test_what_counts_as_arrays():
@@ -81,4 +81,4 @@ def test_rows_are_taken_from_all_parts():
 
 
 def test_paths_are_shown_as_python_writes_them():
-    assert [written("x", path) for path in ("", "a", "0", "a/0")] == ["x", "x['a']", "x[0]", "x['a'][0]"]
+    assert [path_expression("x", path) for path in ("", "a", "0", "a/0")] == ["x", "x['a']", "x[0]", "x['a'][0]"]

@@ -38,7 +38,7 @@ def test_what_is_said_works():
     optimizer = model.optimizer
     model.compile(model.optimizer, "mae")
     assert model.optimizer is optimizer
-    assert model.objectives.given()["loss"] == "mae"
+    assert model.objectives.given_arguments()["loss"] == "mae"
 
 
 def test_names_of_a_program():

@@ -230,7 +230,7 @@ def test_of_each_kind_in_a_metric(kind: str) -> None:
 def test_a_list_in_a_metric_makes_a_trace_good_for_one_call() -> None:
     model = Net()
     model.compile(loss="mse", metrics=[OnlyAList()])
-    entry, _, _ = model._gx_compiled_step("test_step").staged((X[:2], Y[:2]))  # type: ignore[attr-defined]
+    entry, _, _ = model._gx_compiled_step("test_step").trace_arguments((X[:2], Y[:2]))  # type: ignore[attr-defined]
     assert entry.difference() == "OnlyAList.values changed, in the function itself"
 
 

@@ -158,7 +158,7 @@ def test_a_copy_has_its_own():
     twin = copy.deepcopy(model)
     twin.compiled_loss.scale.assign(5.0)
     assert float(model.compiled_loss.scale) == 1.0
-    assert twin.objectives.given()["loss"] is twin.compiled_loss
+    assert twin.objectives.given_arguments()["loss"] is twin.compiled_loss
 
 
 def test_another_compile_replaces_it():

@@ -54,9 +54,9 @@ def test_parts_that_are_missing_are_not_in_the_batch():
 
 
 def test_one_pass_has_no_row_twice():
-    data.once(X, None, None, 2, 3)
+    data.single_pass_source(X, None, None, 2, 3)
     with pytest.raises(DataError, match="4 steps over 5 rows, which are 3 batches of 2"):
-        data.once(X, None, None, 2, 4)
+        data.single_pass_source(X, None, None, 2, 4)
 
 
 def test_a_list_starts_anew_and_an_iterator_goes_on():
@@ -64,7 +64,7 @@ def test_a_list_starts_anew_and_an_iterator_goes_on():
     anew, on = data.IterableSource(batches, steps=2), data.IterableSource(iter(batches), steps=2)
     assert [rows_of(anew, epoch) for epoch in (0, 1)] == [[[0, 1], [2, 3]]] * 2
     assert [rows_of(on, epoch) for epoch in (0, 1, 2)] == [[[0, 1], [2, 3]], [[4]], []]
-    assert (data.goes_on(anew), data.goes_on(on)) == (False, True)
+    assert (data.is_iterator(anew), data.is_iterator(on)) == (False, True)
     assert (data.IterableSource(batches).steps, data.IterableSource(iter(batches)).steps) == (3, None)
 
 

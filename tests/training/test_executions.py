@@ -7,7 +7,7 @@ import graftax as gx
 from graftax import layers, ops
 from graftax.core import tree
 from graftax.core.errors import ArgumentError
-from graftax.training.groups import Group, grouped, groups_of, stacked
+from graftax.training.groups import Group, group_batches, groups_of, stack_batches
 from graftax.training.sources.array_source import ArraySource
 
 pytestmark = pytest.mark.optimized
@@ -80,9 +80,9 @@ def test_one_by_one_where_steps_are_not_compiled_or_nans_are_looked_for():
 
 def test_groups_are_of_one_kind_and_of_two_lengths():
     batches = [{"a": np.ones(n, dtype), "b": n} for n, dtype in ((2, "f4"), (2, "f4"), (2, "f8"), (3, "f4"), (3, "f4"))]
-    groups = list(grouped(iter((batch, None) for batch in batches), 2))
+    groups = list(group_batches(iter((batch, None) for batch in batches), 2))
     assert [len(group) for group in groups] == [2, 1, 2]
-    whole = stacked([(gx.ops.ones(2), {"n": np.float32([1])}), (gx.ops.zeros(2), {"n": np.float32([2])})])
+    whole = stack_batches([(gx.ops.ones(2), {"n": np.float32([1])}), (gx.ops.zeros(2), {"n": np.float32([2])})])
     assert whole[0].tolist() == [[1, 1], [0, 0]]
     assert whole[1]["n"].tolist() == [[1], [2]]
 
@@ -96,12 +96,10 @@ def test_groups_of_arrays_are_those_of_their_batches(rows, steps, start, shuffle
     source = ArraySource(x, np.arange(rows), None, 4, shuffle, steps)
     for epoch in range(3):
         found = list(groups_of(source, epoch, start, 3))
-        expected = [Group(group, None, len(group)) for group in grouped(source.epoch(epoch, start), 3)]
+        expected = [Group(group, None, len(group)) for group in group_batches(source.epoch(epoch, start), 3)]
         assert [len(group) for group in found] == [len(group) for group in expected]
         for one, other in zip(found, expected, strict=True):
-            for a, b in zip(
-                tree.flatten([one.stacked(), one[:]]), tree.flatten([other.stacked(), other[:]]), strict=True
-            ):
+            for a, b in zip(tree.flatten([one.stack(), one[:]]), tree.flatten([other.stack(), other[:]]), strict=True):
                 np.testing.assert_array_equal(a, b)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from graftax.core.errors import DataError
 from graftax.training.arrays import as_arrays
-from graftax.training.narrowing import narrowed
+from graftax.training.narrowing import narrow
 
 DTYPES = ["i2", "i4", "i8", "u4", "u8", "f2", "f4", "f8"]
 
@@ -55,9 +55,9 @@ def test_an_infinity_beside_it_hides_no_number_that_32_bits_do_not_hold(tmp_path
     np.testing.assert_array_equal(as_arrays(given, "x")[0:2], given)
     with pytest.raises(DataError, match=r"x holds 1e\+300"):
         as_arrays(stored(np.array([[np.inf, 1.0], [np.nan, -1e300]]), tmp_path, form), "x")[0:2]
-    assert narrowed(np.zeros((0, 3)), "x").shape == (0, 3)
+    assert narrow(np.zeros((0, 3)), "x").shape == (0, 3)
 
 
 def test_what_fits_is_not_copied():
     given = np.ones(3, "float32")
-    assert narrowed(given, "x") is given
+    assert narrow(given, "x") is given

@@ -5,7 +5,7 @@ import pytest
 
 import graftax as gx
 from graftax.core.errors import GraftaxError
-from graftax.variables.calls import training
+from graftax.variables.calls import is_training
 
 seen: list[bool] = []
 
@@ -16,7 +16,7 @@ class Looking(gx.Reparam):
         self.base = next_creator(spec.replace(name="base"))
 
     def forward(self):
-        seen.append(training())
+        seen.append(is_training())
         return self.base.value
 
 
@@ -38,7 +38,7 @@ def test_it_is_that_of_the_layer_call(model, given, told):
 def test_outside_of_layer_calls_it_is_false(model):
     model.layers[0].kernel.numpy()
     assert seen == [False]
-    assert training() is False
+    assert is_training() is False
 
 
 def test_a_traced_flag_is_refused_and_not_ignored(model):

@@ -15,13 +15,13 @@ from jax import lax
 
 from graftax.backend.host import (
     NARROW,
+    copy_for_device,
     dtype_name,
-    elsewhere,
     host_array,
     host_dtype,
     imaginary_lost,
     no_plain_numbers,
-    owned,
+    remote_values_error,
 )
 from graftax.backend.jax import ctc, foreign, neural, packing, tracing, windows
 from graftax.backend.jax.constant_value import constant_value
@@ -45,9 +45,9 @@ class JaxArrays:
         name = None if dtype is None else self.canonical_dtype(dtype)
         if isinstance(x, (list, tuple)) and _holds_arrays(x):
             if name is None or is_complex(name):
-                return jnp.asarray(_owned(x), dtype=name)
-            whole = jnp.asarray(_owned(x))  # complex ones come to light before they are converted
-            x = whole if whole.dtype.kind == "c" else jnp.asarray(_owned(x), dtype=name)
+                return jnp.asarray(_copy_for_device(x), dtype=name)
+            whole = jnp.asarray(_copy_for_device(x))  # complex ones come to light before they are converted
+            x = whole if whole.dtype.kind == "c" else jnp.asarray(_copy_for_device(x), dtype=name)
         if isinstance(x, jax.Array):
             if name is None or name == x.dtype.name:
                 return x
@@ -101,7 +101,7 @@ class JaxArrays:
         except RuntimeError as error:
             if getattr(x, "is_fully_addressable", True):
                 raise
-            raise foreign.lost_others(error) or elsewhere(tuple(x.shape)) from error
+            raise foreign.lost_others_error(error) or remote_values_error(tuple(x.shape)) from error
 
     def eager(self) -> AbstractContextManager[None]:
         """Run operations on concrete arrays now within the block, even while tracing."""
@@ -273,14 +273,14 @@ class JaxArrays:
         return lax.dynamic_update_slice(x, updates, begin)
 
 
-def _owned(values: object) -> Any:
+def _copy_for_device(values: object) -> Any:
     if isinstance(values, (list, tuple)):
-        return list(map(_owned, values))
+        return list(map(_copy_for_device, values))
     if free_sizes.is_free(values):
         return jnp.asarray(values)
     if (unfit := no_plain_numbers(values)) is not None:
         raise unfit
-    return owned(values) if isinstance(values, np.ndarray) else values
+    return copy_for_device(values) if isinstance(values, np.ndarray) else values
 
 
 def _holds_arrays(values: object) -> bool:

@@ -90,7 +90,7 @@ def _at_the_host(function: Function, shapes: Callable[[], Sequence[Any]], values
 
 
 def _is_staged(values: Sequence[Any]) -> bool:
-    return tracing.staged_within(None) or any(isinstance(value, jax.core.Tracer) for value in values)
+    return tracing.is_staged_within(None) or any(isinstance(value, jax.core.Tracer) for value in values)
 
 
 def _is_floating(value: object) -> bool:

@@ -218,7 +218,7 @@ class Checked:
             flag, code, carry = state
             now = carry
             if flag.ndim:  # under vmap: rows that are done do something again that they have done, and stay as they are
-                now = busy(flag, started, start, carry)
+                now = running_carry(flag, started, start, carry)
             results, code = self._run(*body, [*kept, *now], code, around)
             if flag.ndim:
                 going_on, code = going(code, [rows_of(flag, new, old) for new, old in zip(results, now, strict=True)])
@@ -235,7 +235,7 @@ def rows_of(flag: Any, yes: Any, no: Any) -> Any:
     return jnp.where(jnp.reshape(flag, (*flag.shape, *[1] * (yes.ndim - flag.ndim))), yes, no)
 
 
-def busy(flag: Any, started: Any, start: list[Any], carry: list[Any]) -> list[Any]:
+def running_carry(flag: Any, started: Any, start: list[Any], carry: list[Any]) -> list[Any]:
     """Return the carry of a loop under vmap, where rows that are done have one of a step that was, or is, taken."""
     running = jnp.argmax(jnp.reshape(flag, -1))
     others = [rows_of(started, one, row_of(now, running, flag.ndim)) for one, now in zip(start, carry, strict=True)]

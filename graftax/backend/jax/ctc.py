@@ -78,7 +78,7 @@ def beam_search(logits: Any, logit_lengths: Any, blank: int, beam_width: int, to
             begins=first[:, None] & first,
         )
 
-        beams, _ = lax.scan(lambda beams, emitted: (_after(beams, emitted, blank), None), start, logs)
+        beams, _ = lax.scan(lambda beams, emitted: (_extend_beams(beams, emitted, blank), None), start, logs)
         found, places = lax.top_k(jnp.logaddexp(beams.blanked, beams.ended), top_paths)
         possible = found > -jnp.inf
         labels = jnp.where(possible[:, None], beams.labels[places], -1)
@@ -90,7 +90,7 @@ def beam_search(logits: Any, logit_lengths: Any, blank: int, beam_width: int, to
     return jax.vmap(of_row)(jnp.where(counted[..., None], jax.nn.log_softmax(logits, axis=-1), nothing))
 
 
-def _after(beams: _Beams, emitted: Any, blank: int) -> _Beams:
+def _extend_beams(beams: _Beams, emitted: Any, blank: int) -> _Beams:
     """Return the likeliest prefixes after one more step: those of before, and each with one more label."""
     width, classes = beams.last.shape[0], emitted.shape[0]
     either = jnp.logaddexp(beams.blanked, beams.ended)

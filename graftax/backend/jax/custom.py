@@ -50,17 +50,17 @@ def call(
 
     def backwards(residual: Any, cotangents: list[Any]) -> tuple[list[Any]]:
         arrays, kept = residual
-        return (backward(arrays, kept.value, [_instantiated(one) for one in cotangents]),)
+        return (backward(arrays, kept.value, [_instantiate(one) for one in cotangents]),)
 
     differentiable = jax.custom_vjp(function)
     differentiable.defvjp(forwards, backwards, symbolic_zeros=True)
     try:
         return list(differentiable(inputs))
     except jax.errors.UnexpectedTracerError as error:
-        raise closed_over() from error
+        raise closure_error() from error
 
 
-def _instantiated(cotangent: Array) -> Any:
+def _instantiate(cotangent: Array) -> Any:
     """Return the cotangent as an array; None for that of an integer."""
     if cotangent.dtype == jax.dtypes.float0:
         return None
@@ -78,7 +78,7 @@ class _Static:
         self.value = value
 
 
-def closed_over() -> GradientError:
+def closure_error() -> GradientError:
     """Return the error for a value that is differentiated and that a function with its own gradient closes over."""
     return GradientError(
         "a function with a gradient of its own closes over an array that is differentiated outside",

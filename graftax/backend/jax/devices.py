@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import jax
 import numpy as np
 
-from graftax.backend.host import owned
+from graftax.backend.host import copy_for_device
 from graftax.core.errors import ArgumentError
 
 
@@ -24,7 +24,7 @@ class JaxDevices:
 
     def list(self) -> list[str]:
         """Return names such as ``cpu:0`` and ``gpu:1``, the default device first."""
-        return [_name(device) for device in _all()]
+        return [_name(device) for device in _all_devices()]
 
     def put(self, x: Any, device: str) -> Any:
         """Return the array on a device; ``"gpu"`` alone means its first one.
@@ -32,7 +32,9 @@ class JaxDevices:
         Raises:
             ArgumentError: there is no such device.
         """
-        return jax.device_put(owned(x) if isinstance(x, np.ndarray) else jax.numpy.array(x), self._find(device))
+        return jax.device_put(
+            copy_for_device(x) if isinstance(x, np.ndarray) else jax.numpy.array(x), self._find(device)
+        )
 
     def scope(self, device: str | None) -> AbstractContextManager[Any]:
         """Put what is not placed in the block on the device; None for the default one."""
@@ -53,7 +55,7 @@ class JaxDevices:
 
     def _find(self, device: str) -> _Device:
         wanted = device.lower()
-        for candidate in _all():
+        for candidate in _all_devices():
             if wanted in (_name(candidate), candidate.platform):  # of this process, whose first one may be cpu:8
                 return candidate
         raise ArgumentError(f"device {device!r}", "this process has no such device", f"one of {', '.join(self.list())}")
@@ -70,7 +72,7 @@ def _default() -> Any:
     return jax.local_devices()[0] if found is None or isinstance(found, str) else found
 
 
-def _all() -> list[_Device]:
+def _all_devices() -> list[_Device]:
     devices: list[Any] = list(jax.local_devices())
     if devices[0].platform != "cpu":
         devices += jax.local_devices(backend="cpu")

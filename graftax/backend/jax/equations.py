@@ -22,9 +22,9 @@ _PROGRAMS = ("jaxpr", "call_jaxpr", "fun_jaxpr")
 class JaxEquations:
     """Questions about equations of JAX."""
 
-    def evaluate(self, equations: Sequence[Any], given: dict[Any, Any], outputs: Sequence[Any]) -> list[Any]:
+    def evaluate(self, equations: Sequence[Any], known_values: dict[Any, Any], outputs: Sequence[Any]) -> list[Any]:
         """Return what variables are after these equations, compiled as one."""
-        names = list(given)
+        names = list(known_values)
 
         def run(values: list[Any]) -> list[Any]:
             known = dict(zip(names, values, strict=True))
@@ -37,7 +37,7 @@ class JaxEquations:
             return [known[one] for one in outputs]
 
         with tracing.eagerly():
-            results = jax.jit(run)(list(given.values()))
+            results = jax.jit(run)(list(known_values.values()))
         return [np.asarray(one) for one in results]
 
     def inline(self, equation: Any) -> Any | None:

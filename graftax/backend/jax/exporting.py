@@ -51,7 +51,7 @@ class JaxExporting(JaxTransforms):
 
     def sizes_of(self, leaf: Any) -> tuple[Size, ...]:
         """Return the shape of a stand-in, its free sizes as text."""
-        return tuple(_plain(size) for size in leaf.shape)
+        return tuple(_to_size(size) for size in leaf.shape)
 
     def export(
         self,
@@ -105,7 +105,7 @@ def _shape(shape: Sequence[Size], scope: Any) -> tuple[Any, ...]:
     return tuple(jax_export.symbolic_shape(",".join(map(str, shape)), scope=scope))
 
 
-def _plain(size: Any) -> Size:
+def _to_size(size: Any) -> Size:
     return str(size).replace(" ", "") if jax_export.is_symbolic_dim(size) else int(size)
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from graftax.backend.jax import foreign_sizes
-from graftax.backend.rendezvous import AGAIN, several, why_lost
+from graftax.backend.rendezvous import AGAIN, process_group, why_lost
 from graftax.core import user_line
 from graftax.core.errors import (
     ArgumentTypeError,
@@ -140,7 +140,7 @@ _BY_CLASS: dict[str, Callable[[str], GraftaxError]] = {
 # --- by text: shapes, and arrays that never change -------------------------------------------------------------------
 
 
-def _immutable() -> ArgumentTypeError:
+def _immutable_error() -> ArgumentTypeError:
     return ArgumentTypeError(
         "an assignment to a part of an array, x[...] = ...",
         "arrays never change; Variables do",
@@ -200,27 +200,27 @@ def _no_eigenvector_gradient() -> GradientError:
     )
 
 
-def lost_others(error: Exception) -> ProcessError | None:
+def lost_others_error(error: Exception) -> ProcessError | None:
     """Return the error for a computation that another process has left; None if it is another error."""
     told = _LOST.match(str(error))
-    return None if told is None else _lost_others(*told.groups())
+    return None if told is None else _lost_others_error(*told.groups())
 
 
 _LOST = re.compile(r"^\w+: (?s:.*?)\b(Gloo|NCCL|RCCL) (\w[\w -]*?) failed: (.*)")
 
 
-def _lost_others(library: str, what: str, why: str) -> ProcessError | None:
-    found = several()
+def _lost_others_error(library: str, event: str, why: str) -> ProcessError | None:
+    found = process_group()
     if found is None:
         return None
     return ProcessError(
-        f"process {found.index()} lost the others in a computation: {library} {what}: {why[:200]}",
+        f"process {found.index()} lost the others in a computation: {library} {event}: {why[:200]}",
         why_lost(found),
         AGAIN,
     )
 
 
-def _elsewhere() -> StateError:
+def _remote_values_error() -> StateError:
     return StateError(
         "the values of an array of which this process has a part only",
         "the others have the rest, and would have to take part at the same time",
@@ -241,9 +241,9 @@ _BY_TEXT: list[tuple[re.Pattern[str], Callable[..., GraftaxError | None]]] = [
     (re.compile(rf"^(\w+) got incompatible shapes for broadcasting: {SHAPE}, {SHAPE}"), broadcast),
     (re.compile(rf"^(Incompatible shapes) for broadcasting: shapes=\[{SHAPE}, {SHAPE}\]$"), broadcast),
     (re.compile(rf"^dot_general requires contracting .* got {SHAPE} and {SHAPE}"), contraction),
-    (re.compile("^JAX arrays are immutable"), _immutable),
-    (_LOST, _lost_others),
-    (re.compile("^Fetching value for `jax.Array` that spans non-addressable"), _elsewhere),
+    (re.compile("^JAX arrays are immutable"), _immutable_error),
+    (_LOST, _lost_others_error),
+    (re.compile("^Fetching value for `jax.Array` that spans non-addressable"), _remote_values_error),
     (re.compile(r"^Error interpreting argument to (?s:.*) of type <class '([\w.]+)'>"), _no_array),
     (re.compile("^can't apply forward-mode autodiff"), only_backwards),
     (re.compile("^Singular value decomposition JVP not implemented for full matrices"), _no_full_gradient),

@@ -106,8 +106,10 @@ def _product(left: str, right: str) -> ShapeError:
     return ShapeError(f"matmul: [{left}] and [{right}]", f"of the axes before the last two, {why}", suggestion(*before))
 
 
-def _lacking(what: str) -> ExportError:
-    return ExportError(f"a free size where JAX needs a number: {what}", _LATER, 'a number for that size: Spec("b 64")')
+def _free_size_error(operation: str) -> ExportError:
+    return ExportError(
+        f"a free size where JAX needs a number: {operation}", _LATER, 'a number for that size: Spec("b 64")'
+    )
 
 
 _EXPRESSION = r"(-? ?\w+ [-+*] .*|- \w+|\S*\*\S*|(?:floordiv|mod|max|min)\(.*\))"
@@ -122,6 +124,6 @@ BY_TEXT: list[tuple[re.Pattern[str], Callable[..., GraftaxError]]] = [
     (re.compile(r"^unsupported format string passed to _DimExpr"), integer),
     (re.compile(rf"^only integers, slices .* are valid indices\. Got {_EXPRESSION}$"), _subscript),
     (re.compile(r"^Incompatible types for matmul arguments: \w+\[(.*)\] and \w+\[(.*)\]$"), _product),
-    (re.compile(r"^(Shape polymorphism for .*)$"), _lacking),
+    (re.compile(r"^(Shape polymorphism for .*)$"), _free_size_error),
 ]
 """Those known by the words of their text."""

@@ -24,18 +24,18 @@ _equal = _kind.__eq__
 def watch_comparisons(scope: object) -> Any:
     """Return a scope of sizes, of which the user's comparisons raise where nothing decides them."""
     setattr(scope, _OURS, True)
-    _kind.__eq__, _kind.__ne__ = _asked_equal, _asked_unequal
+    _kind.__eq__, _kind.__ne__ = _is_equal, _is_unequal
     return scope
 
 
-def _asked_equal(size: object, other: object) -> bool:
+def _is_equal(size: object, other: object) -> bool:
     found: bool = _equal(size, other)
     if not found and _is_ours(size):
         _check(size, other, sys._getframe(1))
     return found
 
 
-def _asked_unequal(size: object, other: object) -> bool:
+def _is_unequal(size: object, other: object) -> bool:
     found: bool = _equal(size, other)
     if not found and _is_ours(size):
         _check(size, other, sys._getframe(1))

@@ -42,7 +42,9 @@ def with_torchrun_settings(how: Joining, environment: Mapping[str, str] = os.env
     devices = how.local_devices
     if devices is None and "LOCAL_RANK" in environment and int(environment.get("LOCAL_WORLD_SIZE", "1")) > 1:
         devices = (int(environment["LOCAL_RANK"]),)
-    return how._replace(coordinator=_beside(host, port), processes=int(size), number=int(rank), local_devices=devices)
+    return how._replace(
+        coordinator=_next_port(host, port), processes=int(size), number=int(rank), local_devices=devices
+    )
 
 
 def with_partial_settings(how: Joining, environment: Mapping[str, str] = os.environ) -> Joining:
@@ -50,7 +52,7 @@ def with_partial_settings(how: Joining, environment: Mapping[str, str] = os.envi
     found = detect_launcher(environment)
     if found is None or found.processes is None or not all(name in environment for name in _TORCHRUN[:2]):
         return how
-    place = _beside(environment["MASTER_ADDR"], environment["MASTER_PORT"])
+    place = _next_port(environment["MASTER_ADDR"], environment["MASTER_PORT"])
     devices = how.local_devices
     if devices is None and environment.get("OMPI_COMM_WORLD_LOCAL_SIZE", "1") != "1":
         devices = (int(environment["OMPI_COMM_WORLD_LOCAL_RANK"]),)
@@ -62,6 +64,6 @@ def is_of_no_job(environment: Mapping[str, str] = os.environ) -> bool:
     return "KUBERNETES_SERVICE_HOST" in environment and _OF_A_JOB not in environment
 
 
-def _beside(host: str, port: str) -> str:
+def _next_port(host: str, port: str) -> str:
     """Return an address; torchrun's own store listens at that port."""
     return f"{host}:{int(port) + 1}"

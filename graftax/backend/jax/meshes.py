@@ -12,7 +12,7 @@ import numpy as np
 from jax.sharding import AxisType, NamedSharding, PartitionSpec
 
 from graftax.backend import traced_checks
-from graftax.backend.host import owned
+from graftax.backend.host import copy_for_device
 from graftax.backend.meshes import Axes, Mesh
 
 
@@ -52,12 +52,12 @@ class JaxMeshes:
             if there == sharding or (isinstance(there, NamedSharding) and there.is_equivalent_to(sharding, x.ndim)):
                 return x
             if not x.is_fully_addressable:
-                return jax.jit(_same, out_shardings=sharding)(x)
+                return jax.jit(_identity, out_shardings=sharding)(x)
         elif sharding is None:
             return jnp.array(x)
         if isinstance(x, jax.Array) and sharding.is_fully_addressable:
             return jax.device_put(x, sharding)
-        host = owned(np.asarray(x))  # every process has all of it, and keeps what its devices are to have
+        host = copy_for_device(np.asarray(x))  # every process has all of it, and keeps what its devices are to have
         return jax.make_array_from_callback(host.shape, sharding, lambda index: host[index])
 
     def constrain(self, x: Any, sharding: Any) -> Any:
@@ -85,7 +85,7 @@ class JaxMeshes:
 
     def joined_rows(self, x: np.ndarray[Any, Any], sharding: Any) -> Any:
         """Return `jax.make_array_from_process_local_data`."""
-        return jax.make_array_from_process_local_data(sharding, owned(x))
+        return jax.make_array_from_process_local_data(sharding, copy_for_device(x))
 
     def for_shards(
         self, function: Callable[[list[Any]], list[Any]], mesh: Mesh, in_axes: Sequence[Axes], out_axes: Any
@@ -112,9 +112,9 @@ class JaxMeshes:
             return np.asarray(x)
         if not x.is_fully_replicated:
             whole = NamedSharding(cast(Any, x.sharding).mesh, PartitionSpec())
-            x = jax.jit(_same, out_shardings=whole)(x)
+            x = jax.jit(_identity, out_shardings=whole)(x)
         return np.asarray(x.addressable_data(0))
 
 
-def _same(x: Any) -> Any:
+def _identity(x: Any) -> Any:
     return x

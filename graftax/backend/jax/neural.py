@@ -44,7 +44,7 @@ def attention(
     Forward and backward over (4, 8, 256, 32): 14.7 ms, with the softmax normalised first 17.4, by einsum 32.
     """
     dtype = value.dtype
-    scores = jnp.matmul(query, jnp.swapaxes(key, -1, -2), preferred_element_type=_wide(dtype))
+    scores = jnp.matmul(query, jnp.swapaxes(key, -1, -2), preferred_element_type=_wide_dtype(dtype))
     if bias is not None:
         scores = scores + bias.astype(scores.dtype)
     if mask is not None:
@@ -93,5 +93,5 @@ def attention_kernel(
     )
 
 
-def _wide(dtype: Any) -> Any:
+def _wide_dtype(dtype: Any) -> Any:
     return jnp.promote_types(dtype, jnp.float32)

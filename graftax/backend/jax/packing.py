@@ -79,14 +79,14 @@ def _are_concrete(values: Sequence[Any]) -> bool:
 
 
 def _join(parts: Sequence[Any]) -> Any:
-    shape = _common(part.shape for part in parts)
+    shape = _common_shape(part.shape for part in parts)
     if shape:  # in as few operations as there can be: hundreds are traced where there are many layers
         return lax.reshape(lax.concatenate(parts, 0), (len(parts) * prod(shape),))
     return lax.concatenate([lax.reshape(part, (prod(part.shape),)) for part in parts], 0)
 
 
 def _split(row: Any, shapes: Sequence[Shape]) -> list[Any]:
-    shape = _common(shapes)
+    shape = _common_shape(shapes)
     if shape:
         rows = lax.reshape(row, (len(shapes) * shape[0], *shape[1:]))
         return list(lax.split(rows, [shape[0]] * len(shapes)))
@@ -94,7 +94,7 @@ def _split(row: Any, shapes: Sequence[Shape]) -> list[Any]:
     return [lax.reshape(part, shape) for part, shape in zip(parts, shapes, strict=True)]
 
 
-def _common(shapes: Iterable[Shape]) -> Shape:
+def _common_shape(shapes: Iterable[Shape]) -> Shape:
     """Return the shape that all have; an empty one where they differ."""
     found = {tuple(shape) for shape in shapes}
     return found.pop() if len(found) == 1 else ()

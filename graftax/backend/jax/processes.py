@@ -82,29 +82,29 @@ class JaxProcesses:
 
     def put(self, key: str, value: bytes) -> None:
         """Tell all processes."""
-        with _translated():
+        with _translate_errors():
             _client().key_value_set_bytes(key, value)
 
     def get(self, key: str, timeout: float) -> bytes:
         """Wait until somebody tells."""
-        with _translated():
+        with _translate_errors():
             found: bytes = _client().blocking_key_value_get_bytes(key, _milliseconds(timeout))
         return found
 
     def list_values(self, folder: str) -> dict[str, bytes]:
         """Return what was said."""
         begin = len(folder) + 1
-        with _translated():
+        with _translate_errors():
             return {key[key.index(folder) + begin :]: bytes(v) for key, v in _client().key_value_dir_get_bytes(folder)}
 
     def forget(self, folder: str) -> None:
         """Forget what was said."""
-        with _translated():
+        with _translate_errors():
             _client().key_value_delete(f"{folder}/")
 
     def barrier(self, name: str, timeout: float) -> None:
         """Wait at the coordination service."""
-        with _translated():
+        with _translate_errors():
             _client().wait_at_barrier(name, _milliseconds(timeout))
 
     def preempted(self, step: int) -> bool:
@@ -141,7 +141,7 @@ class JaxProcesses:
                     is_whole = size == extent or is_on_host
                     return np.asarray(shard.data)[inner] if is_whole else np.asarray(shard.data[inner])
                 except RuntimeError as error:
-                    if (process_error := foreign.lost_others(error)) is None:
+                    if (process_error := foreign.lost_others_error(error)) is None:
                         raise
                     raise process_error from error
         raise ProcessError(
@@ -242,7 +242,7 @@ def _milliseconds(seconds: float) -> int:
 
 
 @contextmanager
-def _translated() -> Iterator[None]:
+def _translate_errors() -> Iterator[None]:
     """Tell errors of the service in those of Python."""
     try:
         yield

@@ -61,7 +61,7 @@ class JaxProgram:
         self.constants: list[Any] = constants
         self._staged, self._constants, self._looks = staged, constants, looks
         self._call_packed: Callable[..., list[Any]] | None = None
-        self._reorder = reordering([*self.donated, *self.read_only], cells)
+        self._reorder = make_reorder([*self.donated, *self.read_only], cells)
         self.run = jax.jit(self._call)
         self.donated_packed: list[Any] = self.donated
         self.written_packed: list[Any] = self.written
@@ -69,7 +69,7 @@ class JaxProgram:
             self._donating = self.run_checked
         elif staged.may_fail:
             self._donating = self._run_and_wait
-        elif groups := disjoint(groups, self.donated):
+        elif groups := disjoint_groups(groups, self.donated):
             self._call_packed = self._pack(groups)
             self._donating = jax.jit(self._call_packed, donate_argnums=0)
         else:
@@ -114,7 +114,7 @@ class JaxProgram:
         places = [read[cell] for cell in members], [written[cell] for cell in members]
         staged = Staged(with_rows(self._staged.whole, shapes, *places, returned))
         alone = [cell for cell in self.read if id(cell) not in grouped]
-        reorder = reordering([*self.donated_packed[count:], *self.read_only], alone)
+        reorder = make_reorder([*self.donated_packed[count:], *self.read_only], alone)
 
         def call(donated: list[Any], read_only: list[Any], leaves: list[Any]) -> list[Any]:
             late = [*self._constants, *reorder([*donated[count:], *read_only])]
@@ -255,14 +255,14 @@ def _sharding_of(cell: object) -> Any:
     return None if home is None else home.stored
 
 
-def reordering(cells: Sequence[Any], order: Sequence[Any]) -> Callable[[Sequence[Any]], list[Any]]:
+def make_reorder(cells: Sequence[Any], order: Sequence[Any]) -> Callable[[Sequence[Any]], list[Any]]:
     """Return a function that puts the values of some cells into the order of others."""
     place = {id(cell): i for i, cell in enumerate(cells)}
     where = [place[id(cell)] for cell in order]
     return lambda values: [values[i] for i in where]
 
 
-def disjoint(groups: Sequence[Sequence[Any]], cells: Sequence[Any]) -> list[Sequence[Any]]:
+def disjoint_groups(groups: Sequence[Sequence[Any]], cells: Sequence[Any]) -> list[Sequence[Any]]:
     """Return the groups of two and more that consist of these cells, each cell in one of them at most."""
     free = {id(cell) for cell in cells}
     found = []

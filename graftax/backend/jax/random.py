@@ -96,7 +96,7 @@ def _shuffled_range(key: jax.Array, size: int) -> Any:
 
 
 @_sampler()
-def _shuffled(key: Any, x: Any) -> Any:
+def _shuffle(key: Any, x: Any) -> Any:
     return jax.random.permutation(key, x)
 
 
@@ -151,7 +151,7 @@ class JaxRandom:
 
     def permutation(self, key: Array, x: int | Array) -> Any:
         """Return a shuffle of ``arange(x)``, or of the first axis of ``x``."""
-        return _shuffled_range(key, size=int(x)) if isinstance(x, (int, np.integer)) else _shuffled(key, x)
+        return _shuffled_range(key, size=int(x)) if isinstance(x, (int, np.integer)) else _shuffle(key, x)
 
     def categorical(self, key: Array, logits: Array, axis: int = -1, shape: Shape | None = None) -> Any:
         """Draw from softmax(logits) along an axis."""

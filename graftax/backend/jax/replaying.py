@@ -128,7 +128,7 @@ class Replay:
             self._inside = (*outside, f"step {number} of a while loop")
             now = carry
             if flag.ndim:  # under vmap
-                arrays = checks.busy(flag, started, [v.array for v in start], [v.array for v in carry])
+                arrays = checks.running_carry(flag, started, [v.array for v in start], [v.array for v in carry])
                 now = [_Value(array, v.nan, v.infinity) for array, v in zip(arrays, carry, strict=True)]
             asked = results = self._run(*body, [*kept, *now], around)
             if flag.ndim:

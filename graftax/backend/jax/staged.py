@@ -209,7 +209,7 @@ def _may_equal(one: Any, other: Any, depth: int = 0) -> bool:
         same_length = len(one) == len(other)
         return same_length and all(_may_equal(*pair, depth + 1) for pair in zip(one, other, strict=True))
     if isinstance(one, FunctionType):
-        return one.__code__ is other.__code__ and _may_equal(_held_by(one), _held_by(other), depth + 1)
+        return one.__code__ is other.__code__ and _may_equal(_closure_of(one), _closure_of(other), depth + 1)
     if isinstance(one, MethodType):
         one, other = ([m.__func__, *_functions_of(m.__self__)] for m in (one, other))
         return _may_equal(one, other, depth + 1)
@@ -246,7 +246,7 @@ _COMPARED = (str, bytes, bool, int, float, complex)
 _DEEPEST = 64
 
 
-def _held_by(function: FunctionType) -> tuple[Any, ...]:
+def _closure_of(function: FunctionType) -> tuple[Any, ...]:
     """Return what a function closes over, and its defaults."""
     found: list[Any] = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
     for cell in function.__closure__ or ():

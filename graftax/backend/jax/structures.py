@@ -56,7 +56,7 @@ def _adopt(leaves: list[Any]) -> bool:
     containers = [leaf for leaf in found.values() if default_registry.flatten_one_level(leaf) is not None]
     with _adopting:
         for kind in {type(one) for one in containers} - _adopted:
-            _registry.register_node(kind, _one_level, _put_together, _one_level_with_keys)
+            _registry.register_node(kind, _one_level, _unflatten, _one_level_with_keys)
             _adopted.add(kind)
     return bool(containers)
 
@@ -71,5 +71,5 @@ def _one_level_with_keys(container: object) -> tuple[tuple[tuple[Any, Any], ...]
     return tuple((way[0], child) for way, child in found), structure
 
 
-def _put_together(structure: object, children: Sequence[Any]) -> Any:
+def _unflatten(structure: object, children: Sequence[Any]) -> Any:
     return jax.tree_util.tree_unflatten(structure, children)

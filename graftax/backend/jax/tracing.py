@@ -55,7 +55,7 @@ _NEEDED = (
 )
 
 
-def missing(root: object) -> list[str]:
+def missing_names(root: object) -> list[str]:
     """Return the names that are used here and that the package ``root``, a version of jax, does not have."""
     found = []
     for place, names in _NEEDED:
@@ -73,7 +73,7 @@ def named_axes() -> tuple[str, ...]:
 
 def check(root: Any) -> None:
     """Raise BackendError if ``root`` is a version of jax that this file does not know."""
-    if lacking := missing(root):
+    if lacking := missing_names(root):
         raise BackendError(
             f"graftax knows jax {KNOWN}; this is {root.__version__}, which lacks {', '.join(lacking)}",
             "compiling functions and recording tapes needs a few names that jax does not promise to keep",
@@ -216,7 +216,7 @@ def levels_above(level: object) -> list[Any]:
     return chain
 
 
-def staged_within(level: object) -> bool:
+def is_staged_within(level: object) -> bool:
     """Tell whether the level now, or one between it and ``level``, writes a program down (jit, scan, cond, ...)."""
     # by name: the class is private, and importing it would bind this file to one more place in jax
     trace = private.trace_ctx.trace
@@ -287,7 +287,7 @@ def renew() -> bool:
     return True
 
 
-def jitted_within(level: object) -> bool:
+def is_jitted_within(level: object) -> bool:
     """Tell whether the level now, or one between it and ``level``, is that of a jitted function."""
     trace = current_level()
     while trace is not level and trace is not None:

@@ -13,13 +13,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from graftax.backend.gradients import Recorder
-from graftax.backend.host import owned
+from graftax.backend.host import copy_for_device
 from graftax.backend.jax import checks, custom, foreign, recording, structures, tracing
 from graftax.backend.jax.control import JaxControl
 from graftax.backend.jax.program import JaxProgram
 from graftax.backend.jax.staged import Staged
 from graftax.core import foreign_errors
-from graftax.core.short_traceback import chained
+from graftax.core.short_traceback import cause_to_show
 from graftax.core.typedefs import Array
 
 _HOST = frozenset({np.ndarray, np.memmap})
@@ -41,7 +41,7 @@ class JaxTransforms(JaxControl):
 
     def staged_within(self, level: object) -> bool:
         """Tell whether, inside ``level``, a program is being written down."""
-        return tracing.staged_within(level)
+        return tracing.is_staged_within(level)
 
     def leaks(self, value: object, level: object) -> bool:
         """Tell whether the value lives in a trace inside ``level``, and so will be gone before it."""
@@ -57,7 +57,7 @@ class JaxTransforms(JaxControl):
         """
         leaves, structure = structures.flatten(tree)
         if not _HOST.isdisjoint(map(type, leaves)):
-            leaves = [owned(leaf) if type(leaf) in _HOST else leaf for leaf in leaves]
+            leaves = [copy_for_device(leaf) if type(leaf) in _HOST else leaf for leaf in leaves]
         return leaves, structure
 
     def flatten_with_ways(self, tree: object) -> tuple[list[tuple[tuple[str, ...], Any]], Any]:
@@ -92,15 +92,15 @@ class JaxTransforms(JaxControl):
             found.update(lift=lift, written=[cell for cell, _ in written])
             return [*results, *(value for _, value in written)]
 
-        with _explained():
+        with _explain_errors():
             jaxpr, constants = tracing.stage(run, leaves)
         lift = found["lift"]
         return JaxProgram(Staged(jaxpr), constants, lift.cells, found["written"], lift.groups, looks)
 
     def stage(self, function: Callable[[Any, list[Any]], list[Any]], leaves: list[Any]) -> tuple[Staged, list[Any]]:
         """Run ``function(lift, leaves)`` once, abstractly, and give the program and its constants."""
-        given = [leaf if isinstance(leaf, jax.Array) else _abstract(leaf) for leaf in leaves]
-        with _explained():
+        given = [leaf if isinstance(leaf, jax.Array) else _to_abstract(leaf) for leaf in leaves]
+        with _explain_errors():
             jaxpr, constants = tracing.stage(
                 lambda values: function(tracing.Lift(), values), given, shared=not self.staged_within(None)
             )
@@ -108,14 +108,14 @@ class JaxTransforms(JaxControl):
 
     def read_within(self, level: object) -> bool:
         """Make sure that what is traced inside ``level`` is traced anew; return False if a jitted function is."""
-        return tracing.renew() or not tracing.jitted_within(level)
+        return tracing.renew() or not tracing.is_jitted_within(level)
 
     def value_and_grad(self, function: Callable[..., tuple[Any, Any]]) -> Callable[..., tuple[tuple[Any, Any], Any]]:
         """Return a function that gives ``((value, aux), gradient)``; ``function`` returns ``(value, aux)``."""
         result: Callable[..., tuple[tuple[Any, Any], Any]] = jax.value_and_grad(function, has_aux=True)
 
         def run(*args: Any) -> tuple[tuple[Any, Any], Any]:
-            with _explained():
+            with _explain_errors():
                 return result(*args)
 
         return run
@@ -140,11 +140,11 @@ class JaxTransforms(JaxControl):
 
     def vjp(self, function: Callable[..., Any], *args: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
         """Return the results, and the function from their cotangents to those of the arguments."""
-        with _explained():
+        with _explain_errors():
             results, pull = jax.vjp(function, *args)
 
         def run(cotangents: object) -> tuple[Any, ...]:
-            with _explained():
+            with _explain_errors():
                 return tuple(pull(cotangents))
 
         return results, run
@@ -153,7 +153,7 @@ class JaxTransforms(JaxControl):
         self, function: Callable[..., tuple[Any, Any]], *args: Any
     ) -> tuple[Any, Callable[[Any], tuple[Any, ...]], Any]:
         """Do as `vjp` for a function that returns ``(results, aux)``; ``aux`` has no cotangents."""
-        with _explained():
+        with _explain_errors():
             results, pull, aux = jax.vjp(function, *args, has_aux=True)
         return results, pull, aux
 
@@ -175,7 +175,7 @@ class JaxTransforms(JaxControl):
     def jvp(self, function: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
         """Return the results and their tangents."""
         try:
-            with _explained():
+            with _explain_errors():
                 results, out = jax.jvp(function, args, tangents)
         except TypeError as error:
             if "custom_vjp" not in str(error):
@@ -185,7 +185,7 @@ class JaxTransforms(JaxControl):
 
     def map_rows(self, function: Callable[[Any], Any], rows: object, chunk_size: int | None = None) -> Any:
         """Return the function of each row, computed together, or ``chunk_size`` rows at a time."""
-        with _explained():
+        with _explain_errors():
             return (
                 jax.vmap(function)(rows) if chunk_size is None else jax.lax.map(function, rows, batch_size=chunk_size)
             )
@@ -203,19 +203,19 @@ class JaxTransforms(JaxControl):
         return jax.jit(function)
 
 
-def _abstract(leaf: Any) -> Any:
+def _to_abstract(leaf: Any) -> Any:
     return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, weak_type=getattr(leaf, "weak_type", False))
 
 
 @contextmanager
-def _explained() -> Iterator[None]:
+def _explain_errors() -> Iterator[None]:
     """Say in our words, with the user's own line, what JAX says of mistakes within the block."""
     try:
         yield
     except Exception as error:
         if type(error).__name__ == "CustomVJPException":  # which has no public name
-            closed = custom.closed_over()
-            raise closed from chained(closed, error)
+            closed = custom.closure_error()
+            raise closed from cause_to_show(closed, error)
         if (told := foreign_errors.explain(error)) is not None:
-            raise told from chained(told, error)
+            raise told from cause_to_show(told, error)
         raise

@@ -12,7 +12,7 @@ import numpy as np
 from graftax.backend.host import NARROW, dtype_name, host_array, host_dtype, imaginary_lost, limits, no_plain_numbers
 from graftax.backend.neural import Padding
 from graftax.backend.numpy import ctc, lu, special, windows
-from graftax.backend.numpy.namespace import NumpyNamespace, canonical, is_wide, quiet, unshared
+from graftax.backend.numpy.namespace import NumpyNamespace, copy_results, is_wide, silence, to_canonical
 from graftax.core.dtypes import is_complex
 from graftax.core.errors import BackendCapabilityError
 from graftax.core.typedefs import Array, DTypeLike, Shape
@@ -32,7 +32,7 @@ class NumpyArrays:
             if x.dtype.kind == "c" and name != "bool" and not is_complex(name) and np.any(x.imag):
                 raise imaginary_lost(x.dtype.name, name)
             with np.errstate(all="ignore"):
-                array = np.asarray(_saturated(x, name).astype(host_dtype(name)))
+                array = np.asarray(_saturate(x, name).astype(host_dtype(name)))
         else:
             array = host_array(x, name, not is_wide())
         array.flags.writeable = False
@@ -82,7 +82,7 @@ class NumpyArrays:
 
     def fuse(self, function: Callable[..., Any], static: tuple[str, ...]) -> Callable[..., Any]:
         """Return the function with canonical results of their own; nothing is compiled."""
-        return unshared(quiet(function))
+        return copy_results(silence(function))
 
     def join(self, parts: Sequence[Any]) -> Any:
         """Join all elements of arrays of one dtype in a row."""
@@ -105,37 +105,37 @@ class NumpyArrays:
     ) -> Any:
         """Convolve, channels last."""
         stretched = x if input_dilation is None else windows.dilate(x, input_dilation)
-        return canonical(windows.conv(stretched, kernel, tuple(strides), padding, tuple(dilation), groups))
+        return to_canonical(windows.conv(stretched, kernel, tuple(strides), padding, tuple(dilation), groups))
 
     def max_pool(self, x: Array, window: Shape, strides: Shape, padding: Padding) -> Any:
         """Return the maximum over windows."""
         floating = x.dtype.kind not in "iub"
         lowest = -np.inf if floating else False if x.dtype.kind == "b" else np.iinfo(x.dtype).min
-        return canonical(windows.pool(x, window, strides, padding, np.max, lowest))
+        return to_canonical(windows.pool(x, window, strides, padding, np.max, lowest))
 
     def sum_pool(self, x: Array, window: Shape, strides: Shape, padding: Padding) -> Any:
         """Sum over windows."""
-        return canonical(windows.pool(x, window, strides, padding, np.sum, 0).astype(x.dtype))
+        return to_canonical(windows.pool(x, window, strides, padding, np.sum, 0).astype(x.dtype))
 
     def erf(self, x: Array) -> Any:
         """Return the Gauss error function."""
-        return canonical(special.erf(x))
+        return to_canonical(special.erf(x))
 
     def erfc(self, x: Array) -> Any:
         """Return ``1 - erf(x)``, exact where that is near 0."""
-        return canonical(special.erfc(x))
+        return to_canonical(special.erfc(x))
 
     def erfinv(self, x: Array) -> Any:
         """Return the inverse of the Gauss error function."""
-        return canonical(special.erfinv_wide(x) if x.dtype.itemsize > 4 else special.erfinv(x))
+        return to_canonical(special.erfinv_wide(x) if x.dtype.itemsize > 4 else special.erfinv(x))
 
     def lgamma(self, x: Array) -> Any:
         """Return the logarithm of the absolute value of the gamma function."""
-        return canonical(special.lgamma(x))
+        return to_canonical(special.lgamma(x))
 
     def digamma(self, x: Array) -> Any:
         """Return the slope of `lgamma`."""
-        return canonical(special.digamma(x))
+        return to_canonical(special.digamma(x))
 
     def sigmoid(self, x: Array) -> Any:
         """Return ``1 / (1 + exp(-x))`` without overflow."""
@@ -150,7 +150,7 @@ class NumpyArrays:
         """Return the largest ``k`` values of the last axis and where they are."""
         backwards = np.argsort(np.flip(x, -1), axis=-1, stable=True)
         indices = (x.shape[-1] - 1 - np.flip(backwards, -1))[..., :k]
-        return np.take_along_axis(x, indices, -1), canonical(indices)
+        return np.take_along_axis(x, indices, -1), to_canonical(indices)
 
     def standardize(self, x: Array, axes: tuple[int, ...], epsilon: float) -> Any:
         """Return ``(x - mean) / sqrt(variance + epsilon)`` over axes."""
@@ -192,11 +192,11 @@ class NumpyArrays:
 
     def ctc_loss(self, labels: Array, logits: Array, label_lengths: Array, logit_lengths: Array, blank: int) -> Any:
         """Compute minus the log probability of the labels of each row, over all alignments; inf if there is none."""
-        return canonical(ctc.loss(labels, logits, label_lengths, logit_lengths, blank))
+        return to_canonical(ctc.loss(labels, logits, label_lengths, logit_lengths, blank))
 
     def ctc_beam_search(self, logits: Array, logit_lengths: Array, blank: int, beam_width: int, top_paths: int) -> Any:
         """Return the likeliest labels of each row, how many they are, and the logarithms of their probabilities."""
-        return tuple(map(canonical, ctc.beam_search(logits, logit_lengths, blank, beam_width, top_paths)))
+        return tuple(map(to_canonical, ctc.beam_search(logits, logit_lengths, blank, beam_width, top_paths)))
 
     def stop_gradient(self, x: Array) -> Any:
         """Return the array itself: there are no gradients."""
@@ -235,18 +235,18 @@ class NumpyArrays:
                 known = np.matmul(part[..., i : i + 1, done], found[..., done, :])
                 found[..., i : i + 1, :] = (y[..., i : i + 1, :] - known) / part[..., i : i + 1, i : i + 1]
                 done[i] = True
-        return canonical(found)
+        return to_canonical(found)
 
     def lu_factor(self, x: Array) -> tuple[Any, Any]:
         """Return both triangles of ``P @ x = L @ U`` in one, and the row that each was exchanged with."""
         factors, pivots = lu.factor(x)
-        return canonical(factors), canonical(pivots)
+        return to_canonical(factors), to_canonical(pivots)
 
     def complex_of(self, real: Array, imag: Array) -> Any:
         """Return complex numbers with these parts."""
         found = np.empty(real.shape, "complex128" if real.dtype.itemsize > 4 else "complex64")
         found.real, found.imag = real, imag
-        return canonical(found)
+        return to_canonical(found)
 
     def slice(self, x: Any, begin: Any, shape: Shape) -> Any:
         """Return the block of a shape that begins at ``begin``."""
@@ -259,7 +259,7 @@ class NumpyArrays:
         return result
 
 
-def _saturated(x: Any, dtype: str) -> Any:
+def _saturate(x: Any, dtype: str) -> Any:
     """Cast floats to integers as JAX does: what does not fit becomes an end of the dtype, and nan 0."""
     if x.dtype.kind != "f" or not dtype.startswith(("int", "uint")):
         return x

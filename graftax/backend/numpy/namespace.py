@@ -45,22 +45,22 @@ def is_wide() -> bool:
     return _wide.get()
 
 
-def canonical(result: object) -> Any:
+def to_canonical(result: object) -> Any:
     """Return arrays in place of NumPy scalars, 32 bits in place of 64; tuples and lists element by element."""
     if isinstance(result, (np.ndarray, np.generic)):
         array = np.asarray(result)
         narrow = None if _wide.get() else _WIDE_OF.get(array.dtype)
         return array if narrow is None else array.astype(narrow)
     if isinstance(result, tuple) and hasattr(result, "_fields"):
-        return type(result)(*map(canonical, result))
+        return type(result)(*map(to_canonical, result))
     if isinstance(result, (tuple, list)):
-        return type(result)(map(canonical, result))
+        return type(result)(map(to_canonical, result))
     if type(result) is bool:  # array_equal and allclose
         return np.asarray(result)
     return result
 
 
-def quiet(function: Callable[..., Any]) -> Callable[..., Any]:
+def silence(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the function with canonical results, without NumPy's warnings about nan and infinity.
 
     Half precision is computed in float32 and rounded at the end: NumPy would add up float16 in float16, and knows
@@ -69,14 +69,14 @@ def quiet(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def call(*args: Any, **options: Any) -> Any:
-        with np.errstate(all="ignore"), _unwarned(args, options):
+        with np.errstate(all="ignore"), _ignore_warnings(args, options):
             halves = {a.dtype for a in args if isinstance(a, np.ndarray) and _is_half(a.dtype)}
             if not halves:
-                return canonical(function(*args, **options))
+                return to_canonical(function(*args, **options))
             wide: Sequence[Any] = args
             for half in halves:
                 wide = [_cast(a, half, np.dtype("float32")) for a in wide]
-            result = canonical(function(*wide, **options))
+            result = to_canonical(function(*wide, **options))
             if len(halves) > 1 or any(isinstance(a, np.ndarray) and _is_wider(a.dtype) for a in args):
                 return result
             return _cast(result, np.dtype("float32"), halves.pop())
@@ -84,7 +84,7 @@ def quiet(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _unwarned(args: tuple[Any, ...], options: dict[str, Any]) -> AbstractContextManager[Any]:
+def _ignore_warnings(args: tuple[Any, ...], options: dict[str, Any]) -> AbstractContextManager[Any]:
     """Ignore the warnings with which NumPy gives nan, of an empty array or of too few values for ``ddof``."""
     if options.get("ddof") or any(isinstance(a, np.ndarray) and not a.size for a in args):
         return warnings.catch_warnings(action="ignore")
@@ -113,19 +113,19 @@ def _is_wider(dtype: np.dtype[Any]) -> bool:
 _FLOAT16 = np.dtype("float16").num
 
 
-def unshared(function: Callable[..., Any]) -> Callable[..., Any]:
+def copy_results(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the function with results that share no memory with its arguments, as views would."""
 
     @wraps(function)
     def call(*args: Any, **options: Any) -> Any:
-        return _unshared(function(*args, **options), args)
+        return _copy_if_shared(function(*args, **options), args)
 
     return call
 
 
-def _unshared(result: object, args: tuple[Any, ...]) -> Any:
+def _copy_if_shared(result: object, args: tuple[Any, ...]) -> Any:
     if isinstance(result, (tuple, list)):
-        return type(result)(_unshared(part, args) for part in result)
+        return type(result)(_copy_if_shared(part, args) for part in result)
     if isinstance(result, np.ndarray) and (result.base is not None or any(result is one for one in args)):
         return np.array(result)
     return result
@@ -146,13 +146,13 @@ def _with_inputs(convert: Callable[[Any], Any], function: Callable[..., Any]) ->
     return call
 
 
-def _floating(x: object) -> Any:
+def _to_floating(x: object) -> Any:
     if isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "iub":
         return x.astype("float64" if _wide.get() else "float32")
     return x
 
 
-def _counting(x: object) -> Any:
+def _bool_to_int(x: object) -> Any:
     return x.astype("int32") if isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind == "b" else x
 
 
@@ -170,15 +170,15 @@ def _for_booleans(name: str, function: Callable[..., Any]) -> Callable[..., Any]
     return call
 
 
-def _adapted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def _adapt(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     if name in ("real", "imag"):
-        return unshared(function)
+        return copy_results(function)
     if name in ("positive", "conj", "round"):
         return _for_booleans(name, function)
     if name in _TO_FLOAT:
-        return _with_inputs(_floating, function)
+        return _with_inputs(_to_floating, function)
     if name in _BOOL_COUNTS:
-        return _with_inputs(_counting, function)
+        return _with_inputs(_bool_to_int, function)
     return function
 
 
@@ -187,7 +187,7 @@ def _nan_to_num(x: Any, nan: float = 0.0, posinf: float | None = None, neginf: f
     if x.dtype.kind in "iub":
         return np.array(x)
     if x.dtype.kind == "c":
-        return canonical(np.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf))
+        return to_canonical(np.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf))
     with np.errstate(all="ignore"):
         largest = np.nextafter(x.dtype.type(np.inf), x.dtype.type(0))
         found = np.where(x == np.inf, x.dtype.type(largest if posinf is None else posinf), x)
@@ -208,7 +208,7 @@ class NumpyNamespace:
         elif name == "nan_to_num":
             found = _nan_to_num
         elif callable(found) and not isinstance(found, type):
-            found = quiet(_adapted(name, found))
+            found = silence(_adapt(name, found))
             if name in ("nanmedian", "nanquantile"):
                 found = _unheard(found)
         self.__dict__[name] = found

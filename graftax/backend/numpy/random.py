@@ -10,7 +10,7 @@ import numpy as np
 
 from graftax.backend.host import host_dtype
 from graftax.backend.numpy import threefry
-from graftax.backend.numpy.namespace import canonical, is_wide
+from graftax.backend.numpy.namespace import is_wide, to_canonical
 from graftax.backend.numpy.special import erf, erfinv, erfinv_wide
 from graftax.core.dtypes import at_least_single, is_half
 from graftax.core.typedefs import Shape
@@ -107,7 +107,7 @@ class NumpyRandom:
     def permutation(self, key: Any, x: Any) -> Any:
         """Return a shuffle of ``arange(x)``, or of the first axis of ``x``."""
         if np.ndim(x) == 0:
-            return canonical(self._shuffled(key, np.arange(int(x), dtype=np.int32)))
+            return to_canonical(self._shuffled(key, np.arange(int(x), dtype=np.int32)))
         if x.ndim == 1:
             return self._shuffled(key, x)
         return x[self._shuffled(key, np.arange(x.shape[0]))]
@@ -132,7 +132,7 @@ class NumpyRandom:
         tiny = np.finfo(logits.dtype).tiny
         with np.errstate(all="ignore"):
             noise = -np.log(-np.log(self.uniform(key, (*extra, *kept), logits.dtype.name, tiny, 1.0)))
-            return canonical(np.argmax(noise + logits, axis=axis - logits.ndim))
+            return to_canonical(np.argmax(noise + logits, axis=axis - logits.ndim))
 
 
 _BLOCK = 2**15

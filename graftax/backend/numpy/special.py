@@ -95,12 +95,12 @@ def erfinv_wide(x: object) -> Any:
 
 def erfc(x: object) -> Any:
     """Return ``1 - erf(x)``, element by element: the math library has it to the last digit."""
-    return _each(math.erfc, x)
+    return _map_elements(math.erfc, x)
 
 
 def lgamma(x: object) -> Any:
     """Return the logarithm of the absolute value of the gamma function, element by element."""
-    return _each(_lgamma, x)
+    return _map_elements(_lgamma, x)
 
 
 def _lgamma(x: float) -> float:
@@ -108,7 +108,7 @@ def _lgamma(x: float) -> float:
     return math.inf if pole else math.lgamma(x)
 
 
-def _each(function: Any, x: Any) -> Any:
+def _map_elements(function: Any, x: Any) -> Any:
     values = np.fromiter((function(float(one)) for one in x.flat), np.float64, x.size)
     return values.reshape(x.shape).astype(x.dtype)
 

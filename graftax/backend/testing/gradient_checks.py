@@ -58,10 +58,10 @@ KINKS: dict[str, tuple[Callable[[Any], Any], Any, Any]] = {
 """What is wanted where a derivative is a matter of choice: a function, where, and its gradient."""
 
 
-def _widened(value: object) -> Any:
+def _widen(value: object) -> Any:
     if isinstance(value, np.ndarray):
         return value.astype("float64") if value.dtype.kind == "f" else value
-    return [_widened(one) for one in value] if isinstance(value, list) else value
+    return [_widen(one) for one in value] if isinstance(value, list) else value
 
 
 def _of_op(name: str, kit: Kit) -> None:
@@ -85,7 +85,7 @@ def _of_op(name: str, kit: Kit) -> None:
 
     def plain(step: float) -> float:
         moved = [one + step * way for one, way in zip(point, directions, strict=True)]
-        found = [np.asarray(one) for one in parts(reference(name), moved, [_widened(one) for one in args])]
+        found = [np.asarray(one) for one in parts(reference(name), moved, [_widen(one) for one in args])]
         return float(sum((one.ravel() * weights(one.size)).sum() for one in found if one.dtype.kind == "f"))
 
     def scalar(values: Any) -> tuple[Any, None]:

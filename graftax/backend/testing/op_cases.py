@@ -28,7 +28,7 @@ from graftax.backend.testing.samples import (
     Y,
     case,
 )
-from graftax.ops.signatures import shown
+from graftax.ops.signatures import format_parameters
 from graftax.ops.table import OPS
 
 INPUTS: dict[str, list[Case]] = {
@@ -157,7 +157,7 @@ INPUTS: dict[str, list[Case]] = {
 for _family in FAMILIES:
     INPUTS.update(_family.CASES)
 for _name, _op in OPS.items():
-    INPUTS.setdefault(_name, [case(X, Y)] if shown(_op).startswith("x, y") else [case(X)])
+    INPUTS.setdefault(_name, [case(X, Y)] if format_parameters(_op).startswith("x, y") else [case(X)])
 for _name in ("sum", "mean", "std", "max", "min", "prod", "count_nonzero", "median"):
     INPUTS[_name] += [case(X, axis=0), case(IMAGE, axis=(1, -1), keepdims=True)]
 for _name in ("argmax", "argmin", "cumsum", "cumprod"):

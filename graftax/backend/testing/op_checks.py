@@ -58,20 +58,20 @@ def _of_case(name: str, index: int, kit: Kit) -> None:
 
 def _of_half(name: str, dtype: str, kit: Kit) -> None:
     args, options = INPUTS[name][0]
-    narrow = [_converted(value, dtype) for value in args]
+    narrow = [_convert(value, dtype) for value in args]
     with np.errstate(all="ignore"):
-        expected = reference(name)(*(_converted(value, "float64") for value in narrow), **options)
+        expected = reference(name)(*(_convert(value, "float64") for value in narrow), **options)
     found = getattr(ops, name)(*narrow, **options)
     assert str(found.dtype) == dtype, f"ops.{name} of {dtype} gives {found.dtype}"
     kit.close(found, expected, f"ops.{name} of {dtype}", dtype)
 
 
-def _converted(value: object, dtype: str) -> Any:
+def _convert(value: object, dtype: str) -> Any:
     if isinstance(value, np.ndarray):
         floating = value.dtype.kind == "f" or value.dtype.name == "bfloat16"
         return value.astype(host_dtype(dtype)) if floating else value
     if isinstance(value, (list, tuple)) and any(isinstance(one, np.ndarray) for one in value):
-        return [_converted(one, dtype) for one in value]
+        return [_convert(one, dtype) for one in value]
     return value
 
 

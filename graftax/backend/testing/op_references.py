@@ -44,13 +44,13 @@ def _visit(x: Any, window: Any, strides: Any, padding: object, value: float, vis
     return np.stack(rows, 1).reshape(x.shape[0], *counts, -1)
 
 
-def _each(value: Any, space: int) -> Any:
+def _for_each_axis(value: Any, space: int) -> Any:
     return (value,) * space if isinstance(value, int) else tuple(value)
 
 
 def _conv(x: Any, kernel: Any, strides: Any = 1, padding: Any = "valid", dilation: Any = 1, groups: int = 1) -> Any:
     space = x.ndim - 2
-    dilation = _each(dilation, space)
+    dilation = _for_each_axis(dilation, space)
     full = np.zeros([(n - 1) * d + 1 for n, d in zip(kernel.shape, dilation, strict=False)] + list(kernel.shape[-2:]))
     full[tuple(slice(None, None, d) for d in dilation)] = kernel
     part, out = kernel.shape[-2], kernel.shape[-1] // groups
@@ -65,13 +65,13 @@ def _conv(x: Any, kernel: Any, strides: Any = 1, padding: Any = "valid", dilatio
             -1,
         )
 
-    return _visit(x, full.shape[:-2], _each(strides, space), padding, 0, visit)
+    return _visit(x, full.shape[:-2], _for_each_axis(strides, space), padding, 0, visit)
 
 
 def _conv_transpose(x: Any, kernel: Any, strides: Any = 1, padding: Any = "valid", dilation: Any = 1) -> Any:
     """Stamp the kernel onto the output for every input value."""
     space = x.ndim - 2
-    strides, dilation = _each(strides, space), _each(dilation, space)
+    strides, dilation = _for_each_axis(strides, space), _for_each_axis(dilation, space)
     window = [(n - 1) * d + 1 for n, d in zip(kernel.shape, dilation, strict=False)]
     sizes = [(n - 1) * s + max(w, s) for n, s, w in zip(x.shape[1:-1], strides, window, strict=True)]
     out = np.zeros((x.shape[0], *sizes, kernel.shape[-1]))
@@ -91,8 +91,8 @@ def _conv_transpose(x: Any, kernel: Any, strides: Any = 1, padding: Any = "valid
 def _pool(reduce: Callable[..., Any], value: float) -> Callable[..., Any]:
     def pool(x: Any, window: object, strides: object = None, padding: object = "valid") -> Any:
         space = x.ndim - 2
-        window = _each(window, space)
-        strides = window if strides is None else _each(strides, space)
+        window = _for_each_axis(window, space)
+        strides = window if strides is None else _for_each_axis(strides, space)
         return _visit(x, window, strides, padding, value, lambda seen: reduce(seen, axis=tuple(range(1, space + 1))))
 
     return pool

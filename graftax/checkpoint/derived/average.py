@@ -66,7 +66,9 @@ def average(sheets: Sequence[Sheet], names: Sequence[str]) -> list[str]:
         elif any(not np.array_equal(held[0].array(), tensor.array()) for tensor in held[1:]):
             kept.append(path)
     first.step = first.step if all(sheet.step == first.step for sheet in others) else None
-    first.meta = {key: value for key, value in first.meta.items() if all(_has(sheet, key, value) for sheet in others)}
+    first.meta = {
+        key: value for key, value in first.meta.items() if all(_has_meta(sheet, key, value) for sheet in others)
+    }
     return kept
 
 
@@ -91,7 +93,7 @@ def _is_stored_as_integers(node: NodeRecord, tensor: Tensor) -> bool:
     return node.payload[2] == "weight" and _kind(tensor) == "integer" and tensor.dtype != "bool"
 
 
-def _has(sheet: Sheet, key: str, value: object) -> bool:
+def _has_meta(sheet: Sheet, key: str, value: object) -> bool:
     return key in sheet.meta and encode(sheet.meta[key], key) == encode(value, key)
 
 

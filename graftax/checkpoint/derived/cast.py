@@ -35,13 +35,13 @@ def cast(sheet: Sheet, subset: Subset, dtype: str) -> list[str]:
         spot = Spot(path, sheet.nodes[node].payload[2])
         alike = tensor is not None and is_inexact(tensor.dtype) and is_complex(tensor.dtype) == is_complex(dtype)
         if spot in subset and tensor is not None and alike and tensor.dtype != dtype:
-            sheet.set_tensor(node, _converted(tensor, dtype, path))
+            sheet.set_tensor(node, _cast_tensor(tensor, dtype, path))
             done.append(path)
     subset.check()
     return done
 
 
-def _converted(tensor: Tensor, dtype: str, path: str) -> Tensor:
+def _cast_tensor(tensor: Tensor, dtype: str, path: str) -> Tensor:
     def read() -> HostArray:
         before = tensor.array()
         with np.errstate(over="ignore"):

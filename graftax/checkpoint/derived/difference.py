@@ -78,7 +78,7 @@ def held_by_checkpoint(reader: Reader) -> dict[str, Held]:
             arrays = list(dict.fromkeys(array.number for array in values.arrays_in(record.payload)))
             value = renumber_arrays(record.payload, {number: i for i, number in enumerate(arrays)})
             inside = tuple([_array(reader, number, "") for number in arrays])
-            found[path] = Held("", "", (), partial(_same, value), inside=inside)
+            found[path] = Held("", "", (), partial(_identity, value), inside=inside)
     return found
 
 
@@ -126,7 +126,7 @@ def difference(first: Mapping[str, Held], second: Mapping[str, Held], subset: Su
 
 
 def _change(path: str, first: Held, second: Held) -> Change | None:
-    if _alike(first, second):
+    if _is_equal(first, second):
         return None
     largest = None
     if first.dtype and (first.dtype, first.shape) == (second.dtype, second.shape):
@@ -137,7 +137,7 @@ def _change(path: str, first: Held, second: Held) -> Change | None:
     return Change(path, _text_of(first), _text_of(second), largest)
 
 
-def _alike(first: Held, second: Held) -> bool:
+def _is_equal(first: Held, second: Held) -> bool:
     """Return True for equal values, and for arrays with equal checksums."""
     if (first.dtype, first.shape) != (second.dtype, second.shape):
         return False
@@ -165,9 +165,9 @@ def _largest(one: HostArray, other: HostArray) -> float:
     return largest
 
 
-def _text_of(held: Held) -> str:
-    return f"{held.dtype} {held.shape}" if held.dtype else f"{held.read()!r:.60}"
+def _text_of(value: Held) -> str:
+    return f"{value.dtype} {value.shape}" if value.dtype else f"{value.read()!r:.60}"
 
 
-def _same(value: object) -> object:
+def _identity(value: object) -> object:
     return value

@@ -50,7 +50,7 @@ class _Merge:
         first.nodes += [renumber(node, lambda child: child + self._nodes, shift) for node in other.nodes]
         for name, node in other.roots.items():
             if name in first.roots:
-                first.roots[name] = self._joined(name, first.roots[name], node + self._nodes)
+                first.roots[name] = self._join(name, first.roots[name], node + self._nodes)
             else:
                 first.roots[name] = node + self._nodes
         known = {(slot.optimizer, slot.name, slot.variable): slot.slot for slot in first.slots}
@@ -58,7 +58,7 @@ class _Merge:
             optimizer, variable, place = (number + self._nodes for number in slot[:1] + slot[2:])
             key = (self._same.get(optimizer, optimizer), slot.name, self._same.get(variable, variable))
             if key in known:
-                self._joined(paths.get(known[key], slot.name), known[key], place)
+                self._join(paths.get(known[key], slot.name), known[key], place)
             else:
                 first.slots.append(SlotRecord(*key, self._same.get(place, place)))
         for number in range(len(first.nodes)):
@@ -67,7 +67,7 @@ class _Merge:
         # where an expression and a plain Variable met, the slots of the one that is not kept go with it
         first.slots = [slot for slot in first.slots if first.nodes[slot.variable].kind is Kind.VARIABLE]
 
-    def _joined(self, path: str, mine: int, theirs: int) -> int:
+    def _join(self, path: str, mine: int, theirs: int) -> int:
         """Return the node that merges both."""
         if self._same.get(theirs) == mine:
             return mine
@@ -78,7 +78,7 @@ class _Merge:
             self._same[theirs] = mine
             self._taken[mine] = theirs
         if not one.kind.is_leaf and one.kind is other.kind:
-            return self._joined_parts(path, mine, theirs)
+            return self._join_parts(path, mine, theirs)
         if not self._are_equal(one, other):
             if self._prefer is None:
                 raise RenameConflict(
@@ -88,11 +88,11 @@ class _Merge:
                 self._first.nodes[mine] = other
         return mine
 
-    def _joined_parts(self, path: str, mine: int, theirs: int) -> int:
+    def _join_parts(self, path: str, mine: int, theirs: int) -> int:
         one, other = self._first.nodes[mine], self._first.nodes[theirs]
         edges: dict[Edge, int] = dict(one.edges)
         for edge, child in other.edges:
-            edges[edge] = self._joined(f"{path}/{escape(edge)}", edges[edge], child) if edge in edges else child
+            edges[edge] = self._join(f"{path}/{escape(edge)}", edges[edge], child) if edge in edges else child
         attributes = self._joined_attributes(path, one.payload or {}, other.payload or {})
         self._first.nodes[mine] = self._first.nodes[mine]._replace(payload=attributes or None)
         self._first.set_edges(mine, list(edges.items()))

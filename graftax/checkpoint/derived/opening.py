@@ -61,14 +61,14 @@ def sheet_of_file(file: ForeignFile, subset: Subset) -> Sheet:
         )
     sheet = Sheet()
     for name, below in tree.items():
-        sheet.roots[name] = _added(sheet, file, below)
+        sheet.roots[name] = _add_node(sheet, file, below)
     return sheet
 
 
 _RENAME = "another name for one of the two in the file"
 
 
-def _added(sheet: Sheet, file: ForeignFile, below: object) -> int:
+def _add_node(sheet: Sheet, file: ForeignFile, below: object) -> int:
     if isinstance(below, str):
         array = file.arrays[below]
         sheet.tensors.append(Tensor.of(array.dtype, array.shape, array.read, below))
@@ -79,7 +79,7 @@ def _added(sheet: Sheet, file: ForeignFile, below: object) -> int:
         raise TypeError("a tree has names and dicts")
     is_list = sorted(below) == sorted(map(str, range(len(below))))
     edges: list[tuple[Edge, int]] = [
-        (int(name) if is_list else name, _added(sheet, file, inner))
+        (int(name) if is_list else name, _add_node(sheet, file, inner))
         for name, inner in (sorted(below.items(), key=lambda one: int(one[0])) if is_list else below.items())
     ]
     kind = Kind.LIST if is_list else Kind.DICT

@@ -30,8 +30,8 @@ def rename(sheet: Sheet, names: Mapping[str, str]) -> None:
                 f"--map {other}={old} alone; in a program that needs it twice, "
                 f"restore(path, map={{{other!r}: {old!r}, {new!r}: {old!r}}})",
             )
-    taken = {old: _found(sheet, old) for old in names.values()}
-    above = {old: _found(sheet, old.rpartition("/")[0]) for old in taken if "/" in old}
+    taken = {old: _find_node(sheet, old) for old in names.values()}
+    above = {old: _find_node(sheet, old.rpartition("/")[0]) for old in taken if "/" in old}
     # all paths are resolved before the first part is moved, so that the order of the entries does not matter
     for old in taken:
         _take(sheet, old, above.get(old))
@@ -44,7 +44,7 @@ def rename(sheet: Sheet, names: Mapping[str, str]) -> None:
                 raise RenameConflict(f"{new!r} is a root already", "two would have one name", f"--map OTHER={new}, too")
             sheet.roots[last] = taken[old]
             continue
-        parent = _found(sheet, "/".join(parents))
+        parent = _find_node(sheet, "/".join(parents))
         if sheet.nodes[parent].kind.is_leaf:
             raise ArgumentError(
                 f"{'/'.join(parents)!r} is an array",
@@ -70,7 +70,7 @@ def _take(sheet: Sheet, old: str, parent: int | None) -> None:
         sheet.set_edges(parent, [edge for edge in sheet.nodes[parent].edges if edge != kept])
 
 
-def _found(sheet: Sheet, path: str) -> int:
+def _find_node(sheet: Sheet, path: str) -> int:
     first, *rest = path.split("/")
     node = sheet.roots.get(first)
     for component in rest:

@@ -111,7 +111,7 @@ class Sheet:
         for node, path in paths.items():
             for number in self.nodes[node].tensors:
                 if number not in names:
-                    names[number] = _free(path, taken)
+                    names[number] = _free_path(path, taken)
                     taken.add(names[number])
         order = {number: i for i, number in enumerate(names)}
         items = [item._replace(name=name) for number, name in names.items() for item in self.tensors[number].items]
@@ -158,7 +158,7 @@ class Sheet:
         }
 
 
-def _free(path: str, taken: set[str]) -> str:
+def _free_path(path: str, taken: set[str]) -> str:
     found, i = path, 1
     while found in taken:
         found, i = f"{path}#{i}", i + 1

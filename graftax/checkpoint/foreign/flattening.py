@@ -28,7 +28,7 @@ _KINDS = {
 }
 
 
-def flattened_before(modules: list[Module]) -> dict[int, Shape]:
+def shapes_before_flatten(modules: list[Module]) -> dict[int, Shape]:
     """Return, by the id of a layer, the shape that a Flatten before it turns into its input features.
 
     Layers are visited in the order of their definition: all layers after a Flatten, up to the first Dense, see its

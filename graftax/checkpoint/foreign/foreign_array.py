@@ -28,7 +28,7 @@ class ForeignArray:
     read: Callable[[], HostArray]
     memory: Hashable = None
 
-    def derived(self, name: str, shape: Shape, change: Callable[[HostArray], HostArray]) -> ForeignArray:
+    def derive(self, name: str, shape: Shape, change: Callable[[HostArray], HostArray]) -> ForeignArray:
         """Return an array that is computed from this one: a part, or a reordering."""
         return ForeignArray(name, shape, self.dtype, lambda: change(self.read()))
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple
 
-from graftax.checkpoint.arrays import HostArray, castable
+from graftax.checkpoint.arrays import HostArray, can_cast
 from graftax.checkpoint.choices import CASTS, MODES
 from graftax.checkpoint.foreign.foreign_array import ForeignArray, ForeignFile
 from graftax.checkpoint.foreign.name_map import Scope, is_within, rest_of, scopes_of, split_groups, split_units
@@ -15,10 +15,10 @@ from graftax.checkpoint.foreign.naming import components_of_names, components_of
 from graftax.checkpoint.foreign.opening import open_weights
 from graftax.checkpoint.foreign.pairing import Pairing, Pairs
 from graftax.checkpoint.foreign.report import ForeignReport, LeftOut
-from graftax.checkpoint.foreign.settings import differing
+from graftax.checkpoint.foreign.settings import differing_settings
 from graftax.checkpoint.foreign.sources import SOURCES, source_of
-from graftax.checkpoint.foreign.ties import tied_to, without_twins
-from graftax.checkpoint.foreign.unit import Group, Made, Unit, fitted
+from graftax.checkpoint.foreign.ties import find_twins, without_twins
+from graftax.checkpoint.foreign.unit import Group, Made, Unit, fit_unit
 from graftax.checkpoint.foreign.units import Units
 from graftax.checkpoint.graph import Graph
 from graftax.checkpoint.report import Conflict, Restored
@@ -179,7 +179,7 @@ class _Loading:
             paths = [components_of_path(rest_of(unit.path, scoped.scope.path)) for unit in scoped.units]
             there = components_of_names([rest_of(group.name, scoped.scope.name) for group in scoped.groups])
             named = list(zip(there, scoped.groups, strict=True))
-            found = self._pairing.paired(list(zip(paths, scoped.units, strict=True)), named)
+            found = self._pairing.pair(list(zip(paths, scoped.units, strict=True)), named)
             self._pairs.made |= found.made
             claimed |= {id(group) for _, group, _ in found.made.values()}
         self._pairs.units = [unit for unit in units if id(unit) not in self._pairs.made]
@@ -199,7 +199,7 @@ class _Loading:
     def _take_shared(self, groups: list[Group], twins: list[Group]) -> None:
         """Let units share a group: a unit with its name, although ``names`` maps it to another one; untied weights."""
         rest = [(components_of_path(unit.path), unit) for unit in self._pairs.units]
-        found = self._pairing.paired(rest, list(zip(components_of_names([g.name for g in twins]), twins, strict=True)))
+        found = self._pairing.pair(rest, list(zip(components_of_names([g.name for g in twins]), twins, strict=True)))
         self._pairs.made |= found.made
         self._pairs.units, self._pairs.groups = found.units, [*self._pairs.groups, *found.groups]
         by_name = {components_of_path(group.name.replace(".", "/")): group for group in groups}
@@ -217,7 +217,7 @@ class _Loading:
         units, groups = self._pairs.units, self._pairs.groups
         there = components_of_names([group.name for group in groups])
         paths = [components_of_path(unit.path) for unit in units]
-        found = self._pairing.paired(list(zip(paths, units, strict=True)), list(zip(there, groups, strict=True)))
+        found = self._pairing.pair(list(zip(paths, units, strict=True)), list(zip(there, groups, strict=True)))
         self._pairs.made |= found.made
         self._pairs.units, self._pairs.groups = found.units, found.groups
 
@@ -227,7 +227,7 @@ class _Loading:
         """Fill the report; raise if the mode does not allow what is in it."""
         report, pairs = self._report, self._pairs
         missing = [unit for unit in pairs.units if unit.is_wanted]
-        unused = self._unused([unit for unit in pairs.units if not unit.is_wanted])
+        unused = self._unused_groups([unit for unit in pairs.units if not unit.is_wanted])
         report.missing = tuple(part.path for unit in missing for part in unit.parts)
         taken = {array.name for _, _, all_made in pairs.made.values() for m in all_made for array in m.arrays}
         spare = [array for unit, group, _ in pairs.made.values() if unit.leaves_some for array in group.arrays.values()]
@@ -244,7 +244,7 @@ class _Loading:
                 f"{m.arrays[0].name} has dtype {m.arrays[0].dtype}, and the Variable {m.part.variable.dtype}",
             )
             for m in wanted
-            if not all(castable(array.dtype, m.part.variable.dtype, cast) for array in m.arrays)
+            if not all(can_cast(array.dtype, m.part.variable.dtype, cast) for array in m.arrays)
         ]
         report.conflicts = tuple(conflicts)
         if report.mode != "overlap" or not wanted:
@@ -271,20 +271,22 @@ class _Loading:
                 "only= and skip= together select no Variable of the program",
                 f"load_foreign({report.path!r}, model), which loads all",
             )
-        report.tell(partial(tuple, [_restored(made) for made in wanted]), ())
+        report.tell(partial(tuple, [_restored_record(made) for made in wanted]), ())
         report.settings = tuple(
-            setting for path, node in self._modules for setting in differing(node, path or "the module", report.source)
+            setting
+            for path, node in self._modules
+            for setting in differing_settings(node, path or "the module", report.source)
         )
 
     def _is_made(self, assignment: Made) -> bool:
         return self._is_wanted(assignment.part.path, assignment.part.variable)
 
-    def _unused(self, skipped: list[Unit]) -> list[Group]:
+    def _unused_groups(self, skipped: list[Unit]) -> list[Group]:
         """Return the groups that no unit uses, except tied ones and those of skipped units."""
         used = [array for _, _, all_made in self._pairs.made.values() for made in all_made for array in made.arrays]
         free: list[Group] = []
         for group in self._pairs.groups:
-            twins = tied_to(group, used)
+            twins = find_twins(group, used)
             if twins is None:
                 free.append(group)
             else:
@@ -301,7 +303,7 @@ class _Loading:
         return []
 
     def _advice(self, unit: Unit, unused: list[Group]) -> str:
-        able = [group.name for group in unused if fitted(unit, group)]
+        able = [group.name for group in unused if fit_unit(unit, group)]
         if len(able) > 1:
             return f"needs {unit.shapes()}; several fit, and neither names nor order decide: {', '.join(able[:6])}"
         if able:
@@ -313,7 +315,7 @@ class _Loading:
     def _line_to_write(self, missing: list[Unit], unused: list[Group]) -> str:
         """Return what to write where layers have no arrays, or arrays no layer: names= if something could fit."""
         for unit in missing:
-            able = [group.name for group in unused if fitted(unit, group)]
+            able = [group.name for group in unused if fit_unit(unit, group)]
             if able:
                 return f"names={{{unit.path!r}: {able[0]!r}}}, if the two belong together; graftax ckpt show lists both"
         if missing:
@@ -332,19 +334,19 @@ class _Loading:
         ready: list[tuple[Made, object]] = []
         for made in self._wanted:
             variable = made.part.variable
-            value = made.choice.convert(*(_once(read, array) for array in made.arrays))
+            value = made.choice.convert(*(_read_once(read, array) for array in made.arrays))
             arrays = variable._storage.backend.arrays
             ready.append((made, arrays.asarray(cast_to(variable, value).copy(), variable.dtype)))
         return ready
 
 
-def _once(read: dict[int, HostArray], array: ForeignArray) -> HostArray:
+def _read_once(read: dict[int, HostArray], array: ForeignArray) -> HostArray:
     if id(array) not in read:
         read[id(array)] = array.read()
     return read[id(array)]
 
 
-def _restored(assignment: Made) -> Restored:
+def _restored_record(assignment: Made) -> Restored:
     names = " + ".join(array.name for array in assignment.arrays)
     array = assignment.arrays[0]
     return Restored(assignment.part.path, names, array.dtype, array.shape, assignment.choice.note)

@@ -82,7 +82,7 @@ _RANKS = {
 }
 
 
-def natural(parts: Components) -> tuple[tuple[str, int, str], ...]:
+def natural_key(parts: Components) -> tuple[tuple[str, int, str], ...]:
     """Return a sort key that puts ``h.2`` before ``h.10``, and ``dense`` before ``dense_1``."""
     return tuple(map(_split, parts))
 
@@ -96,7 +96,7 @@ def _split(part: str) -> tuple[str, int, str]:
 
 def is_order_known(name: Components, other: Components) -> bool:
     """Return True if two names tell their order, because they differ in a number."""
-    for a, b in zip(natural(name), natural(other), strict=False):
+    for a, b in zip(natural_key(name), natural_key(other), strict=False):
         if a != b:
             return a[0] == b[0]
     return False

@@ -11,7 +11,7 @@ from graftax.checkpoint.foreign.readers.keras_h5 import read_keras
 from graftax.checkpoint.foreign.readers.npz_file import read_npz
 from graftax.checkpoint.foreign.readers.orbax_folder import is_orbax, read_orbax
 from graftax.checkpoint.foreign.readers.own_checkpoint import read_checkpoint
-from graftax.checkpoint.foreign.readers.regular_file import missing
+from graftax.checkpoint.foreign.readers.regular_file import missing_error
 from graftax.checkpoint.foreign.readers.safetensors_file import read_safetensors
 from graftax.checkpoint.foreign.readers.sharded_index import SUFFIX, read_sharded
 from graftax.checkpoint.foreign.readers.torch_zip import read_torch
@@ -65,7 +65,7 @@ def open_weights(path: str | os.PathLike[str]) -> ForeignFile:
         if where.endswith(suffix):
             return reader(where)
     if not os.path.lexists(where):
-        raise missing(where)
+        raise missing_error(where)
     raise ArgumentError(
         f"{where}",
         f"the format is chosen by the ending of the name, and this ending is none of {', '.join(READERS)}",

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TypeAlias, TypeVar
 
-from graftax.checkpoint.foreign.naming import Components, is_order_known, natural
-from graftax.checkpoint.foreign.unit import Group, Made, Unit, fitted
+from graftax.checkpoint.foreign.naming import Components, is_order_known, natural_key
+from graftax.checkpoint.foreign.unit import Group, Made, Unit, fit_unit
 
 T = TypeVar("T")
 Units: TypeAlias = list[tuple[Components, Unit]]
@@ -26,7 +26,7 @@ class Pairs:
 
     def add(self, unit: Unit, group: Group) -> bool:
         """Pair the two if they match, and return whether they do."""
-        made = fitted(unit, group)
+        made = fit_unit(unit, group)
         if made is None:
             return False
         self.made[id(unit)] = unit, group, made
@@ -45,7 +45,7 @@ class Pairing:
         self._keeps_order = keeps_order
         self._by_name = by_name
 
-    def paired(self, units: Sequence[tuple[Components, Unit]], groups: Sequence[tuple[Components, Group]]) -> Pairs:
+    def pair(self, units: Sequence[tuple[Components, Unit]], groups: Sequence[tuple[Components, Group]]) -> Pairs:
         """Return the pairs of units and groups.
 
         Args:
@@ -66,7 +66,7 @@ class Pairing:
 
     def _pair_by_names(self, pairs: Pairs, units: Units, groups: Groups) -> tuple[Units, Groups]:
         units, groups = _unwrap(units, groups)
-        ours, theirs = _by_first(units), _by_first(groups)
+        ours, theirs = _group_by_first(units), _group_by_first(groups)
         common = [name for name in ours if name in theirs and name != ""]
         numbers = [name for name in common if name.isdecimal()]
         all_numbers = {name for name in (*ours, *theirs) if name.isdecimal()}
@@ -74,18 +74,18 @@ class Pairing:
             common = [name for name in common if not name.isdecimal()]
         paired: set[int] = set()
         for name in common:
-            inside = self._within(ours[name], theirs[name])
+            inside = self._pair_within(ours[name], theirs[name])
             pairs.made |= inside.made
             paired |= {id(unit) for unit, _, _ in inside.made.values()}
             paired |= {id(group) for _, group, _ in inside.made.values()}
-        return _without(units, paired), _without(groups, paired)
+        return _remove_paired(units, paired), _remove_paired(groups, paired)
 
-    def _within(self, units: Units, groups: Groups) -> Pairs:
+    def _pair_within(self, units: Units, groups: Groups) -> Pairs:
         found = Pairs()
         if len(units) == len(groups) == 1 and len(units[0][0]) == len(groups[0][0]) == 1:
             found.add(units[0][1], groups[0][1])
             return found
-        return self.paired([(p[1:], u) for p, u in units], [(p[1:], g) for p, g in groups])
+        return self.pair([(p[1:], u) for p, u in units], [(p[1:], g) for p, g in groups])
 
     def _pair_by_labels(self, pairs: Pairs, units: Units, groups: Groups) -> tuple[Units, Groups]:
         """Pair layers with the same given name."""
@@ -94,7 +94,7 @@ class Pairing:
             same = [group for _, group in groups if unit.label and group.label == unit.label]
             if len(same) == 1 and pairs.add(unit, same[0]):
                 paired |= {id(unit), id(same[0])}
-        return _without(units, paired), _without(groups, paired)
+        return _remove_paired(units, paired), _remove_paired(groups, paired)
 
     # --- order and shapes ---------------------------------------------------------------------------------------------
 
@@ -105,7 +105,7 @@ class Pairing:
         groups: Groups,
         by_kind: bool,
     ) -> tuple[Units, Groups]:
-        groups = sorted(groups, key=lambda g: g[1].position if self._keeps_order else natural(g[0]))
+        groups = sorted(groups, key=lambda g: g[1].position if self._keeps_order else natural_key(g[0]))
         paired: set[int] = set()
         if self._is_ordered([parts for parts, _ in groups]):
             paired = self._pair_in_order(pairs, units, groups)
@@ -114,7 +114,7 @@ class Pairing:
             id(unit): [
                 (parts, group)
                 for parts, group in groups
-                if not (by_kind and _is_other_kind(unit, parts, kinds)) and fitted(unit, group)
+                if not (by_kind and _is_other_kind(unit, parts, kinds)) and fit_unit(unit, group)
             ]
             for _, unit in units
         }
@@ -133,7 +133,7 @@ class Pairing:
                     waiting = [u for u in waiting if id(u) not in paired]
                     progress = True
                     break
-        return _without(units, paired), _without(groups, paired)
+        return _remove_paired(units, paired), _remove_paired(groups, paired)
 
     def _choose(
         self,
@@ -161,7 +161,7 @@ class Pairing:
         """Pair them in order if all match (units that are not selected need not match), and return the pairs."""
         if len(units) != len(groups):
             return set()
-        fits = [fitted(unit, group) for (_, unit), (_, group) in zip(units, groups, strict=True)]
+        fits = [fit_unit(unit, group) for (_, unit), (_, group) in zip(units, groups, strict=True)]
         if not all(made or not unit.is_wanted for made, (_, unit) in zip(fits, units, strict=True)):
             return set()
         paired = set()
@@ -174,7 +174,7 @@ class Pairing:
 
 def _is_other_kind(unit: Unit, parts: Components, kinds: set[str]) -> bool:
     """Return True if the name of a group is that of another class of layers."""
-    stem = natural(parts[-1:])[0][0] if parts else ""
+    stem = natural_key(parts[-1:])[0][0] if parts else ""
     return stem in kinds and bool(unit.kind) and stem not in unit.kind
 
 
@@ -183,7 +183,7 @@ def _unwrap(units: Units, groups: Groups) -> tuple[Units, Groups]:
     changed = True
     while changed:
         changed = False
-        ours, theirs = _by_first(units), _by_first(groups)
+        ours, theirs = _group_by_first(units), _group_by_first(groups)
         if len(theirs) == 1 and len(ours) > 1 and not set(ours) & set(theirs) and _are_inner(groups):
             groups, changed = [(parts[1:], group) for parts, group in groups], True
         elif len(ours) == 1 and len(theirs) > 1 and not set(ours) & set(theirs) and _are_inner(units):
@@ -195,12 +195,12 @@ def _are_inner(sides: Sequence[tuple[Components, object]]) -> bool:
     return all(len(parts) > 1 for parts, _ in sides)
 
 
-def _by_first(sides: Sequence[tuple[Components, T]]) -> dict[str, list[tuple[Components, T]]]:
+def _group_by_first(sides: Sequence[tuple[Components, T]]) -> dict[str, list[tuple[Components, T]]]:
     found: dict[str, list[tuple[Components, T]]] = {}
     for parts, side in sides:
         found.setdefault(parts[0] if parts else "", []).append((parts, side))
     return found
 
 
-def _without(sides: Sequence[tuple[Components, T]], paired: set[int]) -> list[tuple[Components, T]]:
+def _remove_paired(sides: Sequence[tuple[Components, T]], paired: set[int]) -> list[tuple[Components, T]]:
     return [(parts, side) for parts, side in sides if id(side) not in paired]

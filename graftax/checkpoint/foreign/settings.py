@@ -47,7 +47,7 @@ class Setting(NamedTuple):
         return f"{self.path}: {self.name}={self.here:g} here"
 
 
-def differing(layer: object, path: str, source: str) -> list[Setting]:
+def differing_settings(layer: object, path: str, source: str) -> list[Setting]:
     """Return the settings of a layer that differ from the defaults of another library.
 
     Args:

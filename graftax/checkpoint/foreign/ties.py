@@ -10,7 +10,7 @@ from graftax.checkpoint.foreign.foreign_array import ForeignArray
 from graftax.checkpoint.foreign.unit import Group
 
 
-def tied_to(group: Group, used: Iterable[ForeignArray]) -> dict[str, str] | None:
+def find_twins(group: Group, used: Iterable[ForeignArray]) -> dict[str, str] | None:
     """Return, for each array of a group, the equal array that was used; None unless all have one.
 
     Args:

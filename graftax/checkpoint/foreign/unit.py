@@ -81,13 +81,13 @@ class Group:
         return ", ".join(f"{name or 'array'} {array.shape}" for name, array in self.arrays.items())
 
 
-def fitted(unit: Unit, group: Group) -> list[Made] | None:
+def fit_unit(unit: Unit, group: Group) -> list[Made] | None:
     """Return how a unit is made of all arrays of a group; None if that is not possible."""
     made: list[Made] = []
     for part in unit.parts:
         for choice in part.choices:
             arrays = tuple(group.arrays[name] for name in choice.names if name in group.arrays)
-            if len(arrays) == len(choice.names) and _gives(choice, arrays, tuple(part.variable.shape)):
+            if len(arrays) == len(choice.names) and _has_shape(choice, arrays, tuple(part.variable.shape)):
                 made.append(Made(part, choice, arrays))
                 break
         else:
@@ -96,7 +96,7 @@ def fitted(unit: Unit, group: Group) -> list[Made] | None:
     return made if used == set(group.arrays) or unit.leaves_some else None
 
 
-def _gives(choice: Choice, arrays: tuple[ForeignArray, ...], shape: Shape) -> bool:
+def _has_shape(choice: Choice, arrays: tuple[ForeignArray, ...], shape: Shape) -> bool:
     size = prod(shape)
     if any(prod(array.shape) > size for array in arrays):  # a huge shape in a forged file must not allocate memory
         return False

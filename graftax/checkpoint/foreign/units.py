@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from graftax.checkpoint.foreign.flattening import flattened_before, reorder_first_axis
+from graftax.checkpoint.foreign.flattening import reorder_first_axis, shapes_before_flatten
 from graftax.checkpoint.foreign.layer_rules import rule_of
-from graftax.checkpoint.foreign.rules.layouts import one
+from graftax.checkpoint.foreign.rules.layouts import single_choice
 from graftax.checkpoint.foreign.unit import Choice, Part, Rule, Unit
 from graftax.core.errors import NotBuiltError, StateError
 from graftax.reparam.base import Reparam
@@ -42,7 +42,7 @@ class Units:
                 "model(example) before, or model.build((None, ...)); layer.build((None, ...)) for a layer that the "
                 "call of the model does not use",
             )
-        self._shapes = flattened_before([node for _, node in self.modules]) if channels_first else {}
+        self._shapes = shapes_before_flatten([node for _, node in self.modules]) if channels_first else {}
         self._rules = rules
         self.units: list[Unit] = []
         self.kept: list[str] = []
@@ -72,11 +72,11 @@ class Units:
             if name in choices and getattr(layer, name, None) is variable:
                 ways = choices[name]
                 shape = self._shapes.get(id(layer)) if name in _FLATTENED else None
-                parts.append(Part(variable, path, ways if shape is None else _all_reordered(ways, shape)))
+                parts.append(Part(variable, path, ways if shape is None else _reorder_all(ways, shape)))
             elif variable.role == "state" and rule is not None:
                 self.kept.append(path)
             else:
-                self.units.append(Unit(path, (), "", [Part(variable, path, one(""))]))
+                self.units.append(Unit(path, (), "", [Part(variable, path, single_choice(""))]))
         if parts:
             kind = tuple(snake_case(base.__name__) for base in type(layer).__mro__)
             label = layer._gx_name or ""
@@ -84,5 +84,5 @@ class Units:
             self.units.append(Unit(where, kind, label, parts))
 
 
-def _all_reordered(choices: tuple[Choice, ...], shape: tuple[int, ...]) -> tuple[Choice, ...]:
+def _reorder_all(choices: tuple[Choice, ...], shape: tuple[int, ...]) -> tuple[Choice, ...]:
     return tuple(reorder_first_axis(choice, shape) for choice in choices)

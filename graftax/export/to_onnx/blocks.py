@@ -15,7 +15,7 @@ Start: TypeAlias = int | str
 """Where a block begins: a number, or the name of a row of one."""
 
 
-def starts(step: Step, first: int, have: Sizes, want: Sizes) -> list[Start]:
+def block_starts(step: Step, first: int, have: Sizes, want: Sizes) -> list[Start]:
     """Return where the block begins along each axis, moved so that it fits in."""
     graph = step.graph
     found: list[Start] = []
@@ -24,11 +24,11 @@ def starts(step: Step, first: int, have: Sizes, want: Sizes) -> list[Start]:
             found.append(max(0, min(int(operand.array.reshape(())), int(have[i]) - int(want[i]))))
         else:
             row = graph.add("Reshape", step.name(first + i), graph.integers([1]))
-            found.append(fitting(graph, graph.cast(row, "int64"), have[i], want[i]))
+            found.append(clip_start(graph, graph.cast(row, "int64"), have[i], want[i]))
     return found
 
 
-def fitting(graph: Graph, start: str, have: object, want: object) -> str:
+def clip_start(graph: Graph, start: str, have: object, want: object) -> str:
     """Return a start moved so that the block lies inside."""
     most = graph.add("Sub", size_of(graph, have), size_of(graph, want))
     return graph.add("Min", graph.add("Max", start, graph.integers([0])), most)
@@ -53,32 +53,34 @@ def put(graph: Graph, x: str, new: str, at: Sequence[Start], have: Sizes, want: 
     """Return ``x`` with a block replaced: what is before it, the block, and what is after it, joined axis by axis."""
     axes = [axis for axis in range(len(have)) if not is_same(have[axis], want[axis])]
 
-    def within(x: str, left: Sequence[int]) -> str:
+    def put_within(x: str, left: Sequence[int]) -> str:
         if not left:
             return new
         axis = left[0]
         start = at[axis]
         begin = start if isinstance(start, str) else graph.integers([start])
         before = graph.add("Slice", x, graph.integers([0]), begin, graph.integers([axis]))
-        middle = within(block(graph, x, axis, begin, want[axis]), left[1:]) if len(left) > 1 else new
+        middle = put_within(block(graph, x, axis, begin, want[axis]), left[1:]) if len(left) > 1 else new
         after = block(graph, x, axis, graph.add("Add", begin, size_of(graph, want[axis])), None)
         return graph.add("Concat", before, middle, after, axis=axis)
 
-    return within(x, axes)
+    return put_within(x, axes)
 
 
 @rule("dynamic_slice")
 def dynamic_slice(step: Step) -> Operand:
     """Write a block that is read."""
     have, want = step.inputs[0].shape, step.parameters["slice_sizes"]
-    return step.result(read(step.graph, step.whole(), starts(step, 1, have, want), have, want))
+    return step.result(read(step.graph, step.full_operand(), block_starts(step, 1, have, want), have, want))
 
 
 @rule("dynamic_update_slice")
 def dynamic_update_slice(step: Step) -> Operand:
     """Write a block that is put in."""
     have, want = step.inputs[0].shape, step.inputs[1].shape
-    return step.result(put(step.graph, step.whole(), step.whole(1), starts(step, 2, have, want), have, want))
+    return step.result(
+        put(step.graph, step.full_operand(), step.full_operand(1), block_starts(step, 2, have, want), have, want)
+    )
 
 
 def parts(graph: Graph, row: str, count: int) -> list[str]:
@@ -87,6 +89,6 @@ def parts(graph: Graph, row: str, count: int) -> list[str]:
     return [graph.add("Slice", row, graph.integers([k]), graph.integers([k + 1])) for k in range(count)]
 
 
-def without(graph: Graph, x: str, axes: Sequence[int]) -> str:
+def drop_axes(graph: Graph, x: str, axes: Sequence[int]) -> str:
     """Return a block without axes of size 1."""
     return squeeze(graph, x, [int(axis) for axis in axes])

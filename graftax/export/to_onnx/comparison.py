@@ -58,7 +58,7 @@ def compare(
     worst = 0.0
     seen = []
     for values, inputs in trials(signature, like):
-        wanted = expected(signature, inputs)
+        wanted = expected_results(signature, inputs)
         got = session.run(dict(zip(signature.names, inputs, strict=True)), names)
         for name, one, other in zip(names, wanted, got, strict=True):
             worst = max(worst, _difference(name, one, other, values, tolerance))
@@ -85,13 +85,13 @@ def trials(signature: Signature, like: list[Numbers] | None = None) -> Iterator[
     specs = trial_specs(signature)
     for seed, values in enumerate(trials_of_sizes(signature, *_SIZES), 2):
         shapes = [numbers_of(spec.shape, values) for spec in specs]
-        yield values, [_drawn(*one, seed) for one in zip(specs, shapes, likes, strict=True)]
+        yield values, [_draw_input(*one, seed) for one in zip(specs, shapes, likes, strict=True)]
 
 
 _SIZES = (2, 5)
 
 
-def _drawn(spec: Spec, shape: tuple[int, ...], like: Numbers | None, seed: int) -> Numbers:
+def _draw_input(spec: Spec, shape: tuple[int, ...], like: Numbers | None, seed: int) -> Numbers:
     """Return an input: of an example a part, or more of the same, since it knows which numbers there are."""
     if like is None or like.size == 0:
         return made_up(spec, shape, seed)
@@ -101,7 +101,7 @@ def _drawn(spec: Spec, shape: tuple[int, ...], like: Numbers | None, seed: int) 
     return part
 
 
-def expected(signature: Signature, inputs: Sequence[Numbers]) -> list[Numbers]:
+def expected_results(signature: Signature, inputs: Sequence[Numbers]) -> list[Numbers]:
     """Return what the function itself computes."""
     arrays = registry.current().arrays
     values = iter([arrays.asarray(one) for one in inputs])
@@ -113,33 +113,35 @@ def expected(signature: Signature, inputs: Sequence[Numbers]) -> list[Numbers]:
     return [arrays.to_numpy(arrays.asarray(unwrap(one))) for one in leaves]
 
 
-def _difference(name: str, wanted: Numbers, got: Numbers, at: Mapping[str, int], tolerance: float | None) -> float:
+def _difference(name: str, expected: Numbers, got: Numbers, at: Mapping[str, int], tolerance: float | None) -> float:
     """Return how far a result is off; raise if that is too far."""
     said = f"{name!r} at {', '.join(f'{key}={size}' for key, size in at.items()) or 'the sizes of the Specs'}"
-    if wanted.shape != got.shape or wanted.dtype != got.dtype:
+    if expected.shape != got.shape or expected.dtype != got.dtype:
         raise ExportMismatch(
-            f"{said}: {got.dtype}{list(got.shape)} from the file, {wanted.dtype}{list(wanted.shape)} from the function",
+            f"{said}: {got.dtype}{list(got.shape)} from the file, {expected.dtype}{list(expected.shape)} from the "
+            "function",
             "the two have to agree; the file was deleted. This is a mistake of graftax, not of yours",
             "gx.export.save in place of gx.export.onnx; please report this message with the function",
         )
-    if wanted.size == 0:
+    if expected.size == 0:
         return 0.0
-    if wanted.dtype.kind != "f":
-        far = np.asarray(wanted != got)
+    if expected.dtype.kind != "f":
+        far = np.asarray(expected != got)
         allowed, unit = 0.0, 1.0
     else:
-        one, other = (array.astype("float64") for array in (wanted, got))
+        one, other = (array.astype("float64") for array in (expected, got))
         same = (one == other) | (np.isnan(one) & np.isnan(other))
         with np.errstate(invalid="ignore"):
             far = np.where(same, 0, np.nan_to_num(np.abs(one - other), nan=np.inf))
         finite = np.abs(one[np.isfinite(one)])
         unit = max(1.0, float(finite.max()) if finite.size else 1.0)
-        allowed = TOLERANCES.get(str(wanted.dtype), 0.0) if tolerance is None else tolerance
+        allowed = TOLERANCES.get(str(expected.dtype), 0.0) if tolerance is None else tolerance
     error = float(far.max()) / unit
     if error > allowed:
         place = np.unravel_index(int(far.argmax()), far.shape)
         raise ExportMismatch(
-            f"{said}, element {[int(i) for i in place]}: {got[place]} from the file, {wanted[place]} from the function",
+            f"{said}, element {[int(i) for i in place]}: {got[place]} from the file, {expected[place]} from the "
+            "function",
             f"they differ by {error:.2g} of the largest magnitude, and {allowed:g} is allowed; the file was deleted",
             f"tolerance={_rounded_up(error):g}, if this error is small enough for you; gx.export.save, which "
             "writes the program itself, and so computes what the function does",

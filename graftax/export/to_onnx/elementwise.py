@@ -30,12 +30,12 @@ _NARROW = {"int8", "int16", "uint8", "uint16", "uint32", "uint64"}
 def _register(operation: str, operator: str) -> Rule:
     @rule(operation)
     def write(step: Step) -> Operand:
-        return plain(step, operator)
+        return write_elementwise(step, operator)
 
     return write
 
 
-def plain(step: Step, operator: str, **settings: int) -> Computed:
+def write_elementwise(step: Step, operator: str, **settings: int) -> Computed:
     """Write a node of the same meaning, in a dtype that runtimes compute with."""
     kind = step.dtype()
     if kind == "bool" and operator not in ("Equal", "Where"):
@@ -67,8 +67,8 @@ for _operation, _operator in _PLAIN.items():
     _register(_operation, _operator)
 
 
-def _alike(step: Step, operator: str, *others: str) -> Computed:
-    return step.alike(step.graph.add(operator, step.name(), *others))
+def _add_alike(step: Step, operator: str, *others: str) -> Computed:
+    return step.like_first(step.graph.add(operator, step.name(), *others))
 
 
 @rule("ne")
@@ -81,7 +81,7 @@ def not_equal(step: Step) -> Operand:
 @rule("rem")
 def remainder(step: Step) -> Operand:
     """Write the remainder with the sign of the first."""
-    return plain(step, "Mod", fmod=1)
+    return write_elementwise(step, "Mod", fmod=1)
 
 
 @rule("and", "or", "xor", "not")
@@ -121,7 +121,7 @@ def halve(step: Step) -> Operand:
 @rule("le")
 def at_most(step: Step) -> Operand:
     """Write ``x <= y``; noted where it is of 0."""
-    found = plain(step, "LessOrEqual")
+    found = write_elementwise(step, "LessOrEqual")
     x, limit = step.operands
     if isinstance(x, Computed) and isinstance(limit, Known) and step.dtype() in _FLOATS and not np.any(limit.array):
         step.graph.file.at_most_zero[found.name] = x.name
@@ -171,7 +171,7 @@ def convert(step: Step) -> Operand:
     if step.dtype() in _FLOATS and step.out_dtype in _NARROW:  # from beyond the range runtimes differ: cut as here
         limits = np.iinfo(step.out_dtype)
         return Computed(step.graph.cast(_cut(step, limits.min, limits.max), step.out_dtype), step.operands[0].shape)
-    return step.alike(step.graph.cast(step.name(), step.out_dtype))
+    return step.like_first(step.graph.cast(step.name(), step.out_dtype))
 
 
 BFLOAT16 = (
@@ -192,28 +192,28 @@ def integer_power(step: Step) -> Operand:
     power = int(step.parameters["y"])
     x = step.name()
     if power == 2:
-        return _alike(step, "Mul", x)
+        return _add_alike(step, "Mul", x)
     if power == -1 and step.dtype() in _FLOATS:
-        return _alike(step, "Reciprocal")
-    return _alike(step, "Pow", step.graph.number(power, step.dtype()))
+        return _add_alike(step, "Reciprocal")
+    return _add_alike(step, "Pow", step.graph.number(power, step.dtype()))
 
 
 @rule("square")
 def square(step: Step) -> Operand:
     """Write ``x * x``."""
-    return _alike(step, "Mul", step.name())
+    return _add_alike(step, "Mul", step.name())
 
 
 @rule("rsqrt")
 def reciprocal_root(step: Step) -> Operand:
     """Write ``1 / sqrt(x)``."""
-    return step.alike(step.graph.add("Reciprocal", step.graph.add("Sqrt", step.name())))
+    return step.like_first(step.graph.add("Reciprocal", step.graph.add("Sqrt", step.name())))
 
 
 @rule("exp2")
 def power_of_two(step: Step) -> Operand:
     """Write ``2 ** x``."""
-    return step.alike(step.graph.add("Pow", step.graph.number(2, step.dtype()), step.name()))
+    return step.like_first(step.graph.add("Pow", step.graph.number(2, step.dtype()), step.name()))
 
 
 @rule("cbrt")
@@ -221,13 +221,15 @@ def cube_root(step: Step) -> Operand:
     """Write the real cube root."""
     graph, x = step.graph, step.name()
     root = graph.add("Pow", graph.add("Abs", x), graph.number(1 / 3, step.dtype()))
-    return step.alike(graph.add("Mul", graph.add("Sign", x), root))
+    return step.like_first(graph.add("Mul", graph.add("Sign", x), root))
 
 
 @rule("erfc")
 def complement_of_erf(step: Step) -> Operand:
     """Write ``1 - erf(x)``."""
-    return step.alike(step.graph.add("Sub", step.graph.number(1, step.dtype()), step.graph.add("Erf", step.name())))
+    return step.like_first(
+        step.graph.add("Sub", step.graph.number(1, step.dtype()), step.graph.add("Erf", step.name()))
+    )
 
 
 @rule("erf_inv")
@@ -242,7 +244,7 @@ def inverse_of_erf(step: Step) -> Operand:
     chosen = graph.add("Where", graph.add("Less", w, graph.number(5, kind)), small, large)
     ends = graph.add("Equal", graph.add("Abs", x), one)
     limit = graph.add("Mul", x, graph.number(np.inf, kind))
-    return step.alike(graph.add("Where", ends, limit, graph.add("Mul", chosen, x)))
+    return step.like_first(graph.add("Where", ends, limit, graph.add("Mul", chosen, x)))
 
 
 _NEAR = (
@@ -273,7 +275,7 @@ def log_of_one_more(step: Step) -> Operand:
     safe = graph.add("Where", graph.add("Equal", moved, zero), one, moved)
     ratio = graph.add("Where", graph.add("IsInf", x), one, graph.add("Div", x, safe))
     exact = graph.add("Mul", graph.add("Log", total), ratio)
-    return step.alike(graph.add("Where", graph.add("Equal", total, one), x, exact))
+    return step.like_first(graph.add("Where", graph.add("Equal", total, one), x, exact))
 
 
 @rule("expm1")
@@ -288,24 +290,24 @@ def one_less_than_exp(step: Step) -> Operand:
     exact = graph.add("Mul", less, graph.add("Div", x, safe))
     near = graph.add("Where", graph.add("Equal", power, one), x, exact)
     small = graph.add("Less", graph.add("Abs", x), graph.number(0.5, kind))
-    return step.alike(graph.add("Where", small, near, less))
+    return step.like_first(graph.add("Where", small, near, less))
 
 
 @rule("is_finite")
 def is_finite(step: Step) -> Operand:
     """Write whether it is a number."""
     graph, x = step.graph, step.name()
-    return step.alike(graph.add("Not", graph.add("Or", graph.add("IsInf", x), graph.add("IsNaN", x))))
+    return step.like_first(graph.add("Not", graph.add("Or", graph.add("IsInf", x), graph.add("IsNaN", x))))
 
 
 @rule("round")
-def rounded(step: Step) -> Operand:
+def write_round(step: Step) -> Operand:
     """Write the nearest integer: the even one of two, or the one further from zero."""
     graph, x = step.graph, step.name()
     if "EVEN" in str(step.parameters["rounding_method"]):
-        return step.alike(graph.add("Round", x))
+        return step.like_first(graph.add("Round", x))
     up = graph.add("Floor", graph.add("Add", graph.add("Abs", x), graph.number(0.5, step.dtype())))
-    return step.alike(graph.add("Mul", graph.add("Sign", x), up))
+    return step.like_first(graph.add("Mul", graph.add("Sign", x), up))
 
 
 @rule("atan2")
@@ -324,7 +326,7 @@ def angle(step: Step) -> Operand:
 
 
 @rule("stop_gradient", "copy", "copy_p")
-def same(step: Step) -> Operand:
+def write_identity(step: Step) -> Operand:
     """Write nothing: the values are those that came."""
     return step.operands[0]
 

@@ -101,7 +101,7 @@ def onnx(
         >>> report.inputs, report.operators["MatMul"]
         ({'x': 'float32[batch, 8]'}, 1)
     """
-    plan = _checked(products, calibration, weights, opset, check, tolerance, overwrite)
+    plan = _check_options(products, calibration, weights, opset, check, tolerance, overwrite)
     target = _target(path)
     signature = _signature(function, inputs, constraints, fold)
     if target.exists() and not overwrite:
@@ -109,7 +109,7 @@ def onnx(
     if check or calibration is not None:
         library(", or check=False" if calibration is None else "")
     traced = trace(signature)
-    with _staging(target) as folder:
+    with _stage(target) as folder:
         batches = None if calibration is None else calibrating.batches_of(calibration, signature)
         integers = _integers(products, batches, traced, plan, folder)
         written = writing.write(traced, registry.current().exporting.equations, integers, plan.opset)
@@ -118,14 +118,14 @@ def onnx(
         size = _put(written, folder, target, plan)
         report = _report(target, size, written, traced, integers)
         if check:
-            allowed = _allowed(tolerance, products, written)
+            allowed = _tolerance_for(tolerance, products, written)
             session, like = Session(folder / target.name), None if batches is None else batches[0]
             found = comparison.compare(session, signature, list(written.kinds), allowed, like)
             report = _report(target, size, written, traced, integers, found)
     return report
 
 
-def _allowed(tolerance: float | None, products: str, written: Written) -> float | None:
+def _tolerance_for(tolerance: float | None, products: str, written: Written) -> float | None:
     """Return how far results may be off; None for what their dtypes allow."""
     if tolerance is not None:
         return tolerance
@@ -145,7 +145,7 @@ def _target(path: object) -> Path:
     return Path(path)
 
 
-def _checked(
+def _check_options(
     products: str, calibration: object, weights: str, opset: int, check: bool, tolerance: float | None, overwrite: bool
 ) -> _Plan:
     """Raise for options that are none, or have no effect."""
@@ -207,7 +207,7 @@ def _integers(
     written = writing.write(traced, registry.current().exporting.equations, watching, plan.opset)
     observed = tuple(dict.fromkeys(name for pair in watching.seen.values() for name in pair))
     path = folder / "calibration.onnx"
-    arrays, data, _ = external.placed(written.arrays, folder, "calibration.safetensors")
+    arrays, data, _ = external.place(written.arrays, folder, "calibration.safetensors")
     (folder / "calibration.safetensors").write_bytes(data)
     path.write_bytes(written.model(arrays, _version(), {}, observed))
     ranges = calibrating.ranges_of(path, watching.seen, traced.signature.names, batches)
@@ -231,7 +231,7 @@ def _put(written: Written, folder: Path, target: Path, plan: _Plan) -> int:
     if plan.weights == "apart":
         if own == external.SHARED:
             own = f"{target.stem}.onnx.safetensors"
-        arrays, data, shared = external.placed(written.arrays, target.parent, own)
+        arrays, data, shared = external.place(written.arrays, target.parent, own)
         if data:
             if (target.parent / own).exists() and not plan.overwrite:
                 raise DestinationExists(
@@ -267,7 +267,7 @@ def _version() -> str:
 
 
 @contextmanager
-def _staging(target: Path) -> Iterator[Path]:
+def _stage(target: Path) -> Iterator[Path]:
     """Give a folder beside the target; what is in it in the end takes its place, unless the block raises."""
     target.parent.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
@@ -286,7 +286,7 @@ def _report(
     written: Written,
     traced: Traced,
     integers: Integers,
-    found: comparison.Compared | None = None,
+    comparison_result: comparison.Compared | None = None,
 ) -> OnnxReport:
     kinds = {
         one.name: f"{one.dtype}[{', '.join(map(str, message_sizes(leaf.shape)))}]"
@@ -299,8 +299,8 @@ def _report(
         inputs=kinds,
         outputs=written.kinds,
         operators=dict(written.file.operators.most_common()),
-        sizes=() if found is None else tuple(found.sizes),
-        error=0.0 if found is None else found.error,
+        sizes=() if comparison_result is None else tuple(comparison_result.sizes),
+        error=0.0 if comparison_result is None else comparison_result.error,
         integer_products=integers.written,
         folded=tuple(one.path for one in traced.folded),
         left_out=tuple(traced.left_out),

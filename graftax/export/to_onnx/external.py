@@ -32,7 +32,7 @@ class Place(NamedTuple):
     offset: int
 
 
-def placed(arrays: Sequence[tuple[str, Numbers]], folder: Path, own: str) -> tuple[list[bytes], bytes, list[str]]:
+def place(arrays: Sequence[tuple[str, Numbers]], folder: Path, own: str) -> tuple[list[bytes], bytes, list[str]]:
     """Return messages of the arrays, the file of those that no artefact has, and the files that are referred to.
 
     Args:

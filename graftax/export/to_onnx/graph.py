@@ -50,19 +50,19 @@ class File:
             self.call(array, self._said[id(source)][1])
         return array
 
-    def fresh(self, hint: str) -> str:
+    def fresh_name(self, hint: str) -> str:
         """Return a name that nothing has."""
         self._count += 1
         name = f"{hint}_{self._count}"
-        return name if name not in self._taken else self.fresh(hint)
+        return name if name not in self._taken else self.fresh_name(hint)
 
     def keep(self, array: Numbers) -> str:
         """Return the name of an array of the file."""
         small = array.size <= _SHARED
         key = (str(array.dtype), array.shape, array.tobytes()) if small else id(array)
         if key not in self._names:
-            name = self._said[id(array)][1] if id(array) in self._said else self.fresh("array")
-            self._names[key] = self.fresh(name) if name in self._taken else name
+            name = self._said[id(array)][1] if id(array) in self._said else self.fresh_name("array")
+            self._names[key] = self.fresh_name(name) if name in self._taken else name
             self._taken.add(self._names[key])
             self.arrays.append((self._names[key], array))
         return self._names[key]
@@ -122,8 +122,8 @@ class Graph:
 
     def add_several(self, count: int, operator: str, *inputs: str, **settings: Attribute) -> list[str]:
         """Add a node, and return the names of its results."""
-        names = [self.file.fresh(operator.lower()) for _ in range(count)]
-        name = self.file.fresh(f"{self.within}/{operator}" if self.within else operator)
+        names = [self.file.fresh_name(operator.lower()) for _ in range(count)]
+        name = self.file.fresh_name(f"{self.within}/{operator}" if self.within else operator)
         self._nodes.append(_Node(messages.node(operator, inputs, names, name, settings), operator, inputs, names))
         self.file.uses.update(inputs)
         self.file.operators[operator] += 1
@@ -131,7 +131,7 @@ class Graph:
 
     def rename(self, name: str, public: str) -> None:
         """Give a value a name of the caller's choice."""
-        message = messages.node("Identity", [name], [public], self.file.fresh("Identity"), {})
+        message = messages.node("Identity", [name], [public], self.file.fresh_name("Identity"), {})
         self._nodes.append(_Node(message, "Identity", (name,), [public]))
         self.file.uses.update([name, public])
 

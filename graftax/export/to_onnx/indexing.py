@@ -37,15 +37,17 @@ def _block(step: Step, numbers: Any, indexed: Sequence[int]) -> str:
     """Return ``x[:, a:b]``, whose start is an array."""
     graph, have, want = step.graph, step.inputs[0].shape, step.parameters["slice_sizes"]
     at: list[blocks.Start] = [0] * len(have)
-    known = step.known(1)
+    known = step.known_operand(1)
     for k, axis in enumerate(indexed):
         if known is not None and is_fixed(have[axis]):
             at[axis] = max(0, min(int(known[k]), int(have[axis]) - int(want[axis])))
         else:
-            at[axis] = blocks.fitting(
-                graph, blocks.parts(graph, step.whole(1), len(indexed))[k], have[axis], want[axis]
+            at[axis] = blocks.clip_start(
+                graph, blocks.parts(graph, step.full_operand(1), len(indexed))[k], have[axis], want[axis]
             )
-    return blocks.without(graph, blocks.read(graph, step.whole(), at, have, want), numbers.collapsed_slice_dims)
+    return blocks.drop_axes(
+        graph, blocks.read(graph, step.full_operand(), at, have, want), numbers.collapsed_slice_dims
+    )
 
 
 def _rows(step: Step, numbers: Any, indexed: Sequence[int], batching: Sequence[int], others: Sequence[int]) -> str:
@@ -56,22 +58,22 @@ def _rows(step: Step, numbers: Any, indexed: Sequence[int], batching: Sequence[i
     if plain and not batching:
         axis = indexed[0]
         if list(numbers.offset_dims) == [*range(axis), *range(axis + rank, len(have) - 1 + rank)]:
-            return _taken(step, axis)
+            return _take(step, axis)
     everything_else = [axis for axis in range(len(have)) if axis not in indexed]
     along = plain and list(batching) == everything_else == list(numbers.start_indices_batching_dims)
     if along and all(is_same(have[axis], step.inputs[1].shape[axis]) for axis in everything_else):
         places = squeeze(step.graph, indices(step, indexed), [rank])
-        return step.graph.add("GatherElements", step.whole(), places, axis=indexed[0])
-    return _general(step, numbers, indexed, batching, others)
+        return step.graph.add("GatherElements", step.full_operand(), places, axis=indexed[0])
+    return _gather_general(step, numbers, indexed, batching, others)
 
 
-def _taken(step: Step, axis: int) -> str:
+def _take(step: Step, axis: int) -> str:
     graph = step.graph
     places = squeeze(graph, indices(step, [axis]), [len(step.inputs[1].shape) - 1])
-    weights = step.known(0)
+    weights = step.known_operand(0)
     kept = None if weights is None else step.translator.integers.table(graph, weights)
     if kept is None:
-        return graph.add("Gather", step.whole(), places, axis=axis)
+        return graph.add("Gather", step.full_operand(), places, axis=axis)
     codes, scales, _ = kept
     found = graph.cast(graph.add("Gather", graph.array(codes), places, axis=axis), step.dtype())
     if scales.ndim and axis == len(step.inputs[0].shape) - 1:
@@ -81,7 +83,7 @@ def _taken(step: Step, axis: int) -> str:
 
 def indices(step: Step, indexed: Sequence[int]) -> str:
     """Return the indices, moved into the range where the program says so."""
-    places = step.whole(1)
+    places = step.full_operand(1)
     if "CLIP" not in str(step.parameters["mode"]):
         return places
     graph, have = step.graph, step.inputs[0].shape
@@ -91,10 +93,12 @@ def indices(step: Step, indexed: Sequence[int]) -> str:
     return graph.add("Min", graph.add("Max", places, graph.integers([0])), most)
 
 
-def _general(step: Step, numbers: Any, indexed: Sequence[int], batching: Sequence[int], others: Sequence[int]) -> str:
+def _gather_general(
+    step: Step, numbers: Any, indexed: Sequence[int], batching: Sequence[int], others: Sequence[int]
+) -> str:
     """Return rows by several indices each, with axes that both sides have in common."""
     graph = step.graph
-    x = transpose(graph, step.whole(), [*batching, *indexed, *others])
+    x = transpose(graph, step.full_operand(), [*batching, *indexed, *others])
     common = [int(axis) for axis in numbers.start_indices_batching_dims]
     rank = len(step.inputs[1].shape) - 1
     rest = [axis for axis in range(rank) if axis not in common]
@@ -152,28 +156,28 @@ def scatter(step: Step) -> Operand:
 
 
 def _one_block(
-    step: Step, indexed: Sequence[int], inserted: Sequence[int], wanted: Sequence[Any], reduction: str
+    step: Step, indexed: Sequence[int], inserted: Sequence[int], sizes: Sequence[Any], reduction: str
 ) -> str:
     graph, have = step.graph, step.inputs[0].shape
     at: list[blocks.Start] = [0] * len(have)
-    for axis, start in zip(indexed, blocks.parts(graph, step.whole(1), len(indexed)), strict=True):
-        at[axis] = blocks.fitting(graph, start, have[axis], wanted[axis])
-    new = step.whole(2)
+    for axis, start in zip(indexed, blocks.parts(graph, step.full_operand(1), len(indexed)), strict=True):
+        at[axis] = blocks.clip_start(graph, start, have[axis], sizes[axis])
+    new = step.full_operand(2)
     if inserted:
         new = graph.add("Unsqueeze", new, graph.integers(inserted))
     if reduction != "none":
-        new = graph.add(_COMBINE[reduction], blocks.read(graph, step.whole(), at, have, wanted), new)
-    return blocks.put(graph, step.whole(), new, at, have, wanted)
+        new = graph.add(_COMBINE[reduction], blocks.read(graph, step.full_operand(), at, have, sizes), new)
+    return blocks.put(graph, step.full_operand(), new, at, have, sizes)
 
 
 def _rows_put(step: Step, indexed: Sequence[int], others: Sequence[int], window: Sequence[int], reduction: str) -> str:
     """Return the array with rows put in; rows at places that there are not are left out."""
     graph, have = step.graph, step.inputs[0].shape
     order = [*indexed, *others]
-    x = transpose(graph, step.whole(), order)
+    x = transpose(graph, step.full_operand(), order)
     rank = len(step.inputs[2].shape)
-    new = transpose(graph, step.whole(2), [*(axis for axis in range(rank) if axis not in window), *window])
-    places = graph.cast(step.whole(1), "int64")
+    new = transpose(graph, step.full_operand(2), [*(axis for axis in range(rank) if axis not in window), *window])
+    places = graph.cast(step.full_operand(1), "int64")
     sizes = [size_of(graph, have[axis]) for axis in indexed]
     limits = graph.add("Concat", *sizes, axis=0) if len(sizes) > 1 else sizes[0]
     mode = str(step.parameters["mode"])

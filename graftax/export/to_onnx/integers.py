@@ -54,7 +54,7 @@ def on_grid(weights: Numbers) -> Codes | None:
     return None
 
 
-def rounded(weights: Numbers, axis: int) -> Codes:
+def round_to_codes(weights: Numbers, axis: int) -> Codes:
     """Return the nearest codes, with a scale for each position of an axis."""
     others = tuple(i for i in range(weights.ndim) if i != axis)
     top = np.abs(weights).max(others, keepdims=True)
@@ -108,7 +108,7 @@ class Integers:
             contracted: How many of them are summed over.
         """
         self._number += 1
-        found = self._coded(source)
+        found = self._codes_for(source)
         if self.products and source.dtype == np.float32:
             shared = found is not None and found.axis not in axes[:contracted]
             chosen = found if shared else _by_column(source, contracted, axes) if self.rounds else None
@@ -116,38 +116,38 @@ class Integers:
                 return self._integer_matrix(graph, values, _matrix_of(chosen, axes, contracted), self._number)
         depth = int(np.prod([source.shape[axis] for axis in axes[:contracted]]))
         if found is not None and source.size >= _WORTH_IT:
-            weights = stored(graph, _matrix_of(found, axes, contracted))
+            weights = decode(graph, _matrix_of(found, axes, contracted))
         else:
             turned = np.ascontiguousarray(np.transpose(source, axes)).reshape(depth, -1)
             weights = graph.array(graph.file.call_like(turned, source))
-        return self._noted(graph, values, graph.add("MatMul", values, weights))
+        return self._note(graph, values, graph.add("MatMul", values, weights))
 
     def convolution(self, graph: Graph, values: str, kernel: Numbers, settings: Mapping[str, Attribute]) -> str:
         """Write a convolution with a kernel ``(out, in, ...)``; of integers only where both sides have known ranges."""
         self._number += 1
-        found = self._coded(kernel)
+        found = self._codes_for(kernel)
         ranges = self._ranges.get(self._number)
         if self.products and kernel.dtype == np.float32 and ranges is not None:
             self.written += 1
-            codes = found if found is not None and found.axis in (None, 0) else rounded(kernel, 0)
+            codes = found if found is not None and found.axis in (None, 0) else round_to_codes(kernel, 0)
             return _integer_convolution(graph, values, codes, ranges, settings)
         if found is not None and kernel.size >= _WORTH_IT:
-            weights = stored(graph, found._replace(scale=found.scale_for(kernel.ndim)))
+            weights = decode(graph, found._replace(scale=found.scale_for(kernel.ndim)))
         else:
             weights = graph.array(kernel)
-        return self._noted(graph, values, graph.add("Conv", values, weights, **settings))
+        return self._note(graph, values, graph.add("Conv", values, weights, **settings))
 
     def table(self, graph: Graph, weights: Numbers) -> Codes | None:
         """Return the codes of a table of which rows are looked up."""
-        found = self._coded(weights) if weights.size >= _WORTH_IT else None
+        found = self._codes_for(weights) if weights.size >= _WORTH_IT else None
         return found if found is not None and found.axis in (None, weights.ndim - 1) else None
 
-    def _coded(self, weights: Numbers) -> Codes | None:
+    def _codes_for(self, weights: Numbers) -> Codes | None:
         if id(weights) not in self._codes:  # the array is kept, and so its identity
             self._codes[id(weights)] = weights, on_grid(weights)
         return self._codes[id(weights)][1]
 
-    def _noted(self, graph: Graph, values: str, result: str) -> str:
+    def _note(self, graph: Graph, values: str, result: str) -> str:
         if self.observes and graph.outer is None:
             self.seen[self._number] = values, result
         return result
@@ -170,23 +170,23 @@ _WORTH_IT = 1024
 """Elements from which on weights that lie on a grid are stored as integers."""
 
 
-def stored(graph: Graph, weights: Codes) -> str:
+def decode(graph: Graph, weights: Codes) -> str:
     """Return weights made of their codes; a runtime computes that once, when it loads the file."""
     at = graph.root
     return at.add("Mul", at.cast(at.array(weights.codes), "float32"), at.array(weights.scale))
 
 
-def _matrix_of(found: Codes, axes: Sequence[int], contracted: int) -> Codes:
+def _matrix_of(weight_codes: Codes, axes: Sequence[int], contracted: int) -> Codes:
     """Return codes as a matrix, and scales that broadcast with it."""
-    shape = found.codes.shape
+    shape = weight_codes.codes.shape
     rows, columns = ([shape[axis] for axis in part] for part in (axes[:contracted], axes[contracted:]))
-    codes = np.ascontiguousarray(np.transpose(found.codes, axes)).reshape(int(np.prod(rows)), -1)
-    if found.axis is None:
-        return found._replace(codes=codes)
-    by_row = found.axis in axes[:contracted]
+    codes = np.ascontiguousarray(np.transpose(weight_codes.codes, axes)).reshape(int(np.prod(rows)), -1)
+    if weight_codes.axis is None:
+        return weight_codes._replace(codes=codes)
+    by_row = weight_codes.axis in axes[:contracted]
     sizes, part = (rows, axes[:contracted]) if by_row else (columns, axes[contracted:])
-    at = list(part).index(found.axis)
-    spread = np.broadcast_to(found.scale.reshape([-1 if i == at else 1 for i in range(len(sizes))]), sizes)
+    at = list(part).index(weight_codes.axis)
+    spread = np.broadcast_to(weight_codes.scale.reshape([-1 if i == at else 1 for i in range(len(sizes))]), sizes)
     return Codes(codes, np.ascontiguousarray(spread.reshape((-1, 1) if by_row else (1, -1))), 0 if by_row else 1)
 
 
@@ -194,7 +194,7 @@ def _by_column(source: Numbers, contracted: int, axes: Sequence[int]) -> Codes:
     """Return codes with a scale for each position of the last axis that stays; where none does, one for all."""
     staying = list(axes[contracted:])
     if staying:
-        return rounded(source, staying[-1])
+        return round_to_codes(source, staying[-1])
     top = np.float32(np.abs(source).max() / 127 or 1.0)
     return Codes(np.rint(source / top).astype("int8"), np.array(top), None)
 

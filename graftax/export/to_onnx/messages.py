@@ -73,7 +73,7 @@ def _header(name: str, array: Numbers) -> bytes:
     return sizes + _number(2, KINDS[array.dtype.name]) + _text(8, name)
 
 
-def _setting(name: str, value: Attribute) -> bytes:
+def _attribute(name: str, value: Attribute) -> bytes:
     out = _text(1, name)
     if isinstance(value, int | np.integer):
         return out + _number(3, int(value)) + _number(20, 2)
@@ -91,7 +91,9 @@ def node(
 ) -> bytes:
     """Return one operation."""
     values = b"".join(_text(1, one) for one in inputs) + b"".join(_text(2, one) for one in outputs)
-    return values + _text(3, name) + _text(4, operator) + b"".join(_text(5, _setting(*one)) for one in settings.items())
+    return (
+        values + _text(3, name) + _text(4, operator) + b"".join(_text(5, _attribute(*one)) for one in settings.items())
+    )
 
 
 def value(name: str, dtype: str, shape: Sequence[Size]) -> bytes:

@@ -29,13 +29,13 @@ def product(step: Step) -> Operand:
 
 def _with_weights(step: Step, values: int, weights: int, summed: Sequence[int], over: Sequence[int]) -> str:
     """Return a product with an array that is known, as one with a matrix."""
-    graph, source = step.graph, step.known(weights)
+    graph, source = step.graph, step.known_operand(weights)
     assert source is not None
     kept = [axis for axis in range(source.ndim) if axis not in over]
     order = [int(axis) for axis in (*over, *kept)]
     shape = step.inputs[values].shape
     staying = [axis for axis in range(len(shape)) if axis not in summed]
-    x = transpose(graph, step.whole(values), [*staying, *summed])
+    x = transpose(graph, step.full_operand(values), [*staying, *summed])
     depth = math.prod(source.shape[axis] for axis in over)
     free = [shape[axis] for axis in staying]
     if len(summed) != 1:
@@ -50,7 +50,7 @@ def _of_values(
     step: Step, left: Sequence[int], right: Sequence[int], left_batch: Sequence[int], right_batch: Sequence[int]
 ) -> str:
     graph = step.graph
-    x, y = step.whole(0), step.whole(1)
+    x, y = step.full_operand(0), step.full_operand(1)
     shapes = [len(one.shape) for one in step.inputs]
     x_free = [axis for axis in range(shapes[0]) if axis not in (*left, *left_batch)]
     y_free = [axis for axis in range(shapes[1]) if axis not in (*right, *right_batch)]
@@ -62,10 +62,10 @@ def _of_values(
         found = graph.add("MatMul", x, y)
         found = found if y_free else squeeze(graph, found, [-1])
         return found if x_free else squeeze(graph, found, [-2 if y_free else -1])
-    return _grouped(step, x, y, (left_batch, left, x_free), (right_batch, right, y_free))
+    return _group_axes(step, x, y, (left_batch, left, x_free), (right_batch, right, y_free))
 
 
-def _grouped(step: Step, x: str, y: str, of_x: Sequence[Sequence[int]], of_y: Sequence[Sequence[int]]) -> str:
+def _group_axes(step: Step, x: str, y: str, of_x: Sequence[Sequence[int]], of_y: Sequence[Sequence[int]]) -> str:
     """Return a product whose axes of a kind become one, where one free size at most is among each; else a sum."""
     graph = step.graph
     sizes: list[list[list[Any]]] = [

@@ -57,7 +57,7 @@ class Session:
                 "gx.export.save",
             ) from error
 
-    def run(self, inputs: Mapping[str, Numbers], wanted: Sequence[str]) -> list[Numbers]:
+    def run(self, inputs: Mapping[str, Numbers], names: Sequence[str]) -> list[Numbers]:
         """Return results by name.
 
         Raises:
@@ -66,7 +66,7 @@ class Session:
         there = {one.name for one in self._session.get_inputs()}
         given = {name: array for name, array in inputs.items() if name in there}
         try:
-            return list(self._session.run(list(wanted), given))
+            return list(self._session.run(list(names), given))
         except Exception as error:  # as above
             sizes = ", ".join(f"{name} {list(array.shape)}" for name, array in inputs.items())
             raise ExportError(

@@ -33,7 +33,7 @@ def reshape(step: Step) -> Operand:
     """Write the elements in another shape."""
     if are_same(step.inputs[0].shape, step.shape):
         return step.operands[0]
-    return step.result(reshaped(step.graph, step.whole(), step.shape))
+    return step.result(reshaped(step.graph, step.full_operand(), step.shape))
 
 
 @rule("squeeze")
@@ -54,7 +54,7 @@ def permute(step: Step) -> Operand:
 @rule("concatenate")
 def concatenate(step: Step) -> Operand:
     """Join along an axis."""
-    parts = [step.whole(i) for i in range(len(step.operands))]
+    parts = [step.full_operand(i) for i in range(len(step.operands))]
     return step.result(step.graph.add("Concat", *parts, axis=int(step.parameters["dimension"])))
 
 
@@ -63,7 +63,7 @@ def split(step: Step) -> list[Operand]:
     """Cut along an axis."""
     graph = step.graph
     sizes = shape_of(graph, step.parameters["sizes"])
-    names = graph.add_several(len(step.outputs), "Split", step.whole(), sizes, axis=int(step.parameters["axis"]))
+    names = graph.add_several(len(step.outputs), "Split", step.full_operand(), sizes, axis=int(step.parameters["axis"]))
     return [step.result(name, i) for i, name in enumerate(names)]
 
 
@@ -71,7 +71,7 @@ def split(step: Step) -> list[Operand]:
 def pad(step: Step) -> Operand:
     """Put numbers around, or between; less than none cuts."""
     graph, settings = step.graph, step.parameters["padding_config"]
-    x, fill = step.whole(), step.name(1)
+    x, fill = step.full_operand(), step.name(1)
     for axis, (_, _, between) in enumerate(settings):
         if between:
             x = spread_out(graph, x, fill, axis, int(between), step.inputs[0].shape[axis])
@@ -116,7 +116,9 @@ def cut(step: Step) -> Operand:
     first, last = ([row[i] for i in axes] for row in (starts, ends))
     steps = graph.integers([int(strides[i]) for i in axes])
     return step.result(
-        graph.add("Slice", step.whole(), shape_of(graph, first), shape_of(graph, last), graph.integers(axes), steps)
+        graph.add(
+            "Slice", step.full_operand(), shape_of(graph, first), shape_of(graph, last), graph.integers(axes), steps
+        )
     )
 
 
@@ -127,7 +129,7 @@ def reverse(step: Step) -> Operand:
     if not axes:
         return step.operands[0]
     back, far = graph.integers([-1] * len(axes)), graph.integers([FIRST] * len(axes))
-    return step.result(graph.add("Slice", step.whole(), back, far, graph.integers(axes), back))
+    return step.result(graph.add("Slice", step.full_operand(), back, far, graph.integers(axes), back))
 
 
 @rule("iota")
@@ -154,12 +156,12 @@ def size_as_value(step: Step) -> Operand:
 @rule("tile")
 def tile(step: Step) -> Operand:
     """Write the array several times along axes."""
-    return step.result(step.graph.add("Tile", step.whole(), shape_of(step.graph, step.parameters["reps"])))
+    return step.result(step.graph.add("Tile", step.full_operand(), shape_of(step.graph, step.parameters["reps"])))
 
 
 @rule("stack")
 def stack(step: Step) -> Operand:
     """Join along an axis that is put in."""
     axis = int(step.parameters.get("axis", step.parameters.get("dimension", 0)))
-    parts = [unsqueeze(step.graph, step.whole(i), [axis]) for i in range(len(step.operands))]
+    parts = [unsqueeze(step.graph, step.full_operand(i), [axis]) for i in range(len(step.operands))]
     return step.result(step.graph.add("Concat", *parts, axis=axis))

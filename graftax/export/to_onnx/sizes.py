@@ -49,25 +49,25 @@ def _value(graph: Graph, tree: ast.expr) -> str | int:
             root.sizes[tree.id] = root.add("Shape", name, start=axis, end=axis + 1)
         return root.sizes[tree.id]
     if isinstance(tree, ast.UnaryOp):
-        return _combined(graph, *_SIGNS[ast.Mult], -1, _value(graph, tree.operand))
+        return _combine(graph, *_SIGNS[ast.Mult], -1, _value(graph, tree.operand))
     if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Pow):
         base, times = _value(graph, tree.left), _value(graph, tree.right)
         found: str | int = 1
         for _ in range(int(times)):
-            found = _combined(graph, *_SIGNS[ast.Mult], found, base)
+            found = _combine(graph, *_SIGNS[ast.Mult], found, base)
         return found
     if isinstance(tree, ast.BinOp):
-        return _combined(graph, *_SIGNS[type(tree.op)], _value(graph, tree.left), _value(graph, tree.right))
+        return _combine(graph, *_SIGNS[type(tree.op)], _value(graph, tree.left), _value(graph, tree.right))
     if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name):
         one, other = (_value(graph, part) for part in tree.args)
-        return _combined(graph, *_CALLS[tree.func.id], one, other)
+        return _combine(graph, *_CALLS[tree.func.id], one, other)
     raise Unwritable(
         f"it has the size {ast.unparse(tree)}, and a size is written with +, -, *, floordiv, mod, max and min only",
         'a number for one of these sizes, gx.export.Spec("8 4"); or gx.export.save',
     )
 
 
-def _combined(graph: Graph, name: str, now: Callable[[int, int], int], one: str | int, other: str | int) -> str | int:
+def _combine(graph: Graph, name: str, now: Callable[[int, int], int], one: str | int, other: str | int) -> str | int:
     if isinstance(one, int) and isinstance(other, int):
         return now(one, other)
     row, by = (part if isinstance(part, str) else graph.integers([part]) for part in (one, other))

@@ -67,7 +67,7 @@ class Step:
         operand = self.operands[i]
         return self.graph.array(operand.array) if isinstance(operand, Known) else operand.name
 
-    def known(self, i: int) -> Numbers | None:
+    def known_operand(self, i: int) -> Numbers | None:
         """Return an operand that is known, broadcast; else None."""
         operand = self.operands[i]
         if not isinstance(operand, Known) or not are_fixed(self.inputs[i].shape):
@@ -75,9 +75,9 @@ class Step:
         shape = tuple(self.inputs[i].shape)
         return operand.array if operand.array.shape == shape else np.broadcast_to(operand.array, shape)
 
-    def whole(self, i: int = 0) -> str:
+    def full_operand(self, i: int = 0) -> str:
         """Return the name of an operand in its full shape."""
-        return whole(self.graph, self.operands[i], self.inputs[i].shape)
+        return full_value(self.graph, self.operands[i], self.inputs[i].shape)
 
     def elementwise(self, operator: str, *operands: Operand, **settings: Attribute) -> Computed:
         """Return the result of a node that broadcasts; of all operands if none are named."""
@@ -90,7 +90,7 @@ class Step:
         """Return a value as a result in its full shape."""
         return Computed(name, tuple(self.outputs[number].shape))
 
-    def alike(self, name: str) -> Computed:
+    def like_first(self, name: str) -> Computed:
         """Return a value computed element by element from the first operand."""
         return Computed(name, tuple(self.operands[0].shape))
 
@@ -111,7 +111,7 @@ def rule(*operations: str) -> Callable[[Rule], Rule]:
     return register
 
 
-def whole(graph: Graph, operand: Operand, sizes: Sizes) -> str:
+def full_value(graph: Graph, operand: Operand, sizes: Sizes) -> str:
     """Return the name of a value in its full shape."""
     if isinstance(operand, Known):
         if are_fixed(sizes):

@@ -59,7 +59,7 @@ class Translation:
         self._fold(jaxpr, env)
         for equation in jaxpr.eqns:
             if not all(one in env for one in equation.outvars):
-                results = self._written(graph, equation, [read(atom) for atom in equation.invars])
+                results = self._write_equation(graph, equation, [read(atom) for atom in equation.invars])
                 env.update(zip(equation.outvars, results, strict=True))
         return [read(atom) for atom in jaxpr.outvars]
 
@@ -90,7 +90,7 @@ class Translation:
                 steps.append(equation)
                 needed.update(_variables(equation.invars))
         if steps:
-            given = {one: _full(env[one], one.aval) for one in needed if one in env}
+            given = {one: _broadcast_known(env[one], one.aval) for one in needed if one in env}
             results = self._equations.evaluate(steps[::-1], given, wanted)
             env.update(zip(wanted, map(Known, results), strict=True))
         env.update(dict.fromkeys(kept - set(wanted), _GONE))
@@ -112,7 +112,7 @@ class Translation:
             return all(map(self._can_write, self._equations.open_program(program)[0].eqns))
         return equation.primitive.name in RULES
 
-    def _written(self, graph: Graph, equation: Any, operands: list[Operand]) -> list[Operand]:
+    def _write_equation(self, graph: Graph, equation: Any, operands: list[Operand]) -> list[Operand]:
         self._around.append(equation)
         before = graph.within
         try:
@@ -130,12 +130,12 @@ class Translation:
             results = write(Step(graph, equation, operands, self))
             return results if isinstance(results, list) else [results]
         except Unwritable as error:
-            raise self._refused(error, equation) from None
+            raise self._unwritable_error(error, equation) from None
         finally:
             graph.within = before
             self._around.pop()
 
-    def _refused(self, error: Unwritable, equation: Any) -> ExportError:
+    def _unwritable_error(self, error: Unwritable, equation: Any) -> ExportError:
         at = self._equations.locate(self._around)
         kinds = ", ".join(f"{one.aval.dtype}[{', '.join(map(str, one.aval.shape))}]" for one in equation.invars)
         name = at.op if at.op == at.primitive else f"{at.op} ({at.primitive})"
@@ -164,6 +164,6 @@ def _bytes(aval: Any) -> int:
     return int(np.prod(aval.shape)) * int(getattr(aval.dtype, "itemsize", 8))
 
 
-def _full(operand: Operand, aval: Any) -> Any:
+def _broadcast_known(operand: Operand, aval: Any) -> Any:
     assert isinstance(operand, Known)
     return np.broadcast_to(operand.array, aval.shape)

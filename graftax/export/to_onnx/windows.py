@@ -26,7 +26,7 @@ def convolution(step: Step) -> Operand:
             "it is a convolution with groups of samples, as in the gradient of a convolution",
             "a function without the gradient: the forward pass alone",
         )
-    x = transpose(graph, step.whole(), axes.lhs_spec)
+    x = transpose(graph, step.full_operand(), axes.lhs_spec)
     pads = [tuple(pair) for pair in said["padding"]]
     for i, dilation in enumerate(said["lhs_dilation"]):
         if dilation != 1:
@@ -48,14 +48,14 @@ def convolution(step: Step) -> Operand:
 
 
 def _product(step: Step, x: str, order: Sequence[int], settings: dict[str, Attribute]) -> str:
-    kernel = step.known(1)
+    kernel = step.known_operand(1)
     if kernel is None:
-        return step.graph.add("Conv", x, transpose(step.graph, step.whole(1), order), **settings)
+        return step.graph.add("Conv", x, transpose(step.graph, step.full_operand(1), order), **settings)
     array = step.graph.file.call_like(np.ascontiguousarray(np.transpose(kernel, order)), kernel)
     return step.translator.integers.convolution(step.graph, x, array, settings)
 
 
-def _pooled(step: Step, operator: str, **settings: Attribute) -> str:
+def _pool(step: Step, operator: str, **settings: Attribute) -> str:
     said = step.parameters
     window, strides, pads = said["window_dimensions"], said["window_strides"], list(said["padding"])
     if any(size != 1 for size in said["base_dilation"]):
@@ -78,7 +78,7 @@ def _pooled(step: Step, operator: str, **settings: Attribute) -> str:
         over = sorted([*over, rest.pop()])
     graph = step.graph
     order = [*rest, *over]
-    x = transpose(graph, step.whole(), order)
+    x = transpose(graph, step.full_operand(), order)
     if not are_fixed([size for i in over for size in pads[i]]):
         raise Unwritable(
             'the width of its padding depends on a free size, as padding="same" with strides does',
@@ -103,12 +103,12 @@ def _pooled(step: Step, operator: str, **settings: Attribute) -> str:
 @rule("reduce_window_max")
 def largest(step: Step) -> Operand:
     """Write the largest number of each window."""
-    return step.result(_pooled(step, "MaxPool"))
+    return step.result(_pool(step, "MaxPool"))
 
 
 @rule("reduce_window_sum")
 def total(step: Step) -> Operand:
     """Write the sum of each window, as that many times its mean."""
-    mean = _pooled(step, "AveragePool", count_include_pad=1)
+    mean = _pool(step, "AveragePool", count_include_pad=1)
     size = math.prod(step.parameters["window_dimensions"])
     return step.result(step.graph.add("Mul", mean, step.graph.number(size, step.dtype())))

@@ -15,7 +15,7 @@ from graftax.export.to_onnx.graph import File, Graph
 from graftax.export.to_onnx.integers import Integers
 from graftax.export.to_onnx.messages import Numbers
 from graftax.export.to_onnx.sizes import message_sizes
-from graftax.export.to_onnx.step import whole
+from graftax.export.to_onnx.step import full_value
 from graftax.export.to_onnx.translation import Translation
 from graftax.export.to_onnx.values import Computed, Known, Operand, is_fixed
 from graftax.export.tracing import Traced
@@ -90,7 +90,7 @@ def write(traced: Traced, equations: Equations, integers: Integers, opset: int) 
     outputs: list[bytes] = []
     kinds: dict[str, str] = {}
     for operand, variable, name in zip(results, jaxpr.outvars, names, strict=True):
-        graph.rename(whole(graph, operand, variable.aval.shape), name)
+        graph.rename(full_value(graph, operand, variable.aval.shape), name)
         sizes = message_sizes(variable.aval.shape)
         outputs.append(messages.value(name, str(variable.aval.dtype), sizes))
         kinds[name] = f"{variable.aval.dtype}[{', '.join(map(str, sizes))}]"

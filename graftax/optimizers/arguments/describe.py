@@ -23,7 +23,7 @@ def call_of(instance: object, **shown: Any) -> str:
                 instance, "_gx_name" if name == "name" else name, parameter.default
             )  # a name not given is no argument
             value = shown.get(name, kept)
-            hidden = name not in shown and _same(value, parameter.default)
+            hidden = name not in shown and _is_same(value, parameter.default)
             found[name] = "" if hidden else f"{name}={value!r}"
         if signature is None or any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values()):
             continue
@@ -31,5 +31,5 @@ def call_of(instance: object, **shown: Any) -> str:
     return f"{type(instance).__name__}({', '.join(filter(None, found.values()))})"
 
 
-def _same(value: object, default: object) -> bool:
+def _is_same(value: object, default: object) -> bool:
     return value is default or (isinstance(value, str | int | float | tuple) and value == default)

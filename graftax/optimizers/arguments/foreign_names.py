@@ -151,14 +151,14 @@ def missing_attribute(it: object, name: str) -> MissingAttributeError:
     """Return the error for an attribute that an optimizer or a schedule has not."""
     kind = type(it)
     if not hasattr(kind, "minimize"):
-        return attributes.missing(it, name, "schedule", attributes.OF_MODULES)
+        return attributes.missing_attribute_error(it, name, "schedule", attributes.OF_MODULES)
     if name in NEEDS_THE_LOSS:
         return MissingAttributeError(
             f"{kind.__name__} has no {name!r}",
             "it looks at the loss more than once, so that gradients alone are too little",
             "optimizer.minimize(loss_fn, model.trainable_variables)",
         )
-    return attributes.missing(it, name, "optimizer", _OF_OPTIMIZERS)
+    return attributes.missing_attribute_error(it, name, "optimizer", _OF_OPTIMIZERS)
 
 
 _OF_OPTIMIZERS = ATTRIBUTES | OF_OPTIMIZERS
@@ -174,7 +174,7 @@ def refuse_assignment(owner: object, name: str, value: object) -> None:
     if name.startswith("_") or hasattr(kind, name) or not _is_ours(kind):
         return
     names = names_of(kind)
-    instead = None if name in names else _assigned_instead(owner, name, value, names)
+    instead = None if name in names else _suggest_assignment(owner, name, value, names)
     if instead is not None:
         raise MissingAttributeError(
             f"{kind.__name__}.{name} = {value!r:.60}",
@@ -183,7 +183,7 @@ def refuse_assignment(owner: object, name: str, value: object) -> None:
         )
 
 
-def _assigned_instead(owner: object, name: str, value: object, names: Sequence[str]) -> str | None:
+def _suggest_assignment(owner: object, name: str, value: object, names: Sequence[str]) -> str | None:
     """Return the line for an assignment to what is no argument of a class; None for an attribute of one's own."""
     around = vars(owner).get("optimizer")
     if around is not None and name in names_of(type(around)):

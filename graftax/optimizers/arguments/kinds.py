@@ -45,7 +45,7 @@ class Kind:
         """Return the same kind, with None allowed."""
         return replace(self, optional=True, instead=f"{self.instead}, or None")
 
-    def checked(self, owner: str, name: str, value: Any) -> Any:
+    def check(self, owner: str, name: str, value: Any) -> Any:
         """Return the argument as it is kept: a number of NumPy becomes one of Python.
 
         Raises:
@@ -54,11 +54,11 @@ class Kind:
         """
         if value is None and self.optional:
             return value
-        found = _plain(value) if self.number else value
+        found = _to_python(value) if self.number else value
         if not self.number:
             fits = self.fits(found)
         elif isinstance(found, VariableLike) or hasattr(found, "shape"):
-            fits = not self.whole and is_real_scalar(found) and self._fits_now(found)
+            fits = not self.whole and is_real_scalar(found) and self._fits_current_value(found)
         elif not isinstance(found, int | float):
             raise ArgumentTypeError(f"{owner}: {name}={value!r:.60}", self.words, f"{name}={self.instead}")
         else:
@@ -68,7 +68,7 @@ class Kind:
             raise ArgumentError(f"{owner}: {name}={value!r:.60}", self.words, f"{name}={self.instead}")
         return found if self.kept is None else self.kept(found)
 
-    def _fits_now(self, holder: object) -> bool:
+    def _fits_current_value(self, holder: object) -> bool:
         """Tell whether what a Variable holds will do now; True where that is not known."""
         arrays = registry.current().arrays
         value = holder.value if isinstance(holder, VariableLike) else holder
@@ -124,7 +124,7 @@ OPTIONS: Kinds = {
 """Those that every optimizer takes."""
 
 
-def one_of(*choices: str) -> Kind:
+def choice_of(*choices: str) -> Kind:
     """Return the kind of an argument that is one of some words."""
     named = " or ".join(f'"{choice}"' for choice in choices)
     return Kind(f"it is {named}", f'"{choices[0]}"', lambda x: isinstance(x, str) and x in choices, number=False)
@@ -139,7 +139,7 @@ def is_real_scalar(holder: object) -> bool:
     return tuple(getattr(holder, "shape", ())) == () and name != "bool" and not is_complex(name)
 
 
-def _plain(value: Any) -> Any:
+def _to_python(value: Any) -> Any:
     if isinstance(value, np.floating):
         return float(str(value))  # 0.1 as written, not its float32
     if isinstance(value, np.integer):
@@ -155,14 +155,14 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _declared(kind: Any) -> dict[str, Kind]:
+def _arguments_of(kind: Any) -> dict[str, Kind]:
     found: dict[str, Kind] = {}
     for base in reversed(kind.__mro__):
         found |= vars(base).get("arguments", {})
     return found
 
 
-kinds_of: Callable[[Any], dict[str, Kind]] = cache(_declared)
+kinds_of: Callable[[Any], dict[str, Kind]] = cache(_arguments_of)
 """The arguments that a class and its bases declare."""
 
 
@@ -191,10 +191,10 @@ class Checked(Module):
     def _gx_given(self, name: str, value: object) -> Any:
         kind = kinds_of(type(self)).get(name)
         if kind is not None:
-            value = kind.checked(type(self).__name__, name, value)
+            value = kind.check(type(self).__name__, name, value)
         elif name not in self.__dict__:
             foreign_names.refuse_assignment(self, name, value)
-        if name in self.__dict__ and not _same(self.__dict__[name], value):
+        if name in self.__dict__ and not _is_same(self.__dict__[name], value):
             self._gx_refuse_late(name, value)
         return value
 
@@ -225,6 +225,6 @@ class Checked(Module):
         )
 
 
-def _same(value: object, other: object) -> bool:
+def _is_same(value: object, other: object) -> bool:
     plain = (int, float, str, tuple)
     return value is other or (isinstance(value, plain) and isinstance(other, plain) and value == other)

@@ -37,7 +37,7 @@ def accumulate(
         slot.assign_add(ops.cast(update.gradient, slot.dtype))
     gathered.assign_add(1)
 
-    def last() -> None:
+    def apply_sums() -> None:
         earlier = [update.slots[SLOT] for update, _ in absent]
         had_one = [ops.any(ops.not_equal(slot.value, 0)) for slot in earlier]
         before = [[(part, part._gx_stored) for part in (update.variable, *slots)] for update, slots in absent]
@@ -50,4 +50,4 @@ def accumulate(
             slot.assign(ops.zeros_like(slot))
         gathered.assign(ops.zeros_like(gathered))
 
-    cond(gathered.value >= steps, last, lambda: None)
+    cond(gathered.value >= steps, apply_sums, lambda: None)

@@ -8,9 +8,9 @@ from typing import Any
 
 from graftax.core.errors import ArgumentError, ArgumentTypeError, GraftaxError, ShapeError
 from graftax.core.typedefs import Array
-from graftax.optimizers.engine.grouping import groups, join, joins, split
+from graftax.optimizers.engine.grouping import can_group, groups, join, split
 from graftax.optimizers.engine.numbers import cast_to, compute_dtype, dtype_name, is_on, number
-from graftax.optimizers.engine.rule import Rule, RuleInput, check_decayed, sees_all
+from graftax.optimizers.engine.rule import Rule, RuleInput, check_decayed, has_update_all
 from graftax.optimizers.engine.settings import Number
 from graftax.optimizers.engine.slot import SlotValues
 from graftax.optimizers.engine.sparse_rows import TouchedRows
@@ -36,11 +36,11 @@ def apply_rule(rule: Rule, updates: list[Update], step_for: StepFor) -> None:
     updates = [update for update in updates if 0 not in update.variable.shape]  # of nothing there is no mean or norm
     group = updates
     try:
-        if updates and sees_all(rule):
+        if updates and has_update_all(rule):
             _update_all(rule, updates, step_for)
             return
         left = {id(update): update for update in updates}
-        for group in [group for group in groups(updates) if len(group) > 1] if joins(rule) else ():
+        for group in [group for group in groups(updates) if len(group) > 1] if can_group(rule) else ():
             if not _update_joined(rule, group, step_for):
                 break
             for update in group:
@@ -56,7 +56,7 @@ def apply_rule(rule: Rule, updates: list[Update], step_for: StepFor) -> None:
                 slots = {name: rows.of(slot) for name, slot in slots.items()}
             # as in `_rule_input`, in place: in eager code a function costs as much as the arithmetic of a small weight
             step, l2, decay = _numbers(rule, update, step_for)
-            given = RuleInput(variable, gradient, cast_to(value, dtype), _seen(slots, dtype), step)
+            given = RuleInput(variable, gradient, cast_to(value, dtype), _cast_slots(slots, dtype), step)
             if l2 is not None or decay is not None:
                 given = _decay(given, l2, decay)
             result = rule.update(given.gradient, given.value, given.slots, step)
@@ -64,7 +64,7 @@ def apply_rule(rule: Rule, updates: list[Update], step_for: StepFor) -> None:
             check_decayed(rule, "update", step)
             new, changes = result
             if dtype_name(new.dtype) != variable.dtype or rows is not None or variable.constraint is not None:
-                new = _fitted(update, new)
+                new = _fit_to_variable(update, new)
             variable.assign(new)  # first: where the shape or the constraint raises, no slot has changed
             _assign_slots(declared, changes, rows)
     except GraftaxError as error:
@@ -90,7 +90,7 @@ def _update_joined(rule: Rule, group: list[Update], step_for: StepFor) -> bool:
         once for each variable in eager code.
     """
     first, frame = group[0], frames.top
-    assert frame is not None  # see `joins`
+    assert frame is not None  # see `can_group`
     value = join([update.variable._gx_stored for update in group])
     gradient = join([update.gradient for update in group])
     slots = {name: join([update.slots[name].value for update in group]) for name in first.rule_slots()}
@@ -121,7 +121,7 @@ def _update_all(rule: Rule, updates: list[Update], step_for: StepFor) -> None:
         given.append(_rule_input(rule, update, update.gradient, update.variable._gx_stored, slots, step_for))
     results = rule.update_all(given)
     if not isinstance(results, list | tuple) or len(results) != len(given):
-        got = f"{len(results)} results" if isinstance(results, list | tuple) else _described(results)
+        got = f"{len(results)} results" if isinstance(results, list | tuple) else _describe(results)
         raise ArgumentError(
             f"{type(rule).__name__}.update_all returned {got} for {len(given)} variables",
             "it returns a list with the new value and a dict of the new slots for each of them",
@@ -131,7 +131,7 @@ def _update_all(rule: Rule, updates: list[Update], step_for: StepFor) -> None:
         _check(rule, "update_all", update.rule_slots(), result)
         check_decayed(rule, "update_all", one.step)
         new, changes = result
-        update.variable.assign(_fitted(update, new))
+        update.variable.assign(_fit_to_variable(update, new))
         _assign_slots(update.rule_slots(), changes)
 
 
@@ -141,10 +141,12 @@ def _rule_input(
     """Return what the rule gets: in the dtype of the update, with the decays that are not the rule's."""
     dtype = compute_dtype(update.variable.dtype)
     step, l2, decay = _numbers(rule, update, step_for)
-    return _decay(RuleInput(update.variable, gradient, cast_to(value, dtype), _seen(slots, dtype), step), l2, decay)
+    return _decay(
+        RuleInput(update.variable, gradient, cast_to(value, dtype), _cast_slots(slots, dtype), step), l2, decay
+    )
 
 
-def _seen(slots: Mapping[str, Array], dtype: str) -> SlotValues:
+def _cast_slots(slots: Mapping[str, Array], dtype: str) -> SlotValues:
     return SlotValues({name: cast_to(slot, dtype) for name, slot in slots.items()})
 
 
@@ -166,7 +168,7 @@ def _decay(inputs: RuleInput, l2: Number | None, decay: Number | None) -> RuleIn
     return inputs
 
 
-def _fitted(update: Update, new: Array) -> Array:
+def _fit_to_variable(update: Update, new: Array) -> Array:
     """Return a new value as its variable takes it: in its dtype, whole, and as its constraint projects it."""
     variable, new = update.variable, cast_to(new, update.variable.dtype)
     rows = update.rows
@@ -192,7 +194,7 @@ def _check(rule: Rule, method: str, slots: Mapping[str, object], result: object)
     """Raise unless a method of a rule returned a value and new values of slots that there are."""
     if not isinstance(result, tuple) or len(result) != 2 or not isinstance(result[1], Mapping):
         raise ArgumentError(
-            f"{type(rule).__name__}.{method} returned {_described(result)}",
+            f"{type(rule).__name__}.{method} returned {_describe(result)}",
             "an update returns the new value and a dict of the new slots",
             'return value - step.learning_rate * gradient, {"momentum": momentum}',
         )
@@ -217,7 +219,7 @@ def _check_joined(rule: Rule, arguments: Mapping[str, tuple[Any, Array]]) -> Non
             )
 
 
-def _described(result: Any) -> str:
+def _describe(result: Any) -> str:
     return f"one array of shape {tuple(result.shape)}" if hasattr(result, "shape") else f"{result!r:.60}"
 
 

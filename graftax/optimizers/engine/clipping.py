@@ -38,7 +38,7 @@ def clip(
             Defaults to None, no limit.
     """
     if value is not None:
-        updates = [u.with_gradient(_within(u.gradient, _number(value, u))) for u in updates]
+        updates = [u.with_gradient(_clip(u.gradient, _number(value, u))) for u in updates]
     if norm is not None:
         updates = [u.with_gradient(u.gradient * _factor(_norm(_square(u.gradient)), _number(norm, u))) for u in updates]
     if global_norm is not None and updates:
@@ -56,7 +56,7 @@ def _number(limit: float, update: Update) -> Any:
     return number(limit, compute_dtype(update.variable.dtype))
 
 
-def _within(gradient: Array, limit: Any) -> Array:
+def _clip(gradient: Array, limit: Any) -> Array:
     return ops.clip(gradient, -limit, limit)
 
 

@@ -51,7 +51,7 @@ def flat_variables(variables: object) -> list[Variable]:
     return [variable for _, variable in found]
 
 
-def trainable_of(variables: object) -> list[Variable]:
+def require_trainable(variables: object) -> list[Variable]:
     """Return the trainable ones of what is to be moved.
 
     Raises:
@@ -86,16 +86,16 @@ def keys_of(gradients: object, variables: list[Any] | tuple[Any, ...] | dict[Any
     if isinstance(variables, dict):
         if not isinstance(gradients, Mapping) or set(gradients) != set(variables):
             given = list(gradients) if isinstance(gradients, Mapping) and gradients else gradients
-            raise _unpaired(given, list(variables))
+            raise _pairing_error(given, list(variables))
         return variables
     if not isinstance(gradients, list | tuple):
-        raise _unpaired(gradients, f"{len(variables)} in a {type(variables).__name__}")
+        raise _pairing_error(gradients, f"{len(variables)} in a {type(variables).__name__}")
     if len(gradients) != len(variables):
-        raise _unpaired(len(gradients), len(variables))
+        raise _pairing_error(len(gradients), len(variables))
     return range(len(variables))
 
 
-def _unpaired(gradients: object, variables: object) -> ArgumentError:
+def _pairing_error(gradients: object, variables: object) -> ArgumentError:
     return ArgumentError(
         f"an optimizer got gradients {gradients!s:.100} for variables {variables!s:.100}",
         "each variable needs its gradient, in the same structure and order",

@@ -15,7 +15,7 @@ from graftax.variables.state.storage import Frame, frames
 from graftax.variables.variable import Variable
 
 
-def joins(rule: Rule) -> bool:
+def can_group(rule: Rule) -> bool:
     """Tell whether updates may be done at once: in a step that is being compiled, of an elementwise rule."""
     frame, backend = frames.top, registry.current()
     promised = rule.elementwise and "update" not in vars(rule)  # a function put on one object has promised nothing
@@ -23,10 +23,10 @@ def joins(rule: Rule) -> bool:
 
 
 def groups(updates: Sequence[Update]) -> Iterator[list[Update]]:
-    """Yield updates to be done at once, where they `joins`: alike and small ones; the others one by one."""
+    """Yield updates to be done at once, where they `can_group`: alike and small ones; the others one by one."""
     frame = frames.top
     assert frame is not None
-    for group in chain(*_divided(frame, updates)):
+    for group in chain(*_divide(frame, updates)):
         if len(group) > 1:
             frame.group([update.variable._storage for update in group])
             for name in group[0].rule_slots():
@@ -34,7 +34,7 @@ def groups(updates: Sequence[Update]) -> Iterator[list[Update]]:
         yield group
 
 
-def _divided(frame: Frame, updates: Sequence[Update]) -> Iterator[Iterable[list[Update]]]:
+def _divide(frame: Frame, updates: Sequence[Update]) -> Iterator[Iterable[list[Update]]]:
     """Yield groups of variables that the program reads as one array anyway (`gx.stack`), then of other small ones."""
     by_storage = {update.variable._storage: update for update in updates}
     left = dict.fromkeys(by_storage)

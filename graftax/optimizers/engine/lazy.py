@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from graftax.core.errors import ArgumentError
-from graftax.optimizers.engine.rule import Rule, sees_all
+from graftax.optimizers.engine.rule import Rule, has_update_all
 from graftax.optimizers.engine.update import Update
 from graftax.variables.variable import Variable
 
@@ -59,7 +59,7 @@ def check_lazy(rule: Rule, variable: Variable, slots: Mapping[str, Variable], ac
             "a constraint with axis=-1, which projects each row, or lazy=False",
         )
     others = [name for name, slot in slots.items() if slot.shape != variable.shape]
-    together = sees_all(rule)
+    together = has_update_all(rule)
     if rule.elementwise and not others and not together:
         return
     why = f"its slot {others[0]!r} has another shape" if others else "it does not promise to be elementwise"

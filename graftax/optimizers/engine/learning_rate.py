@@ -14,7 +14,7 @@ from graftax.core.dtypes import is_complex
 from graftax.core.errors import ArgumentError, ArgumentTypeError, CompileError, ShapeError
 from graftax.core.typedefs import Array, VariableLike, unwrap
 from graftax.core.user_functions import check_takes
-from graftax.optimizers.engine.numbers import cast_to, widest
+from graftax.optimizers.engine.numbers import cast_to, widest_dtype
 from graftax.optimizers.schedules.schedule import Schedule
 from graftax.variables import initializers
 from graftax.variables.graph.module import Module
@@ -46,7 +46,7 @@ def keep(owner: Module, before: object, rate: Any) -> Any:
     if holder and tuple(getattr(rate, "shape", ())) != ():
         raise _no_scalar(getattr(rate, "shape", ()), rate)
     if not isinstance(rate, VariableLike) and (isinstance(rate, Module) or (callable(rate) and not holder)):
-        if not isinstance(rate, Module) and not _takes_nothing(rate):
+        if not isinstance(rate, Module) and not _has_no_parameters(rate):
             check_takes("the optimizer", "learning_rate", rate, ["step"])
         return rate  # a Module first: OneCycle has a `shape`, and is no array
     arrays, value = registry.current().arrays, unwrap(rate)
@@ -74,7 +74,7 @@ def keep(owner: Module, before: object, rate: Any) -> Any:
             "it says what the rate is, and the number would be ignored",
             f"optimizer.learning_rate = graftax.optimizers.schedules.Constant({rate!r})",
         )
-    made = scalar(owner, "learning_rate", "hyper", widest(), rate)
+    made = scalar(owner, "learning_rate", "hyper", widest_dtype(), rate)
     if frames.top is not None and arrays.is_array(given) and frames.top.tracks(given):
         made.assign(cast_to(given, made.dtype))  # as the tape sees it
     return made
@@ -108,8 +108,8 @@ def current(rate: object, iterations: Array, dtype: str | None = None) -> Array:
     Raises:
         ShapeError: it is no scalar.
     """
-    dtype = dtype or widest()
-    found = registry.current().arrays.asarray(unwrap(_now(rate, iterations, dtype)))
+    dtype = dtype or widest_dtype()
+    found = registry.current().arrays.asarray(unwrap(_current_rate(rate, iterations, dtype)))
     if tuple(found.shape) != ():
         raise _no_scalar(found.shape, rate)
     return cast_to(found, dtype)
@@ -123,14 +123,14 @@ def _no_scalar(shape: Any, rate: Any) -> ShapeError:
     )
 
 
-def _now(rate: Any, iterations: Array, dtype: str) -> Any:
+def _current_rate(rate: Any, iterations: Array, dtype: str) -> Any:
     if isinstance(rate, VariableLike):
         return rate
     if isinstance(rate, Schedule):
         return rate(cast_to(iterations, dtype))
     if hasattr(rate, "shape") and not isinstance(rate, Module):
         return rate
-    if isinstance(rate, Module) or not _takes_nothing(rate):
+    if isinstance(rate, Module) or not _has_no_parameters(rate):
         return cast(Any, rate)(iterations)
     found = rate()
     backend = registry.current()
@@ -143,7 +143,7 @@ def _now(rate: Any, iterations: Array, dtype: str) -> Any:
     return found
 
 
-def _takes_nothing(function: Callable[..., Any]) -> bool:
+def _has_no_parameters(function: Callable[..., Any]) -> bool:
     try:
         return not inspect.signature(function).parameters
     except (TypeError, ValueError):

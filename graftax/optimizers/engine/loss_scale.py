@@ -50,7 +50,7 @@ class LossScale(Checked):
 
     def __init__(self, initial: float = 2.0**15, growth_interval: int | None = 2000) -> None:
         super().__init__()
-        initial = POSITIVE.checked("LossScale", "initial", initial)
+        initial = POSITIVE.check("LossScale", "initial", initial)
         self.growth_interval = growth_interval
         self.scale = rate.scalar(self, "scale", "state", "float32", float(initial))
         self.good_steps = rate.scalar(self, "good_steps", "counter", "int32", 0)
@@ -63,9 +63,9 @@ class LossScale(Checked):
         dtypes = dict.fromkeys(str(update.gradient.dtype) for update in updates)
         factors = {dtype: 1 / cast_to(self.scale.value, dtype) for dtype in dtypes}
         updates = [u.with_gradient(u.gradient * factors[str(u.gradient.dtype)]) for u in updates]
-        finite = all_finite([update.gradient for update in updates])
+        finite = is_all_finite([update.gradient for update in updates])
 
-        def good() -> None:
+        def apply_updates() -> None:
             then(updates)
             if self.growth_interval is not None:
                 count = self.good_steps.value + 1
@@ -74,15 +74,15 @@ class LossScale(Checked):
                 self.scale.assign(ops.where(ops.logical_and(full, ops.isfinite(doubled)), doubled, self.scale.value))
                 self.good_steps.assign(ops.where(full, ops.zeros_like(count), count))
 
-        def bad() -> None:
+        def shrink_scale() -> None:
             if self.growth_interval is not None:
                 smaller = ops.maximum(self.scale.value / 2, 1.0)
                 self.scale.assign(ops.minimum(self.scale.value, smaller))  # one that began below 1 stays
                 self.good_steps.assign(ops.zeros_like(self.good_steps))
 
-        cond(finite, good, bad)
+        cond(finite, apply_updates, shrink_scale)
 
-    def watched(self, differentiate: Callable[[], tuple[Any, Any]]) -> tuple[Any, Any]:
+    def differentiate_scaled(self, differentiate: Callable[[], tuple[Any, Any]]) -> tuple[Any, Any]:
         """Return values and gradients, and let take effect what the loss assigned on its way.
 
         Where the gradients say that the step is left out, a moving statistic that became nan or infinite stays as it
@@ -94,7 +94,7 @@ class LossScale(Checked):
         frame = Substitution(frames.top, (), registry.current().tracing.level())
         with frames.entered(frame):
             found, gradients = differentiate()
-        finite = all_finite(tree.flatten(gradients))
+        finite = is_all_finite(tree.flatten(gradients))
         for storage, value in frame.written.items():
             user = storage.user
             if isinstance(user, Variable) and user.role in ("weight", "state") and is_floating(value.dtype):
@@ -103,7 +103,7 @@ class LossScale(Checked):
             storage.write(value)
         return found, gradients
 
-    def scaled(self, loss: Any) -> Array:
+    def scale_loss(self, loss: Any) -> Array:
         """Return the loss times the factor, in float32 at least."""
         loss = ops.asarray(loss)
         loss = cast_to(loss, "float64" if str(loss.dtype) == "float64" else "float32")
@@ -114,7 +114,7 @@ class LossScale(Checked):
         return f"LossScale(growth_interval={self.growth_interval})"
 
 
-def all_finite(gradients: Sequence[Any]) -> Array:
+def is_all_finite(gradients: Sequence[Any]) -> Array:
     """Return whether there is no nan and no infinity in gradients; in the rows of those that are rows alone."""
     arrays = [one.values if isinstance(one, IndexedRows) else one for one in gradients if one is not None]
     return ops.all(ops.stack([ops.all(ops.isfinite(one)) for one in arrays])) if arrays else ops.asarray(True)

@@ -23,7 +23,7 @@ def cast_to(array: Array, dtype: str) -> Array:
     return array if dtype_name(array.dtype) == dtype else ops.cast(array, dtype)
 
 
-def widest() -> str:
+def widest_dtype() -> str:
     """Return the dtype in which numbers lose nothing for any variable: float64 where the backend has it, or float32."""
     return registry.current().arrays.canonical_dtype("float64")
 

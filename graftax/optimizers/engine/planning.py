@@ -74,7 +74,7 @@ class Planning(Rule, Averaging):
                 other = self.others[settings.optimizer]
                 other._gx_check_rules([variable])
                 # kept there, too: the other optimizer looks them up itself when it takes the update over
-                theirs = other._gx_slots.state(variable).settings = settings.over(other._gx_settings(variable))
+                theirs = other._gx_slots.state(variable).settings = settings.override(other._gx_settings(variable))
                 settings = replace(settings, frozen=theirs.frozen)
             state.settings = settings
         return state.settings
@@ -156,7 +156,7 @@ class Planning(Rule, Averaging):
         trainable = [v for v in variables if not self._gx_settings(v).frozen and v.trainable]
         require_floating(trainable)
         keepers = (self, *self.others)
-        if left := list(dict.fromkeys(path for one in keepers for path in one._gx_slots.left_behind(trainable))):
+        if left := list(dict.fromkeys(path for one in keepers for path in one._gx_slots.paths_left_behind(trainable))):
             warn_of_copy(self, left)
         for keeper in keepers:
             keeper._gx_slots.settle()

@@ -148,12 +148,12 @@ class PureUpdates(SlotKeeper):
         return {path: known[path][0] for path in values}
 
     def _gx_checked_value(
-        self, kind: str, what: str, path: str, variable: Variable, value: object
+        self, kind: str, label: str, path: str, variable: Variable, value: object
     ) -> tuple[Variable, Array]:
         array = registry.current().arrays.asarray(unwrap(value))
         if (tuple(array.shape), str(array.dtype)) != (variable.shape, variable.dtype):
             raise ArgumentError(
-                f"{kind}.pure_update got {array.dtype}{list(array.shape)} as {what}[{path!r}]",
+                f"{kind}.pure_update got {array.dtype}{list(array.shape)} as {label}[{path!r}]",
                 f"it is {variable.dtype}{list(variable.shape)}, which never changes",
                 "what pure_state and pure_update return, in graftax.vectorized_map for several at once",
             )

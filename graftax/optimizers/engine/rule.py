@@ -135,7 +135,7 @@ def check_moving(rule: Rule, moving: object) -> None:
     )
 
 
-def sees_all(rule: Rule) -> bool:
+def has_update_all(rule: Rule) -> bool:
     """Tell whether a rule has an `update_all` of its own."""
     return type(rule).update_all is not Rule.update_all
 

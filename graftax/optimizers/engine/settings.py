@@ -68,7 +68,7 @@ class Settings:
         mine = self.adaptive_clip
         return adaptive_clip if mine is None else None if not isinstance(mine, VariableLike) and mine == inf else mine
 
-    def over(self, inner: Settings) -> Settings:
+    def override(self, inner: Settings) -> Settings:
         """Return what holds in the optimizer that a rule names, which has rules of its own: decays from here win."""
         mine = {name: getattr(self, name) for name in ("weight_decay", "l2", "adaptive_clip")}
         return replace(
@@ -126,21 +126,21 @@ class GivenRules(tuple[Any, ...]):
     def __getattr__(self, name: str) -> Any:
         if not hasattr(list, name):
             raise AttributeError(f"'tuple' object has no attribute {name!r}")
-        raise MissingAttributeError(*_fixed(f"optimizer.rules.{name}"))
+        raise MissingAttributeError(*_fixed_error(f"optimizer.rules.{name}"))
 
     def __setitem__(self, place: object, rule: object) -> None:
-        raise AssignmentError(*_fixed("optimizer.rules[...] = ..."))
+        raise AssignmentError(*_fixed_error("optimizer.rules[...] = ..."))
 
     def __delitem__(self, place: object) -> None:
-        raise AssignmentError(*_fixed("del optimizer.rules[...]"))
+        raise AssignmentError(*_fixed_error("del optimizer.rules[...]"))
 
     def __iadd__(self, rules: object) -> Any:  # type: ignore[misc]  # it never returns
-        raise AssignmentError(*_fixed("optimizer.rules += ..."))
+        raise AssignmentError(*_fixed_error("optimizer.rules += ..."))
 
 
-def _fixed(what: str) -> tuple[str, str, str]:
+def _fixed_error(attribute: str) -> tuple[str, str, str]:
     return (
-        what,
+        attribute,
         "rules are read when the optimizer is made, and settings and slots follow from them",
         "another optimizer with rules=[*optimizer.rules, (selector, settings)]",
     )
@@ -245,7 +245,7 @@ def _compile(rule: object) -> tuple[Selector, dict[str, Any]]:
         if key not in _KINDS:
             refuse_function(f"rules= for {selector.text}", key, value, f"it is {words}")
         if key in _RANGES and isinstance(value, kind) and getattr(value, "shape", ()) == ():
-            value = setting[key] = _RANGES[key].checked(f"rules= for {selector.text}", key, value)
+            value = setting[key] = _RANGES[key].check(f"rules= for {selector.text}", key, value)
         if not isinstance(value, kind) or (isinstance(value, Variable) and value.shape != ()):
             raise ArgumentError(
                 f"rules= sets {key}={value!r} for {selector.text}", f"it is {words}", f'"{key}": {instead}'

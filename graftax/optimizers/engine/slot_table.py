@@ -31,7 +31,7 @@ class SlotTable:
         self._left: set[str] = set()  # paths of variables with slots that were not deep-copied along
         self._unpickled: dict[str, weakref.ref[Variable]] = {}  # variables with slots that came with a pickle, by path
 
-    def _known(self) -> dict[int, VariableState]:
+    def _states_by_id(self) -> dict[int, VariableState]:
         if self._memo is not None:
             # Only now is it known which variables were copied along: those move here, the others keep their place.
             memo, states, self._memo = self._memo, self._states, None
@@ -51,13 +51,13 @@ class SlotTable:
 
     def state(self, variable: Variable) -> VariableState:
         """Return what is kept of a variable; an empty state is made at need."""
-        state = self._known().get(id(variable))
+        state = self._states_by_id().get(id(variable))
         return state if state is not None else self._insert(variable, {}, None)
 
-    def left_behind(self, variables: Sequence[Variable]) -> list[str]:
+    def paths_left_behind(self, variables: Sequence[Variable]) -> list[str]:
         """Return the paths of these that are new to a copy, which came without those of the same paths that it knew."""
-        known = self._known()
-        left = self._left | self._gone()
+        known = self._states_by_id()
+        left = self._left | self._dead_paths()
         if not left or any(id(variable) in known and known[id(variable)].slots for variable in variables):
             return []
         return [variable.path for variable in variables if variable.path in left]
@@ -65,16 +65,16 @@ class SlotTable:
     def settle(self) -> None:
         """Forget that it is a copy: it goes on with the variables that it has now."""
         if self._left or self._unpickled:
-            self._known()
+            self._states_by_id()
             self._left, self._unpickled = set(), {}
 
-    def _gone(self) -> set[str]:
+    def _dead_paths(self) -> set[str]:
         """Return the paths of variables that nothing but the pickle held."""
         return {path for path, variable in self._unpickled.items() if variable() is None}
 
     def items(self) -> Iterator[tuple[Variable, VariableState]]:
         """Yield Variables that are still there, as they were first seen, and what is kept of each."""
-        for state in list(self._known().values()):
+        for state in list(self._states_by_id().values()):
             variable = state.variable()
             if variable is not None:
                 yield variable, state
@@ -84,7 +84,7 @@ class SlotTable:
         for variable, state in self.items():
             new._insert(variable, copy.deepcopy(state.slots, memo), state.settings)
         new._memo = memo
-        new._left = self._left | self._gone()
+        new._left = self._left | self._dead_paths()
         return new
 
     def __getstate__(self) -> list[Any]:

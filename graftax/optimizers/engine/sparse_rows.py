@@ -61,7 +61,7 @@ class IndexedRows:
                 "IndexedRows(words, gradient of the looked-up rows, table.shape)",
             )
 
-    def _flat(self) -> tuple[Any, Any]:
+    def _flatten(self) -> tuple[Any, Any]:
         count = self.indices.size
         indices = counted_from_0(registry.current().arrays, self.indices, self.shape[0])
         return ops.reshape(indices, (count,)), ops.reshape(self.values, (count, *self.shape[1:]))
@@ -69,13 +69,13 @@ class IndexedRows:
     @door
     def dense(self) -> Array:
         """Return the whole gradient."""
-        indices, values = self._flat()
+        indices, values = self._flatten()
         return ops.scatter_add(ops.zeros(self.shape, values.dtype), indices, values)
 
     @door
     def summed(self) -> tuple[TouchedRows, Array]:
         """Return which rows are touched, and what each distinct one gets in sum; the rest of the sums is zero."""
-        indices, values = self._flat()
+        indices, values = self._flatten()
         order = ops.argsort(indices)
         places = ops.take(indices, order, axis=0)
         changes = ops.cast(ops.not_equal(places[1:], places[:-1]), "int32")

@@ -134,7 +134,7 @@ class LBFGS(SlotKeeper):
         storage.touch(self)
         self._gx_check_together()
         check_loss_fn(loss_fn)
-        moving = [v for v in grads.trainable_of(variables) if v.size]
+        moving = [v for v in grads.require_trainable(variables) if v.size]
         grads.require_floating(moving)
         _require_unconstrained(moving)
         for variable in moving:
@@ -182,7 +182,7 @@ class _Descent:
         self, settings: LBFGS, loss_fn: Callable[[], Any], moving: list[Variable], has_aux: bool = False
     ) -> None:
         @wraps(loss_fn)  # whose name errors give
-        def both() -> tuple[Array, Any]:
+        def loss_and_aux() -> tuple[Array, Any]:
             found = loss_fn()
             return loss_of(found, has_aux), found[1] if has_aux else None
 
@@ -190,7 +190,7 @@ class _Descent:
         self.moving = moving
         self.dtype = "float64" if any(v.dtype == "float64" for v in moving) else "float32"
         self.has_aux = has_aux
-        self.differentiated = value_and_grad(both, wrt=moving, has_aux=True)
+        self.differentiated = value_and_grad(loss_and_aux, wrt=moving, has_aux=True)
 
     def run(self) -> Any:
         settings = self.settings
@@ -203,13 +203,13 @@ class _Descent:
         )
         more = ops.logical_and(ops.isfinite(loss), self.has_gradient(gradient))
         start = _State(loss, gradient, history, more, ops.zeros((), "int32"), ops.ones((), "int32"))
-        end: _State = while_loop(self.goes_on, self.step, start)
+        end: _State = while_loop(self.is_unfinished, self.step, start)
         self.keep(end.history)
         settings.iterations.assign_add(end.iterations)
         settings.evaluations.assign_add(end.evaluations)
         return (end.loss, aux) if self.has_aux else end.loss
 
-    def goes_on(self, state: _State) -> Array:
+    def is_unfinished(self, state: _State) -> Array:
         """Tell whether another step is due."""
         return ops.logical_and(state.more, state.iterations < self.settings.max_iterations)
 
@@ -247,7 +247,7 @@ class _Descent:
         return _State(
             search.low.value,
             search.gradient,
-            state.history.after(moved, search.gradient - gradient, search.found),
+            state.history.add_pair(moved, search.gradient - gradient, search.found),
             ops.logical_and(self.has_gradient(search.gradient), ops.logical_or(changed, lost)),
             state.iterations + 1,
             state.evaluations + search.evaluations,

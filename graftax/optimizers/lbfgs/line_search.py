@@ -64,7 +64,7 @@ def strong_wolfe(
     bracket is at infinity, both ask the same of a point and differ in the next guess alone.
     """
 
-    def goes_on(search: Search) -> Array:
+    def is_unfinished(search: Search) -> Array:
         wide = ops.logical_or(~search.bracketed, ops.abs(search.high.step - search.low.step) > narrowest)
         return ops.logical_and(wide, ops.logical_and(~search.found, search.evaluations < max_evaluations))
 
@@ -72,7 +72,7 @@ def strong_wolfe(
         low, high, bracketed = search.low, search.high, search.bracketed
         new, its_gradient = evaluate(search.trial)
         enough = ops.logical_and(new.value <= start.value + c1 * new.step * start.slope, new.value < low.value)
-        falls = ops.logical_and(_finite(new), enough)
+        falls = ops.logical_and(_is_finite(new), enough)
         onwards = ops.where(bracketed, high.step - low.step, 1.0)
         turns = new.slope * onwards >= 0  # so the minimum is between the two lowest
         behind = _choose(ops.logical_or(turns, ~bracketed), low, high)
@@ -83,21 +83,21 @@ def strong_wolfe(
             gradient=ops.where(falls, its_gradient, search.gradient),
             high=high,
             bracketed=bracketed,
-            trial=_next(low, high, bracketed),
+            trial=_next_step(low, high, bracketed),
             found=ops.logical_and(falls, ops.abs(new.slope) <= -c2 * start.slope),
             evaluations=search.evaluations + 1,
         )
 
     no, none = ops.zeros((), "bool"), ops.zeros((), "int32")
-    return cast(Search, while_loop(goes_on, look, Search(start, gradient, start, no, first, no, none)))
+    return cast(Search, while_loop(is_unfinished, look, Search(start, gradient, start, no, first, no, none)))
 
 
-def _next(low: Point, high: Point, bracketed: Array) -> Array:
+def _next_step(low: Point, high: Point, bracketed: Array) -> Array:
     """Return where the cubic through both points is least, but well inside of a bracket; or onwards, not too far.
 
     No nan is made on the way, since there are programs that look for them.
     """
-    finite, width = _finite(high), high.step - low.step
+    finite, width = _is_finite(high), high.step - low.step
     near = low.step + ops.where(bracketed, 0.1 * width, -width)
     far = low.step + ops.where(bracketed, 0.9 * width, -9 * width)
     rise, slope = ops.where(finite, high.value, low.value) - low.value, ops.where(finite, high.slope, low.slope)
@@ -111,7 +111,7 @@ def _next(low: Point, high: Point, bracketed: Array) -> Array:
     return ops.clip(guess, ops.minimum(near, far), ops.maximum(near, far))
 
 
-def _finite(point: Point) -> Array:
+def _is_finite(point: Point) -> Array:
     return ops.logical_and(ops.isfinite(point.value), ops.isfinite(point.slope))
 
 

@@ -55,7 +55,7 @@ class History(NamedTuple):
         _, r = while_loop(lambda carry: carry[0] >= 0, oldest_first, (kept - 1, r))
         return cast(Array, -r)
 
-    def after(self, step: Array, change: Array, succeeded: Array) -> History:
+    def add_pair(self, step: Array, change: Array, succeeded: Array) -> History:
         """Return the history with one more pair if that has curvature; an empty history if the search failed."""
         size = self.steps.shape[0]
         lengths = ops.sqrt(ops.sum(step * step)) * ops.sqrt(ops.sum(change * change))

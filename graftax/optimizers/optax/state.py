@@ -40,7 +40,7 @@ class StateLayout:
     """
 
     def __init__(self, tx: Any) -> None:
-        self.tx = _checked(tx)
+        self.tx = _check_transformation(tx)
         self._plans: dict[Any, tuple[list[Leaf], Any]] = {}
         self.own: dict[str, Array] = {}
         self._backend = registry.current()
@@ -73,7 +73,7 @@ class StateLayout:
         key = tuple((path, tuple(value.shape), str(value.dtype)) for path, value in params.items())
         if key not in self._plans:
             transforms = self._backend.tracing
-            with _explained("init"):
+            with _explain_errors("init"):
                 shapes = transforms.eval_shape(self.tx.init, dict(params))
             found, structure = transforms.flatten_with_ways(shapes)
             self._plans[key] = [self._leaf(way, leaf, params) for way, leaf in found], structure
@@ -103,7 +103,7 @@ class StateLayout:
             ArgumentError: what is the optimizer's own begins otherwise than without this variable.
         """
         backend = self._backend
-        with registry.scope(backend), _explained("init"):  # small initial values are computed on the host
+        with registry.scope(backend), _explain_errors("init"):  # small initial values are computed on the host
             found, _ = backend.tracing.flatten_with_ways(self.tx.init({path: value}))
         begun: dict[str, Array] = {}
         for way, array in ((way, backend.arrays.asarray(array)) for way, array in found):
@@ -124,7 +124,7 @@ class StateLayout:
         """Return the updates by path, and the arrays of the state after them, both in the order of `plan`."""
         transforms = self._backend.tracing
         _, structure = self.plan(values)
-        with _explained("update"):
+        with _explain_errors("update"):
             updates, after = self.tx.update(dict(gradients), transforms.unflatten(structure, state), dict(values))
         arrays, found = transforms.flatten(tree.reorder(after, transforms.unflatten(structure, state)))
         if found != structure:
@@ -176,7 +176,7 @@ def is_transformation(tx: object) -> bool:
     return not isinstance(tx, type) and all(callable(getattr(tx, name, None)) for name in ("init", "update"))
 
 
-def _checked(tx: object) -> Any:
+def _check_transformation(tx: object) -> Any:
     if is_transformation(tx):
         return tx
     if callable(tx):
@@ -197,7 +197,7 @@ def _name(way: Iterable[str]) -> str:
 
 
 @contextmanager
-def _explained(method: str) -> Iterator[None]:
+def _explain_errors(method: str) -> Iterator[None]:
     """Add to what a transformation raises what it was given."""
     try:
         yield

@@ -72,7 +72,7 @@ class Optax(Optimizer):
     def __init__(self, tx: Any, learning_rate: LearningRate = 1.0, **options: Unpack[Options]) -> None:
         super().__init__(learning_rate, **options)
         self._layout = StateLayout(tx)
-        self.state = {name: _kept(name, value) for name, value in self._layout.own.items()}
+        self.state = {name: _make_slot(name, value) for name, value in self._layout.own.items()}
 
     @property
     def tx(self) -> Any:
@@ -136,5 +136,5 @@ class Optax(Optimizer):
         return slots[leaf.name]
 
 
-def _kept(name: str, value: Array) -> Variable:
+def _make_slot(name: str, value: Array) -> Variable:
     return Variable(value, dtype=str(value.dtype), trainable=False, role="slot", name=name)

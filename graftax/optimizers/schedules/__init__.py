@@ -2,7 +2,7 @@
 
 import typing as _typing
 
-from graftax.core.namespaces import answering as _answering
+from graftax.core.namespaces import make_getattr as _answering
 from graftax.optimizers.arguments.foreign_names import CLASSES as _FOREIGN
 from graftax.optimizers.schedules.cosine import CosineDecay as CosineDecay
 from graftax.optimizers.schedules.cosine import CosineDecayRestarts as CosineDecayRestarts

@@ -72,12 +72,12 @@ class CosineDecay(Schedule):
         """See the class."""
         first = self.initial_learning_rate
         if self.warmup_target is None:
-            return first * self._decayed(step)
+            return first * self._decay(step)
         warm = first + (self.warmup_target - first) * step / self.warmup_steps
-        decayed = self.warmup_target * self._decayed(ops.maximum(step - self.warmup_steps, 0.0))
+        decayed = self.warmup_target * self._decay(ops.maximum(step - self.warmup_steps, 0.0))
         return ops.where(step < self.warmup_steps, warm, decayed)
 
-    def _decayed(self, step: Array) -> Array:
+    def _decay(self, step: Array) -> Array:
         return _half_cosine(ops.minimum(step, self.decay_steps) / self.decay_steps, self.alpha)
 
 

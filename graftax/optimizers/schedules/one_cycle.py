@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 from graftax import ops
 from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array
-from graftax.optimizers.arguments.kinds import COUNT, INSIDE, NOT_NEGATIVE, POSITIVE, Kinds, one_of
+from graftax.optimizers.arguments.kinds import COUNT, INSIDE, NOT_NEGATIVE, POSITIVE, Kinds, choice_of
 from graftax.optimizers.schedules.schedule import Schedule
 
 
@@ -42,7 +42,7 @@ class OneCycle(Schedule):
         "rising": INSIDE,
         "start_factor": POSITIVE,
         "end_factor": POSITIVE,
-        "shape": one_of("cosine", "linear"),
+        "shape": choice_of("cosine", "linear"),
     }
 
     def __init__(
@@ -77,10 +77,10 @@ class OneCycle(Schedule):
         """See the class."""
         start = self.peak / self.start_factor
         top, last = self.rising * self.total_steps - 1, self.total_steps - 1
-        up = self._between(start, self.peak, step / top)
-        down = self._between(self.peak, start / self.end_factor, (ops.minimum(step, last) - top) / (last - top))
+        up = self._interpolate(start, self.peak, step / top)
+        down = self._interpolate(self.peak, start / self.end_factor, (ops.minimum(step, last) - top) / (last - top))
         return ops.where(step <= top, up, down)
 
-    def _between(self, first: float, last: float, done: Array) -> Array:
+    def _interpolate(self, first: float, last: float, done: Array) -> Array:
         part = done if self.shape == "linear" else 0.5 - 0.5 * ops.cos(math.pi * done)
         return first + (last - first) * part

@@ -78,7 +78,7 @@ def _is_schedule_like(value: object) -> bool:
     if isinstance(value, Schedule):
         return True
     try:
-        NOT_NEGATIVE.checked("", "", value)
+        NOT_NEGATIVE.check("", "", value)
     except GraftaxError:
         return False
     return True
@@ -110,7 +110,7 @@ def _is_sequence(value: object) -> bool:
 
 
 def _numbers(name: str) -> Callable[[Any], tuple[float, ...]]:
-    return lambda given: tuple(NOT_NEGATIVE.checked(name, f"{name}[{i}]", one) for i, one in enumerate(given))
+    return lambda given: tuple(NOT_NEGATIVE.check(name, f"{name}[{i}]", one) for i, one in enumerate(given))
 
 
 def _as_schedules(schedules: Sequence[ScheduleLike]) -> list[Schedule]:

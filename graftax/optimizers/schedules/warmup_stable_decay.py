@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from graftax import ops
 from graftax.core.typedefs import Array
-from graftax.optimizers.arguments.kinds import NOT_NEGATIVE, STEPS, Kinds, one_of
+from graftax.optimizers.arguments.kinds import NOT_NEGATIVE, STEPS, Kinds, choice_of
 from graftax.optimizers.schedules.schedule import Schedule
 
 
@@ -40,7 +40,7 @@ class WarmupStableDecay(Schedule):
         "warmup_steps": STEPS,
         "stable_steps": STEPS,
         "decay_steps": STEPS,
-        "shape": one_of("linear", "cosine", "root"),
+        "shape": choice_of("linear", "cosine", "root"),
     }
 
     def __init__(

@@ -93,7 +93,10 @@ class Adafactor(Optimizer):
         else:
             row = kept * slots.row + (1 - kept) * ops.mean(square, axis=-1, keepdims=True)
             column = kept * slots.column + (1 - kept) * ops.mean(square, axis=-2, keepdims=True)
-            new, share = {"row": row, "column": column}, row / _sloped(ops.mean(row, axis=-2, keepdims=True))
+            new, share = (
+                {"row": row, "column": column},
+                row / _stop_small_gradients(ops.mean(row, axis=-2, keepdims=True)),
+            )
             # the product of two that are epsilon_1 alone would be 0 in float32, that of their roots is not
             factor = _inverse_root(share) * _inverse_root(column)
         direction = gradient * factor
@@ -104,13 +107,13 @@ class Adafactor(Optimizer):
         return value - rate * direction, new
 
 
-def _sloped(square: Array) -> Array:
+def _stop_small_gradients(square: Array) -> Array:
     """Return the same, cut off from gradients where it is `epsilon_1` alone, at which slopes are beyond float32."""
     return ops.where(square > _LEAST, square, ops.stop_gradient(square))
 
 
 def _inverse_root(square: Array) -> Array:
-    return ops.rsqrt(_sloped(ops.maximum(square, 1e-37)))  # above what becomes 0 in float32
+    return ops.rsqrt(_stop_small_gradients(ops.maximum(square, 1e-37)))  # above what becomes 0 in float32
 
 
 _LEAST = 1e-18

@@ -7,7 +7,7 @@ from typing import ClassVar, Unpack
 
 from graftax import ops
 from graftax.core.typedefs import Array
-from graftax.optimizers.arguments.kinds import NOT_NEGATIVE, Kinds, one_of
+from graftax.optimizers.arguments.kinds import NOT_NEGATIVE, Kinds, choice_of
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.roots import divisor
@@ -50,7 +50,7 @@ class Adagrad(Optimizer):
     arguments: ClassVar[Kinds] = {
         "initial_accumulator": NOT_NEGATIVE,
         "epsilon": NOT_NEGATIVE,
-        "epsilon_form": one_of("keras", "torch"),
+        "epsilon_form": choice_of("keras", "torch"),
     }
 
     def __init__(

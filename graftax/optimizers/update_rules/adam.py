@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, TypeAlias, Unpack
 
 from graftax import ops
 from graftax.core.typedefs import Array
-from graftax.optimizers.arguments.kinds import FLAG, FRACTION, NOT_NEGATIVE, Kinds, one_of
+from graftax.optimizers.arguments.kinds import FLAG, FRACTION, NOT_NEGATIVE, Kinds, choice_of
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.roots import divisor
@@ -56,7 +56,7 @@ class Adam(Optimizer):
         "beta_2": FRACTION,
         "epsilon": NOT_NEGATIVE,
         "amsgrad": FLAG,
-        "epsilon_form": one_of("keras", "torch"),
+        "epsilon_form": choice_of("keras", "torch"),
     }
 
     def __init__(

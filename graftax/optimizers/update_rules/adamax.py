@@ -7,7 +7,7 @@ from typing import ClassVar, Unpack
 
 from graftax import ops
 from graftax.core.typedefs import Array
-from graftax.optimizers.arguments.kinds import FRACTION, NOT_NEGATIVE, Kinds, one_of
+from graftax.optimizers.arguments.kinds import FRACTION, NOT_NEGATIVE, Kinds, choice_of
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.slot import Slot, SlotValues
@@ -51,7 +51,7 @@ class Adamax(Optimizer):
         "beta_1": FRACTION,
         "beta_2": FRACTION,
         "epsilon": NOT_NEGATIVE,
-        "epsilon_form": one_of("keras", "torch"),
+        "epsilon_form": choice_of("keras", "torch"),
     }
 
     def __init__(

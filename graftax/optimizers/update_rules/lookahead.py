@@ -101,14 +101,14 @@ class Lookahead(AroundOptimizer, PureUpdates):
     @door
     def apply(self, gradients: Any, variables: Variables) -> None:
         """Apply gradients with the optimizer inside, and return to the slow weights when it is due."""
-        self._around(variables, lambda: self.optimizer.apply(gradients, variables))
+        self._step_around(variables, lambda: self.optimizer.apply(gradients, variables))
 
     @door
     def minimize(self, loss_fn: Callable[[], Any], variables: Variables, has_aux: bool = False) -> Any:
         """Take one step with the optimizer inside, and return to the slow weights when it is due."""
-        return self._around(variables, lambda: self.optimizer.minimize(loss_fn, variables, has_aux))
+        return self._step_around(variables, lambda: self.optimizer.minimize(loss_fn, variables, has_aux))
 
-    def _around(self, variables: Variables, step: Callable[[], Any]) -> Any:
+    def _step_around(self, variables: Variables, step: Callable[[], Any]) -> Any:
         storage.touch(self)
         trainable = self.optimizer._gx_build(flat_variables(variables))
         pairs = [(variable, self.slot(variable, "slow")) for variable in trainable]
@@ -118,14 +118,14 @@ class Lookahead(AroundOptimizer, PureUpdates):
         result = step()
         after = self.optimizer.iterations.value
         due = ops.logical_and(after > before, ops.equal(after % self.every, 0))
-        cond(due, lambda: self._come_back(pairs), lambda: None)
+        cond(due, lambda: self._synchronize(pairs), lambda: None)
         return result
 
     def _set_out(self, pairs: list[tuple[Variable, Variable]]) -> None:
         for fast, slow in pairs:  # again: values may have been loaded, or assigned in this trace, since it was made
             slow.assign(cast_to(fast._gx_stored, slow.dtype))
 
-    def _come_back(self, pairs: list[tuple[Variable, Variable]]) -> None:
+    def _synchronize(self, pairs: list[tuple[Variable, Variable]]) -> None:
         for fast, slow in pairs:
             slow.assign_add(self.rate * (cast_to(fast._gx_stored, slow.dtype) - slow))
             fast.assign(cast_to(slow.value, fast.dtype))

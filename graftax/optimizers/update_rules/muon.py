@@ -9,7 +9,7 @@ from graftax import ops
 from graftax.core.errors import ArgumentTypeError
 from graftax.core.selectors import SelectorLike
 from graftax.core.typedefs import Array
-from graftax.optimizers.arguments.kinds import COUNT, FLAG, FRACTION, NOT_NEGATIVE, Kinds, one_of
+from graftax.optimizers.arguments.kinds import COUNT, FLAG, FRACTION, NOT_NEGATIVE, Kinds, choice_of
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.roots import divisor, norm
@@ -69,7 +69,7 @@ class Muon(Optimizer):
         "epsilon": NOT_NEGATIVE,
         "nesterov": FLAG,
         "steps": COUNT,
-        "scale": one_of("adamw", "shape"),
+        "scale": choice_of("adamw", "shape"),
     }
 
     def __init__(

@@ -12,7 +12,7 @@ from graftax.optimizers.arguments.kinds import AT_LEAST_ONE, FLAG, FRACTION, NOT
 from graftax.optimizers.engine import learning_rate as rates
 from graftax.optimizers.engine.averaging import slot_for
 from graftax.optimizers.engine.learning_rate import LearningRate
-from graftax.optimizers.engine.numbers import cast_to, is_plain, widest
+from graftax.optimizers.engine.numbers import cast_to, is_plain, widest_dtype
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.roots import divisor
 from graftax.optimizers.engine.rule import RuleInput, RuleOutput, check_moving
@@ -106,9 +106,9 @@ class Prodigy(Optimizer):
         self.growth_rate = growth_rate
         self.safeguard_warmup = safeguard_warmup
         self.use_bias_correction = use_bias_correction
-        self.d = rates.scalar(self, "d", "state", widest(), d0)
-        self.largest_d = rates.scalar(self, "largest_d", "state", widest(), d0)
-        self.numerator = rates.scalar(self, "numerator", "state", widest(), 0.0)
+        self.d = rates.scalar(self, "d", "state", widest_dtype(), d0)
+        self.largest_d = rates.scalar(self, "largest_d", "state", widest_dtype(), d0)
+        self.numerator = rates.scalar(self, "numerator", "state", widest_dtype(), 0.0)
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
         """Declare the two averages, the sum of gradients, and where the variable set out."""
@@ -136,7 +136,7 @@ class Prodigy(Optimizer):
         new = {
             "momentum": slots.momentum + (1 - self.beta_1) * (scaled - slots.momentum),
             "velocity": slots.velocity + (1 - self.beta_2) * (scaled * scaled - slots.velocity),
-            "gradient_sum": self._kept() * slots.gradient_sum
+            "gradient_sum": self._beta_3() * slots.gradient_sum
             + weight * (d if self.safeguard_warmup else rate) * inputs.gradient,
             "start": start,
         }
@@ -148,13 +148,13 @@ class Prodigy(Optimizer):
             return step.learning_rate
         return step.learning_rate * ops.sqrt(1 - self.beta_2**step.count) / (1 - self.beta_1**step.count)
 
-    def _kept(self) -> float:
+    def _beta_3(self) -> float:
         return self.beta_2**0.5 if self.beta_3 is None else self.beta_3
 
     def _estimate(self, progress: Array, denominator: Array) -> None:
         """Take one step's progress into the estimate of the distance."""
         d, known = self.d.value, denominator > 0
-        self.numerator.assign(self._kept() * self.numerator.value + progress)
+        self.numerator.assign(self._beta_3() * self.numerator.value + progress)
         found = ops.where(known, self.d_coef * self.numerator.value / ops.where(known, denominator, 1.0), d)
         self.largest_d.assign(ops.maximum(self.largest_d.value, found))
         if is_plain(self.growth_rate) and self.growth_rate == inf:  # a gradient times infinity would be nan

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, Unpack
 
 from graftax import ops
 from graftax.core.typedefs import Array
-from graftax.optimizers.arguments.kinds import ABOVE_06, AT_LEAST_FOUR, FRACTION, NOT_NEGATIVE, Kinds, one_of
+from graftax.optimizers.arguments.kinds import ABOVE_06, AT_LEAST_FOUR, FRACTION, NOT_NEGATIVE, Kinds, choice_of
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.roots import divisor
@@ -56,7 +56,7 @@ class RAdam(Optimizer):
         "beta_2": ABOVE_06,
         "epsilon": NOT_NEGATIVE,
         "threshold": AT_LEAST_FOUR,
-        "epsilon_form": one_of("torch", "optax"),
+        "epsilon_form": choice_of("torch", "optax"),
     }
 
     def __init__(

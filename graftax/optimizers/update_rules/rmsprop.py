@@ -7,7 +7,7 @@ from typing import ClassVar, Unpack
 
 from graftax import ops
 from graftax.core.typedefs import Array
-from graftax.optimizers.arguments.kinds import FLAG, FRACTION, NOT_NEGATIVE, Kinds, one_of
+from graftax.optimizers.arguments.kinds import FLAG, FRACTION, NOT_NEGATIVE, Kinds, choice_of
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.numbers import is_on
 from graftax.optimizers.engine.options import Options
@@ -60,7 +60,7 @@ class RMSprop(Optimizer):
         "epsilon": NOT_NEGATIVE,
         "initial_rms": NOT_NEGATIVE,
         "centered": FLAG,
-        "epsilon_form": one_of("keras", "torch"),
+        "epsilon_form": choice_of("keras", "torch"),
     }
 
     def __init__(

@@ -11,7 +11,7 @@ from graftax.core.short_traceback import door
 from graftax.optimizers.arguments.describe import call_of
 from graftax.optimizers.arguments.kinds import POSITIVE, Checked, Kinds
 from graftax.optimizers.around import AroundOptimizer
-from graftax.optimizers.engine.gradients import Variables, trainable_of
+from graftax.optimizers.engine.gradients import Variables, require_trainable
 from graftax.optimizers.engine.numbers import cast_to
 from graftax.optimizers.engine.roots import root
 from graftax.optimizers.engine.total import total
@@ -66,7 +66,7 @@ class SAM(AroundOptimizer, Checked):
         """Take one step, with the trainable ones of the variables; see `Minimizer`."""
         check_loss_fn(loss_fn)
         storage.touch(self)
-        trainable = self.optimizer._gx_build(trainable_of(variables))
+        trainable = self.optimizer._gx_build(require_trainable(variables))
         (_, found), gradients = self.optimizer.value_and_scaled_grad(loss_fn, trainable, has_aux)
         wide = "float64" if any(v.dtype == "float64" for v in trainable) else "float32"
         squares = [ops.sum(cast_to(g, wide) ** 2) for g in gradients]

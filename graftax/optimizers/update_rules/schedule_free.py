@@ -9,11 +9,11 @@ from graftax import ops
 from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array
 from graftax.core.undefined import undefined_error
-from graftax.optimizers.arguments.kinds import FRACTION, NOT_NEGATIVE, PART, WHOLE, Kinds, one_of
+from graftax.optimizers.arguments.kinds import FRACTION, NOT_NEGATIVE, PART, WHOLE, Kinds, choice_of
 from graftax.optimizers.engine import learning_rate as rates
 from graftax.optimizers.engine.averaging import slot_for, two_averages
 from graftax.optimizers.engine.learning_rate import LearningRate
-from graftax.optimizers.engine.numbers import cast_to, widest
+from graftax.optimizers.engine.numbers import cast_to, widest_dtype
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.roots import divisor
 from graftax.optimizers.engine.slot import Slot, SlotValues
@@ -47,8 +47,8 @@ class ScheduleFree(Optimizer):
         self.warmup_steps = warmup_steps
         self.beta_1 = beta_1
         self.weight_lr_power = weight_lr_power
-        self.largest_rate = rates.scalar(self, "largest_rate", "counter", widest(), 0.0)
-        self.weight_sum = rates.scalar(self, "weight_sum", "counter", widest(), 0.0)
+        self.largest_rate = rates.scalar(self, "largest_rate", "counter", widest_dtype(), 0.0)
+        self.weight_sum = rates.scalar(self, "weight_sum", "counter", widest_dtype(), 0.0)
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
         """Declare the fast sequence, which starts as the value."""
@@ -78,7 +78,7 @@ class ScheduleFree(Optimizer):
         iterations = self.iterations.value
         dtype = self.largest_rate.dtype
         rate = rates.current(self.__dict__["learning_rate"], iterations, dtype)
-        rate = self._scaled(rate, cast_to(iterations + 1, dtype))  # without multipliers, which would cancel
+        rate = self._warm_up(rate, cast_to(iterations + 1, dtype))  # without multipliers, which would cancel
         self.largest_rate.assign(ops.maximum(self.largest_rate.value, rate))
         self.weight_sum.assign_add(self.largest_rate.value**self.weight_lr_power)
         for variable, state in self._gx_slots.items():
@@ -100,9 +100,9 @@ class ScheduleFree(Optimizer):
         weight, total = self.largest_rate.value**self.weight_lr_power, self.weight_sum.value
         share = ops.where(total > 0, weight / ops.where(total > 0, total, 1.0), 1.0)
         rate = step.learning_rate
-        return self._scaled(rate, step.count), cast_to(share, str(rate.dtype))
+        return self._warm_up(rate, step.count), cast_to(share, str(rate.dtype))
 
-    def _scaled(self, rate: Array, count: Array) -> Array:
+    def _warm_up(self, rate: Array, count: Array) -> Array:
         return rate * ops.minimum(count / self.warmup_steps, 1.0) if self.warmup_steps else rate
 
     def _direction(self, gradient: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
@@ -216,7 +216,7 @@ class ScheduleFreeAdamW(ScheduleFree):
     Source: Defazio et al., The road less scheduled, arXiv:2405.15682, algorithm 1.
     """
 
-    arguments: ClassVar[Kinds] = {"beta_2": FRACTION, "epsilon": NOT_NEGATIVE, "correction": one_of("root", "rate")}
+    arguments: ClassVar[Kinds] = {"beta_2": FRACTION, "epsilon": NOT_NEGATIVE, "correction": choice_of("root", "rate")}
 
     def __init__(
         self,
@@ -238,8 +238,8 @@ class ScheduleFreeAdamW(ScheduleFree):
         """Declare the fast sequence, and the average of squares."""
         return {**super().create_slots(variable), "velocity": Slot()}
 
-    def _scaled(self, rate: Array, count: Array) -> Array:
-        rate = super()._scaled(rate, count)
+    def _warm_up(self, rate: Array, count: Array) -> Array:
+        rate = super()._warm_up(rate, count)
         return rate * ops.sqrt(1 - self.beta_2**count) if self.correction == "rate" else rate
 
     def _direction(self, gradient: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:

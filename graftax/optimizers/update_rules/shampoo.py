@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, Unpack
 
 from graftax import ops
 from graftax.core.typedefs import Array
-from graftax.optimizers.arguments.kinds import COUNT, PART, POSITIVE, Kinds, one_of
+from graftax.optimizers.arguments.kinds import COUNT, PART, POSITIVE, Kinds, choice_of
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.matrix_power import damped_power
 from graftax.optimizers.engine.numbers import is_plain
@@ -62,7 +62,7 @@ class Shampoo(Optimizer):
         "decay": PART,
         "update_every": COUNT,
         "largest": COUNT,
-        "graft": one_of("sgd", "adagrad").or_none(),
+        "graft": choice_of("sgd", "adagrad").or_none(),
     }
 
     def __init__(

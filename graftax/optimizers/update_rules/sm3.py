@@ -52,7 +52,7 @@ class SM3(Optimizer):
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
         """Declare an accumulator along each axis, in a shape that broadcasts; the average of steps."""
-        covers = {f"axis_{i}": Slot(shape=_along(i, variable.shape)) for i in range(max(variable.ndim, 1))}
+        covers = {f"axis_{i}": Slot(shape=_broadcast_shape(i, variable.shape)) for i in range(max(variable.ndim, 1))}
         return covers | ({"momentum": Slot()} if is_on(self.momentum) else {})
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
@@ -74,5 +74,5 @@ class SM3(Optimizer):
         return value - step.learning_rate * direction, new
 
 
-def _along(axis: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+def _broadcast_shape(axis: int, shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(length if i == axis else 1 for i, length in enumerate(shape))

@@ -115,11 +115,11 @@ class Sophia(Optimizer):
         noise = [random.normal(v.shape, dtype=v.dtype, seed=self.noise) for v in wrt]
         wide = "float64" if any(v.dtype == "float64" for v in wrt) else "float32"
 
-        def along() -> Array:
+        def slope_along() -> Array:
             slopes = grad(loss_fn, wrt=wrt)()
             return total([ops.sum(cast_to(g, wide) * cast_to(u, wide)) for g, u in zip(slopes, noise, strict=True)])
 
-        for variable, u, product in zip(wrt, noise, grad(along, wrt=wrt)(), strict=True):
+        for variable, u, product in zip(wrt, noise, grad(slope_along, wrt=wrt)(), strict=True):
             slot = self._gx_slots.state(variable).slots["hessian"]
             estimate = cast_to(u, slot.dtype) * cast_to(product, slot.dtype)
             slot.assign(self.beta_2 * slot.value + (1 - self.beta_2) * estimate)

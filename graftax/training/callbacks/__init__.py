@@ -2,7 +2,7 @@
 
 import typing as _typing
 
-from graftax.core.namespaces import answering as _answering
+from graftax.core.namespaces import make_getattr as _answering
 from graftax.core.namespaces import names_in as _names_in
 from graftax.training.callbacks.csv_logger import CSVLogger as CSVLogger
 from graftax.training.callbacks.early_stopping import EarlyStopping as EarlyStopping

@@ -11,7 +11,7 @@ from graftax.core.errors import ArgumentError
 from graftax.training.callbacks.monitor import Monitor
 from graftax.training.callbacks.swap_averages import averages_at_end
 from graftax.training.hooks.callback import Callback, Logs
-from graftax.training.spread import whole
+from graftax.training.spread import gather_output
 from graftax.training.weights import restore_weights, weights_of
 
 
@@ -75,7 +75,7 @@ class EarlyStopping(Callback):
         self._start_over()
 
     def _start_over(self) -> None:
-        self.best = self.monitor.worst
+        self.best = self.monitor.worst_value
         self.best_epoch: int | None = None
         self.wait = 0
         self.stopped_epoch: int | None = None
@@ -98,7 +98,7 @@ class EarlyStopping(Callback):
                 with ExitStack() as averaged:
                     for averages in averages_at_end(self.params):
                         averaged.enter_context(averages.averaged())
-                    self.best_weights = [np.array(whole(v._gx_stored)) for v in weights_of(self.model)]
+                    self.best_weights = [np.array(gather_output(v._gx_stored)) for v in weights_of(self.model)]
         if is_better:
             self.best = current
             if self.baseline is None or self.monitor.is_better(current, self.baseline):

@@ -17,7 +17,7 @@ def optimizer_of(model: object) -> Any:
     return objectives.optimizer if objectives is not None else getattr(model, "optimizer_root", None)
 
 
-def stepping(optimizer: object) -> Any:
+def innermost_optimizer(optimizer: object) -> Any:
     """Return what takes the steps and has the rate: the optimizer itself, or the one inside of one around it."""
     while isinstance(optimizer, AroundOptimizer):
         optimizer = optimizer.optimizer
@@ -30,7 +30,7 @@ def rates_of(model: object) -> dict[str, Any]:
     ``learning_rate`` is that of the optimizer. Those of optimizers that its rules name follow by their place among
     them, ``learning_rate/0``, except where they share the Variable of one before.
     """
-    rates = {name: one.learning_rate for name, one in _with_rates(stepping(optimizer_of(model))).items()}
+    rates = {name: one.learning_rate for name, one in _with_rates(innermost_optimizer(optimizer_of(model))).items()}
     found = {name: rate.value if isinstance(rate, VariableLike) else rate for name, rate in rates.items()}
     return {name: rate for name, rate in found.items() if tuple(getattr(rate, "shape", ())) == ()}
 
@@ -58,18 +58,18 @@ def without_optimizer(callback: str) -> StateError:
     )
 
 
-def require_settable_rates(model: object, callback: str, given: object = None) -> dict[str, Optimizer]:
+def require_settable_rates(model: object, callback: str, optimizer_given: object = None) -> dict[str, Optimizer]:
     """Return the optimizers whose learning rates can be set, by the names of `rates_of`.
 
     Args:
         model: The model.
         callback: The name of the callback, for messages.
-        given: The optimizer that the callback was given. Defaults to None: that of the model.
+        optimizer_given: The optimizer that the callback was given. Defaults to None: that of the model.
 
     Raises:
         StateError: there is no such optimizer, or one has a schedule.
     """
-    optimizer = stepping(given or optimizer_of(model))
+    optimizer = innermost_optimizer(optimizer_given or optimizer_of(model))
     if optimizer is None:
         raise without_optimizer(callback)
     found = _with_rates(optimizer)
@@ -91,13 +91,13 @@ def require_settable_rates(model: object, callback: str, given: object = None) -
     return found
 
 
-def require_single_rate(model: object, callback: str, given: object = None) -> Optimizer:
+def require_single_rate(model: object, callback: str, optimizer_given: object = None) -> Optimizer:
     """Return the optimizer, if its learning rate can be set and is that of all variables; arguments as above.
 
     Raises:
         StateError: there is no such optimizer, it has a schedule, or a rule names one with another rate.
     """
-    optimizer = stepping(given or optimizer_of(model))
+    optimizer = innermost_optimizer(optimizer_given or optimizer_of(model))
     found = _with_rates(optimizer)
     others = [one for one in found.values() if one is not optimizer]
     if others:
@@ -108,7 +108,7 @@ def require_single_rate(model: object, callback: str, given: object = None) -> O
             "Variable as learning_rate= of both; or a graftax.Callback whose on_epoch_begin sets each, the other with "
             "self.model.optimizer.others[0].learning_rate = 0.1",
         )
-    return require_settable_rates(model, callback, given)["learning_rate"]
+    return require_settable_rates(model, callback, optimizer_given)["learning_rate"]
 
 
 def _with_rates(optimizer: object, name: str = "learning_rate") -> dict[str, Optimizer]:

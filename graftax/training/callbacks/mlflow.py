@@ -50,7 +50,7 @@ class MLflow(Callback):
         self._known = None  # each training has its run, unless its state says which one goes on
         self._library = optional_library("mlflow", "mlflow", "the callback MLflow")
 
-    def _opened(self) -> Any:
+    def _open_run(self) -> Any:
         library = self._library
         if library.active_run() is None:
             library.start_run(run_id=self._known, run_name=None if self._known else self.run_name)
@@ -65,11 +65,11 @@ class MLflow(Callback):
         """Write the numbers of the step, if it is due."""
         step = self.params["step"]
         if self._due.comes_at(step):
-            self._opened().log_metrics({f"batch_{n}": float(v) for n, v in (logs or {}).items()}, step=step)
+            self._open_run().log_metrics({f"batch_{n}": float(v) for n, v in (logs or {}).items()}, step=step)
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
         """Write the numbers of the epoch."""
-        self._opened().log_metrics({name: float(value) for name, value in (logs or {}).items()}, step=epoch)
+        self._open_run().log_metrics({name: float(value) for name, value in (logs or {}).items()}, step=epoch)
 
     def on_train_end(self, logs: Logs | None = None) -> None:
         """End the run, if this callback started it."""

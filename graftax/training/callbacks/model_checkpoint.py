@@ -6,14 +6,14 @@ import os
 from contextlib import ExitStack
 from typing import Any
 
-from graftax.backend.rendezvous import several
+from graftax.backend.rendezvous import process_group
 from graftax.checkpoint.manager import CheckpointManager
 from graftax.checkpoint.preemption import Preemption
 from graftax.checkpoint.retention import Retention
 from graftax.core.errors import ArgumentError, CheckpointError, StateError
 from graftax.training.callbacks.monitor import Monitor
 from graftax.training.hooks.callback import Callback, Logs
-from graftax.training.resuming import managed
+from graftax.training.resuming import open_manager
 
 _FILES = (".h5", ".hdf5", ".keras", ".pt", ".pth", ".ckpt", ".safetensors", ".npz")
 
@@ -150,7 +150,7 @@ class ModelCheckpoint(Callback):
         settings: dict[str, Any] = {"keep": self.keep, "keep_best": self.keep_best}
         if self.monitor is not None:
             settings |= {"monitor": self.monitor.name, "goal": self.monitor.mode}
-        self.manager = managed(self.directory, run, "ModelCheckpoint", **settings)
+        self.manager = open_manager(self.directory, run, "ModelCheckpoint", **settings)
         latest = self.manager.latest()
         if self.monitor is not None:
             self.monitor.seen = latest is not None and any(
@@ -208,7 +208,7 @@ class ModelCheckpoint(Callback):
         Before the first step, nothing is saved: a resumed run then begins from the start, and makes its own weights.
         """
         self._entered.close()
-        if self.manager is not None and not isinstance(error, CheckpointError) and several() is None:
+        if self.manager is not None and not isinstance(error, CheckpointError) and process_group() is None:
             run = self.params["run"]
             run.settle()
             with run.between_steps():

@@ -53,7 +53,7 @@ class Monitor:
         """Whether the number has been in the logs of this run."""
 
     @property
-    def worst(self) -> float:
+    def worst_value(self) -> float:
         """Return the initial value, which any number improves on."""
         return math.inf if self.mode == "min" else -math.inf
 
@@ -80,9 +80,9 @@ class Monitor:
         validated = logs is not None and any(name.startswith("val_") for name in logs)
         if self.seen or (is_validation and not validated and params.get("validates")):
             return None
-        raise self._missing(dict(logs or {}), is_validation and not validated)
+        raise self._missing_error(dict(logs or {}), is_validation and not validated)
 
-    def _missing(self, logs: Mapping[str, float], unvalidated: bool) -> DataError:
+    def _missing_error(self, logs: Mapping[str, float], unvalidated: bool) -> DataError:
         there = ", ".join(logs) or "nothing"
         near = self.name.removeprefix("val_").removeprefix("train_")
         instead = next((f"monitor={name!r}" for name in (f"val_{self.name}", near) if name in logs), "one of these")

@@ -140,19 +140,19 @@ class Progress(Callback):
             self._show(logs or {})
         else:
             self._due = now + _INTERIM
-            self._screen.finish(self._progressed(logs or {}).line(None, plain=True))
+            self._screen.finish(self._current_progress(logs or {}).line(None, plain=True))
 
     def _finish(self, logs: Logs | None, ended: float | None = None) -> None:
         if self._screen.prints:
             self._last = ended or end_of(logs)
-            line = self._progressed(logs or {}, is_over=True).line(self._screen.width, self._screen.is_plain)
+            line = self._current_progress(logs or {}, is_over=True).line(self._screen.width, self._screen.is_plain)
             self._screen.finish(line)
 
     def _show(self, numbers: Mapping[str, float], title: str = "") -> None:
-        line = self._progressed(numbers, title).line(self._screen.width, self._screen.is_plain)
+        line = self._current_progress(numbers, title).line(self._screen.width, self._screen.is_plain)
         self._screen.show(line)
 
-    def _progressed(self, numbers: Mapping[str, float], title: str = "", is_over: bool = False) -> Progressed:
+    def _current_progress(self, numbers: Mapping[str, float], title: str = "", is_over: bool = False) -> Progressed:
         now = time.perf_counter()
         later = self._done - self._first
         per_step = (self._last - self._counted_from) / later if later > 0 else None

@@ -84,7 +84,7 @@ class ReduceLROnPlateau(Callback):
         self._start_over()
 
     def _start_over(self) -> None:
-        self.best = self.monitor.worst
+        self.best = self.monitor.worst_value
         self.wait = 0
         self.cooldown_counter = 0
 
@@ -138,4 +138,4 @@ class ReduceLROnPlateau(Callback):
         """Restore the best value and the number of epochs since."""
         self.best, self.wait = float(state["best"]), state["wait"]
         self.cooldown_counter = state["cooldown_counter"]
-        self.monitor.seen = self.best != self.monitor.worst
+        self.monitor.seen = self.best != self.monitor.worst_value

@@ -9,7 +9,12 @@ from typing import Any
 from graftax.core.errors import StateError
 from graftax.optimizers.around import AroundOptimizer
 from graftax.optimizers.optimizer import Optimizer
-from graftax.training.callbacks.learning_rate import check_optimizer, optimizer_of, stepping, without_optimizer
+from graftax.training.callbacks.learning_rate import (
+    check_optimizer,
+    innermost_optimizer,
+    optimizer_of,
+    without_optimizer,
+)
 from graftax.training.hooks.callback import Callback, Logs
 
 
@@ -55,7 +60,9 @@ class SwapAverages(Callback):
         optimizer = self.optimizer or optimizer_of(self.model)
         if optimizer is None:
             raise without_optimizer("SwapAverages")
-        if not isinstance(optimizer, Optimizer | AroundOptimizer) or not _keeps_averages(stepping(optimizer)):
+        if not isinstance(optimizer, Optimizer | AroundOptimizer) or not _keeps_averages(
+            innermost_optimizer(optimizer)
+        ):
             raise StateError(
                 f"SwapAverages with the optimizer {type(optimizer).__name__}",
                 "it keeps no averages of the weights",

@@ -18,7 +18,7 @@ from graftax.training.callbacks.learning_rate import iterations_of, optimizer_of
 from graftax.training.display.summary_table import summarize
 from graftax.training.hooks.callback import Callback, Logs
 from graftax.training.summary.event_writer import EventWriter
-from graftax.training.summary.recording import entered
+from graftax.training.summary.recording import use_writer
 from graftax.training.weights import weights_of
 
 
@@ -87,7 +87,7 @@ class TensorBoard(Callback):
     def on_train_begin(self, logs: Logs | None = None) -> None:
         """Open the files. Entries of `graftax.summary` during training are written to those of training."""
         self._open()
-        self._default.enter_context(entered(self._writers["train"], iterations_of(self.model)))
+        self._default.enter_context(use_writer(self._writers["train"], iterations_of(self.model)))
         self._graph_is_written = False
         self._due.begin(self.params["step"])
 

@@ -68,7 +68,7 @@ class WandB(Callback):
         if self._is_own:
             self._library = optional_library("wandb", "wandb", "the callback WandB")
 
-    def _opened(self) -> Any:
+    def _open_run(self) -> Any:
         if self.run is None and self._library is not None:
             self.run = self._library.init(
                 project=self.project,
@@ -84,12 +84,12 @@ class WandB(Callback):
         step = self.params["step"]
         if self._due.comes_at(step):
             numbers = {f"batch/{name}": float(value) for name, value in (logs or {}).items()}
-            self._opened().log({**numbers, "step": step})
+            self._open_run().log({**numbers, "step": step})
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
         """Send the numbers of the epoch."""
         numbers = {f"epoch/{name}": float(value) for name, value in (logs or {}).items()}
-        self._opened().log({**numbers, "epoch": epoch, "step": self.params["step"]})
+        self._open_run().log({**numbers, "epoch": epoch, "step": self.params["step"]})
 
     def on_train_end(self, logs: Logs | None = None) -> None:
         """Finish the run, if this callback started it."""

@@ -2,7 +2,7 @@
 
 import typing as _typing
 
-from graftax.core.namespaces import answering as _answering
+from graftax.core.namespaces import make_getattr as _answering
 from graftax.core.namespaces import names_in as _names_in
 from graftax.training.data.bucketing import Buckets as Buckets
 from graftax.training.data.bucketing import bucket as bucket

@@ -87,9 +87,9 @@ class Buckets:
             raise ArgumentError(f"bucket got weights={weights!r:.60}", "they are 'ones' or 'mean'", 'weights="mean"')
         if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
             raise ArgumentError(f"bucket got batch_size={batch_size!r}", "it must be 1 or more", "batch_size=32")
-        self._x = _each(x, "x")
-        self._y = None if y is None else _each(y, "y")
-        self._weight = None if sample_weight is None else _each(sample_weight, "sample_weight")
+        self._x = _to_rows(x, "x")
+        self._y = None if y is None else _to_rows(y, "y")
+        self._weight = None if sample_weight is None else _to_rows(sample_weight, "sample_weight")
         for name, part in (("y", self._y), ("sample_weight", self._weight)):
             if part is not None and len(part) != len(self._x):
                 raise DataError(
@@ -148,18 +148,18 @@ class Buckets:
         return plan
 
     def _batch(self, size: int, rows: list[int]) -> Batch:
-        x = np.stack([_padded(self._x[i], size, self._pad) for i in rows])
+        x = np.stack([_pad(self._x[i], size, self._pad) for i in rows])
         if self._y is None:
             return pack(x, None, None if self._weight is None else np.stack([self._weight[i] for i in rows]))
         if not self._by_position:
             weight = None if self._weight is None else np.stack([self._weight[i] for i in rows])
             return pack(x, np.stack([self._y[i] for i in rows]), weight)
-        y = np.stack([_padded(self._y[i], size, 0) for i in rows])
-        real = np.stack([_padded(np.ones(len(self._x[i]), "float32"), size, 0) for i in rows])
+        y = np.stack([_pad(self._y[i], size, 0) for i in rows])
+        real = np.stack([_pad(np.ones(len(self._x[i]), "float32"), size, 0) for i in rows])
         weight = real * (real.size / real.sum()) if self._is_mean else real  # the loss divides by all positions
         if self._weight is not None:
             given = [self._weight[i] for i in rows]
-            weight = weight * np.stack([_padded(w, size, 0) if w.ndim else np.full(size, w, "float32") for w in given])
+            weight = weight * np.stack([_pad(w, size, 0) if w.ndim else np.full(size, w, "float32") for w in given])
         return x, y, weight
 
     def row_order(self) -> list[int]:
@@ -182,7 +182,7 @@ class Buckets:
         self._seed, self._passes = state["seed"], state["passes"]
 
 
-def _each(rows: Rows, name: str) -> list[np.ndarray[Any, Any]]:
+def _to_rows(rows: Rows, name: str) -> list[np.ndarray[Any, Any]]:
     found = [np.asarray(as_arrays(row, f"{name}[{i}]")) for i, row in enumerate(rows)]
     if not found:
         raise DataError(f"{name} has no rows", "there is nothing to compute", "at least one row")
@@ -225,21 +225,23 @@ def _length(row: np.ndarray[Any, Any], number: int) -> int:
     return len(row)
 
 
-def _sizes(given: Sequence[int] | None, longest: int) -> list[int]:
-    if given is None:
+def _sizes(boundaries: Sequence[int] | None, longest: int) -> list[int]:
+    if boundaries is None:
         return [2**i for i in range(3, max(3, math.ceil(math.log2(max(longest, 1)))) + 1)]
-    if not given or any(isinstance(size, bool) or not isinstance(size, int) or size < 1 for size in given):
-        raise ArgumentError(f"bucket got sizes={given!r}", "they are lengths, counted from 1 on", "sizes=[32, 64, 128]")
-    if longest > max(given):
-        raise DataError(
-            f"a sequence of length {longest}, and sizes={list(given)!r}",
-            "no size holds it, and cutting it is for you to decide",
-            f"sizes=[..., {longest}], or x = [row[:{max(given)}] for row in x]",
+    if not boundaries or any(isinstance(size, bool) or not isinstance(size, int) or size < 1 for size in boundaries):
+        raise ArgumentError(
+            f"bucket got sizes={boundaries!r}", "they are lengths, counted from 1 on", "sizes=[32, 64, 128]"
         )
-    return sorted(set(given))
+    if longest > max(boundaries):
+        raise DataError(
+            f"a sequence of length {longest}, and sizes={list(boundaries)!r}",
+            "no size holds it, and cutting it is for you to decide",
+            f"sizes=[..., {longest}], or x = [row[:{max(boundaries)}] for row in x]",
+        )
+    return sorted(set(boundaries))
 
 
-def _padded(row: np.ndarray[Any, Any], size: int, value: float) -> np.ndarray[Any, Any]:
+def _pad(row: np.ndarray[Any, Any], size: int, value: float) -> np.ndarray[Any, Any]:
     width = [(0, size - len(row)), *[(0, 0)] * (row.ndim - 1)]
     return np.pad(row, width, constant_values=value)
 
@@ -247,7 +249,7 @@ def _padded(row: np.ndarray[Any, Any], size: int, value: float) -> np.ndarray[An
 def _check_pad_value(value: float, rows: list[np.ndarray[Any, Any]]) -> None:
     """Raise if rows cannot hold what they are padded with: NumPy would cut it off, or wrap it around."""
     for dtype in {row.dtype for row in rows}:
-        if dtype.kind in "iub" and not (math.isfinite(value) and int(value) == value and _holds(dtype, int(value))):
+        if dtype.kind in "iub" and not (math.isfinite(value) and int(value) == value and _can_hold(dtype, int(value))):
             raise ArgumentError(
                 f"bucket got pad_value={value!r} for sequences of dtype {dtype}",
                 "they cannot hold it",
@@ -255,7 +257,7 @@ def _check_pad_value(value: float, rows: list[np.ndarray[Any, Any]]) -> None:
             )
 
 
-def _holds(dtype: np.dtype[Any], value: int) -> bool:
+def _can_hold(dtype: np.dtype[Any], value: int) -> bool:
     if dtype.kind == "b":
         return value in (0, 1)
     return bool(np.iinfo(dtype).min <= value <= np.iinfo(dtype).max)

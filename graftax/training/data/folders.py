@@ -83,7 +83,7 @@ def images_from_directory(
     if label_mode == "binary" and len(names) != 2:
         raise DataError(f"label_mode='binary' for {len(names)} classes", "it tells two apart", 'label_mode="int"')
     size = _height_and_width(image_size)
-    batch_size, workers = _counted("batch_size", batch_size), _counted("workers", workers)
+    batch_size, workers = _check_count("batch_size", batch_size), _check_count("workers", workers)
     return ImageFolder(
         files, labels, names, size, batch_size, color_mode, label_mode, shuffle, crop_to_aspect_ratio, workers
     )
@@ -194,12 +194,12 @@ class ImageFolder:
         self._seed, self._passes = state["seed"], state["passes"]
 
 
-def _counted(name: str, value: object) -> int:
-    return hyperparameters.positive(name, value, "it counts, from 1 up", 4)
+def _check_count(name: str, value: object) -> int:
+    return hyperparameters.check_positive(name, value, "it counts, from 1 up", 4)
 
 
-def _height_and_width(given: Any) -> tuple[int, int]:
-    sizes = list(given) if isinstance(given, list | tuple) else []
+def _height_and_width(image_size: Any) -> tuple[int, int]:
+    sizes = list(image_size) if isinstance(image_size, list | tuple) else []
     if len(sizes) != 2 or not all(isinstance(one, int | np.integer) and one > 0 for one in sizes):
-        raise ArgumentError(f"image_size={given!r:.60}", "it is a height and a width", "image_size=(256, 256)")
+        raise ArgumentError(f"image_size={image_size!r:.60}", "it is a height and a width", "image_size=(256, 256)")
     return int(sizes[0]), int(sizes[1])

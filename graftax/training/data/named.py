@@ -7,7 +7,7 @@ from typing import Any
 
 from graftax.core.errors import ArgumentError
 from graftax.core.short_traceback import door
-from graftax.training.sources.named_columns import IndexedColumns, columns_of, is_table_of_rows, listed, require_name
+from graftax.training.sources.named_columns import IndexedColumns, as_list, columns_of, is_table_of_rows, require_name
 
 
 @door
@@ -38,7 +38,7 @@ def columns(
         >>> x.shape, y.shape
         ((2, 4), (2,))
     """
-    given = [name for part in (x, y, sample_weight) for name in listed(part)]
+    given = [name for part in (x, y, sample_weight) for name in as_list(part)]
     if len(set(given)) < len(given):
         raise ArgumentError(
             f"columns got x={x!r}, y={y!r}, sample_weight={sample_weight!r}",

@@ -14,7 +14,7 @@ _LANE = 10
 def column_drawing(model: Box) -> str:
     """Return the drawing as SVG."""
     column = _Column(model)
-    body, high = column.inside(model, 0, _PAD + 24)
+    body, high = column.draw_inside(model, 0, _PAD + 24)
     width = column.width(0) + 2 * _PAD
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width + 2}" height="{high + 2}" '
@@ -36,7 +36,7 @@ class _Column:
             return
         if level == len(self._lanes):
             self._lanes.append(0)
-        self._lanes[level] = max(self._lanes[level], len(_passing(box)))
+        self._lanes[level] = max(self._lanes[level], len(_arrows_past_boxes(box)))
         for one in box.boxes:
             self._look(one, level + 1)
 
@@ -48,21 +48,21 @@ class _Column:
     def _lane(self, level: int) -> int:
         return _LANE * (self._lanes[level] + 1) if level < len(self._lanes) and self._lanes[level] else 0
 
-    def inside(self, parent: Box, level: int, top: int) -> tuple[str, int]:
+    def draw_inside(self, parent: Box, level: int, top: int) -> tuple[str, int]:
         """Return the SVG of the boxes inside of a box, starting at ``top``, and the position of their end."""
         width = self.width(level) - self._lane(level)
         left = 1 + _PAD * (level + 1)
         parts: list[str] = []
         places: dict[Path, tuple[int, int]] = {}
         for box in parent.boxes:
-            body, end = self.inside(box, level + 1, top + _HIGH)
+            body, end = self.draw_inside(box, level + 1, top + _HIGH)
             high = max(end - top, _HIGH) if body else _HIGH
-            parts.append(_drawn(box, left, top, width, high) + body)
+            parts.append(_draw_box(box, left, top, width, high) + body)
             places[box.path] = top, top + high
             top += high + _GAP
         middle = left + width // 2
         order = [box.path for box in parent.boxes]
-        passing = _passing(parent)
+        passing = _arrows_past_boxes(parent)
         for first, second in parent.arrows:
             if (first, second) in passing:
                 right = left + width
@@ -75,13 +75,13 @@ class _Column:
         return "".join(parts), (top - _GAP + _PAD) if parts else top
 
 
-def _passing(box: Box) -> list[tuple[Path, Path]]:
+def _arrows_past_boxes(box: Box) -> list[tuple[Path, Path]]:
     """Return the arrows that do not lead to the next box."""
     order = {one.path: i for i, one in enumerate(box.boxes)}
     return [(first, second) for first, second in box.arrows if order[second] != order[first] + 1]
 
 
-def _drawn(box: Box, left: int, top: int, width: int, high: int) -> str:
+def _draw_box(box: Box, left: int, top: int, width: int, high: int) -> str:
     return (
         f'<rect x="{left}" y="{top}" width="{width}" height="{high}" rx="6" fill="#eef3fb" stroke="#5878a8"/>'
         f'<text x="{left + 8}" y="{top + 17}">{escape(box.title)}</text>'

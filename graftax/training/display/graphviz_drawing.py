@@ -19,7 +19,7 @@ def is_installed() -> bool:
     return shutil.which("dot") is not None
 
 
-def drawn(source: str, kind: str) -> bytes:
+def render(source: str, kind: str) -> bytes:
     """Return the image that ``dot`` draws.
 
     Args:
@@ -33,13 +33,13 @@ def drawn(source: str, kind: str) -> bytes:
     try:
         done = subprocess.run([program, f"-T{kind}"], input=source.encode(), capture_output=True, timeout=_PATIENCE)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise _failed(kind, str(error)) from error
+        raise _dot_error(kind, str(error)) from error
     if done.returncode or not done.stdout:
-        raise _failed(kind, "; ".join(done.stderr.decode(errors="replace").strip().splitlines()[:3]))
+        raise _dot_error(kind, "; ".join(done.stderr.decode(errors="replace").strip().splitlines()[:3]))
     return done.stdout
 
 
-def _failed(kind: str, message: str) -> StateError:
+def _dot_error(kind: str, message: str) -> StateError:
     return StateError(
         f"dot -T{kind}",
         f"the program of Graphviz failed: {message}",
@@ -56,26 +56,26 @@ def dot_of(model: Box) -> str:
         '  node [fontname="sans-serif", fontsize=12, shape=box, style="rounded,filled", fillcolor="#eef3fb",'
         ' color="#5878a8"];',
         '  edge [color="#888888", arrowsize=0.7];',
-        f"  labelloc=t; label={_quoted(model.title)};",
+        f"  labelloc=t; label={_quote(model.title)};",
     ]
     ends: dict[Path, tuple[Path, Path]] = {}
     clusters: set[Path] = set()
 
     def add(box: Box, indent: str) -> None:
         name = _name(box.path)
-        text = f"{_quoted(box.title)[1:-1]}\\n{_quoted(box.detail)[1:-1]}" if box.detail else _quoted(box.title)[1:-1]
+        text = f"{_quote(box.title)[1:-1]}\\n{_quote(box.detail)[1:-1]}" if box.detail else _quote(box.title)[1:-1]
         if not box.boxes:
             lines.append(f'{indent}{name} [label="{text}"];')
             ends[box.path] = box.path, box.path
             return
         clusters.add(box.path)
-        lines.append(f"{indent}subgraph {_quoted(f'cluster_{_raw(box.path)}')} {{")
+        lines.append(f"{indent}subgraph {_quote(f'cluster_{_join_path(box.path)}')} {{")
         lines.append(f'{indent}  label="{text}";')
-        inside(box, f"{indent}  ")
+        add_inside(box, f"{indent}  ")
         lines.append(f"{indent}}}")
         ends[box.path] = ends[box.boxes[0].path][0], ends[box.boxes[-1].path][1]
 
-    def inside(box: Box, indent: str) -> None:
+    def add_inside(box: Box, indent: str) -> None:
         for one in box.boxes:
             add(one, indent)
         if not box.arrows:  # the wiring is not known: invisible edges keep the boxes in order
@@ -83,21 +83,21 @@ def dot_of(model: Box) -> str:
                 bottom, top = _name(ends[one.path][1]), _name(ends[below.path][0])
                 lines.append(f"{indent}{bottom} -> {top} [style=invis];")
         for first, second in box.arrows:
-            options = [f"ltail={_quoted(f'cluster_{_raw(first)}')}"] if first in clusters else []
-            options += [f"lhead={_quoted(f'cluster_{_raw(second)}')}"] if second in clusters else []
+            options = [f"ltail={_quote(f'cluster_{_join_path(first)}')}"] if first in clusters else []
+            options += [f"lhead={_quote(f'cluster_{_join_path(second)}')}"] if second in clusters else []
             lines.append(f"{indent}{_name(ends[first][1])} -> {_name(ends[second][0])} [{', '.join(options)}];")
 
-    inside(model, "  ")
+    add_inside(model, "  ")
     return "\n".join([*lines, "}", ""])
 
 
-def _raw(path: Path) -> str:
+def _join_path(path: Path) -> str:
     return "/".join(path)
 
 
 def _name(path: Path) -> str:
-    return _quoted(_raw(path))
+    return _quote(_join_path(path))
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)

@@ -79,7 +79,7 @@ def memory_report(model: TrainableModel, batch: object) -> MemoryReport:
             "model.compile(...) without run_eagerly, on a backend that compiles",
         )
     ready = FirstStep(model, required_objectives(model), builds=model._gx_has_own("train_step"))
-    ready.before(step, given, [given])
+    ready.prepare(step, given, [given])
     memory = step.lower(given).memory
     summary = Summary(model)
     size = sum(part.nbytes for part in _arrays(given))
@@ -98,9 +98,9 @@ def _outline(part: object) -> object:
     return part.zeros() if isinstance(part, ArraySpec) else part
 
 
-def _arrays(given: object) -> list[Any]:
-    if isinstance(given, dict):
-        return [one for part in given.values() for one in _arrays(part)]
-    if isinstance(given, list | tuple):
-        return [one for part in given for one in _arrays(part)]
-    return [] if given is None else [given]
+def _arrays(structure: object) -> list[Any]:
+    if isinstance(structure, dict):
+        return [one for part in structure.values() for one in _arrays(part)]
+    if isinstance(structure, list | tuple):
+        return [one for part in structure for one in _arrays(part)]
+    return [] if structure is None else [structure]

@@ -61,7 +61,7 @@ class Drawing:
                 f"{os.fspath(where.with_suffix('.svg'))!r}; or Graphviz from your system",
             )
         else:
-            where.write_bytes(graphviz_drawing.drawn(self.dot, kind))
+            where.write_bytes(graphviz_drawing.render(self.dot, kind))
 
 
 @door
@@ -94,7 +94,7 @@ def plot_model(model: Layer, to_file: str | os.PathLike[str] | None = None, expa
     boxes = boxes_of(model, expand)
     dot = graphviz_drawing.dot_of(boxes)
     if graphviz_drawing.is_installed():
-        svg = graphviz_drawing.drawn(dot, "svg").decode()
+        svg = graphviz_drawing.render(dot, "svg").decode()
         svg = svg[svg.index("<svg") :]  # a notebook shows an SVG without the XML declaration
     else:
         svg = column_drawing(boxes)

@@ -56,7 +56,7 @@ class Progressed:
                 return whole
             bar = _bar(self.done / max(self.total, 1), min(_WIDEST_BAR, room), plain)
             return _GAP.join([*head, bar, *timing, *numbers])
-        return _fitted(head, timing[:1], self._pairs(), width)
+        return _fit_to_width(head, timing[:1], self._pairs(), width)
 
     def _pairs(self) -> list[str]:
         """Return the numbers in short form: validation beside training, the learning rate last."""
@@ -74,7 +74,7 @@ class Progressed:
         return f"{self.done} steps" if self.total is None else f"{self.done:{len(str(self.total))}}/{self.total}"
 
     def _speed(self) -> str:
-        return "" if self.per_step is None else f"{_short(self.per_step)}/step"
+        return "" if self.per_step is None else f"{_format_seconds(self.per_step)}/step"
 
     def _time(self) -> str:
         if self.is_over:
@@ -84,7 +84,7 @@ class Progressed:
         return f"{_clock((self.total - self.done) * self.per_step)} left"
 
 
-def _fitted(head: list[str], timing: list[str], numbers: list[str], width: int) -> str:
+def _fit_to_width(head: list[str], timing: list[str], numbers: list[str], width: int) -> str:
     """Return the parts as a line. If it is too long, drop the count, the learning rate, the last numbers, the time."""
     few = [[*numbers[:shown], f"+{len(numbers) - shown}"] for shown in range(len(numbers) - 1, -1, -1)]
     unrated = [number for number in numbers if not number.startswith("lr ")]  # the history has the rate, too
@@ -98,7 +98,7 @@ def _bar(part: float, size: int, plain: bool) -> str:
     return "#" * full + "-" * (size - full) if plain else "━" * full + "─" * (size - full)
 
 
-def _short(seconds: float) -> str:
+def _format_seconds(seconds: float) -> str:
     if seconds >= 1:
         return f"{seconds:.1f}s"
     return f"{seconds * 1e3:.3g}ms" if seconds >= 1e-3 else f"{seconds * 1e6:.0f}us"

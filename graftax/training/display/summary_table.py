@@ -70,7 +70,7 @@ class Summary:
         others = [v for v in model.variables if v.role not in ("weight", "state")]
         self.other_bytes = sum(map(_bytes, others))
         self.optimizer = _optimizer_of(model)
-        self.optimizer_bytes = sum(map(_bytes, _kept_by(self.optimizer)))
+        self.optimizer_bytes = sum(map(_bytes, _variables_of_optimizer(self.optimizer)))
         unbuilt = unbuilt_below(model)
         self.unbuilt = [one._gx_path or one.name for one in unbuilt if one is not model or len(unbuilt) == 1]
 
@@ -92,11 +92,11 @@ class Summary:
 
     def __str__(self) -> str:
         """Return the table. Given names have their own lines if their rows would be wider than 80 columns."""
-        table = self._table(beside=True)
-        lines = table if max(map(len, table)) <= _COLUMNS else self._table(beside=False)
+        table = self._table_lines(beside=True)
+        lines = table if max(map(len, table)) <= _COLUMNS else self._table_lines(beside=False)
         return "\n".join([self.title, *lines, *self.totals])
 
-    def _table(self, beside: bool) -> list[str]:
+    def _table_lines(self, beside: bool) -> list[str]:
         cells = [("layer", "output shape", "parameters", "")]
         for row in self.rows:
             title = f"{'/'.join(row.path)} ({row.kind}{f' {row.name!r}' if beside and row.name else ''})"
@@ -139,14 +139,14 @@ def _rows(model: Layer, levels: int | None) -> list[Row]:
     """Return the rows. Each Variable is counted only in the first layer that has it."""
     layers = [(tuple(map(str, edges)), node) for edges, node in walk_with_edges(model) if isinstance(node, Layer)]
     shown = [(path, node) for path, node in layers if path and (levels is None or _depth(path, layers) <= levels)]
-    if len(layers) == 1 or bool(_own(model, layers, shown, ())):
+    if len(layers) == 1 or bool(_own_weights(model, layers, shown, ())):
         shown = [((), model), *shown]
     rows = []
     counted: set[int] = set()
     for path, node in shown:
-        own = [v for v in _own(node, layers, shown, path) if id(v) not in counted]
+        own = [v for v in _own_weights(node, layers, shown, path) if id(v) not in counted]
         counted.update(map(id, own))
-        built = is_built(node) if any(p[: len(path)] == path and p != path for p, _ in shown) else _all_built(node)
+        built = is_built(node) if any(p[: len(path)] == path and p != path for p, _ in shown) else _is_all_built(node)
         weights = [v for v in own if v.role == "weight"]
         frozen = not node.trainable or (bool(weights) and not any(v.trainable for v in weights))
         note = "" if built and not frozen else "frozen" if built else "not built"
@@ -158,7 +158,7 @@ def _rows(model: Layer, levels: int | None) -> list[Row]:
     return rows
 
 
-def _own(
+def _own_weights(
     node: Layer, layers: list[tuple[tuple[str, ...], Layer]], shown: list[tuple[tuple[str, ...], Layer]], path: Any
 ) -> list[Variable]:
     """Return the weights below a layer that are in no nested layer with a row."""
@@ -172,7 +172,7 @@ def _depth(path: tuple[str, ...], layers: list[tuple[tuple[str, ...], Layer]]) -
     return sum(1 for other, _ in layers if other and path[: len(other)] == other)
 
 
-def _all_built(layer: Layer) -> bool:
+def _is_all_built(layer: Layer) -> bool:
     return is_built(layer) and not unbuilt_below(layer)
 
 
@@ -202,7 +202,7 @@ def _optimizer_of(model: Layer) -> Any:
     return None if objectives is None else objectives.optimizer
 
 
-def _kept_by(optimizer: object) -> list[Variable]:
+def _variables_of_optimizer(optimizer: object) -> list[Variable]:
     """Return the Variables of an optimizer, including slots."""
     if not isinstance(optimizer, Module):
         return []

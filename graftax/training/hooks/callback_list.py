@@ -19,7 +19,7 @@ _HOOKS = [name for name in dir(Callback) if name.startswith("on_")]
 _OF_KERAS = ("on_batch_begin", "on_batch_end")
 
 
-def listed(callbacks: Sequence[Callback] | None) -> list[Callback]:
+def as_list(callbacks: Sequence[Callback] | None) -> list[Callback]:
     """Return the callbacks as a list; an empty one for None.
 
     Raises:
@@ -122,7 +122,7 @@ class CallbackList:
         Raises:
             Exception: the exception of a callback, with a note that names the callback.
         """
-        functions = self._defined(hook)
+        functions = self._functions_of_hook(hook)
         if not functions:
             return
         shown = logs if isinstance(logs, Logs) else Logs(logs or {})
@@ -138,13 +138,13 @@ class CallbackList:
 
         For training loops, where a look-up at each batch would take a noticeable part of a small step.
         """
-        return [partial(self.run, hook)] if self.defines(hook) else []
+        return [partial(self.run, hook)] if self.has_hook(hook) else []
 
-    def defines(self, hook: str) -> bool:
+    def has_hook(self, hook: str) -> bool:
         """Return whether any callback defines a hook."""
-        return bool(self._defined(hook))
+        return bool(self._functions_of_hook(hook))
 
-    def failed(self, error: BaseException) -> None:
+    def on_exception(self, error: BaseException) -> None:
         """Call `on_exception` of all callbacks; exceptions that they raise are added to the error as notes."""
         for callback in self.callbacks:
             close = getattr(callback, "on_exception", None)
@@ -155,15 +155,15 @@ class CallbackList:
             except Exception as another:  # noqa: BLE001 - the first error is what the user is to see
                 error.add_note(f"  after it, {type(callback).__name__}.on_exception raised: {another!r:.200}")
 
-    def _defined(self, hook: str) -> list[Callable[..., None]]:
+    def _functions_of_hook(self, hook: str) -> list[Callable[..., None]]:
         if hook not in self._hooks:
             default = getattr(Callback, hook)
-            defined = [c for c in self.callbacks if _has(c, hook, default)]
+            defined = [c for c in self.callbacks if _defines_hook(c, hook, default)]
             self._hooks[hook] = [_takes_logs(getattr(callback, hook), default) for callback in defined]
         return self._hooks[hook]
 
 
-def _has(callback: object, hook: str, default: Callable[..., None]) -> bool:
+def _defines_hook(callback: object, hook: str, default: Callable[..., None]) -> bool:
     """Tell whether a callback defines a hook: its class does, or a function was assigned to the object."""
     return hook in getattr(callback, "__dict__", ()) or getattr(type(callback), hook, default) is not default
 

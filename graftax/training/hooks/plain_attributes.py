@@ -80,9 +80,11 @@ class PlainAttributes:
         self._but = but
         self._saved = saved
         self._begun = dict(_attributes(callback, but))
-        elsewhere = self._elsewhere()
+        elsewhere = self._ids_saved_elsewhere()
         self._values = {
-            name: _plain(found) for name, value in self._begun.items() if _is_plain(found := _told(value, elsewhere))
+            name: _copy_as_plain(found)
+            for name, value in self._begun.items()
+            if _is_plain(found := _tell_state(value, elsewhere))
         }
         self._contents = {name: _contents(value) for name, value in self._begun.items() if name not in self._values}
 
@@ -90,11 +92,11 @@ class PlainAttributes:
         """Return the changed values by name, and names and types of those that cannot be saved; None for no changes."""
         kept: dict[str, Any] = {}
         lost: dict[str, str] = {}
-        elsewhere = self._elsewhere()
+        elsewhere = self._ids_saved_elsewhere()
         for name, value in _attributes(self.callback, self._but):
-            if _is_plain(found := _told(value, elsewhere)):
-                now = _plain(found)
-                if name not in self._values or not _same(now, self._values[name]):
+            if _is_plain(found := _tell_state(value, elsewhere)):
+                now = _copy_as_plain(found)
+                if name not in self._values or not _is_equal(now, self._values[name]):
                     kept[name] = now
             elif id(value) not in elsewhere and self._has_changed(name, value):
                 lost[name] = type(value).__name__
@@ -106,11 +108,11 @@ class PlainAttributes:
         if not isinstance(value, Module):
             return not callable(value) and (is_other or _contents(value) != self._contents.get(name))
         before: Any = {} if is_other else self._contents.get(name)
-        elsewhere = self._elsewhere()
+        elsewhere = self._ids_saved_elsewhere()
         now = {key: held for key, held in _values_of(value).items() if key not in elsewhere}
         return any(key not in before or before[key]() is not held() for key, held in now.items())
 
-    def _elsewhere(self) -> frozenset[int]:
+    def _ids_saved_elsewhere(self) -> frozenset[int]:
         """Return the ids of the Variables that are saved in another place."""
         return frozenset() if self._saved is None else frozenset(map(id, self._saved()))
 
@@ -123,7 +125,7 @@ class PlainAttributes:
         """
         held = vars(self.callback)
         for name, value in state["attributes"].items():
-            held[name] = _restored(held.get(name), value)
+            held[name] = _restore_value(held.get(name), value)
             self._values.pop(name, None)  # it is saved again, even if it does not change any more
         if state["lost"] and tells:
             name = type(self.callback).__name__
@@ -157,7 +159,7 @@ def _is_plain(value: object, depth: int = 0) -> bool:
     return all(_is_plain(part, depth + 1) for part in value)
 
 
-def _told(value: object, elsewhere: frozenset[int], depth: int = 0) -> Any:
+def _tell_state(value: object, elsewhere: frozenset[int], depth: int = 0) -> Any:
     """Return what Variables and generators of random numbers follow from, under names of their own; all else as it is.
 
     Args:
@@ -176,9 +178,9 @@ def _told(value: object, elsewhere: frozenset[int], depth: int = 0) -> Any:
     if isinstance(value, random.Random):
         return {_DRAWS: value.getstate()}
     if type(value) is dict and any(map(_is_to_tell, value.values())):
-        return {key: _told(part, elsewhere, depth + 1) for key, part in value.items()}
+        return {key: _tell_state(part, elsewhere, depth + 1) for key, part in value.items()}
     if type(value) in (list, tuple) and any(map(_is_to_tell, value)):  # type: ignore[call-overload]
-        return type(value)(_told(part, elsewhere, depth + 1) for part in value)  # type: ignore[call-arg, attr-defined]
+        return type(value)(_tell_state(part, elsewhere, depth + 1) for part in value)  # type: ignore[call-arg, attr-defined]
     return value
 
 
@@ -187,28 +189,28 @@ def _is_to_tell(part: object) -> bool:
     return isinstance(part, kinds)
 
 
-def _restored(held: Any, value: Any) -> Any:
-    """Return what a result of `_told` stands for: Variables and generators that are there get their values back."""
+def _restore_value(current: Any, value: Any) -> Any:
+    """Return what a result of `_tell_state` stands for: existing Variables and generators get their values back."""
     if type(value) is dict and set(value) == {_VALUE}:
-        if isinstance(held, Variable) and held.shape == value[_VALUE].shape:
-            held.assign(value[_VALUE])
-            return held
+        if isinstance(current, Variable) and current.shape == value[_VALUE].shape:
+            current.assign(value[_VALUE])
+            return current
         return Variable(value[_VALUE], trainable=False)
     if type(value) is dict and set(value) == {_DRAWS}:
-        if isinstance(held, np.random.Generator):
-            held.bit_generator.state = value[_DRAWS]
-        elif isinstance(held, np.random.RandomState):
-            held.set_state(value[_DRAWS])
-        elif isinstance(held, random.Random):
-            held.setstate(value[_DRAWS])
-        return held
+        if isinstance(current, np.random.Generator):
+            current.bit_generator.state = value[_DRAWS]
+        elif isinstance(current, np.random.RandomState):
+            current.set_state(value[_DRAWS])
+        elif isinstance(current, random.Random):
+            current.setstate(value[_DRAWS])
+        return current
     if type(value) is dict:
-        there = held if isinstance(held, Mapping) else {}
-        return {key: _restored(there.get(key), part) for key, part in value.items()}
+        there = current if isinstance(current, Mapping) else {}
+        return {key: _restore_value(there.get(key), part) for key, part in value.items()}
     if isinstance(value, list | tuple):
         rest = [None] * len(value)
-        beside = [*held, *rest] if isinstance(held, list | tuple) else rest
-        return type(value)(_restored(one, part) for one, part in zip(beside, value, strict=False))
+        beside = [*current, *rest] if isinstance(current, list | tuple) else rest
+        return type(value)(_restore_value(one, part) for one, part in zip(beside, value, strict=False))
     return value
 
 
@@ -228,7 +230,7 @@ def _contents(value: object) -> object:
         return set(value)
     if isinstance(value, Iterator) and not isinstance(value, io.IOBase):
         return object()
-    return repr({name: _plain(part) for name, part in _attributes(value, frozenset()) if _is_plain(part)})
+    return repr({name: _copy_as_plain(part) for name, part in _attributes(value, frozenset()) if _is_plain(part)})
 
 
 def _values_of(module: Module) -> dict[int, Any]:
@@ -236,22 +238,22 @@ def _values_of(module: Module) -> dict[int, Any]:
     return {id(variable): ref(variable._gx_stored) for variable in module.variables}
 
 
-def _plain(value: Any) -> Any:
+def _copy_as_plain(value: Any) -> Any:
     """Return a copy, with NumPy scalars as Python numbers."""
     if isinstance(value, np.number | np.bool_):
         return value.item()
     if isinstance(value, np.ndarray):
         return value.copy()
     if isinstance(value, Mapping):
-        return {key: _plain(part) for key, part in value.items()}
-    return type(value)(_plain(part) for part in value) if isinstance(value, list | tuple) else value
+        return {key: _copy_as_plain(part) for key, part in value.items()}
+    return type(value)(_copy_as_plain(part) for part in value) if isinstance(value, list | tuple) else value
 
 
-def _same(one: Any, other: Any) -> bool:
+def _is_equal(one: Any, other: Any) -> bool:
     if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
         return type(one) is type(other) and one.dtype == other.dtype and np.array_equal(one, other)
     if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+        return one.keys() == other.keys() and all(_is_equal(one[key], other[key]) for key in one)
     if isinstance(one, list | tuple) and type(one) is type(other):
-        return len(one) == len(other) and all(map(_same, one, other))
+        return len(one) == len(other) and all(map(_is_equal, one, other))
     return type(one) is type(other) and (one == other or (one != one and other != other))

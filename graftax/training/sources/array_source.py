@@ -102,18 +102,22 @@ class ArraySource:
                 continue
             held.append(rows)
             if len(held) == size:
-                yield self._together(held), size
+                yield self._take_together(held), size
                 held = []
         yield from ((self._batch(one), 1) for one in held)
 
-    def _together(self, held: list[Any]) -> Batch:
-        if isinstance(held[0], slice):
-            follow = all(one.stop == other.start for one, other in pairwise(held))
-            rows: Any = slice(held[0].start, held[-1].stop) if follow else np.concatenate([np.r_[one] for one in held])
+    def _take_together(self, selections: list[Any]) -> Batch:
+        if isinstance(selections[0], slice):
+            follow = all(one.stop == other.start for one, other in pairwise(selections))
+            rows: Any = (
+                slice(selections[0].start, selections[-1].stop)
+                if follow
+                else np.concatenate([np.r_[one] for one in selections])
+            )
         else:
-            rows = np.concatenate(held)
+            rows = np.concatenate(selections)
         found = self._batch(rows)
-        shape = (len(held), self._full)
+        shape = (len(selections), self._full)
         return tree.map_structure(lambda leaf: None if leaf is None else leaf.reshape(*shape, *leaf.shape[1:]), found)  # type: ignore[no-any-return]
 
     def _order(self, number_of_pass: int) -> RowOrder | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from os import PathLike
 from typing import Any
 
-from graftax.backend.rendezvous import several
+from graftax.backend.rendezvous import process_group
 from graftax.core.errors import DataError
 from graftax.distribution.processes import process_count
 from graftax.distribution.rows import Rows
@@ -62,7 +62,7 @@ def make_source(
     if isinstance(x, list | tuple) and not none_here and not is_list_of_batches(x):
         raise _no_data(x)
     _refuse_beside(x, y, sample_weight, batch_size)
-    if rows is None and several() is not None:
+    if rows is None and process_group() is not None:
         raise DataError(
             f"a {type(x).__name__} of batches, in {process_count()} processes",
             "each has an iterable of its own, and nothing says whether their rows are the same",
@@ -92,7 +92,9 @@ def _refuse_beside(x: object, y: object, sample_weight: object, batch_size: int 
         )
 
 
-def once(x: object, y: object, sample_weight: object, batch_size: int | None, steps: int | None) -> Source:
+def single_pass_source(
+    x: object, y: object, sample_weight: object, batch_size: int | None, steps: int | None
+) -> Source:
     """Return the source for one pass over the data of a user, in their order.
 
     Raises:
@@ -108,10 +110,10 @@ def in_order(x: object, batch_size: int | None, steps: int | None) -> Source:
     """The source for one pass whose results belong to rows in their order: it warns of a loader that shuffles.
 
     Raises:
-        DataError: as `once`.
+        DataError: as `single_pass_source`.
     """
     warn_of_random_order(x)
-    return once(x, None, None, batch_size, steps)
+    return single_pass_source(x, None, None, batch_size, steps)
 
 
 def _no_data(x: object) -> DataError:
@@ -149,7 +151,7 @@ ANEW = "a list of batches, list(batches), or an object whose __iter__ starts ane
 """The advice for an iterator that has ended."""
 
 
-def goes_on(source: Source) -> bool:
+def is_iterator(source: Source) -> bool:
     """Return whether a source is an iterator, which runs only once."""
     return isinstance(source, IterableSource) and source.goes_on
 
@@ -164,7 +166,7 @@ def require_enough(source: Source | None, validations: int) -> None:
     Raises:
         DataError: the second validation would have no batches.
     """
-    if validations > 1 and source is not None and goes_on(source) and source.steps is None:
+    if validations > 1 and source is not None and is_iterator(source) and source.steps is None:
         raise DataError(
             f"validation_data is an iterator, for {validations} validations",
             "it runs once: the first validation would use it up, and the next one have no batch",
@@ -172,24 +174,31 @@ def require_enough(source: Source | None, validations: int) -> None:
         )
 
 
-def validation_source(given: object, batch_size: int | None, fallback: int | None, steps: int | None) -> Source | None:
+def validation_source(
+    validation_data: object, batch_size: int | None, fallback: int | None, steps: int | None
+) -> Source | None:
     """Return the source for ``validation_data``: a tuple or list of arrays, an iterable of batches, or None.
 
     Args:
-        given: The argument of the user.
+        validation_data: The argument of the user.
         batch_size: ``validation_batch_size``, for arrays.
         fallback: The number of rows in a batch if that is None.
         steps: The number of batches in a validation; None for all.
     """
-    if given is None:
+    if validation_data is None:
         return None
-    parts = parts_of_validation(given)
-    if parts is None and is_arrays(given) and not is_list_of_batches(given):
-        parts = given, None, None
+    parts = parts_of_validation(validation_data)
+    if parts is None and is_arrays(validation_data) and not is_list_of_batches(validation_data):
+        parts = validation_data, None, None
     if parts is None:
-        by_row = batch_size is None and fallback is not None and has_index(given) and not gives_batches(given, fallback)
-        return once(given, None, None, fallback if by_row else batch_size, steps)
-    return once(*parts, fallback if batch_size is None else batch_size, steps)
+        by_row = (
+            batch_size is None
+            and fallback is not None
+            and has_index(validation_data)
+            and not gives_batches(validation_data, fallback)
+        )
+        return single_pass_source(validation_data, None, None, fallback if by_row else batch_size, steps)
+    return single_pass_source(*parts, fallback if batch_size is None else batch_size, steps)
 
 
 def split_validation(x: object, y: object, sample_weight: object, fraction: float) -> tuple[Parts, Parts]:

@@ -13,7 +13,7 @@ _LOOKED_AT = 16384
 """The number of values of an array that are used; more would cost time in each step."""
 
 
-def extended_by(before: int, batch: Batch) -> int:
+def extend(before: int, batch: Batch) -> int:
     """Return the fingerprint of a sequence of batches, extended by one more.
 
     Args:
@@ -23,7 +23,7 @@ def extended_by(before: int, batch: Batch) -> int:
     Example:
         >>> import numpy as np
         >>> one, other = (np.zeros(2),), (np.ones(2),)
-        >>> extended_by(extended_by(0, one), other) == extended_by(extended_by(0, other), one)
+        >>> extend(extend(0, one), other) == extend(extend(0, other), one)
         False
     """
     digest = xxhash.xxh3_64(before.to_bytes(8, "little"))
@@ -35,11 +35,11 @@ def extended_by(before: int, batch: Batch) -> int:
     return digest.intdigest()
 
 
-def require_same(found: int, saved: int, count: int, kind: str) -> None:
+def require_same(fingerprint: int, saved: int, count: int, kind: str) -> None:
     """Raise if batches that a resumed run skips are not those that it was trained on.
 
     Args:
-        found: The fingerprint of the skipped batches.
+        fingerprint: The fingerprint of the skipped batches.
         saved: The fingerprint in the checkpoint.
         count: The number of skipped batches.
         kind: The kind of the loader, for the message.
@@ -47,7 +47,7 @@ def require_same(found: int, saved: int, count: int, kind: str) -> None:
     Raises:
         DataError: they differ.
     """
-    if found != saved:
+    if fingerprint != saved:
         raise DataError(
             f"a run is resumed after {count} batches of a {kind}, which are others than those that it was trained on",
             "its order or its values change from one run to the next: rows would be left out or come twice",
@@ -55,7 +55,7 @@ def require_same(found: int, saved: int, count: int, kind: str) -> None:
         )
 
 
-def changing(kind: str) -> DataError:
+def changing_error(kind: str) -> DataError:
     """Return the error for a loader that changes from pass to pass, and cannot go on where a run ended.
 
     Args:

@@ -7,7 +7,7 @@ from typing import Any
 from graftax.core import tree
 from graftax.core.errors import DataError
 from graftax.objectives.sample_weights import check_weights
-from graftax.training.arrays import as_arrays, take_rows, written
+from graftax.training.arrays import as_arrays, path_expression, take_rows
 from graftax.training.batch import NAMES, Batch, pack
 from graftax.training.class_weights import ClassWeights
 from graftax.training.row_labels import require_rows_in_one_order
@@ -18,14 +18,14 @@ def host_batch(
 ) -> Batch:
     """Return the parts of a batch as arrays on the host, with class weights if there are any."""
     require_rows_in_one_order(x=x, y=y, sample_weight=sample_weight)
-    x, y = (_viewed(as_arrays(part, name, name == "y"), name) for part, name in ((x, "x"), (y, "y")))
+    x, y = (_view_part(as_arrays(part, name, name == "y"), name) for part, name in ((x, "x"), (y, "y")))
     sample_weight = finite_weights(sample_weight)
     if class_weights is not None:
         sample_weight = class_weights.times(y, sample_weight)
     return pack(x, y, sample_weight)
 
 
-def _viewed(part: Any, name: str) -> Any:
+def _view_part(part: Any, name: str) -> Any:
     """Return a part as views, so that changes of the shape of the original arrays have no effect.
 
     Raises:
@@ -36,7 +36,7 @@ def _viewed(part: Any, name: str) -> Any:
     except IndexError:
         where = next(path for path, leaf in tree.flatten_with_paths(part) if leaf is not None and not leaf.shape)
         raise DataError(
-            f"{written(name, where)} of a batch is a single number",
+            f"{path_expression(name, where)} of a batch is a single number",
             "a batch has rows along the first axis of each array; this looks like one sample",
             "batches in place of samples: dataset.batch(32) in tf.data and grain, batch_size=32 for a DataLoader",
         ) from None
@@ -53,7 +53,7 @@ def finite_weights(sample_weight: object) -> Any:
     found = as_arrays(sample_weight, "sample_weight")
     for path, leaf in tree.flatten_with_paths(found):
         if leaf is not None:
-            check_weights(leaf, written("sample_weight", path))
+            check_weights(leaf, path_expression("sample_weight", path))
     return found
 
 
@@ -81,16 +81,16 @@ class Alike:
             self._first = kind
         elif kind != self._first:
             raise DataError(
-                f"batch {number} is {_shown(kind)}, and those before it are {_shown(self._first)}",
+                f"batch {number} is {_describe_axes(kind)}, and those before it are {_describe_axes(self._first)}",
                 "all batches of a source have the same parts, with the same number of axes",
                 "a loader that yields one kind of batch, for example (x, y) each time",
             )
 
 
-def _shown(kind: list[tuple[str, int]]) -> str:
+def _describe_axes(kind: list[tuple[str, int]]) -> str:
     names = []
     for path, axes in kind:
         part, _, inside = path.partition("/")
-        name = written(NAMES[int(part)], inside) if part.isdigit() and int(part) < len(NAMES) else path
+        name = path_expression(NAMES[int(part)], inside) if part.isdigit() and int(part) < len(NAMES) else path
         names.append(f"{name} of {axes} axes" if axes != 1 else f"{name} of 1 axis")
     return f"({', '.join(names)})"

@@ -132,13 +132,13 @@ class IndexedSource:
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
         """Yield the batches of an epoch, from batch ``start`` on."""
-        self._pass = self._told()
+        self._pass = self._data_state()
         self._look()
         if callable(begin := getattr(self._data, "on_epoch_begin", None)):
             begin()
         self._size, steps = self._length_now(), self.steps
         positions = range(number * steps + start, (number + 1) * steps)
-        for i, batch in enumerate(_ahead(positions, self._read, self._data), start):
+        for i, batch in enumerate(_read_ahead(positions, self._read, self._data), start):
             try:
                 found = host_batch(*self.in_order(unpack(batch)), self._class_weights)
                 self._alike.require(found, i)
@@ -182,7 +182,7 @@ class IndexedSource:
     def _entry(self, order: Any, step: int) -> Any:
         if self._batch_size is None:
             return self._data[int(order[step])]
-        return _together(self._data, self._indices(order, step))
+        return _collate(self._data, self._indices(order, step))
 
     def _order(self, number_of_pass: int, size: int) -> Any:
         if not self.shuffle:
@@ -206,7 +206,7 @@ class IndexedSource:
         """Return the first batch, which begins no epoch."""
         return host_batch(*self.in_order(unpack(self._read(0))), self._class_weights)
 
-    def _told(self) -> Any:
+    def _data_state(self) -> Any:
         """Return the state of the data, if they say what it is."""
         return self._data.get_state() if _says_its_state(self._data) else None
 
@@ -216,15 +216,15 @@ class IndexedSource:
         if self.remembers and any(map(callable, hooks)) and not _says_its_state(self._data):
             mark, last = 0, len(self._data) - 1
             for i in (0, last // 2, last):
-                entry = self._data[i] if self._batch_size is None else _together(self._data, [i])
-                mark = fingerprint.extended_by(mark, host_batch(*self.in_order(unpack(entry))))
+                entry = self._data[i] if self._batch_size is None else _collate(self._data, [i])
+                mark = fingerprint.extend(mark, host_batch(*self.in_order(unpack(entry))))
             self._seen.add(mark)
 
     def get_state(self, index: int = 0, epoch: int | None = None) -> dict[str, Any]:
         """Return the seed, which determines the order of each pass, and what the data say of themselves."""
         if index == 0:
             self._look()
-        told = self._pass if index else self._told()
+        told = self._pass if index else self._data_state()
         return {"seed": self._seed, "size": self._size, "pass": told, "changes": len(self._seen) > 1}
 
     def set_state(self, state: dict[str, Any]) -> None:
@@ -241,7 +241,7 @@ class IndexedSource:
             )
         says = _says_its_state(self._data)
         if state.get("changes") and not says:
-            raise fingerprint.changing(type(self._data).__name__)
+            raise fingerprint.changing_error(type(self._data).__name__)
         self._seed = state["seed"]
         if says and state.get("pass") is not None:
             self._data.set_state(state["pass"])
@@ -251,7 +251,7 @@ def _says_its_state(data: object) -> bool:
     return hasattr(data, "get_state") and hasattr(data, "set_state")
 
 
-def _ahead(positions: range, read: Callable[[int], Any], data: Any) -> Iterator[Any]:
+def _read_ahead(positions: range, read: Callable[[int], Any], data: Any) -> Iterator[Any]:
     """Yield the entry of each position, in order; prefetch with threads if the data set has ``workers``."""
     workers = int(getattr(data, "workers", 0) or 0)
     if workers <= 1:
@@ -272,18 +272,18 @@ def _ahead(positions: range, read: Callable[[int], Any], data: Any) -> Iterator[
                 one.cancel()
 
 
-def _together(data: Any, rows: list[int]) -> Any:
+def _collate(data: Any, rows: list[int]) -> Any:
     """Return the samples of these rows as one batch."""
     if is_table_of_rows(data):
         columns = data[rows]
-        return {name: _stacked([as_arrays(one, name) for one in columns[name]], name, rows) for name in columns}
+        return {name: _stack_samples([as_arrays(one, name) for one in columns[name]], name, rows) for name in columns}
     several = getattr(data, "__getitems__", None)
     samples = [_as_sample(one) for one in (several(rows) if several is not None else map(data.__getitem__, rows))]
     first = tree.flatten_with_paths(samples[0])
     parts: list[Any] = []
     for place, (path, _) in enumerate(first):
         leaves = [_leaf(sample, len(first), place, row) for sample, row in zip(samples, rows, strict=True)]
-        parts.append(_stacked(leaves, path, rows))
+        parts.append(_stack_samples(leaves, path, rows))
     return tree.rebuild(samples[0], iter(parts))
 
 
@@ -310,7 +310,7 @@ def _leaf(sample: Any, count: int, place: int, row: int) -> Any:
     return leaves[place]
 
 
-def _stacked(leaves: list[Any], path: str, rows: list[int]) -> np.ndarray[Any, Any]:
+def _stack_samples(leaves: list[Any], path: str, rows: list[int]) -> np.ndarray[Any, Any]:
     shapes = [np.shape(leaf) for leaf in leaves]
     if len(set(shapes)) > 1:
         other = next(i for i, shape in enumerate(shapes) if shape != shapes[0])

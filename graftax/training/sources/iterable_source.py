@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from graftax.backend.rendezvous import several
+from graftax.backend.rendezvous import process_group
 from graftax.core.errors import DataError, GraftaxError
 from graftax.training.batch import Batch, unpack, weighing_arguments
 from graftax.training.class_weights import ClassWeights
@@ -81,7 +81,7 @@ class IterableSource:
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
         """Yield the batches of an epoch, from batch ``start`` on; fewer than ``steps`` if the iterable ends."""
-        found, others = self._of_this_process(number, start), several()
+        found, others = self._of_this_process(number, start), process_group()
         if others is None:
             return found
         return in_lockstep(found, others, number, start, self.are_local, ahead=not self.goes_on)
@@ -94,18 +94,18 @@ class IterableSource:
         if left == 0 and waiting is not None and self._fresh:  # saved between the last step and the end of the epoch
             self._opening = number, start, waiting["place"], int(waiting["read"]), waiting.get("mark")
             return
-        stream = self._opened(waiting)
-        behind = start if waiting is None else _behind(waiting, start, self.goes_on)
-        mark = self._passed_over(stream, behind, waiting)
+        stream = self._open_stream(waiting)
+        behind = start if waiting is None else _batches_to_skip(waiting, start, self.goes_on)
+        mark = self._skip_batches(stream, behind, waiting)
         self._places.clear()
-        self._opening = number, start, self._told(stream) if self.remembers else None, self._read, mark
+        self._opening = number, start, self._loader_state(stream) if self.remembers else None, self._read, mark
         self._marks.clear()
         if start == 0 and self._fresh and not self.goes_on:
             stream = self._not_at_end(stream)
         for i, batch in enumerate(itertools.islice(stream, left), start):
             self._fresh.clear()
             if self.remembers:  # batches are read before they are used
-                self._places.append((i + 1, self._told(stream), self._read + 1))
+                self._places.append((i + 1, self._loader_state(stream), self._read + 1))
             self._read += 1
             try:
                 found = self._host_batch(batch)
@@ -116,7 +116,7 @@ class IterableSource:
             if i == 0:
                 self._compare_passes(found, is_resumed=waiting is not None)
             if self.remembers:
-                mark = fingerprint.extended_by(mark, host_of(found))
+                mark = fingerprint.extend(mark, host_of(found))
                 self._marks.append((i + 1, mark))
             yield found
 
@@ -126,22 +126,22 @@ class IterableSource:
         Raises:
             DataError: it does, and a run is resumed with it: how many passes came before is not known to it.
         """
-        if self.goes_on or not (self.remembers or is_resumed) or self._tells():
+        if self.goes_on or not (self.remembers or is_resumed) or self._has_state():
             return
-        self._begun.add(fingerprint.extended_by(0, host_of(first)))
+        self._begun.add(fingerprint.extend(0, host_of(first)))
         if is_resumed and len(self._begun) > 1:
-            raise fingerprint.changing(type(self._batches).__name__)
+            raise fingerprint.changing_error(type(self._batches).__name__)
 
-    def _tells(self) -> bool:
+    def _has_state(self) -> bool:
         """Tell whether the loader, or the iterator of a pass, says where it is."""
         return any(hasattr(one, name) for one in (self._batches, self._stream) for name in ("get_state", "state_dict"))
 
     def _host_batch(self, batch: Any) -> Batch:
         if not isinstance(batch, OnDevice):
             return host_batch(*self.in_order(unpack(batch)), self._class_weights)
-        return batch if self._class_weights is None else batch.weighed_by(self._class_weights)
+        return batch if self._class_weights is None else batch.multiply_weights(self._class_weights)
 
-    def _passed_over(self, stream: Iterator[Any], count: int, waiting: dict[str, Any] | None) -> int:
+    def _skip_batches(self, stream: Iterator[Any], count: int, waiting: dict[str, Any] | None) -> int:
         """Skip batches that were trained on before; return the fingerprint of all up to here."""
         if waiting is None:
             return self._marks[-1][1] if self._marks and self.goes_on else 0
@@ -152,7 +152,7 @@ class IterableSource:
         mark = 0
         for batch in itertools.islice(stream, count):
             self._read += 1
-            mark = fingerprint.extended_by(mark, host_of(self._host_batch(batch)))
+            mark = fingerprint.extend(mark, host_of(self._host_batch(batch)))
         fingerprint.require_same(mark, saved, count, type(self._batches).__name__)
         return mark
 
@@ -168,7 +168,7 @@ class IterableSource:
             self._batches.load_state_dict(waiting["place"])
             self._stream = None  # the one that an example was put back into
 
-    def _opened(self, waiting: dict[str, Any] | None) -> Iterator[Any]:
+    def _open_stream(self, waiting: dict[str, Any] | None) -> Iterator[Any]:
         """Return the iterator to read from, at the position of a saved state if there is one."""
         if self._stream is None or not self.goes_on:
             if not self.goes_on and hasattr(self._batches, "get_state"):
@@ -193,7 +193,7 @@ class IterableSource:
             self._stream = stream = iter(self._batches)
         return stream
 
-    def _told(self, stream: Iterator[Any]) -> Any:
+    def _loader_state(self, stream: Iterator[Any]) -> Any:
         """Return where the loader is, if it says so."""
         tell = getattr(stream, "get_state", None) or getattr(self._batches, "state_dict", None)
         return None if tell is None else tell()
@@ -219,7 +219,7 @@ class IterableSource:
             self._stream = itertools.chain([first], self._batches)
         found = self._host_batch(first)
         if not self.goes_on:
-            self._begun.add(fingerprint.extended_by(0, host_of(found)))
+            self._begun.add(fingerprint.extend(0, host_of(found)))
         return found
 
     def row_order(self) -> list[int] | None:
@@ -263,8 +263,8 @@ class IterableSource:
         """
         if state["place"] is None:
             require_same_order(self._batches)
-        if state.get("changes") and not self._tells():
-            raise fingerprint.changing(type(self._batches).__name__)
+        if state.get("changes") and not self._has_state():
+            raise fingerprint.changing_error(type(self._batches).__name__)
         self._waiting = state
 
     def continue_at(self, state: dict[str, Any]) -> None:
@@ -302,7 +302,7 @@ _REMEMBERED = 64
 """The number of batches that may be read before the first of them is used."""
 
 
-def _behind(waiting: dict[str, Any], start: int, goes_on: bool) -> int:
+def _batches_to_skip(waiting: dict[str, Any], start: int, goes_on: bool) -> int:
     """Return the number of batches to skip: none if the loader has restored its own position."""
     if waiting["place"] is not None:
         return 0

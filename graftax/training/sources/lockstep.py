@@ -66,7 +66,7 @@ def in_lockstep(
                 (f"part {path} of {which}", told.get(path, "missing: there are no more")) for path in told or parts
             ]
             if not are_local:
-                mark = "missing" if there is None else f"{fingerprint.extended_by(0, there):x}"
+                mark = "missing" if there is None else f"{fingerprint.extend(0, there):x}"
                 things.append((f"the values of {which}", mark))
         meeting.agree(things, _INSTEAD if are_local else "the same batches in the same order in every process")
         meeting.forget()

@@ -19,13 +19,13 @@ def with_columns(x: Any, y: Names) -> tuple[Any, Any]:
         DataError: there are no column names, or not these; or they are all that there are.
     """
     if hasattr(x, "columns") and hasattr(x, "drop"):  # a table of pandas, polars or a similar library
-        others = _others(y, list(x.columns), f"the {type(x).__name__}")
+        others = _remaining_columns(y, list(x.columns), f"the {type(x).__name__}")
         return x[others], x[y if isinstance(y, str) else list(y)]
     if isinstance(x, Mapping):
-        others = _others(y, list(x), "x")
-        return _only_or_all({name: x[name] for name in others}), _picked(x, y)
+        others = _remaining_columns(y, list(x), "x")
+        return _unwrap_single({name: x[name] for name in others}), _pick_columns(x, y)
     if is_table_of_rows(x):
-        _others(y, list(x.column_names), f"the {type(x).__name__}")
+        _remaining_columns(y, list(x.column_names), f"the {type(x).__name__}")
         return IndexedColumns(x, None, y, None), None
     if isinstance(x, Iterable) and not hasattr(x, "shape"):
         return columns_of(x, None, y, None), None
@@ -72,13 +72,13 @@ def _is_listed_data(x: object) -> bool:
     return isinstance(x, list | tuple) and not all(isinstance(one, Mapping) for one in x)
 
 
-def _others(chosen: Names, names: list[Any], where: str) -> list[Any]:
+def _remaining_columns(chosen: Names, names: list[Any], where: str) -> list[Any]:
     """Return the names that are not chosen.
 
     Raises:
         DataError: a chosen one does not exist, comes twice, or none is left.
     """
-    wanted = listed(chosen)
+    wanted = as_list(chosen)
     for name in wanted:
         require_name(name, names, where)
     others = [name for name in names if name not in wanted]
@@ -104,7 +104,7 @@ def require_name(name: str, names: Sequence[str], where: str) -> None:
         )
 
 
-def _only_or_all(parts: Mapping[str, Any]) -> Any:
+def _unwrap_single(parts: Mapping[str, Any]) -> Any:
     return next(iter(parts.values())) if len(parts) == 1 else dict(parts)
 
 
@@ -144,7 +144,7 @@ class Columns(Wrapper):
                 "only dicts have names",
                 'batches such as {"image": ..., "label": ...}',
             )
-        asked = [*listed(self._x), *listed(self._y), *listed(self._sample_weight)]
+        asked = [*as_list(self._x), *as_list(self._y), *as_list(self._sample_weight)]
         for name in asked:
             require_name(name, list(batch), "the batch")
         others = [name for name in batch if name not in asked]
@@ -154,8 +154,8 @@ class Columns(Wrapper):
                 "no column is left for the inputs",
                 'y="price", or y=["price", "area"]: columns beside those of the inputs',
             )
-        x = _only_or_all({name: batch[name] for name in others}) if self._x is None else _picked(batch, self._x)
-        y = None if self._y is None else _picked(batch, self._y)
+        x = _unwrap_single({name: batch[name] for name in others}) if self._x is None else _pick_columns(batch, self._x)
+        y = None if self._y is None else _pick_columns(batch, self._y)
         if self._sample_weight is not None:
             return x, y, batch[self._sample_weight]
         return (x,) if y is None else (x, y)
@@ -187,7 +187,7 @@ class IndexedColumns(Columns):
         return [self.parts({name: column[i] for name, column in columns.items()}) for i in range(len(rows))]
 
 
-def listed(names: object) -> list[str]:
+def as_list(names: object) -> list[str]:
     """Return a name, or several, as a list.
 
     Raises:
@@ -200,5 +200,5 @@ def listed(names: object) -> list[str]:
     return list(names)
 
 
-def _picked(batch: Mapping[str, Any], names: Names) -> Any:
+def _pick_columns(batch: Mapping[str, Any], names: Names) -> Any:
     return batch[names] if isinstance(names, str) else {name: batch[name] for name in names}

@@ -31,10 +31,10 @@ class OnDevice(tuple[Any, ...]):
         """Move a batch to the device."""
         made = cls(tree.map_structure(lambda leaf: None if leaf is None else ops.asarray(leaf), tuple(batch)))
         # for checks and fingerprints that come later: by then a loader may have written the next one into its arrays
-        made.host = tree.map_structure(_kept, tuple(batch))
+        made.host = tree.map_structure(_copy_array, tuple(batch))
         return made
 
-    def weighed_by(self, class_weights: ClassWeights) -> OnDevice:
+    def multiply_weights(self, class_weights: ClassWeights) -> OnDevice:
         """Return the batch with the weights of classes, multiplied by its own weights if it has some.
 
         Raises:
@@ -47,7 +47,7 @@ class OnDevice(tuple[Any, ...]):
         return made
 
 
-def _kept(leaf: Any) -> Any:
+def _copy_array(leaf: Any) -> Any:
     return leaf.copy() if isinstance(leaf, np.ndarray) else leaf
 
 
@@ -56,6 +56,6 @@ def host_of(batch: Batch) -> Batch:
     return batch.host if isinstance(batch, OnDevice) else batch
 
 
-def plain(batch: Batch) -> Batch:
+def as_tuple(batch: Batch) -> Batch:
     """Return the batch in the form for a step."""
     return tuple(batch) if isinstance(batch, OnDevice) else batch

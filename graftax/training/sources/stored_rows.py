@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from graftax.core.errors import DataError
-from graftax.training.narrowing import NARROW, narrowed
+from graftax.training.narrowing import NARROW, narrow
 
 
 def is_stored(leaf: object) -> bool:
@@ -57,11 +57,11 @@ class StoredRows:
     def __getitem__(self, rows: Any) -> np.ndarray[Any, Any]:
         stored = self._stored
         if _is_sparse(stored):
-            return narrowed(stored[rows].toarray(), self._name)
+            return narrow(stored[rows].toarray(), self._name)
         if isinstance(rows, np.ndarray) and _is_file(stored):  # h5py accepts only increasing indices
             order, back = np.unique(rows, return_inverse=True)
-            return narrowed(np.asarray(stored[order]), self._name)[back]
-        return narrowed(np.asarray(stored[rows]), self._name)
+            return narrow(np.asarray(stored[order]), self._name)[back]
+        return narrow(np.asarray(stored[rows]), self._name)
 
     def cut(self, rows: slice) -> Any:
         """Return some rows in the stored form; those of a file are read."""

@@ -2,7 +2,7 @@
 
 import typing as _typing
 
-from graftax.core.namespaces import answering as _answering
+from graftax.core.namespaces import make_getattr as _answering
 from graftax.core.namespaces import names_in as _names_in
 from graftax.training.summary.recording import Writer as Writer
 from graftax.training.summary.recording import get_step as get_step

@@ -49,7 +49,7 @@ class Writer:
         Args:
             step: The default step of entries: a number, or a Variable that counts steps. Defaults to None.
         """
-        with entered(self.events, step):
+        with use_writer(self.events, step):
             yield self
         self.flush()
 
@@ -100,7 +100,7 @@ _names: ScopeStack[str] = ScopeStack("summary.name_scope")
 _NOTHING_RECORDED = "summary", False, True, "", None
 
 
-def _setting() -> Hashable:
+def _trace_key() -> Hashable:
     """Return the settings that traces depend on. Each compiled call needs them, so this must be fast."""
     recording, names = _recording.read(), _names.read()
     place = _places[-1:]
@@ -109,11 +109,11 @@ def _setting() -> Hashable:
     return "summary", bool(place), all(recording), "/".join(names), place[0].kind if place else None
 
 
-register_ambient(_setting)
+register_ambient(_trace_key)
 
 
 @contextmanager
-def entered(events: EventWriter, step: Step) -> Iterator[None]:
+def use_writer(events: EventWriter, step: Step) -> Iterator[None]:
     """Use a writer inside of the block."""
     place = _Place(events, step)
     with _lock:

@@ -37,12 +37,12 @@ class AdaptedLayers:
         for number, path, state in description:
             self._states[number][path] = state
 
-    def give(self, number: int, made: object, value: Any) -> None:
+    def give(self, number: int, instance: object, value: Any) -> None:
         """Set the states of the layers of a constructed object; ``value`` makes a state from its description."""
         states = self._states.get(number)
-        if states is None or not isinstance(made, Module):
+        if states is None or not isinstance(instance, Module):
             return
-        for edges, layer in walk_with_edges(made):
+        for edges, layer in walk_with_edges(instance):
             path = "/".join(map(str, edges))
             if path in states and isinstance(layer, Lookup | Discretization):
                 layer.set_state(value(states[path]))

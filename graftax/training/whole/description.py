@@ -157,11 +157,11 @@ class Describing:
             found[one.name] = getattr(value, one.name)
         return found
 
-    def _name(self, thing: object, where: str) -> str:
-        name = name_of(thing)
-        if name is None or self.names.setdefault(name, thing) is not thing:
+    def _name(self, value: object, where: str) -> str:
+        name = name_of(value)
+        if name is None or self.names.setdefault(name, value) is not value:
             why = "it has no name by which load_model could find it" if name is None else f"two are called {name!r}"
-            self._refuse(where, f"{thing!r:.80}", why)
+            self._refuse(where, f"{value!r:.80}", why)
         return name
 
     def _refuse(self, where: str, received: str, why: str) -> NoReturn:

@@ -45,7 +45,7 @@ def roots(model: Any) -> dict[str, Module]:
     """Return the Modules that a file describes, by a path: the model, and what it was compiled with."""
     found: dict[str, Module] = {"model": model}
     if model._gx_objectives is not None:
-        given = {"optimizer": model._gx_objectives.optimizer, **model._gx_objectives.given()}
+        given = {"optimizer": model._gx_objectives.optimizer, **model._gx_objectives.given_arguments()}
         for argument, value in given.items():
             for number, one in enumerate(tree.flatten(value)):
                 if isinstance(one, Module):
@@ -73,7 +73,7 @@ def differences(model: Any, twin: Any, describing: Describing) -> list[list[Any]
             _require_no_scope(node, path)
             if type(there.get(edges)) is not type(node):
                 continue  # parts of what makes them when it is first used: no setting of the program
-            for name, value in _changed(node, there[edges]):
+            for name, value in _changed_attributes(node, there[edges]):
                 place = f"{root}.{'.'.join((*map(str, edges), name))}"
                 try:
                     found.append([root, path, name, describing.value(value, place)])
@@ -96,7 +96,7 @@ def _require_no_scope(node: Node, path: str) -> None:
         )
 
 
-def _changed(node: Any, other: Any) -> Iterator[tuple[str, Any]]:
+def _changed_attributes(node: Any, other: Any) -> Iterator[tuple[str, Any]]:
     """Yield names and values of the attributes in which a Node differs from another one."""
     if isinstance(node, Variable):
         for name in _OF_VARIABLES:
@@ -145,7 +145,7 @@ def _differ(value: Any, other: Any, depth: int = 0) -> bool:
         one, another = arrays
         same = one.dtype == another.dtype and one.shape == another.shape
         return not (same and np.array_equal(one, another, equal_nan=one.dtype.kind in "fc"))
-    found = _described(value), _described(other)
+    found = _describe(value), _describe(other)
     if found != (None, None):
         return bool(found[0] != found[1]) or _differ_inside(value, other, depth)
     if isinstance(value, FunctionType) and isinstance(other, FunctionType):
@@ -188,7 +188,7 @@ def _is_traced(value: object) -> bool:
     return bool(arrays.is_array(value)) and not arrays.is_concrete(value)
 
 
-def _described(value: object) -> Any:
+def _describe(value: object) -> Any:
     """Return the description of a value in a list; None for one that has none."""
     if value is _ABSENT:
         return ["absent"]
@@ -205,10 +205,10 @@ def without_description(model: Module, paths: Iterable[str]) -> tuple[str, ...]:
         model: The model.
         paths: Where they are: ``model/alpha``, ``model/layers/0/scale``.
     """
-    return tuple(path for path in paths if _described(_found(model, path.split("/")[1:])) is None)
+    return tuple(path for path in paths if _describe(_follow(model, path.split("/")[1:])) is None)
 
 
-def _found(part: Any, steps: list[str]) -> Any:
+def _follow(part: Any, steps: list[str]) -> Any:
     for step in steps:
         if isinstance(part, list | tuple):
             part = part[int(step)]

@@ -11,7 +11,7 @@ from graftax.core.errors import ArgumentError
 from graftax.core.short_traceback import door
 from graftax.training.model import Model
 from graftax.training.whole.model_file import KEY, READABLE, rebuilt
-from graftax.training.whole.public_classes import Custom, found, given
+from graftax.training.whole.public_classes import Custom, custom_by_name, look_up
 from graftax.training.whole.saving_mixin import roots_of
 
 
@@ -46,7 +46,7 @@ def load_model(path: str | os.PathLike[str], custom: Custom = ()) -> Any:
         >>> again.layers
         [<Dense(2) 'layers/0', kernel (3, 2), bias (2,)>]
     """
-    own = given(custom)
+    own = custom_by_name(custom)
     with read(path) as saved:
         said = saved.meta.get(KEY)
     if not isinstance(said, dict):
@@ -62,7 +62,7 @@ def load_model(path: str | os.PathLike[str], custom: Custom = ()) -> Any:
             "the version that saved it",
         )
     used: set[str] = set()
-    model = rebuilt(said, lambda name: found(name, own, used, said))
+    model = rebuilt(said, lambda name: look_up(name, own, used, said))
     if not isinstance(model, Model):
         raise ArgumentError(
             f"{os.fspath(path)} describes no model", "load_model gives a Model", "a file that model.save(path) wrote"

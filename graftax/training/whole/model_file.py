@@ -11,7 +11,7 @@ from graftax.layers.building import is_built, unbuilt_below
 from graftax.layers.layer import Layer
 from graftax.layers.table_columns import Columns
 from graftax.reparam.base import Reparam
-from graftax.reparam.graft import made_again
+from graftax.reparam.graft import graft_again
 from graftax.training.whole.adapted_layers import AdaptedLayers, adapted_states
 from graftax.training.whole.comparison import require_alike
 from graftax.training.whole.description import Describing
@@ -36,7 +36,7 @@ READABLE = (1, 2, 3, 4)
 """Formats that can be read: 1 did not tell dtype policies, nor what was put onto a finished model."""
 
 
-def described(model: Any) -> dict[str, Any]:
+def describe_model(model: Any) -> dict[str, Any]:
     """Return the description of a model, after a check that the model can be rebuilt from it.
 
     Raises:
@@ -47,25 +47,25 @@ def described(model: Any) -> dict[str, Any]:
     found["input_shape"] = describing.value(_built_for(model), "the shape of the input")
     found["built_below"] = [
         [path, describing.value(layer._gx_input_shape, f"the shape of the input of {path}")]
-        for path, layer in _built_below(model)
+        for path, layer in _layers_built_below(model)
     ]
     found["first_calls"] = [
         [path, describing.value(call, f"the first call of {path or 'the model'}")]
-        for path, layer in [("", model), *_built_below(model)]
+        for path, layer in [("", model), *_layers_built_below(model)]
         if (call := first_call(layer)) is not None
     ]
     found["grafts"] = [
         [path, [described_creator(one, node, describing, model, path) for one in node._gx_creators]]
-        for path, node in _computed(model)
+        for path, node in _created_expressions(model)
     ]
-    found |= _compiled(model, describing)
+    found |= _describe_compile(model, describing)
     found["policies"] = policies_of(describing.objects)
     found["adapted"] = adapted_states(describing)
     found["columns"] = describing.value(model._gx_columns.x, "the columns of the table that it was trained on")
     back = RandomState({}).point_of_return()
     try:
         with creation.scopes.replaced(()):
-            twin, making, policies = _built(found, describing.names.__getitem__)
+            twin, making, policies = _rebuild(found, describing.names.__getitem__)
             if apart := list(_not_built(model, twin)):
                 found["built_below"] += [
                     [path, describing.value(layer._gx_input_shape, f"the shape of the input of {path}")]
@@ -76,7 +76,7 @@ def described(model: Any) -> dict[str, Any]:
                     for path, layer in apart
                     if (call := first_call(layer)) is not None
                 ]
-                twin, making, policies = _built(found, describing.names.__getitem__)
+                twin, making, policies = _rebuild(found, describing.names.__getitem__)
             _finish(twin, found, making, policies)
             require_alike(model, twin)
             states: list[list[Any]] = []
@@ -95,7 +95,7 @@ def described(model: Any) -> dict[str, Any]:
     return found
 
 
-def _computed(model: Module) -> Iterator[tuple[str, Any]]:
+def _created_expressions(model: Module) -> Iterator[tuple[str, Any]]:
     """Yield the expressions that creators have made, with their paths: what is made first comes first."""
     for edges, node in walk_with_edges(model):
         if isinstance(node, Reparam) and node._gx_creators:
@@ -106,7 +106,7 @@ def _computed(model: Module) -> Iterator[tuple[str, Any]]:
                 yield "/".join(map(str, edges)), node
 
 
-def _built_below(model: Layer) -> Iterator[tuple[str, Layer]]:
+def _layers_built_below(model: Layer) -> Iterator[tuple[str, Layer]]:
     """Yield the layers, with their paths, that were built by themselves, such as those taken from another model."""
     inside: set[int] = set()
     for edges, node in walk_with_edges(model):
@@ -130,11 +130,11 @@ def _built_for(model: Layer) -> Any:
     return model._gx_input_shape if is_built(model) else None
 
 
-def _compiled(model: Any, describing: Describing) -> dict[str, Any]:
+def _describe_compile(model: Any, describing: Describing) -> dict[str, Any]:
     objectives = model._gx_objectives
     given: dict[str, Any] = {}
     if objectives is not None:
-        given = {"optimizer": objectives.optimizer, **objectives.given()}
+        given = {"optimizer": objectives.optimizer, **objectives.given_arguments()}
         given |= {"run_eagerly": model._gx_run_eagerly, "steps_per_execution": model._gx_steps_per_execution}
     if (own := own_arguments(model, given)) is not None:
         made, was_built = own
@@ -157,7 +157,7 @@ def rebuilt(description: Any, find: Callable[[str], Any]) -> Any:
         CorruptCheckpoint: it is not a description of a model.
     """
     try:
-        model, making = _made(description, find)
+        model, making = _rebuild_and_finish(description, find)
         later = set_states(description.get("states", []), making)
         restore_differences(model, description.get("differences", ()), making)
         if set_states(later, making):
@@ -173,13 +173,13 @@ def rebuilt(description: Any, find: Callable[[str], Any]) -> Any:
     return model
 
 
-def _made(description: Any, find: Callable[[str], Any]) -> tuple[Any, Rebuilding]:
-    model, making, policies = _built(description, find)
+def _rebuild_and_finish(description: Any, find: Callable[[str], Any]) -> tuple[Any, Rebuilding]:
+    model, making, policies = _rebuild(description, find)
     _finish(model, description, making, policies)
     return model, making
 
 
-def _built(description: Any, find: Callable[[str], Any]) -> tuple[Any, Rebuilding, Policies]:
+def _rebuild(description: Any, find: Callable[[str], Any]) -> tuple[Any, Rebuilding, Policies]:
     """Return the model as its classes make it, with the weights that its call, or the file, says."""
     policies = Policies(description.get("policies", []))
     making = Rebuilding(find, policies, AdaptedLayers(description.get("adapted", [])))
@@ -203,7 +203,7 @@ def _finish(model: Any, description: Any, making: Rebuilding, policies: Policies
         policies.settle(model)
         for path, creators in description["grafts"]:
             for creator in creators:
-                made_again(model, making.value(creator), path)
+                graft_again(model, making.value(creator), path)
         _compile_as_then(model, description, making, is_built=True)
         if description["compile"] is not None:
             model.compile(**{name: making.value(one) for name, one in description["compile"].items()})

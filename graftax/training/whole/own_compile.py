@@ -15,7 +15,7 @@ COMPILED_WITH = "_gx_compiled_with"
 """The attribute for what was given, and for whether the model was built by then."""
 
 
-def recording(compile: Callable[..., Any]) -> Callable[..., Any]:
+def record_arguments(compile: Callable[..., Any]) -> Callable[..., Any]:
     """Return a ``compile`` that keeps its arguments with the model; of several, in base classes, the outermost."""
 
     @wraps(compile)

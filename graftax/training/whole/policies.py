@@ -42,11 +42,11 @@ class Policies:
         """Use the policy of a layer as the default while the layer is constructed."""
         return policy.assumed.entered(self._policies[number][0]) if number in self._policies else nullcontext()
 
-    def give(self, number: int, made: object) -> None:
+    def give(self, number: int, layer: object) -> None:
         """Set the policy of a constructed layer, and of the layers that it has so far."""
-        if number in self._policies and isinstance(made, Layer):
-            self._of[id(made)] = (made, *self._policies[number])
-            self.settle(made)
+        if number in self._policies and isinstance(layer, Layer):
+            self._of[id(layer)] = (layer, *self._policies[number])
+            self.settle(layer)
 
     def settle(self, model: Layer) -> None:
         """Set the policies of a layer and of all layers below it, with or without weights."""

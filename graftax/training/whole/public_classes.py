@@ -30,26 +30,26 @@ _ALONE |= {"SeedGenerator": "graftax.variables.random"}
 _CUSTOM = "custom."
 
 
-def name_of(thing: Any) -> str | None:
+def name_of(value: Any) -> str | None:
     """Return the name of a class or a function: a public one of graftax, else ``custom.`` and its own.
 
     None for a function without a usable name, such as a lambda.
     """
-    name = getattr(thing, "__name__", None)
+    name = getattr(value, "__name__", None)
     if not isinstance(name, str):
         return None
-    ours = str(getattr(thing, "__module__", "")).partition(".")[0] == "graftax"
+    ours = str(getattr(value, "__module__", "")).partition(".")[0] == "graftax"
     if ours:
         for space in ("", *_SPACES):
             public = f"{space}.{name}" if space else name
-            if _public(public) is thing:
+            if _public_object(public) is value:
                 return public
         return None
-    return f"{_CUSTOM}{name}" if name.isidentifier() and "<locals>.<lambda>" not in thing.__qualname__ else None
+    return f"{_CUSTOM}{name}" if name.isidentifier() and "<locals>.<lambda>" not in value.__qualname__ else None
 
 
 @cache
-def _public(name: str) -> Any:
+def _public_object(name: str) -> Any:
     """Return the object of a public name of graftax; None for any other text."""
     space, _, last = name.rpartition(".")
     if not last.isidentifier() or last.startswith("_"):
@@ -62,7 +62,7 @@ def _public(name: str) -> Any:
     return getattr(module, last) if last in dir(module) else None
 
 
-def given(custom: Custom) -> dict[str, Any]:
+def custom_by_name(custom: Custom) -> dict[str, Any]:
     """Return the classes and functions of the user, by name.
 
     Raises:
@@ -93,7 +93,7 @@ def own_names(described: object) -> list[str]:
     return [*names]
 
 
-def found(name: str, custom: Mapping[str, Any], used: set[str], described: object = None) -> Any:
+def look_up(name: str, custom: Mapping[str, Any], used: set[str], described: object = None) -> Any:
     """Return what a name in a file stands for; note which of the user's were needed.
 
     Args:
@@ -111,7 +111,7 @@ def found(name: str, custom: Mapping[str, Any], used: set[str], described: objec
             used.add(own)
             return custom[own]
         raise _not_given([one for one in own_names(described) if one not in custom] or [own], custom)
-    thing = _public(name)
+    thing = _public_object(name)
     if thing is None:
         raise ArgumentError(
             f"the file has {name!r}", "this version of graftax has no such thing", "the version that saved the file"

@@ -11,15 +11,15 @@ import numpy as np
 
 from graftax.core import tree
 from graftax.core.errors import CorruptCheckpoint, GraftaxError
-from graftax.layers.input_layer import InputLayer, begun
+from graftax.layers.input_layer import InputLayer, symbolic_input
 from graftax.layers.policy import DTypePolicy
-from graftax.ops.symbolic import Spec, mapped
+from graftax.ops.symbolic import Spec, map_leaves
 from graftax.ops.table import OPS
 from graftax.reparam.shared import Shared
 from graftax.training.graph import Operand, Result, function_of
 from graftax.training.whole.adapted_layers import AdaptedLayers
 from graftax.training.whole.policies import Policies
-from graftax.training.whole.shared_weights import held_at
+from graftax.training.whole.shared_weights import object_at
 from graftax.training.wired import Wired
 from graftax.variables.graph.module import Module
 from graftax.variables.variable import Variable
@@ -68,7 +68,7 @@ class Rebuilding:
                 "another copy of the file",
             ) from error
 
-    def _all(self, described: list[Any]) -> list[Any]:
+    def _values(self, described: list[Any]) -> list[Any]:
         return [self.value(one) for one in described]
 
     def _dict(self, pairs: list[Any]) -> dict[Any, Any]:
@@ -99,13 +99,13 @@ class Rebuilding:
     def _shared(self, path: str, transpose: bool) -> Shared:
         if self.model is None:
             raise ValueError(f"the weight {path!r} of a model that is not there")
-        return Shared(held_at(self.model, path), transpose)
+        return Shared(object_at(self.model, path), transpose)
 
     def _named(self, name: str) -> Any:
         return self._find(name)
 
     def _plain(self, name: str, args: list[Any], kwargs: list[Any]) -> Any:
-        return self._find(name)(*self._all(args), **self._dict(kwargs))
+        return self._find(name)(*self._values(args), **self._dict(kwargs))
 
     def _sequential(self, name: str, settings: list[Any], declared: Any, layers: list[Any]) -> Any:
         kind = self._find(name)
@@ -114,7 +114,7 @@ class Rebuilding:
         given, policy = settings
         if not (isinstance(kind, type) and issubclass(kind, Wired) and kind._gx_in_a_row):
             raise ValueError(f"{name} is no Sequential")
-        return kind([*front, *self._all(layers)], name=given, dtype=policy)
+        return kind([*front, *self._values(layers)], name=given, dtype=policy)
 
     def _graph(
         self,
@@ -129,10 +129,10 @@ class Rebuilding:
         kind = self._find(name)
         if not (isinstance(kind, type) and issubclass(kind, Wired)):
             raise ValueError(f"{name} is no Model")
-        made, held = self._all(layers), self._all(operands)
+        made, held = self._values(layers), self._values(operands)
         values: dict[Result, Any] = {}
 
-        def there(leaf: object) -> Any:
+        def value_of(leaf: object) -> Any:
             if isinstance(leaf, Result):
                 return values[leaf]
             return held[leaf.number] if isinstance(leaf, Operand) else leaf
@@ -142,18 +142,18 @@ class Rebuilding:
                 raise ValueError(f"there is no op {callee!r}")
             called = function_of(callee) if isinstance(callee, str) else made[callee]
             if is_input and isinstance(called, InputLayer):
-                out = begun(called)
+                out = symbolic_input(called)
             else:
-                out = called(*mapped(there, self.value(args)), **mapped(there, self.value(kwargs)))
+                out = called(*map_leaves(value_of, self.value(args)), **map_leaves(value_of, self.value(kwargs)))
             if len(tree.flatten(out)) != len(tree.flatten(self.value(results))):
                 raise ValueError(f"step {number} gives another number of values than it did")
             values.update((Result(number, place), one) for place, one in enumerate(tree.flatten(out)))
         given, policy = settings
-        ends = (mapped(there, self.value(inputs)), mapped(there, self.value(outputs)))
+        ends = (map_leaves(value_of, self.value(inputs)), map_leaves(value_of, self.value(outputs)))
         return kind(inputs=ends[0], outputs=ends[1], name=given, dtype=policy)
 
 
-def _bound(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _bind(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return partial(function, *args, **kwargs)
 
 
@@ -164,17 +164,17 @@ _OBJECTS: dict[str, Callable[..., Any]] = {
     "graph": Rebuilding._graph,
 }
 _MAKERS: dict[str, Callable[..., Any]] = {
-    "list": lambda self, parts: self._all(parts),
-    "tuple": lambda self, parts: tuple(self._all(parts)),
+    "list": lambda self, parts: self._values(parts),
+    "tuple": lambda self, parts: tuple(self._values(parts)),
     "dict": Rebuilding._dict,
-    "slice": lambda self, parts: slice(*self._all(parts)),
+    "slice": lambda self, parts: slice(*self._values(parts)),
     "ellipsis": lambda self: Ellipsis,
     "result": lambda self, step, place: Result(step, place),
     "operand": lambda self, number: Operand(number),
-    "set": lambda self, parts: set(self._all(parts)),
-    "frozenset": lambda self, parts: frozenset(self._all(parts)),
+    "set": lambda self, parts: set(self._values(parts)),
+    "frozenset": lambda self, parts: frozenset(self._values(parts)),
     "member": lambda self, name, member: self._find(name)[member],
-    "partial": lambda self, *parts: _bound(*self._all(list(parts))),
+    "partial": lambda self, *parts: _bind(*self._values(list(parts))),
     "shared": Rebuilding._shared,
     "spec": lambda self, shape, dtype: Spec(tuple(shape), dtype),
     "policy": lambda self, name: DTypePolicy(name),

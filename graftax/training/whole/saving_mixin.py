@@ -12,8 +12,8 @@ from graftax.core.errors import MatchError
 from graftax.core.short_traceback import door
 from graftax.training.export_mixin import ExportMixin
 from graftax.training.whole.differences import without_description
-from graftax.training.whole.model_file import KEY, described
-from graftax.training.whole.own_compile import COMPILED_WITH, recording
+from graftax.training.whole.model_file import KEY, describe_model
+from graftax.training.whole.own_compile import COMPILED_WITH, record_arguments
 from graftax.variables.graph.made_with import MadeWith
 from graftax.variables.graph.module import Module
 from graftax.variables.variable import Variable
@@ -32,7 +32,7 @@ class SavingMixin(ExportMixin):
         super()._gx_prepare_class()
         if "compile" in vars(cls) and not cls.__module__.startswith("graftax."):
             own: Any = cls
-            own.compile = recording(own.compile)
+            own.compile = record_arguments(own.compile)
 
     @door
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> SaveReport:
@@ -66,7 +66,7 @@ class SavingMixin(ExportMixin):
             >>> bool((again(ones) == model(ones)).all())
             True
         """
-        report = Checkpoint(**roots_of(self)).save(path, overwrite=overwrite, meta={KEY: described(self)})
+        report = Checkpoint(**roots_of(self)).save(path, overwrite=overwrite, meta={KEY: describe_model(self)})
         of_others = [part for part in report.plain if not part.startswith("model/")]
         lost = without_description(self, [part for part in report.plain if part.startswith("model/")])
         return report._replace(plain=(*of_others, *lost))

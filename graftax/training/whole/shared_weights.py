@@ -30,7 +30,7 @@ def described_creator(creator: object, node: Module, describing: Describing, mod
     tied = next((part for part in walk(node) if isinstance(part, SharedWeight)), None)
     if not isinstance(creator, Shared) or tied is None:
         return describing.value(creator, what)
-    for place, holder, held in _held(model):
+    for place, holder, held in _iterate_held(model):
         if held is tied.source and not isinstance(holder, SharedWeight):
             return ["shared", place, tied.transpose]
     if not isinstance(tied.source, Variable):
@@ -42,19 +42,19 @@ def described_creator(creator: object, node: Module, describing: Describing, mod
     return describing.value(Shared(tied.source, tied.transpose), what)  # which tied weights alone hold
 
 
-def held_at(model: Module, path: str) -> Any:
+def object_at(model: Module, path: str) -> Any:
     """Return what is held at a path from a model, also where it has another path besides.
 
     Raises:
         ValueError: there is nothing.
     """
-    for place, _, held in _held(model):
+    for place, _, held in _iterate_held(model):
         if place == path:
             return held
     raise ValueError(f"nothing at {path!r}")
 
 
-def _held(model: Module) -> Iterator[tuple[str, Node, Any]]:
+def _iterate_held(model: Module) -> Iterator[tuple[str, Node, Any]]:
     """Yield paths, what holds something there, and what that is."""
     for above, holder in walk_with_edges(model):
         for edges, held in own_nodes(holder):

@@ -11,7 +11,7 @@ from types import FunctionType
 
 from graftax.variables.graph.module import Module, walk
 from graftax.variables.graph.node import ignored_attributes
-from graftax.variables.graph.prints import is_plain, told_apart
+from graftax.variables.graph.prints import comparison_key, is_plain
 from graftax.variables.variable import Variable
 
 _NOT_COMPUTED_WITH = ("_initializer", "_regularizer", "_constraint")  # ends of names of settings for making weights
@@ -54,7 +54,7 @@ def _settings(node: Module, number: dict[int, int]) -> Iterator[Hashable]:
 
 def _part(value: object, number: dict[int, int]) -> Hashable:
     if is_plain(value):
-        return type(value), told_apart(value)
+        return type(value), comparison_key(value)
     if id(value) in number:
         return Module, number[id(value)]
     if isinstance(value, list | tuple):
@@ -68,8 +68,8 @@ def _part(value: object, number: dict[int, int]) -> Hashable:
     raise _OtherObject
 
 
-def _is_ours(thing: object) -> bool:
-    return str(thing.__module__).startswith(_PACKAGE)
+def _is_ours(value: object) -> bool:
+    return str(value.__module__).startswith(_PACKAGE)
 
 
 def _is_global(function: FunctionType) -> bool:

@@ -27,13 +27,13 @@ _NOT_USED = frozenset(
 @lru_cache(maxsize=1024)  # to take the code apart takes longer than all else here
 def global_names(code: CodeType) -> list[str]:
     """Return the globals that code names, and the code inside of it."""
-    return sorted(set(_named(code, _GLOBALS)))
+    return sorted(set(_names_in(code, _GLOBALS)))
 
 
 @lru_cache(maxsize=1024)
 def attribute_names(code: CodeType) -> frozenset[str]:
     """Return the attributes that code asks for by name, and the code inside of it."""
-    return frozenset(_named(code, _ATTRIBUTES))
+    return frozenset(_names_in(code, _ATTRIBUTES))
 
 
 @lru_cache(maxsize=1024)
@@ -57,13 +57,13 @@ def _sort_uses(code: CodeType, put: set[str], read: set[str]) -> None:
             _sort_uses(inner, put, read)
 
 
-def _named(code: CodeType, operations: frozenset[str]) -> Iterator[str]:
+def _names_in(code: CodeType, operations: frozenset[str]) -> Iterator[str]:
     for step in dis.get_instructions(code):
         if step.opname in operations:
             yield step.argval
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
-            yield from _named(inner, operations)
+            yield from _names_in(inner, operations)
 
 
 def methods_of(kind: type[Any]) -> list[tuple[str, FunctionType]]:
@@ -75,7 +75,7 @@ def methods_of(kind: type[Any]) -> list[tuple[str, FunctionType]]:
     found: list[tuple[str, FunctionType]] = []
     for base in bases_of_user(kind):
         for name, value in list(vars(base).items()):
-            if name not in _NOT_USED and isinstance(function := _behind(value), FunctionType):
+            if name not in _NOT_USED and isinstance(function := _function_behind(value), FunctionType):
                 found.append((name, function))
     return found
 
@@ -83,18 +83,18 @@ def methods_of(kind: type[Any]) -> list[tuple[str, FunctionType]]:
 def makers_of(kind: type[Any]) -> list[FunctionType]:
     """Return the methods of a class with which its objects are made."""
     found = [vars(base).get(name) for base in bases_of_user(kind) for name in _MAKING]
-    return [function for one in found if isinstance(function := _behind(one), FunctionType)]
+    return [function for one in found if isinstance(function := _function_behind(one), FunctionType)]
 
 
 _MAKING = ("__new__", "__init__", "__post_init__")
 
 
-def _behind(value: object) -> Callable[..., Any] | None:
+def _function_behind(value: object) -> Callable[..., Any] | None:
     if isinstance(value, property):
         return value.fget
     if isinstance(value, staticmethod | classmethod):
-        return _behind(value.__func__)
+        return _function_behind(value.__func__)
     if isinstance(value, cached_property | partialmethod):
-        return _behind(value.func)
+        return _function_behind(value.func)
     wrapped = None if isinstance(value, FunctionType | type) else getattr(value, "__dict__", {}).get("__wrapped__")
     return value if isinstance(value, FunctionType) else wrapped

@@ -23,14 +23,14 @@ from graftax.backend.traced_checks import CHECKED, PLAIN, RANGES
 from graftax.backend.tracing import Tracing
 from graftax.core import foreign_errors
 from graftax.core.errors import CompileError, RetraceError, StateError
-from graftax.core.short_traceback import chained, door, not_taken, shorten
+from graftax.core.short_traceback import cause_to_show, door, not_taken, shorten
 from graftax.core.typedefs import unwrap
 from graftax.core.wrapping import carry_names, function_name
 from graftax.transforms.compile import run_eagerly as eagerly
 from graftax.transforms.compile.key import SCALARS, argument_names, describe, is_static, key_of, result_names
 from graftax.transforms.compile.lowered import Lowered
-from graftax.transforms.compile.reach import reached
-from graftax.transforms.compile.reads import watching
+from graftax.transforms.compile.reach import find_modules
+from graftax.transforms.compile.reads import watch_reads
 from graftax.transforms.compile.repeated import MISSED, Repeated
 from graftax.transforms.compile.retrace_reason import retrace_reason
 from graftax.transforms.compile.run import run_donating, run_nested
@@ -114,8 +114,8 @@ class CompiledFunction(Generic[P, R]):
             last = self._last
             if last is not None and not kwargs and (out := last.run(args)) is not MISSED:
                 return cast(R, out)
-            if (frames.read() and self._is_a_part()) or (eagerly.count and eagerly.on()):
-                return self._plain(args, kwargs)
+            if (frames.read() and self._is_a_part()) or (eagerly.count and eagerly.is_on()):
+                return self._run_eagerly(args, kwargs)
             transforms = registry.current().compiling
             leaves, tree = flatten_with_masks(transforms, args, kwargs)
             key, dynamic = key_of(leaves, tree)
@@ -127,7 +127,7 @@ class CompiledFunction(Generic[P, R]):
                 if entry.before:
                     entry.begin()
             if frames.top is None and transforms.eager():
-                self._last = Repeated.after(self._before, entry, args, kwargs)
+                self._last = Repeated.from_entry(self._before, entry, args, kwargs)
                 self._before = entry
                 results = run_donating(entry, dynamic)
             else:
@@ -139,13 +139,13 @@ class CompiledFunction(Generic[P, R]):
             # besides, what the library finds only when it compiles
             told = not_taken(error, self._fn, here, kwargs) or foreign_errors.translate(error)
             if told is not None:
-                cause = chained(told, error)
+                cause = cause_to_show(told, error)
                 shorten(told)
                 raise told from cause
             shorten(error)
             raise
 
-    def _plain(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R:
+    def _run_eagerly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R:
         if frames.top is not None or not registry.current().has("tracing"):
             return self._fn(*args, **kwargs)
         key_of(*registry.current().tracing.flatten((args, kwargs)))  # raises for what cannot be an argument
@@ -181,10 +181,10 @@ class CompiledFunction(Generic[P, R]):
                 "there the values of arguments and Variables are not at hand",
                 "call lower() outside",
             )
-        entry, dynamic, _ = self.staged(*args, **kwargs)
+        entry, dynamic, _ = self.trace_arguments(*args, **kwargs)
         return Lowered(function_name(self._fn), self.trace_count, entry, dynamic)
 
-    def staged(self, *args: P.args, **kwargs: P.kwargs) -> tuple[Entry, list[Any], list[str]]:
+    def trace_arguments(self, *args: P.args, **kwargs: P.kwargs) -> tuple[Entry, list[Any], list[str]]:
         """Return the trace for these arguments, the arrays among them, and what these are called."""
         transforms = registry.current().compiling
         leaves, tree = flatten_with_masks(transforms, args, kwargs)
@@ -194,7 +194,7 @@ class CompiledFunction(Generic[P, R]):
 
     def trace(self, *args: P.args, **kwargs: P.kwargs) -> None:
         """Trace for these arguments, unless that has been done; nothing is run."""
-        if self._last is not None and not kwargs and self._last.fits(args) is not None:
+        if self._last is not None and not kwargs and self._last.match(args) is not None:
             return
         transforms = registry.current().compiling
         leaves, tree = flatten_with_masks(transforms, args, kwargs)
@@ -254,7 +254,7 @@ class CompiledFunction(Generic[P, R]):
             values = iter(dynamic)
             filled = [leaf if is_static(leaf) else next(values) for leaf in leaves]
             args, kwargs = give_masks(transforms, *transforms.unflatten(tree, filled))
-            watched = watching(modules, around, frame)
+            watched = watch_reads(modules, around, frame)
             with frames.replaced((frame,)), traced_checks.tracing(self._looks) as before, watched:
                 out = self._fn(*args, **kwargs)
                 results, out_structure = transforms.flatten(out)
@@ -266,13 +266,13 @@ class CompiledFunction(Generic[P, R]):
                     )
             frame.group_alike()
             found.update(frame=frame, out=out_structure, results=len(results), masked=masked, before=before)
-            return results, cast("list[tuple[Any, Any]]", frame.written())
+            return results, cast("list[tuple[Any, Any]]", frame.last_values())
 
         concrete = [leaf for leaf in leaves if not is_static(leaf)]
         if (unfit := no_plain_numbers(concrete, "an argument")) is not None:
             raise unfit
         statics = [leaf for leaf in leaves if is_static(leaf)]
-        modules, around = reached((self._fn, *statics), function_name(self._fn))
+        modules, around = find_modules((self._fn, *statics), function_name(self._fn))
         # with ranges, a program that has none to look at is a plain one
         program = transforms.trace(run, concrete, PLAIN if self._looks == RANGES else self._looks)
         if self._looks != PLAIN or program.has_checks:
@@ -338,9 +338,9 @@ class BoundFunction(CompiledFunction[P, R]):
         """Give the program for these arguments to look at."""
         return self._compiled.lower(*args, **kwargs)
 
-    def staged(self, *args: P.args, **kwargs: P.kwargs) -> tuple[Entry, list[Any], list[str]]:
+    def trace_arguments(self, *args: P.args, **kwargs: P.kwargs) -> tuple[Entry, list[Any], list[str]]:
         """Return the trace for these arguments, the arrays among them, and what these are called."""
-        return self._compiled.staged(*args, **kwargs)
+        return self._compiled.trace_arguments(*args, **kwargs)
 
     def trace(self, *args: P.args, **kwargs: P.kwargs) -> None:
         """Trace for these arguments, unless that has been done."""

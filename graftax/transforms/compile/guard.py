@@ -15,7 +15,7 @@ from graftax.transforms.compile.reads import PlainObject
 from graftax.transforms.compile.seen import Seen, prints_of
 from graftax.transforms.compile.surroundings import Around, Surroundings, has_parts
 from graftax.variables.graph.class_attributes import given_by_class, in_class
-from graftax.variables.graph.config_objects import Look, given_to, held_by, is_config
+from graftax.variables.graph.config_objects import Look, attributes_from_class, content_of, is_config
 from graftax.variables.graph.containers import LONG, is_small_array, size_of
 from graftax.variables.graph.module import Module, Node
 from graftax.variables.graph.node import holds_node, ignored_attributes
@@ -23,10 +23,10 @@ from graftax.variables.graph.prints import (
     Print,
     Same,
     bytes_of,
-    changing_in,
     differences,
     ids_in,
     may_change,
+    mutable_parts,
     weak_references,
 )
 from graftax.variables.graph.structure import structure
@@ -86,7 +86,7 @@ class Guard:
             if ref() is node and name in after:
                 before[name] = after[name]
 
-    def _moved(self) -> str | None:
+    def _describe_move(self) -> str | None:
         """Return which Variable lies elsewhere than at the trace, in words; None if none does."""
         return None
 
@@ -96,7 +96,8 @@ class Guard:
             return False
         states = zip(self._touched, self._left, strict=True)
         return all(
-            (node := ref()) is None or self._now(place, node) == after for place, ((ref, _), after) in enumerate(states)
+            (node := ref()) is None or self._current_prints(place, node) == after
+            for place, ((ref, _), after) in enumerate(states)
         )
 
     def is_spent(self) -> bool:
@@ -107,7 +108,7 @@ class Guard:
         """Note that it is run now."""
         self._owed = False
 
-    def _now(self, place: int, node: Node) -> dict[str, Print]:
+    def _current_prints(self, place: int, node: Node) -> dict[str, Print]:
         return prints_of(node, self._more.get(place, ()))
 
     def _clear(self) -> None:
@@ -137,7 +138,7 @@ class Guard:
         """Note how everything is, which was as at the trace when `structure` counted ``version``."""
         alive = weakref.ref(self)
 
-        def gone(_: object) -> None:
+        def invalidate(_: object) -> None:
             if (guard := alive()) is not None:
                 guard._version = -1
 
@@ -152,18 +153,18 @@ class Guard:
             if isinstance(node, Around):
                 looks = node.bindings
                 now = [look() for look in looks]
-                self._kept += weak_references(now, gone)
+                self._kept += weak_references(now, invalidate)
                 self._bound += [(look, id(value)) for look, value in zip(looks, now, strict=True)]
             if isinstance(node, Surroundings):
                 self._empty += [container for container in node.empty if not container]
                 for known, names in node.named.values():
-                    self._look_at_names(known, names, gone)
+                    self._look_at_names(known, names, invalidate)
                 self._look_at_methods(node.methods.items())
                 self._functions = [*node.functions.values()]
                 self._code = [*map(_code_of, self._functions)]
             if isinstance(node, PlainObject) and node.is_whole and (whole := node.find()) is not None:
-                self._kept += weak_references([*held_by(whole)], gone)
-                self._configs.append((node.find, type(whole), [*map(id, held_by(whole))]))
+                self._kept += weak_references([*content_of(whole)], invalidate)
+                self._configs.append((node.find, type(whole), [*map(id, content_of(whole))]))
             if isinstance(node, PlainObject):
                 self._kinds.append((node.find, node.kind))
             if isinstance(node, Module):
@@ -171,18 +172,18 @@ class Guard:
             if node is None:
                 continue
             for name, value in node._gx_traced_attributes().items():
-                for one in changing_in(value, look=node._gx_look() or Look(met)) if may_change(value) else ():
+                for one in mutable_parts(value, look=node._gx_look() or Look(met)) if may_change(value) else ():
                     if is_small_array(one):
                         content = bytes_of(one)
                         self._arrays.append((content, content()))
                     elif is_config(one):
-                        self._kept += weak_references([*held_by(one)], gone)
-                        self._configs.append((Same(one).find, type(one), [*map(id, held_by(one))]))
-                        shared |= {(type(one), name): given for name, given in given_to(one).items()}
+                        self._kept += weak_references([*content_of(one)], invalidate)
+                        self._configs.append((Same(one).find, type(one), [*map(id, content_of(one))]))
+                        shared |= {(type(one), name): given for name, given in attributes_from_class(one).items()}
                     elif isinstance(node, Around) and isinstance(one, list) and len(one) > _FEW:
                         self._around.append((one, [*one]))  # twice as quick as ids, at the price of keeping it alive
                     elif size_of(one) <= LONG or holds_node(one):
-                        self._kept += weak_references(one, gone)
+                        self._kept += weak_references(one, invalidate)
                         if one is value and isinstance(one, list) and isinstance(node, Module) and name in vars(node):
                             # found through its module: not kept alive
                             self._lists.append((weakref.ref(node), name, [*map(id, one)]))
@@ -194,14 +195,14 @@ class Guard:
         self._flat_sizes, self._flat_ids = [*map(len, self._flat)], [*map(id, chain.from_iterable(self._flat))]
         for kind in classes:
             shared |= {(kind, name): value for name, value in given_by_class(kind).items()}
-        self._kept += weak_references(shared.values(), gone)
+        self._kept += weak_references(shared.values(), invalidate)
         self._bound += [(partial(getattr, kind, name, None), id(value)) for (kind, name), value in shared.items()]
         often = (self._lists, self._flat, self._around, self._named, self._numbers, self._methods, self._bound)
         rare = (self._others, self._configs, self._kinds, self._sizes, self._functions, self._empty, self._arrays)
         self._has_rare = any(rare)
         self._constant = not self._has_rare and not any(often)  # as of most small functions
 
-    def _look_at_names(self, known: dict[str, Any], names: Iterable[str], gone: Callable[[Any], None]) -> None:
+    def _look_at_names(self, known: dict[str, Any], names: Iterable[str], invalidate: Callable[[Any], None]) -> None:
         """Note what names stand for."""
         rest: list[tuple[str, Any]] = []
         several: list[str] = []
@@ -219,7 +220,7 @@ class Guard:
             several.append(several[0])  # of one, there would be no tuple
             self._named.append((itemgetter(*several), known, (*map(known.get, several),)))
         self._bound += [(partial(known.get, name), id(value)) for name, value in rest]
-        self._kept += weak_references([value for _, value in rest], gone)
+        self._kept += weak_references([value for _, value in rest], invalidate)
 
     def _look_at_methods(self, kinds: Iterable[tuple[type[Any], Iterable[str]]]) -> None:
         """Note what the methods of classes are."""
@@ -269,7 +270,7 @@ class Guard:
             if [*ids_in(container)] != ids:
                 return False
         for find, kind, ids in self._configs:
-            if type(config := find()) is not kind or [*map(id, held_by(config))] != ids:
+            if type(config := find()) is not kind or [*map(id, content_of(config))] != ids:
                 return False
         for find, kind in self._kinds:
             if type(find()) is not kind:
@@ -317,11 +318,11 @@ class Guard:
             return None
         if self._change is not None:
             return self._change
-        if (moved := self._moved()) is not None:
+        if (moved := self._describe_move()) is not None:
             return moved
         for place, (ref, before) in enumerate(self._touched):
             node = ref()
-            if node is not None and (after := self._now(place, node)) != before:
+            if node is not None and (after := self._current_prints(place, node)) != before:
                 return _describe_difference(node, before, after)
         self._look(version)
         return None
@@ -346,16 +347,16 @@ IN_OBJECT = "in the object"
 """What stands before the name at the end of a reason, where an attribute of an object in an attribute has changed."""
 
 
-def _where(node: Node) -> str:
+def _title_of(node: Node) -> str:
     return node._gx_path or type(node).__name__
 
 
 def _describe_difference(node: Node, before: dict[str, Print], after: dict[str, Print]) -> str:
     way, *both = next(differences(before, after))
     old, new = map(_show_print, both)
-    where = ".".join((_where(node), *way))
+    where = ".".join((_title_of(node), *way))
     if isinstance(node, Surroundings) and old != new and "another object" not in (old, new):
-        where = f"{_where(node)} reads {'.'.join(way)}"
+        where = f"{_title_of(node)} reads {'.'.join(way)}"
     what = f"{where}: {old} -> {new}" if old != new else f"{where} changed"
     return what if len(way) == 1 else f"{what}, {IN_OBJECT} {way[0]}"
 

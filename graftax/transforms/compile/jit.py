@@ -84,9 +84,9 @@ def jit(
             f"jit got max_retraces={max_retraces!r}", "it is a number of traces, or None", "max_retraces=0"
         )
 
-    def compiled(f: object) -> CompiledFunction[..., Any]:
+    def compile_function(f: object) -> CompiledFunction[..., Any]:
         if not callable(f):
             raise CompileError(f"jit got {f!r}", "only functions can be compiled", "@graftax.jit above a function")
         return CompiledFunction(f, max_retraces, allow_callback, CHECKED if checked else PLAIN)
 
-    return compiled if fn is None else compiled(fn)
+    return compile_function if fn is None else compile_function(fn)

@@ -14,7 +14,7 @@ from graftax.core.errors import CompileError
 from graftax.core.tree import flatten_with_paths
 from graftax.core.typedefs import VariableLike
 from graftax.variables.graph.node import Branch
-from graftax.variables.graph.prints import is_plain, told_apart
+from graftax.variables.graph.prints import comparison_key, is_plain
 
 SCALARS = (bool, int, float, complex)
 
@@ -78,7 +78,7 @@ def _parts(value: object) -> Hashable:
     Of objects whose class has an equality of its own, but is no dataclass, that says all.
     """
     if is_plain(value):
-        return type(value), told_apart(value)
+        return type(value), comparison_key(value)
     if isinstance(value, tuple):
         return tuple(map(_parts, value))
     if isinstance(value, frozenset):

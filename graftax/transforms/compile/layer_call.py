@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, cast
 import numpy as np
 
 from graftax.backend import registry
-from graftax.backend.host import owned
+from graftax.backend.host import copy_for_device
 from graftax.backend.program import Cell, Lift, Program
 from graftax.backend.protocol import Backend
 from graftax.backend.traced_checks import EAGER, traces
@@ -122,7 +122,7 @@ def call(
         args: Positional arguments.
         kwargs: Arguments by name.
     """
-    if frames.read() or (eagerly.count and eagerly.on()):
+    if frames.read() or (eagerly.count and eagerly.is_on()):
         return MISSED
     last = plans.last
     if (
@@ -140,7 +140,7 @@ def call(
     else:
         return MISSED
     if len(arrays) == 1 and type(arrays[0]) is np.ndarray:  # several come copied
-        arrays[0] = owned(arrays[0])
+        arrays[0] = copy_for_device(arrays[0])
     try:
         results = plan.run_and_assign(arrays)
     except GraftaxError:  # a check of values failed, and nothing is assigned: run plainly, the forward says which
@@ -172,11 +172,11 @@ def _find(
             del plans[next(iter(plans))]
         if plan is None:
             return None
-    plans.last = _repeated(args[0], plan) if len(args) == 1 and not kwargs else None
+    plans.last = _make_repeated(args[0], plan) if len(args) == 1 and not kwargs else None
     return plan, arrays
 
 
-def _repeated(x: object, plan: _Plan) -> _Repeated | None:
+def _make_repeated(x: object, plan: _Plan) -> _Repeated | None:
     """Return what recognizes one more call on an array like this; None for what is no plain array."""
     if type(x) is np.ndarray:
         kind_of: Callable[[Any], object] = host_kind
@@ -235,7 +235,7 @@ def _plan(
     nodes = list(walk(module))
     storages = [node._storage for node in nodes if isinstance(node, Variable)]
     if full not in _programs:
-        _programs[full] = None if traced is None else _numbered(*traced, storages)
+        _programs[full] = None if traced is None else _number_variables(*traced, storages)
         while len(_programs) > _MOST:
             _programs.popitem(last=False)
     _programs.move_to_end(full)
@@ -266,7 +266,7 @@ def _trace(
         with frames.replaced((frame,)), traces.entered(EAGER):
             results, out_structure = transforms.flatten(forward(*args, **kwargs))
         found.extend((out_structure, len(results), any(result is value for result in results for value in dynamic)))
-        return results, cast("list[tuple[Any, Any]]", frame.written())
+        return results, cast("list[tuple[Any, Any]]", frame.last_values())
 
     program = transforms.trace(run, [leaf for leaf in leaves if type(leaf) is not bool])
     out_structure, results, passed_on = found
@@ -274,7 +274,9 @@ def _trace(
     return None if passed_on else (program, results, None if alone else out_structure)
 
 
-def _numbered(program: Program, results: int, out_structure: object, storages: list[Storage]) -> _Program | None:
+def _number_variables(
+    program: Program, results: int, out_structure: object, storages: list[Storage]
+) -> _Program | None:
     """Return the program by numbers of Variables; None if it reads or assigns others than those of the Module."""
     number: dict[Cell, int] = {storage: i for i, storage in enumerate(storages)}
     try:

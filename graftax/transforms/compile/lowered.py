@@ -128,8 +128,8 @@ class Lowered:
         memory, cost = self.memory, self.cost
         rows = [
             ("traces so far", str(self.trace_count)),
-            ("Variables read", _listed(self.read)),
-            ("Variables assigned", _listed(self.written)),
+            ("Variables read", _describe_variables(self.read)),
+            ("Variables assigned", _describe_variables(self.written)),
             ("memory at once", f"{_size(memory.peak)} ({_size(memory.temporary)} of it in between)"),
             ("reused", _size(memory.donated)),
             ("one run", f"{cost.flops:,.0f} flops, {_size(int(cost.bytes_accessed))} moved"),
@@ -147,7 +147,7 @@ def _variables(storages: list[Storage]) -> list[Variable]:
     return [cast(Variable, storage.user) for storage in storages if storage.user is not None]
 
 
-def _listed(variables: list[Variable]) -> str:
+def _describe_variables(variables: list[Variable]) -> str:
     shown = ", ".join(f"{v.path or v.name or 'unnamed'} {v.dtype}{list(v.shape)}" for v in variables[:4])
     more = f", and {len(variables) - 4} more" if len(variables) > 4 else ""
     return f"{len(variables)}: {shown}{more}" if variables else "none"

@@ -36,10 +36,10 @@ from graftax.variables.graph.config_objects import attributes_in, is_array, is_c
 from graftax.variables.graph.containers import LONG, elements_of, is_container, size_of
 from graftax.variables.graph.module import Module
 from graftax.variables.graph.node import Node, own_nodes
-from graftax.variables.graph.prints import changing_in, is_plain
+from graftax.variables.graph.prints import is_plain, mutable_parts
 
 
-def reached(roots: Iterable[Any], name: str = "") -> tuple[list[Module], Surroundings]:
+def find_modules(roots: Iterable[Any], name: str = "") -> tuple[list[Module], Surroundings]:
     """Return the Modules in some values, each once: in containers, functions, plain objects, but not below Modules.
 
     Of a function these are what it is bound to, its closure, its defaults, what it wraps, and the globals that its code
@@ -146,7 +146,7 @@ class _Search:
             self._read.add(id(value))
         else:
             self._note(one, depth)
-        held = [child._replace(is_read=is_read and child.place is None) for child in self._in(value)]
+        held = [child._replace(is_read=is_read and child.place is None) for child in self._held_by(value)]
         self._waiting += [child for child in held if not child.deeper]
         return [child for child in held if child.deeper]
 
@@ -168,7 +168,7 @@ class _Search:
             if id(value) in self._apart and one.look is not None and not isinstance(one.look, weakref.ref):
                 self.around.add(one.name, value, one.look)  # the name may become that of another one
             return
-        self._noted.update(map(id, changing_in(value, look=self.around._gx_look())))
+        self._noted.update(map(id, mutable_parts(value, look=self.around._gx_look())))
         self.around.add(one.name, value, one.look, one.counts)
 
     def _note_program(self, value: object) -> bool:
@@ -181,7 +181,7 @@ class _Search:
         self._namespaces.append(value)
         return False
 
-    def _in(self, value: object) -> Iterator[_Held]:
+    def _held_by(self, value: object) -> Iterator[_Held]:
         """Return what a value holds."""
         if isinstance(value, FunctionType):
             yield from self._of_function(value)

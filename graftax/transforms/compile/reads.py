@@ -15,10 +15,10 @@ from types import MemberDescriptorType
 from typing import Any, cast
 
 from graftax.core.scopes import ScopeStack
-from graftax.transforms.compile.surroundings import Around, Surroundings, itself
+from graftax.transforms.compile.surroundings import Around, Surroundings, identity
 from graftax.transforms.lifting.frames import CompileFrame
 from graftax.variables.graph.class_attributes import given_by_class, is_of_user
-from graftax.variables.graph.config_objects import attributes_in, given_to, slots_of
+from graftax.variables.graph.config_objects import attributes_from_class, attributes_in, slots_of
 from graftax.variables.graph.module import Module
 from graftax.variables.graph.prints import Print, Same, print_of
 
@@ -60,7 +60,7 @@ class PlainObject(Around):
         value = self.find()
         if value is None:
             return {}
-        held = given_to(value) | dict(attributes_in(value))
+        held = attributes_from_class(value) | dict(attributes_in(value))
         return held if self.is_whole else {name: held[name] for name in self.names if name in held}
 
     def _gx_fingerprint(self) -> dict[str, Print]:
@@ -148,7 +148,7 @@ _reads: ScopeStack[Reads] = ScopeStack("plain objects")
 
 
 @contextmanager
-def watching(modules: Iterable[Module], around: Surroundings, frame: CompileFrame) -> Iterator[None]:
+def watch_reads(modules: Iterable[Module], around: Surroundings, frame: CompileFrame) -> Iterator[None]:
     """Note what is around a function before it runs, which may change that, and what it reads of plain objects."""
     frame.note_structure((around,))
     for module in modules:
@@ -162,7 +162,7 @@ def watching(modules: Iterable[Module], around: Surroundings, frame: CompileFram
     reads = Reads(objects, frame)
     reads.start()
     kinds = {one.kind: None for one in objects if is_of_user(one.kind)}
-    with _reads.entered(reads), _asked(kinds):
+    with _reads.entered(reads), _listen_to_classes(kinds):
         yield
     reads.finish()
 
@@ -176,7 +176,7 @@ _GET = "__getattribute__"
 
 
 @contextmanager
-def _asked(kinds: Iterable[type[Any]]) -> Iterator[None]:
+def _listen_to_classes(kinds: Iterable[type[Any]]) -> Iterator[None]:
     """Let classes tell, for a while, which attributes of their objects are read in this thread."""
     listened: list[type[Any]] = []
     try:
@@ -195,7 +195,7 @@ def _listen(kind: type[Any]) -> None:
     if kind not in _asking:
         _own[kind] = vars(kind).get(_GET, _ABSENT)
         # past the metaclass, which may do more than assign
-        type.__setattr__(kind, _GET, _telling(cast("Callable[[Any, str], Any]", kind.__getattribute__)))
+        type.__setattr__(kind, _GET, _note_reads(cast("Callable[[Any, str], Any]", kind.__getattribute__)))
     _asking[kind] = _asking.get(kind, 0) + 1
 
 
@@ -209,7 +209,7 @@ def _leave(kind: type[Any]) -> None:
             type.__setattr__(kind, _GET, own)
 
 
-def _telling(get: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
+def _note_reads(get: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
     def __getattribute__(self: Any, name: str) -> Any:  # noqa: N807
         if (reads := _reads.top) is not None:
             reads.note(self, name)
@@ -226,7 +226,7 @@ def finder(value: object) -> Callable[[], Any]:
     try:
         return weakref.ref(value)
     except TypeError:
-        return partial(itself, value)
+        return partial(identity, value)
 
 
 def attribute_finder(value: object) -> Callable[..., Any]:

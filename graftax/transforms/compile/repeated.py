@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from graftax.backend import registry
-from graftax.backend.host import owned
+from graftax.backend.host import copy_for_device
 from graftax.core import scopes
 from graftax.transforms.compile import run_eagerly as eagerly
 from graftax.transforms.compile.run import buffer_of, run_donating
@@ -57,7 +57,7 @@ class Repeated:
         self._alone = entry.out_structure == compiling.flatten(0)[1]
 
     @classmethod
-    def after(
+    def from_entry(
         cls, before: Entry | None, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Repeated | None:
         """Return what recognizes one more call like the last two; None where arguments are more than a few arrays.
@@ -74,7 +74,7 @@ class Repeated:
                 return None
         return cls(args, entry)
 
-    def fits(self, args: tuple[Any, ...]) -> Sequence[Any] | None:
+    def match(self, args: tuple[Any, ...]) -> Sequence[Any] | None:
         """Return the arrays among the arguments if the trace is good for them; None if it is not."""
         if frames.read() or eagerly.count or masks.entries:
             return None
@@ -99,10 +99,12 @@ class Repeated:
 
     def run(self, args: tuple[Any, ...]) -> Any:
         """Run the trace if it is good for these arguments, or return `MISSED`."""
-        found = self.fits(args)
+        found = self.match(args)
         if found is None:
             return MISSED
-        leaves = [owned(one) if type(one) is np.ndarray else one for one in found] if self._from_host else [*found]
+        leaves = (
+            [copy_for_device(one) if type(one) is np.ndarray else one for one in found] if self._from_host else [*found]
+        )
         entry = self._entry
         if entry.before:
             entry.begin()
@@ -115,14 +117,14 @@ class Repeated:
             return results[0]
         if self._names is not None:
             return dict(zip(self._names, results, strict=False))  # new values come after what is returned
-        return self._put_together(results[: entry.results])
+        return self._rebuild_output(results[: entry.results])
 
     def _is_at_home(self) -> bool:
         """Return True where backend, settings and level are those that the trace was run at."""
         here = registry.current()
         return here is self._backend and here.compiling.eager() and scopes.ambient() == self._settings
 
-    def _put_together(self, results: list[Any]) -> Any:
+    def _rebuild_output(self, results: list[Any]) -> Any:
         out = self._backend.compiling.unflatten(self._entry.out_structure, results)
         if type(out) is dict and [*map(id, out.values())] == [*map(id, results)]:
             self._names = tuple(out)  # next time in a third of the time

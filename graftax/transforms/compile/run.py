@@ -51,7 +51,7 @@ def run_donating(entry: Entry, leaves: list[Any]) -> list[Any]:
         # An interrupt comes between two steps of Python, never inside one call of C, and from the run to the box is one
         # such call. Wherever it comes, what is in the box is put in place.
         if entry.fresh:
-            with _uninterrupted():
+            with _delay_interrupt():
                 box.append(entry.program.run_donating(donated, read_only, leaves))
                 entry.commits.append(object())
             entry.fresh = False
@@ -61,13 +61,13 @@ def run_donating(entry: Entry, leaves: list[Any]) -> list[Any]:
         if buffers is not None:
             buffers[:] = box[0][entry.results :]
         else:
-            donation.come_back()
+            donation.begin_return()
             for cell, value in zip(entry.written_cells(), box[0][entry.results :], strict=True):
                 cell.buffer = value
     except BaseException as error:
         if not box:
             donation.give_back()
-        donation.come_back()
+        donation.begin_return()
         if box:
             deque(map(setattr, entry.written_cells(), repeat("buffer"), box[0][entry.results :]), 0)
         elif isinstance(error, Exception) and (
@@ -98,7 +98,7 @@ def _is_deleted(buffer: object) -> bool:
 
 
 @contextmanager
-def _uninterrupted() -> Iterator[None]:
+def _delay_interrupt() -> Iterator[None]:
     """Let Ctrl-C wait: a first run goes through Python, where it could come after the buffers are given away."""
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):

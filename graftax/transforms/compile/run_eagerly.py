@@ -65,7 +65,7 @@ class run_eagerly:  # noqa: N801 - used as a function, and as a scope
         self._scope.__exit__(*error)
 
 
-def on() -> bool:
+def is_on() -> bool:
     """Return True if compiled functions run as plain Python here."""
     inner = _scopes.top
     return _everywhere if inner is None else inner

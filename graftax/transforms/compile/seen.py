@@ -39,7 +39,7 @@ class Seen:
         self._made[id(module)] = weakref.ref(module)
 
     @property
-    def makes(self) -> bool:
+    def makes_modules(self) -> bool:
         """Tell whether Modules are made during the trace."""
         return bool(self._made)
 
@@ -84,7 +84,7 @@ class Seen:
         )
 
     def _note_dead(self, node: Node, name: str, value: Any) -> None:
-        if places := traced_in(value, registry.current().tracing.level()):
+        if places := places_of_traced(value, registry.current().tracing.level()):
             self._dead.setdefault((id(node), name), places)
 
     def compare_containers(self, node: Node) -> None:
@@ -96,7 +96,7 @@ class Seen:
                 if now.get(name) != before and not assigned:
                     self._parts.setdefault(id(node), {}).setdefault(name, before)
 
-    def built(self, nodes: Iterable[Node]) -> None:
+    def accept_build(self, nodes: Iterable[Node]) -> None:
         """Take lists, dicts and the like as a build has left them."""
         for node in nodes:
             self._containers[id(node)] = _containers(node)
@@ -119,7 +119,7 @@ class Seen:
         return found is not None and found() is node
 
 
-def traced_in(value: Any, level: object) -> frozenset[Hashable]:
+def places_of_traced(value: Any, level: object) -> frozenset[Hashable]:
     """Return where an attribute holds values of a trace that is inside of a level, or over: keys, numbers, or None.
 
     ``level`` is where the question is asked. None stands for the attribute itself.
@@ -140,7 +140,7 @@ def traced_in(value: Any, level: object) -> frozenset[Hashable]:
 _LOOKED_AT = 1000  # elements of a container, at each trace
 
 
-def changed(nodes: Iterable[Node], seen: Seen) -> list[tuple[Node, tuple[str, ...]]]:
+def changed_attributes(nodes: Iterable[Node], seen: Seen) -> list[tuple[Node, tuple[str, ...]]]:
     """Return the attributes that are not as they were seen, each with what has it; and those of config objects."""
     found: list[tuple[Node, tuple[str, ...]]] = []
     for node in nodes:

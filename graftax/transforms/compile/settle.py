@@ -27,7 +27,7 @@ def settle(entry: Entry) -> None:
         if cell.home is not None and cell.home.fixed:
             continue
         wanted = None if anchor is None else anchor.beside()
-        if not cell.passing and not _same(cell.home, wanted):
+        if not cell.passing and not _is_same_home(cell.home, wanted):
             cell.move(wanted)
     entry.settled = HomesMoved.count
 
@@ -45,7 +45,7 @@ def _text(entry: Entry, leaves: Sequence[object]) -> str:
     return entry.program.lower(donated, read_only, list(leaves)).text()
 
 
-def _same(one: Home | None, other: Home | None) -> bool:
+def _is_same_home(one: Home | None, other: Home | None) -> bool:
     return one is other or (one is not None and other is not None and one.mesh == other.mesh)
 
 

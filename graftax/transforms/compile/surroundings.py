@@ -77,7 +77,7 @@ class Surroundings(Around):
     def add(self, name: str, value: object, look: Callable[[], Any] | None, counts: bool = False) -> None:
         """Note something, and how to look for it again; a container counts where it has parts, or if told so."""
         title = self._title(name)
-        self._looks[title] = partial(itself, value) if look is None else look
+        self._looks[title] = partial(identity, value) if look is None else look
         if counts:
             self._counting.add(title)
         if look is not None:
@@ -161,21 +161,21 @@ def is_users_module(name: str) -> bool:
 
 def has_nodes(value: object) -> bool:
     """Return True for a Module or Variable, and for a container that has one somewhere."""
-    return _has(value, lambda one: isinstance(one, Node), set())
+    return _contains(value, lambda one: isinstance(one, Node), set())
 
 
 def has_parts(value: object) -> bool:
     """Return True for what a function may be made of: Modules, Variables, objects, and containers that have one."""
-    return _has(value, lambda one: isinstance(one, Node | Adjustable) or is_config(one), set())
+    return _contains(value, lambda one: isinstance(one, Node | Adjustable) or is_config(one), set())
 
 
-def _has(value: object, is_it: Callable[[object], bool], seen: set[int]) -> bool:
+def _contains(value: object, is_it: Callable[[object], bool], seen: set[int]) -> bool:
     if is_it(value):
         return True
     if not is_container(value) or id(value) in seen:
         return False
     seen.add(id(value))
-    return any(_has(one, is_it, seen) for one in elements_of(value))
+    return any(_contains(one, is_it, seen) for one in elements_of(value))
 
 
 def has_settings(value: object) -> bool:
@@ -193,6 +193,6 @@ def is_program(value: object) -> bool:
     return is_config(value) and any(has_nodes(one) for _, one in attributes_in(value))
 
 
-def itself(value: object) -> Any:
+def identity(value: object) -> Any:
     """Return the value."""
     return value

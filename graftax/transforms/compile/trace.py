@@ -10,7 +10,7 @@ from graftax.backend.program import Program
 from graftax.backend.tracing import Tracing
 from graftax.core import user_line
 from graftax.transforms.compile.guard import Guard
-from graftax.transforms.compile.seen import traced_in
+from graftax.transforms.compile.seen import places_of_traced
 from graftax.transforms.lifting.frames import CompileFrame
 from graftax.variables.graph.config_objects import is_config
 from graftax.variables.state.donation import Donation, at_rest, lock
@@ -53,7 +53,7 @@ class Entry(Guard):
         self._buffers: list[Any] = []
         self._moves = -1
         self._takes = 0
-        self._homes = [_fixed(cell) for cell in (*self.read_only, *self.written)]
+        self._homes = [_fixed_home(cell) for cell in (*self.read_only, *self.written)]
         self._seen = frame.seen
         super().__init__(list(frame.touched.values()), frame.seen)
 
@@ -63,26 +63,26 @@ class Entry(Guard):
             look()
         self.pay()
 
-    def _moved(self) -> str | None:
+    def _describe_move(self) -> str | None:
         for cell, before in zip((*self.read_only, *self.written), self._homes, strict=True):
-            if _fixed(cell) is not before:
+            if _fixed_home(cell) is not before:
                 return f"{cell.path} was placed elsewhere"
         return None
 
     def donated_cells(self) -> list[Storage | Pack]:
         """Return the cells whose buffers `run_donating` takes, in order."""
-        return [*self._packed(), *self._alone[0]]
+        return [*self._make_packs(), *self._alone[0]]
 
     def written_cells(self) -> list[Storage | Pack]:
         """Return the cells whose new values `run_donating` returns, in order."""
-        return [*self._packed(), *self._alone[1]]
+        return [*self._make_packs(), *self._alone[1]]
 
-    def _packed(self) -> list[Pack]:
+    def _make_packs(self) -> list[Pack]:
         """Return a pack for each group."""
         for i, group in enumerate(self._groups):
             if i == len(self._packs):
                 self._packs.append(pack_of(group))
-            elif not self._packs[i].holds(group):
+            elif not self._packs[i].is_of(group):
                 self._packs[i] = pack_of(group)
         return self._packs
 
@@ -108,10 +108,10 @@ class Entry(Guard):
                 busy = buffers[kinds.index(Donation)]  # of this function, or of one that takes some of these only
             busy.wait()
         while True:
-            packs = list(self._packed())
+            packs = list(self._make_packs())
             cells: list[Storage | Pack] = [*packs, *self._alone[0]]
             with at_rest(cells):
-                if not all(map(Pack.holds, packs, self._groups)):
+                if not all(map(Pack.is_of, packs, self._groups)):
                     continue  # another thread has just put some of these into a pack of its own
                 for pack in packs:
                     pack.join()
@@ -138,7 +138,7 @@ class Entry(Guard):
         level = transforms.level()
         overlooked = False
         for node, name, value in self.attributes():
-            if not (places := traced_in(value, level)):
+            if not (places := places_of_traced(value, level)):
                 continue
             if self._seen.held_dead(node, name, places):
                 overlooked = True
@@ -155,7 +155,7 @@ class Entry(Guard):
             self.settle()
 
 
-def _fixed(cell: Storage) -> Home | None:
+def _fixed_home(cell: Storage) -> Home | None:
     return cell.home if cell.home is not None and cell.home.fixed else None
 
 

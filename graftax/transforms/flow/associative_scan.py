@@ -70,7 +70,7 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: T, reverse: bool = Fa
     frame.commit()
     for one, other in zip(leaves, found, strict=True):  # places that count among the elements count among the prefixes
         masks.carry_over(one, other)
-    result: T = _filled(elems, found)
+    result: T = _replace_arrays(elems, found)
     return result
 
 
@@ -109,22 +109,22 @@ class _Prefixes:
         if count < 2:
             return leaves
         # pairs first; their prefixes are those at odd places, and each one more element gives those between
-        odd = self._forward(self._combined(self._cut(leaves, 0, count - 1, 2), self._cut(leaves, 1, None, 2)))
+        odd = self._forward(self._combine(self._cut(leaves, 0, count - 1, 2), self._cut(leaves, 1, None, 2)))
         first, rest = self._cut(leaves, 0, 1), self._cut(leaves, 2, None, 2)
         if count > 2:
             before = self._cut(odd, 0, rest[0].shape[self._axes[0]])
             first = [
                 self._numpy.concatenate([one, other], i)
-                for one, other, i in zip(first, self._combined(before, rest), self._axes, strict=True)
+                for one, other, i in zip(first, self._combine(before, rest), self._axes, strict=True)
             ]
-        return [self._woven(one, other, i, count) for one, other, i in zip(first, odd, self._axes, strict=True)]
+        return [self._interleave(one, other, i, count) for one, other, i in zip(first, odd, self._axes, strict=True)]
 
     def _cut(self, leaves: list[Any], start: int, stop: int | None, step: int = 1) -> list[Any]:
         return [
             one[(slice(None),) * i + (slice(start, stop, step),)] for one, i in zip(leaves, self._axes, strict=True)
         ]
 
-    def _woven(self, even: Any, odd: Any, axis: int, count: int) -> Any:
+    def _interleave(self, even: Any, odd: Any, axis: int, count: int) -> Any:
         """Put arrays at the even and at the odd places of one; of an odd number of places, the last is even."""
         numpy, half = self._numpy, odd.shape[axis]
         head, last = (even[(slice(None),) * axis + (part,)] for part in (slice(0, half), slice(half, None)))
@@ -132,8 +132,8 @@ class _Prefixes:
         pairs = numpy.reshape(numpy.stack([head, odd], axis + 1), shape)
         return pairs if count % 2 == 0 else numpy.concatenate([pairs, last], axis)
 
-    def _combined(self, left: list[Any], right: list[Any]) -> list[Any]:
-        result = self._fn(_filled(self._elems, left), _filled(self._elems, right))
+    def _combine(self, left: list[Any], right: list[Any]) -> list[Any]:
+        result = self._fn(_replace_arrays(self._elems, left), _replace_arrays(self._elems, right))
         paths, made = _arrays_of(tree.reorder(result, self._elems), "result")
         if paths != self._paths:
             raise ArgumentError(
@@ -165,7 +165,7 @@ def _arrays_of(value: object, name: str) -> tuple[list[str], list[Any]]:
     return [path for path, _ in found], [arrays.asarray(unwrap(leaf)) for _, leaf in found]
 
 
-def _filled(structure: object, leaves: Sequence[Any]) -> Any:
+def _replace_arrays(structure: object, leaves: Sequence[Any]) -> Any:
     """Return a structure with other arrays in it."""
     values = iter(leaves)
     return tree.rebuild(structure, iter([leaf if leaf is None else next(values) for leaf in tree.flatten(structure)]))

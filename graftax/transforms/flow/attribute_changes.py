@@ -52,29 +52,29 @@ def traced_until_stable(name: str, function: str, part: Part, retrace: Callable[
         ChangingBodyError: later turns would be other programs.
     """
     if not part.changed:
-        return part if not part.keeping else _traced_over(name, function, part, retrace)
+        return part if not part.keeping else _retrace_part(name, function, part, retrace)
     again = retrace()
     # what somebody counts beside, in an object that the program does not depend on, does it no harm
     beside = bool(again.changed) and all(name in again.changed_around for name in again.changed)
-    if (beside or not again.changed) and _alike(part, again, unless_known=beside):
+    if (beside or not again.changed) and _is_same_program(part, again, unless_known=beside):
         return again
-    raise _depends(name, f"the {function}", again.changed or part.changed)
+    raise _dependence_error(name, f"the {function}", again.changed or part.changed)
 
 
-def _traced_over(name: str, function: str, part: Part, retrace: Callable[[], Part]) -> Part:
+def _retrace_part(name: str, function: str, part: Part, retrace: Callable[[], Part]) -> Part:
     """Return a part that leaves traced values in attributes, if the next turn reads none of them.
 
     It is traced once more with the values in place, which have no numbers: what reads one fails.
     """
     try:
-        if _alike(part, again := retrace()):
+        if _is_same_program(part, again := retrace()):
             return again
     except TracerLeakError as error:
-        raise _keeps(name, function, part) from error
-    raise _keeps(name, function, part)
+        raise _keeping_error(name, function, part) from error
+    raise _keeping_error(name, function, part)
 
 
-def _keeps(name: str, function: str, part: Part) -> ChangingBodyError:
+def _keeping_error(name: str, function: str, part: Part) -> ChangingBodyError:
     return ChangingBodyError(
         f"the {function} of a {name} keeps a value from turn to turn in {', '.join(part.keeping)}",
         "its Python runs once for all turns, so that each would begin with the value from before the loop",
@@ -91,11 +91,11 @@ def require_same_program(name: str, part: Part, again: Part, changed: Sequence[s
         again: The same after it.
         changed: What the body has changed.
     """
-    if not _alike(part, again):
-        raise _depends(name, "the body", changed, "the condition")
+    if not _is_same_program(part, again):
+        raise _dependence_error(name, "the body", changed, "the condition")
 
 
-def _depends(name: str, function: str, changed: Sequence[str], user: str = "it") -> ChangingBodyError:
+def _dependence_error(name: str, function: str, changed: Sequence[str], user: str = "it") -> ChangingBodyError:
     return ChangingBodyError(
         f"{function} of a {name} changes {', '.join(changed)}, on which {user} depends",
         "its Python runs once for all turns, so that later ones would not see the change",
@@ -104,7 +104,7 @@ def _depends(name: str, function: str, changed: Sequence[str], user: str = "it")
     )
 
 
-def _alike(first: Part, second: Part, unless_known: bool = False) -> bool:
+def _is_same_program(first: Part, second: Part, unless_known: bool = False) -> bool:
     """Return True if they are known to be the same program; or, if asked for, unless they are known not to be.
 
     What is not known are functions of Python in a program, such as the rules of a `graftax.custom_gradient`, which are
@@ -120,10 +120,10 @@ def _alike(first: Part, second: Part, unless_known: bool = False) -> bool:
     same = None not in known and known[0] == known[1]
     if not same and not (unless_known and first.program.may_equal(second.program)):
         return False
-    return all(map(_equal, first.constants, second.constants))
+    return all(map(_is_equal, first.constants, second.constants))
 
 
-def _equal(first: Array, second: Array) -> bool:
+def _is_equal(first: Array, second: Array) -> bool:
     arrays = registry.current().arrays
     if first is second:
         return True

@@ -96,7 +96,7 @@ def rows_first(paths: Sequence[str], leaves: Sequence[Array], axes: Sequence[int
         if axis is None:
             moved.append(leaf)
             continue
-        moved.append(_moved(path, leaf, axis))
+        moved.append(_move_to_front(path, leaf, axis))
         size, where = moved[-1].shape[0], "" if axis == 0 else f" along axis {axis} of its shape {tuple(leaf.shape)}"
         if known is None or known[1] == 1:
             known = path, size, where
@@ -113,7 +113,7 @@ def rows_first(paths: Sequence[str], leaves: Sequence[Array], axes: Sequence[int
     return moved, known[1]
 
 
-def _moved(path: str, leaf: Array, axis: int) -> Array:
+def _move_to_front(path: str, leaf: Array, axis: int) -> Array:
     if not leaf.shape:
         raise ShapeError(
             f"vectorized_map: {path!r} is a scalar",

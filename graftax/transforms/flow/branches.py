@@ -11,11 +11,11 @@ from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, In
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, unwrap
 from graftax.core.user_functions import check_functions, check_takes
-from graftax.ops.checks import outside
+from graftax.ops.checks import is_outside
 from graftax.transforms.flow.attribute_changes import require_no_changes
 from graftax.transforms.lifting.agreement import as_dtypes, common_dtypes
 from graftax.transforms.lifting.carried import broadcast_mask, masks_of, set_masks
-from graftax.transforms.lifting.outline import Outline, like
+from graftax.transforms.lifting.outline import Outline, order_like
 from graftax.transforms.lifting.parts import Part, Threaded
 
 Branch = Callable[..., Any]
@@ -58,7 +58,7 @@ def cond(pred: ArrayLike, true_fn: Branch, false_fn: Branch, *operands: Any) -> 
     def choose(branches: Sequence[Callable[[Any], Any]], state: object) -> Any:
         return transforms.cond(flag, branches[0], branches[1], state)
 
-    return _one_of("cond", ["true_fn", "false_fn"], choose, [true_fn, false_fn], operands)
+    return _run_branch("cond", ["true_fn", "false_fn"], choose, [true_fn, false_fn], operands)
 
 
 @door
@@ -104,12 +104,12 @@ def switch(index: ArrayLike, branches: Sequence[Branch], *operands: Any) -> Any:
             raise _no_branch(len(branches), where)
         return branches[int(where)](*operands)
     if traced_checks.is_checking():  # programs cannot raise; without checks the nearest branch is taken
-        traced_checks.emit(partial(_no_branch, len(branches)), outside(len(branches), where), where)
+        traced_checks.emit(partial(_no_branch, len(branches)), is_outside(len(branches), where), where)
 
     def choose(functions: Sequence[Callable[[Any], Any]], state: object) -> Any:
         return registry.current().control_flow.switch(where, functions, state)
 
-    return _one_of("switch", [f"branch {i}" for i in range(len(branches))], choose, branches, operands)
+    return _run_branch("switch", [f"branch {i}" for i in range(len(branches))], choose, branches, operands)
 
 
 _OPERANDS = "graftax.cond(pred, lambda x: -x, lambda x: x, x): what follows the functions is given to both"
@@ -120,7 +120,7 @@ def _no_branch(count: int, index: Array) -> IndexRangeError:
     return IndexRangeError(f"switch got the index {int(index)}", f"it is not in [0, {count})", "an index of a branch")
 
 
-def _one_of(
+def _run_branch(
     name: str,
     labels: Sequence[str],
     choose: Callable[[Sequence[Callable[[Any], Any]], Any], Any],
@@ -131,10 +131,10 @@ def _one_of(
     parts: list[Part] = []
     shapes: list[Any] = []  # of the masks of the results, once they are known and differ
 
-    def whole(function: Branch, first: Outline | None) -> Callable[[list[Any]], tuple[Any, Any]]:
+    def with_masks(function: Branch, first: Outline | None) -> Callable[[list[Any]], tuple[Any, Any]]:
         def run(_: list[Any]) -> tuple[Any, Any]:
             made = function(*operands)
-            made = made if first is None else like(first.structure, len(first.leaves), made)
+            made = made if first is None else order_like(first.structure, len(first.leaves), made)
             found = masks_of(transforms.flatten(made)[0])
             if shapes:
                 found = [s and broadcast_mask(mask, s) for mask, s in zip(found, shapes, strict=True)]
@@ -143,13 +143,13 @@ def _one_of(
         return run
 
     for label, function in zip(labels, functions, strict=True):  # each looks at the first
-        part = Part(name, whole(function, parts[0].outlines[0] if parts else None), (), (function, *operands))
+        part = Part(name, with_masks(function, parts[0].outlines[0] if parts else None), (), (function, *operands))
         parts.append(require_no_changes(name, label, part))
     outlines = [part.outlines[0] for part in parts]
     dtypes = common_dtypes(name, labels, outlines, "result")
     shapes = _mask_shapes(parts)
     if shapes:  # a branch without a mask where another one has it gives one in which all counts
-        parts = [Part(name, whole(function, outlines[0]), ()) for function in functions]
+        parts = [Part(name, with_masks(function, outlines[0]), ()) for function in functions]
     threaded = Threaded(*parts)
 
     def branch(part: Part) -> Callable[[Any], Any]:

@@ -136,7 +136,7 @@ def vectorized_map(
         number, own, masks = row
         frame = RowFrame(around, (fn, *elems), number)
         outcome = lifted(frame, lambda: fn(*rows.arguments(own, masks)))
-        if found := frame.changed():
+        if found := frame.changed_attributes():
             raise _changes(found)
         return outcome.leaves, outcome.masks  # what is assigned is not of a row: `_move_on` sees to it
 
@@ -144,7 +144,7 @@ def vectorized_map(
     at_a_time = chunk_size if chunk_size is not None and chunk_size < rows.count else None
     results, masks = transforms.map_rows(one_row, (numbers, rows.cut, rows.masks.cut), at_a_time)
     _move_on(lifted.written)
-    return _placed(lifted.structure, results, masks, out_axes)
+    return _place_results(lifted.structure, results, masks, out_axes)
 
 
 def _changes(names: Sequence[str]) -> StateError:
@@ -164,7 +164,7 @@ def _move_on(storages: Iterable[Any]) -> None:
             storage.user.stay_in_rows()
 
 
-def _placed(structure: object, results: list[Array], masks: Sequence[Array | None], out_axes: Axes) -> Any:
+def _place_results(structure: object, results: list[Array], masks: Sequence[Array | None], out_axes: Axes) -> Any:
     """Return the stacked results in the structure that the function returns, their rows along the axes asked for."""
     unflatten = registry.current().vectorizing.unflatten
     places: list[int | None] = [0] * len(results)
@@ -212,7 +212,7 @@ class _Rows:
         filled = [next(rest) if cut else same for cut, same in zip(self._is_cut, self._alike, strict=True)]
         self.masks.hand_on(filled, masks)
         values = iter(filled)
-        return [one.of(values) for one in self._arguments]
+        return [one.rebuild(values) for one in self._arguments]
 
 
 class _Argument:
@@ -231,7 +231,7 @@ class _Argument:
             self.came = registry.current().tracing.flatten(value)[0]
             self.paths = Outline(self._structure, self.leaves).paths(name)
 
-    def of(self, values: Iterator[Any]) -> Any:
+    def rebuild(self, values: Iterator[Any]) -> Any:
         """Return what the function gets, with the next of these as leaves."""
         if self._structure is None:
             return self._value

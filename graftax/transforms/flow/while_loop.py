@@ -108,7 +108,7 @@ def _compiled_while(
     check, step = threaded.bind(looking), threaded.bind(part)
     dtypes = [str(leaf.dtype) for leaf in leaves]
 
-    def holds(carry: Any) -> Any:
+    def should_continue(carry: Any) -> Any:
         return check.run(check.closed, *carry)[0][0]
 
     def proceed(carry: Any) -> Any:
@@ -117,13 +117,13 @@ def _compiled_while(
 
     start = threaded.state(), leaves
     if maximum_iterations is None:
-        after, leaves = transforms.while_loop(holds, proceed, start, _backwards)
+        after, leaves = transforms.while_loop(should_continue, proceed, start, _backwards)
     else:
         # a scan has room for what the way back needs of each step
-        def bounded(carry: object, _: object) -> tuple[Any, None]:
-            return transforms.cond(holds(carry), proceed, lambda same: same, carry), None
+        def step_if(carry: object, _: object) -> tuple[Any, None]:
+            return transforms.cond(should_continue(carry), proceed, lambda same: same, carry), None
 
-        (after, leaves), _ = transforms.scan(bounded, start, None, maximum_iterations, False)
+        (after, leaves), _ = transforms.scan(step_if, start, None, maximum_iterations, False)
     threaded.commit(after)
     return own.unpack(leaves)
 

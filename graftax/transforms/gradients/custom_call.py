@@ -16,9 +16,9 @@ from graftax.core.errors import CompileError, GradientError
 from graftax.transforms.gradients.custom_rule import (
     CustomRule,
     assignment_error,
-    closed_over,
-    differentiated_around,
-    without_rule,
+    closure_error,
+    is_differentiated_around,
+    missing_rule_error,
 )
 from graftax.transforms.gradients.custom_state import GradientFrame, Reading, move_on
 from graftax.transforms.gradients.custom_values import ByValues
@@ -34,7 +34,7 @@ def run(rule: CustomRule) -> Any:
     """Return the value of the function; what it assigns on the way takes effect."""
     transforms = registry.current().gradients
     if transforms.eager():
-        leaves = _at_once(rule)
+        leaves = _run_undifferentiated(rule)
     else:
         try:
             leaves = _Written(rule).run()
@@ -45,7 +45,7 @@ def run(rule: CustomRule) -> Any:
     return rule.value(leaves)
 
 
-def _at_once(rule: CustomRule) -> list[Any]:
+def _run_undifferentiated(rule: CustomRule) -> list[Any]:
     """Run the function where nobody differentiates."""
     frame = Reading(Around())
     with frames.entered(frame):
@@ -63,13 +63,13 @@ class _Written:
         self._back: Any = None
         self._has_gradient: list[bool] = []
         # one program gives the value and what the rule needs: whoever wants the value alone runs a part of it
-        self._part = Part("custom_gradient", self._both, rule.values)
+        self._part = Part("custom_gradient", self._value_and_residuals, rule.values)
         results, kept = (len(outline.leaves) for outline in self._part.outlines)
         self._results = results
         self._kept = kept
         self._counts = len(self._part.constants), len(self._part.found)
 
-    def _both(self, values: list[Any]) -> tuple[list[Any], list[Any]]:
+    def _value_and_residuals(self, values: list[Any]) -> tuple[list[Any], list[Any]]:
         """Return the arrays of the value, and those that the rule needs besides gradients."""
         rule, inside = self._rule, frames.top
         leaves, grad_fn = rule.call(values)
@@ -77,7 +77,7 @@ class _Written:
         rule.note_read(found, grad_fn)
         read = list(found)
 
-        def back(_: object, dys: list[Any]) -> list[Any]:
+        def pull(_: object, dys: list[Any]) -> list[Any]:
             given = iter(dys)
             # an integer has no gradient that could come in; the rule gets something of its shape all the same
             ys = [next(given) if is_inexact(leaf.dtype) else leaf for leaf in leaves]
@@ -93,7 +93,7 @@ class _Written:
             return [gradient for gradient in gradients if gradient is not None]
 
         self._back, kept = registry.current().control_flow.stage(
-            back, [leaf for leaf in leaves if is_inexact(leaf.dtype)]
+            pull, [leaf for leaf in leaves if is_inexact(leaf.dtype)]
         )
         self._read = read
         return leaves, kept
@@ -116,21 +116,21 @@ class _Written:
 
     def _with_rule(self, inputs: list[Any]) -> list[Any]:
         transforms = registry.current().gradients
-        return transforms.custom_vjp(self._function, self._forward, self._backward, inputs, self._refused())
+        return transforms.custom_vjp(self._function, self._forward, self._backward, inputs, self._refusals())
 
-    def _refused(self) -> list[Callable[[], GradientError] | None]:
+    def _refusals(self) -> list[Callable[[], GradientError] | None]:
         """Return for each input what gives the error if it is differentiated, where the rule says nothing about it."""
         by_rule = {variable._storage for variable in self._rule.variables}
         read = set(self._read)
         return [
-            *[partial(closed_over, self._rule)] * len(self._part.constants),
+            *[partial(closure_error, self._rule)] * len(self._part.constants),
             *(
                 None
                 if s in by_rule or s not in read or isinstance(s.user, AddedLoss)
-                else partial(without_rule, self._rule, s)
+                else partial(missing_rule_error, self._rule, s)
                 for s in self._part.found
             ),
-            *self._rule.refused(),
+            *self._rule.refusals(),
         ]
 
     def _run(self, inputs: list[Any], count: int) -> list[Any]:
@@ -147,7 +147,7 @@ class _Written:
         # the kept arrays are results of the program, so that nothing is computed again on the way back
         results = self._run(inputs, self._results + self._kept)
         leaves, kept = results[: self._results], results[self._results :]
-        if differentiated_around(inputs):
+        if is_differentiated_around(inputs):
             leaves = self._with_rule(inputs)  # so that second derivatives meet the rule again
         return leaves, kept, None
 

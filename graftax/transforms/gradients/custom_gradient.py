@@ -102,10 +102,10 @@ def grad_pass_through(fn: Callable[P, R]) -> Callable[P, R]:
 
     @door_around(fn)
     def run(*args: Any, **kwargs: Any) -> tuple[Any, Callable[..., Any]]:
-        def back(*dys: Any, variables: list[Any] | None = None) -> Any:
+        def pull(*dys: Any, variables: list[Any] | None = None) -> Any:
             return (list(dys), [None] * len(variables)) if variables else list(dys)
 
-        return cast(Callable[..., Any], fn)(*args, **kwargs), back
+        return cast(Callable[..., Any], fn)(*args, **kwargs), pull
 
     return custom_gradient(run)
 

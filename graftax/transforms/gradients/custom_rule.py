@@ -151,7 +151,7 @@ class CustomRule:
                 "return dx, [gradients[v.path] for v in variables]",
             )
         return result[0], [
-            self._fitted(gradient, f"the variable {v.path!r}", v.shape, v.dtype)
+            self._check_gradient(gradient, f"the variable {v.path!r}", v.shape, v.dtype)
             for gradient, v in zip(of_variables, variables, strict=True)
         ]
 
@@ -165,7 +165,7 @@ class CustomRule:
                     "None in its place",
                 )
         return [
-            self._fitted(told.get(i), f"argument {i}", tuple(value.shape), str(value.dtype))
+            self._check_gradient(told.get(i), f"argument {i}", tuple(value.shape), str(value.dtype))
             for i, value in zip(self._moving, values, strict=True)
         ]
 
@@ -179,7 +179,7 @@ class CustomRule:
             # arguments that have no gradient, such as strings, may be left out
             kept = [one for one in self._places if not {*tree.flatten(one)}.isdisjoint(known)]
             for like, given in ((kept, gradients), (kept[0] if len(kept) == 1 else None, gradients)):
-                if like is not None and (pairs := _paired(like, given, {*moving})) is not None:
+                if like is not None and (pairs := _pair_gradients(like, given, {*moving})) is not None:
                     return dict(pairs)
         if not tree.is_leaf(gradients) and (isinstance(gradients, dict) or not all(map(tree.is_leaf, gradients))):
             paths = [path for path, _ in tree.flatten_with_paths(self._structure[0])]
@@ -198,11 +198,11 @@ class CustomRule:
             )
         return dict(zip(moving if len(found) == len(moving) else numbers, found, strict=True))
 
-    def refused(self) -> list[Callable[[], GradientError] | None]:
+    def refusals(self) -> list[Callable[[], GradientError] | None]:
         """Return for each of the values what gives the error if it is differentiated; None where the rule counts."""
-        return [None if i < self._positional else partial(by_keyword, self) for i in self._moving]
+        return [None if i < self._positional else partial(keyword_error, self) for i in self._moving]
 
-    def _fitted(self, gradient: object, label: str, shape: tuple[int, ...], dtype: str) -> Any:
+    def _check_gradient(self, gradient: object, label: str, shape: tuple[int, ...], dtype: str) -> Any:
         if gradient is None or not is_inexact(dtype):
             return None
         value = registry.current().arrays.asarray(unwrap(gradient))
@@ -222,7 +222,7 @@ class CustomRule:
         return value.astype(dtype)  # NumPy may have made it double
 
 
-def differentiated_around(inputs: list[Any]) -> bool:
+def is_differentiated_around(inputs: list[Any]) -> bool:
     """Return True if a gradient around the one that is being taken may be, too: for it the rule counts as well."""
     transforms = registry.current().gradients
     return not transforms.eager() or any(map(transforms.is_tracer, inputs))
@@ -237,7 +237,7 @@ def assignment_error(rule: CustomRule, storage: Storage) -> StateError:
     )
 
 
-def closed_over(rule: CustomRule) -> GradientError:
+def closure_error(rule: CustomRule) -> GradientError:
     """Return what it means that a value is differentiated that the function closes over."""
     return GradientError(
         f"{rule.name}, a function with a gradient of its own, closes over an array that is differentiated outside",
@@ -246,7 +246,7 @@ def closed_over(rule: CustomRule) -> GradientError:
     )
 
 
-def by_keyword(rule: CustomRule) -> GradientError:
+def keyword_error(rule: CustomRule) -> GradientError:
     """Return what it means that a keyword argument is differentiated."""
     return GradientError(
         f"{rule.name}, a function with a gradient of its own, got a keyword argument that is differentiated",
@@ -255,7 +255,7 @@ def by_keyword(rule: CustomRule) -> GradientError:
     )
 
 
-def without_rule(rule: CustomRule, storage: Storage) -> GradientError:
+def missing_rule_error(rule: CustomRule, storage: Storage) -> GradientError:
     """Return what it means that a Variable is differentiated that the rule is not told of."""
     return GradientError(
         f"{rule.name}, a function with a gradient of its own, reads {storage.path!r}, which is not trainable and whose "
@@ -272,7 +272,7 @@ def _signature(fn: Callable[..., Any]) -> inspect.Signature | None:
         return None
 
 
-def _paired(places: Any, gradients: Any, moving: set[int]) -> list[tuple[int, Any]] | None:
+def _pair_gradients(places: Any, gradients: Any, moving: set[int]) -> list[tuple[int, Any]] | None:
     """Return each gradient with the place of what it belongs to; None if the structure is another one.
 
     Args:
@@ -290,11 +290,11 @@ def _paired(places: Any, gradients: Any, moving: set[int]) -> list[tuple[int, An
         missing = [place for key, below in places.items() if key not in gradients for place in tree.flatten(below)]
         if not moving.isdisjoint(missing) or not all(key in places for key in gradients):
             return None
-        parts = [_paired(places[key], below, moving) for key, below in gradients.items()]
+        parts = [_pair_gradients(places[key], below, moving) for key, below in gradients.items()]
     elif len(places) != len(gradients):
         return None
     else:
-        parts = [_paired(one, other, moving) for one, other in zip(places, gradients, strict=True)]
+        parts = [_pair_gradients(one, other, moving) for one, other in zip(places, gradients, strict=True)]
     return None if any(part is None for part in parts) else [pair for part in parts for pair in part or ()]
 
 

@@ -11,7 +11,7 @@ from graftax.core import foreign_errors
 from graftax.core.dtypes import is_inexact
 from graftax.core.errors import CompileError, GradientError
 from graftax.core.typedefs import Array
-from graftax.transforms.gradients.custom_rule import CustomRule, assignment_error, differentiated_around
+from graftax.transforms.gradients.custom_rule import CustomRule, assignment_error, is_differentiated_around
 from graftax.transforms.gradients.custom_state import GradientFrame, Reading, Stopped, move_on
 from graftax.transforms.lifting.frames import Around, Substitution
 from graftax.transforms.lifting.streams import is_stream
@@ -74,7 +74,7 @@ class ByValues:
 
     def _with_rule(self, inputs: list[Any]) -> list[Any]:
         transforms = registry.current().gradients
-        refused = [*[None] * len(self._storages), *self._rule.refused()]
+        refused = [*[None] * len(self._storages), *self._rule.refusals()]
         return transforms.custom_vjp(self._function, self._forward, self._backward, inputs, refused)
 
     def _function(self, inputs: list[Any]) -> list[Any]:
@@ -83,7 +83,7 @@ class ByValues:
     def _forward(self, inputs: list[Any]) -> tuple[list[Any], list[Any], _Ran]:
         ran = self._run(inputs)
         leaves = ran.leaves
-        if differentiated_around(inputs):
+        if is_differentiated_around(inputs):
             around = ByValues(self._rule)
             around._storages = self._storages
             leaves = around._with_rule(inputs)
@@ -103,7 +103,7 @@ class ByValues:
             count = len(self._storages)
             given = zip(self._storages, inputs[:count], strict=True)
             frame = Substitution(frames.top, given, level)
-            leaves, grad_fn = self._within(frame, lambda: self._rule.call(inputs[count:]))
+            leaves, grad_fn = self._run_in_frame(frame, lambda: self._rule.call(inputs[count:]))
             state = {**dict(zip(self._storages, inputs[:count], strict=True)), **frame.written}
             self._ran = _Ran(level, leaves, grad_fn, inputs[count:], state)
         elif self._ran.level is not level:
@@ -123,7 +123,7 @@ class ByValues:
             zeros(leaf.shape, leaf.dtype) if is_inexact(leaf.dtype) and dy is None else leaf if dy is None else dy
             for leaf, dy in zip(ran.leaves, dys, strict=True)
         ]
-        gradients = self._within(frame, lambda: self._rule.gradients(ran.grad_fn, ys, ran.values, self._storages))
+        gradients = self._run_in_frame(frame, lambda: self._rule.gradients(ran.grad_fn, ys, ran.values, self._storages))
         for storage in frame.written:
             if not is_stream(storage):
                 raise assignment_error(self._rule, storage)
@@ -131,7 +131,7 @@ class ByValues:
                 move_on(storage)
         return gradients
 
-    def _within(self, frame: Substitution, function: Callable[[], T]) -> T:
+    def _run_in_frame(self, frame: Substitution, function: Callable[[], T]) -> T:
         """Run in a frame, all other scopes as they were at the call."""
         stack = (*frames.items, frame)
 

@@ -195,7 +195,7 @@ class _Checking:
             precision = {"float64": 2.0**-52, "float32": 2.0**-23, "bfloat16": 2.0**-7}.get(dtype, 2.0**-10)
             h = step or float(precision ** (1 / 3) * max(1.0, float(np.sqrt(np.mean(base**2)))))
 
-            def measured(
+            def measure(
                 direction: np.ndarray[Any, Any],
                 i: int = i,
                 base: np.ndarray[Any, Any] = base,
@@ -212,7 +212,7 @@ class _Checking:
                 error = abs(difference - analytic) / allowed
                 return analytic, difference, error if np.isfinite(error) else np.inf
 
-            index, (analytic, difference, error) = self._worst(measured, base)
+            index, (analytic, difference, error) = self._largest_error(measure, base)
             if worst is None or error > worst.error:
                 worst = GradientCheck(name, index, analytic, difference, error, self.evaluations)
         if worst is None:
@@ -226,24 +226,24 @@ class _Checking:
             )
         return worst._replace(evaluations=self.evaluations)
 
-    def _worst(
+    def _largest_error(
         self, measured: Callable[[Any], tuple[float, float, float]], base: np.ndarray[Any, Any]
     ) -> tuple[Any, Any]:
         """Return the element with the largest error, and gradient, difference and error there."""
 
-        def along(flat: list[int], values: np.ndarray[Any, Any] | float) -> tuple[float, float, float]:
+        def measure_along(flat: list[int], values: np.ndarray[Any, Any] | float) -> tuple[float, float, float]:
             direction = np.zeros(base.size)
             direction[flat] = values
             return measured(direction.reshape(base.shape))
 
         if base.size <= _SMALL:
-            found = [(one, along([one], 1.0)) for one in range(base.size)]
+            found = [(one, measure_along([one], 1.0)) for one in range(base.size)]
             element, numbers = max(found, key=lambda pair: pair[1][2])
             return _place(element, base), numbers
         tried = []
         for _ in range(4):
             signs = self._draws.choice([-1.0, 1.0], base.size) / np.sqrt(base.size)
-            numbers = along(list(range(base.size)), signs)
+            numbers = measure_along(list(range(base.size)), signs)
             tried.append((numbers, signs))
         numbers, signs = max(tried, key=lambda pair: pair[0][2])
         elements = list(range(base.size))
@@ -251,8 +251,8 @@ class _Checking:
             return (), numbers
         while len(elements) > 1:
             halves = [elements[: len(elements) // 2], elements[len(elements) // 2 :]]
-            elements = max(halves, key=lambda half: abs(np.subtract(*along(half, np.sign(signs[half]))[:2])))
-        return _place(elements[0], base), along(elements, 1.0)
+            elements = max(halves, key=lambda half: abs(np.subtract(*measure_along(half, np.sign(signs[half]))[:2])))
+        return _place(elements[0], base), measure_along(elements, 1.0)
 
 
 def _place(element: int, base: np.ndarray[Any, Any]) -> tuple[int, ...]:

@@ -61,7 +61,7 @@ def value_and_gradients_function(fn: Callable[..., Any], params: Params = None) 
         places = _places(fn, params, args, kwargs)
         chosen = [args[place] if isinstance(place, int) else kwargs[place] for place in places]
         pairs = zip(places, chosen, strict=True)
-        values = [_floating(fn, place, leaf) for place, one in pairs for leaf in tree.flatten(one)]
+        values = [_check_floating(fn, place, leaf) for place, one in pairs for leaf in tree.flatten(one)]
         came = tree.flatten(chosen)
 
         def call(values: list[Any]) -> Any:
@@ -144,7 +144,7 @@ def _parameters(fn: Callable[..., Any]) -> list[str]:
         return []
 
 
-def _floating(fn: Callable[..., Any], place: int | str, leaf: object) -> Any:
+def _check_floating(fn: Callable[..., Any], place: int | str, leaf: object) -> Any:
     arrays = registry.current().arrays
     if not (isinstance(leaf, VariableLike | np.ndarray | np.generic | int | float | complex) or arrays.is_array(leaf)):
         raise ArgumentTypeError(

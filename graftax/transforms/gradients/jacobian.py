@@ -16,7 +16,7 @@ from graftax.core.wrapping import function_name
 from graftax.transforms.chunk_size import check_chunk_size
 from graftax.transforms.gradients.derivatives import rows_differ
 from graftax.transforms.gradients.sources import check_sources, expand, first_argument, moved_value
-from graftax.transforms.gradients.vjp import Pulled, floating_results, pull_back, substituting
+from graftax.transforms.gradients.vjp import Pulled, floating_results, pull_back, substitution_maker
 from graftax.transforms.lifting.carried import hand_on
 from graftax.variables.state.storage import frames
 
@@ -37,7 +37,7 @@ class _Sources:
         self.values = [registry.current().arrays.asarray(look(source)) for source in unique]
         check_sources(fn, unique, self.values)
         self.storages = [] if self._first else [source._storage for source in unique]
-        self.frame = substituting(self.storages)
+        self.frame = substitution_maker(self.storages)
         self.came = self._leaves if self._first else []
         """What the values were made of, for their masks."""
 
@@ -121,7 +121,7 @@ def hessian(fn: Callable[..., Any], *args: Any, wrt: object = None, chunk_size: 
     sources = _Sources(fn, args, wrt)
 
     def gradient(values: list[Any]) -> list[Any]:
-        found = pull_back(fn, sources.call, values, substituting(sources.storages), sources.came)
+        found = pull_back(fn, sources.call, values, substitution_maker(sources.storages), sources.came)
         if [tuple(leaf.shape) for leaf in found.leaves] != [()]:
             raise GradientError(
                 f"{found.name} returned {len(found.leaves)} arrays of shapes {[tuple(x.shape) for x in found.leaves]}",
@@ -176,12 +176,12 @@ def batch_jacobian(fn: Callable[[Any], Any], x: object, chunk_size: int | None =
     (target, source), numpy = shapes, registry.current().arrays.numpy
     if check:
 
-        def again(values: Sequence[Any]) -> list[Any]:
+        def recompute(values: Sequence[Any]) -> list[Any]:
             with frames.entered(sources.frame([])):  # what it assigns has taken effect already
                 hand_on(sources.came, values)
                 return floating_results(fn, sources.call(list(values)))[0]
 
-        differ = rows_differ(again, sources.values, [], target, str(found.leaves[0].dtype))[0]
+        differ = rows_differ(recompute, sources.values, [], target, str(found.leaves[0].dtype))[0]
         if bool(differ):
             raise GradientError(
                 f"batch_jacobian(check=True): an example of {found.name} depends on another example of x",

@@ -64,7 +64,7 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any])
     check_sources(fn, leaves, values)
     directions: list[Any] = []
 
-    def direct(leaf: object, tangent: Any) -> None:
+    def add_direction(leaf: object, tangent: Any) -> None:
         value = values[len(directions)]
         along = direction(f"a tangent of jvp of {function_name(fn)}", tangent, value.dtype)
         if tuple(along.shape) != tuple(value.shape):
@@ -76,7 +76,7 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any])
             )
         directions.append(along)
 
-    tree.map_structure(direct, primals, tangents)
+    tree.map_structure(add_direction, primals, tangents)
     parent = frames.top
     lifted = Lifted(partial(floating_results, fn))
 

@@ -121,7 +121,7 @@ def floating_results(fn: Callable[..., Any], result: object) -> tuple[list[Any],
     return leaves, structure
 
 
-def substituting(storages: Sequence[Any]) -> MakeFrame:
+def substitution_maker(storages: Sequence[Any]) -> MakeFrame:
     """Return what makes frames in which the first of the given values are those of Variables."""
     parent = frames.top
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from graftax.backend import registry
-from graftax.transforms.compile.reach import reached
-from graftax.transforms.compile.seen import Seen, changed
+from graftax.transforms.compile.reach import find_modules
+from graftax.transforms.compile.seen import Seen, changed_attributes
 from graftax.transforms.compile.surroundings import Surroundings
 from graftax.transforms.lifting.frames import Around, PartFrame
 from graftax.variables.graph.config_objects import attributes_in
@@ -34,7 +34,7 @@ class AttributeFrame(PartFrame):
         self._touched: dict[int, Node] = {}
         self._builds = 0  # how many are under way
         # of these and below alone: what is around the function is looked at by the compiled function around it
-        modules, surroundings = reached(values)
+        modules, surroundings = find_modules(values)
         for module in modules:
             for node in walk(module):
                 if isinstance(node, Module):
@@ -68,30 +68,30 @@ class AttributeFrame(PartFrame):
         super().build(module, done)
         self._builds += -1 if done else 1
         if done:
-            self._seen.built(walk(module))
+            self._seen.accept_build(walk(module))
         else:
             self._seen.compare_containers(module)
 
-    def changed(self) -> list[str]:
+    def changed_attributes(self) -> list[str]:
         """Return the plain attributes that the part has changed, but for those that hold its traced values."""
         return [name for _, name, is_traced in self._changes() if not is_traced]
 
-    def changed_around(self) -> list[str]:
+    def changed_surroundings(self) -> list[str]:
         """Return those among them that are of no Module, but of objects around the part."""
         return [name for node, name, is_traced in self._changes() if not is_traced and isinstance(node, Surroundings)]
 
-    def keeping(self) -> list[str]:
+    def attributes_with_traced(self) -> list[str]:
         """Return the plain attributes in which the part has left traced values of its own."""
         return [name for _, name, is_traced in self._changes() if is_traced]
 
     def _changes(self) -> Iterator[tuple[Node, str, bool]]:
         leaks = registry.current().tracing.leaks
-        for node, way in changed(list(self._touched.values()), self._seen):
+        for node, way in changed_attributes(list(self._touched.values()), self._seen):
             owner = () if isinstance(node, Surroundings) else (node._gx_path or type(node).__name__,)
-            yield node, ".".join((*owner, *way)), leaks(_found(node, way), self._around.level)
+            yield node, ".".join((*owner, *way)), leaks(_current_value(node, way), self._around.level)
 
 
-def _found(node: Node, way: Sequence[str]) -> Any:
+def _current_value(node: Node, way: Sequence[str]) -> Any:
     """Return what an attribute is now, or one of a config object in it; None where there is none."""
     name, *inside = way
     value = node._gx_traced_attributes().get(name)

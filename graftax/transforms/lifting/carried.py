@@ -12,7 +12,7 @@ from graftax.backend import registry
 from graftax.backend.tracing import Tracing
 from graftax.core import user_line
 from graftax.core.typedefs import Array, Shape, unwrap
-from graftax.transforms.lifting.outline import arrays_of, like
+from graftax.transforms.lifting.outline import arrays_of, order_like
 from graftax.variables import masks
 
 
@@ -191,7 +191,7 @@ class Carry:
     def pack(self, value: Any) -> Any:
         """Return what the body returns, as the loop carries it: without a mask, all counts."""
         if not masks.any_set():
-            return like(self.structure, len(self.leaves), value)
+            return order_like(self.structure, len(self.leaves), value)
         found = masks_of(registry.current().tracing.flatten(value)[0])
         found += [None] * (max(self._shapes, default=-1) + 1 - len(found))  # another structure, which raises later
         carried = {i: broadcast_mask(found[i], shape) for i, shape in self._shapes.items()}
@@ -202,7 +202,7 @@ class Carry:
                 "it to layers: layer(x, mask=mask)."
             )
         if not self._shapes:
-            return like(self.structure, len(self.leaves), value)
+            return order_like(self.structure, len(self.leaves), value)
         # a layer in the body may have lost its mask, and without one all counts
         ones = [broadcast_mask(None, shape) if carried[i] is None else carried[i] for i, shape in self._shapes.items()]
-        return like(self.structure, len(self.leaves), (value, ones))
+        return order_like(self.structure, len(self.leaves), (value, ones))

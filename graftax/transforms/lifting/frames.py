@@ -85,7 +85,7 @@ class CompileFrame(Frame):
     def build(self, module: Branch, done: bool) -> None:
         """Keep what a build does to lists and dicts apart from what the function does."""
         if done:
-            self.seen.built(walk(module))
+            self.seen.accept_build(walk(module))
         else:
             self.seen.compare_containers(module)
 
@@ -142,7 +142,7 @@ class CompileFrame(Frame):
                 return
             self.touch(node)
 
-    def written(self) -> list[tuple[Storage, Array]]:
+    def last_values(self) -> list[tuple[Storage, Array]]:
         """Return what the program assigns, with the last values."""
         return [(storage, self._now[storage]) for storage in self._written]
 
@@ -235,4 +235,4 @@ class Around:
     def read_whole(self, storage: Storage) -> Array:
         """Return the value there, whole where devices keep parts of it."""
         with registry.current().tracing.at(self.level), frames.replaced(self._frames):
-            return storage.as_computed(storage.read())
+            return storage.gather(storage.read())

@@ -35,6 +35,6 @@ def arrays_of(value: object) -> tuple[list[Any], Any]:
     ], structure
 
 
-def like(structure: object, count: int, value: object) -> Any:
+def order_like(structure: object, count: int, value: object) -> Any:
     """Return a value with the keys of its dicts in the order of a structure of that many leaves."""
     return tree.reorder(value, registry.current().tracing.unflatten(structure, [None] * count))

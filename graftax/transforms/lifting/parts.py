@@ -68,9 +68,9 @@ class Part:
 
         self.program, self.constants = registry.current().control_flow.stage(run, list(leaves))
         self.found: dict[Storage, Array] = frame.found
-        self.changed: list[str] = frame.changed()
-        self.changed_around: list[str] = frame.changed_around()
-        self.keeping: list[str] = frame.keeping()
+        self.changed: list[str] = frame.changed_attributes()
+        self.changed_around: list[str] = frame.changed_surroundings()
+        self.keeping: list[str] = frame.attributes_with_traced()
         self.written = lifted.written
         abstract = iter(self.program.results)
         self.outlines = [

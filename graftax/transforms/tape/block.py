@@ -12,7 +12,7 @@ from graftax.core import tree, user_line
 from graftax.core.errors import ArgumentError, ArgumentTypeError, GradientError, TapeError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, DTypeLike, Shape, unwrap
-from graftax.transforms.tape.record import Record, differentiable
+from graftax.transforms.tape.record import Record, is_differentiable
 from graftax.transforms.tape.replay import Replay
 from graftax.transforms.tape.watching import Watching, watch_reads
 from graftax.variables.graph.module import Module
@@ -106,9 +106,9 @@ class RecordedBlock:
                 leaf._storage.read()
         else:
             check_traceable("watch()", leaf)
-            if differentiable(leaf):
+            if is_differentiable(leaf):
                 self._record.watch(leaf)
-        if not differentiable(unwrap(leaf)):
+        if not is_differentiable(unwrap(leaf)):
             _warn_integer("watch()", leaf, "it is not floating, so that its gradient will be None")
 
     def _targets(self, target: object, verb: str) -> tuple[list[Any], list[int | None]]:
@@ -121,7 +121,7 @@ class RecordedBlock:
                     "only an array has a gradient",
                     "compute it inside the block, and pass what came out",
                 )
-            if not differentiable(value):
+            if not is_differentiable(value):
                 raise GradientError(
                     f"{verb}() got a target of dtype {value.dtype}",
                     "only floating values have gradients",
@@ -137,11 +137,11 @@ class RecordedBlock:
             if isinstance(leaf, Variable):
                 slots = self._record.variables.get(leaf._storage, [])
                 found.append((leaf, {slot: self._record.root(slot) for slot in slots}))
-                kind = differentiable(leaf._storage.buffer)
+                kind = is_differentiable(leaf._storage.buffer)
             elif registry.current().arrays.is_array(leaf):
                 slot = self._record.slot(leaf)
                 found.append((leaf, {} if slot is None else {slot: leaf}))
-                kind = differentiable(leaf)
+                kind = is_differentiable(leaf)
             else:
                 raise ArgumentTypeError(
                     f"a source {leaf!r} of type {type(leaf).__name__}",
@@ -180,9 +180,9 @@ def check_traceable(name: str, leaf: object) -> None:
         )
 
 
-def _warn_integer(what: str, leaf: Array | Variable, why: str) -> None:
+def _warn_integer(subject: str, leaf: Array | Variable, why: str) -> None:
     name = f"the variable {leaf.path!r}" if isinstance(leaf, Variable) else "an array"
-    user_line.warn(f"{what}: {name} of dtype {leaf.dtype}: {why}")
+    user_line.warn(f"{subject}: {name} of dtype {leaf.dtype}: {why}")
 
 
 def unconnected_value(kind: Unconnected, shape: Shape, dtype: DTypeLike) -> Any:

@@ -13,7 +13,7 @@ from graftax.transforms.gradients.derivatives import push
 from graftax.transforms.gradients.directions import direction
 from graftax.transforms.gradients.sources import check_once
 from graftax.transforms.tape.block import RecordedBlock, Unconnected, check_traceable, unconnected_value
-from graftax.transforms.tape.record import differentiable
+from graftax.transforms.tape.record import is_differentiable
 from graftax.transforms.tape.replay import run
 
 
@@ -53,7 +53,7 @@ class ForwardAccumulator(RecordedBlock):
         given: list[Any] = []
         tree.map_structure(lambda _, one: given.append(unwrap(one)), self._primals, tangents)
         shapes = [tuple(leaf.shape) for leaf in leaves]
-        self._tangents = [_along(leaf, tangent) for leaf, tangent in zip(leaves, given, strict=True)]
+        self._tangents = [_cast_tangent(leaf, tangent) for leaf, tangent in zip(leaves, given, strict=True)]
         if [tuple(tangent.shape) for tangent in self._tangents] != shapes:
             raise ShapeError(
                 f"tangents of shapes {[tuple(t.shape) for t in self._tangents]} for primals of shapes {shapes}",
@@ -93,9 +93,9 @@ class ForwardAccumulator(RecordedBlock):
         return tree.rebuild(target, iter(results))
 
 
-def _along(primal: object, tangent: Any) -> Array:
+def _cast_tangent(primal: object, tangent: Any) -> Array:
     """Return a tangent in the dtype of its primal; as it is where that has no derivative, whatever the tangent is."""
     value = unwrap(primal)
-    if not differentiable(value):
+    if not is_differentiable(value):
         return registry.current().arrays.asarray(tangent)
     return direction("a tangent of ForwardAccumulator", tangent, value.dtype)  # type: ignore[no-any-return]

@@ -191,7 +191,7 @@ class GradientTape(RecordedBlock):
             ``(*target), (*source) -> (*target, *source)``
         """
         check_chunk_size("jacobian", chunk_size)
-        (value,), slots = self._begin("jacobian", _single(target, "jacobian"), unconnected_gradients)
+        (value,), slots = self._begin("jacobian", _check_single(target, "jacobian"), unconnected_gradients)
         structure = self._expand(sources)
         leaves = self._sources(structure)
         ends = [slot for slot in slots if slot is not None]
@@ -228,7 +228,7 @@ class GradientTape(RecordedBlock):
             GradientError: with ``check``: examples depend on each other.
         """
         check_chunk_size("batch_jacobian", chunk_size)
-        (value,), slots = self._begin("batch_jacobian", _single(target, "batch_jacobian"), unconnected_gradients)
+        (value,), slots = self._begin("batch_jacobian", _check_single(target, "batch_jacobian"), unconnected_gradients)
         shape, inner = tuple(value.shape), tuple(getattr(source, "shape", ()))
         if len(shape) < 2 or len(inner) < 2 or shape[0] != inner[0]:
             raise ShapeError(
@@ -288,7 +288,7 @@ class GradientTape(RecordedBlock):
 # --- arguments and results --------------------------------------------------------------------------------------------
 
 
-def _single(target: object, verb: str) -> Any:
+def _check_single(target: object, verb: str) -> Any:
     if not tree.is_leaf(target):
         raise ArgumentTypeError(
             f"{verb}() got a {type(target).__name__}", "its target is one array", "one call for each"

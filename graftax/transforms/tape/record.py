@@ -104,7 +104,7 @@ class Record:
     def saw(self, storage: Storage, value: Array) -> None:
         """Note that a watched Variable was read, with a value that it starts with."""
         slots = self.variables.setdefault(storage, [])
-        if differentiable(value) and (slot := self.watch(value)) not in slots:
+        if is_differentiable(value) and (slot := self.watch(value)) not in slots:
             slots.append(slot)
 
     def note_conversion(self, value: object, name: str) -> None:
@@ -133,7 +133,7 @@ class Record:
         slots, made = self._slots, []
         for value in outputs:
             # an output that is an input stays what it was
-            is_new = differentiable(value) and self.slot(value) is None
+            is_new = is_differentiable(value) and self.slot(value) is None
             made.append(value if is_new else None)
         if all(value is None for value in made):
             return
@@ -156,7 +156,7 @@ class Record:
         steps = [step for step, _ in recorded]
         maker = {slot: i for i, step in enumerate(steps) for slot in step.outputs if slot != NOT_A_SLOT}
 
-        def needed(ends: Iterable[int]) -> tuple[set[int], list[int]]:
+        def needed_steps(ends: Iterable[int]) -> tuple[set[int], list[int]]:
             slots, indices, stack = set[int](), set[int](), list(targets)
             while stack:
                 slot = stack.pop()
@@ -168,7 +168,7 @@ class Record:
                     stack += [s for s in steps[maker[slot]].inputs if s != NOT_A_SLOT]
             return slots, sorted(indices)
 
-        slots, indices = needed(())
+        slots, indices = needed_steps(())
         connected = [slot for slot in dict.fromkeys(sources) if slot in slots]
         # a source computed from another one stays computed, and something (zero) is added to it; the rest are given
         reached, inner = set(connected), set[int]()
@@ -178,7 +178,7 @@ class Record:
                 reached.update(slot for slot in steps[i].outputs if slot != NOT_A_SLOT)
         given = set(connected) - inner
         if not given.isdisjoint(maker):  # else the way back ends at them already
-            slots, indices = needed(given)
+            slots, indices = needed_steps(given)
         roots = [slot for slot in sorted(slots) if slot in self._roots and slot not in given and slot not in maker]
         constants = [self._roots[slot] for slot in roots]
         constants += [value for i in indices for value in recorded[i].constants]
@@ -197,6 +197,6 @@ class _Same:
 _SAME = _Same()
 
 
-def differentiable(value: object) -> bool:
+def is_differentiable(value: object) -> bool:
     """Return True for arrays of real or complex numbers."""
     return is_inexact(getattr(value, "dtype", None))

@@ -104,16 +104,16 @@ class Replay:
         # slots are numbered anew, in the order in which they are met: the same code numbers them alike each time
         names: dict[int, int] = {NOT_A_SLOT: NOT_A_SLOT}
 
-        def renamed(slots: Iterable[int]) -> tuple[int, ...]:
+        def rename(slots: Iterable[int]) -> tuple[int, ...]:
             return tuple([names.setdefault(slot, len(names)) for slot in slots])
 
-        first = renamed(self._roots), renamed(self.connected), renamed(s for s in self.connected if s in self.inner)
+        first = rename(self._roots), rename(self.connected), rename(s for s in self.connected if s in self.inner)
         steps = []
         for call, inputs, outputs in self._steps:
             if (key := getattr(call, "key", None)) is None:
                 return None
-            steps.append((key, renamed(inputs), renamed(outputs)))
-        return *first, tuple(steps), renamed(self._targets)
+            steps.append((key, rename(inputs), rename(outputs)))
+        return *first, tuple(steps), rename(self._targets)
 
 
 def _run_step(call: Callable[..., Sequence[Any]], inputs: list[Any]) -> Sequence[Any]:
@@ -136,14 +136,14 @@ def _pull_step(
     """Compute the gradients of one operation by some of its inputs, from those of some of its outputs."""
 
     def pull(inputs: list[Any], weights: list[Any]) -> list[Any]:
-        def some(moving: list[Any]) -> list[Any]:
+        def run_step(moving: list[Any]) -> list[Any]:
             everything = list(inputs)
             for i, value in zip(sources, moving, strict=True):
                 everything[i] = value
             outputs = call(*everything)
             return [outputs[i] for i in targets]
 
-        (gradients,) = registry.current().gradients.vjp(some, [inputs[i] for i in sources])[1](weights)
+        (gradients,) = registry.current().gradients.vjp(run_step, [inputs[i] for i in sources])[1](weights)
         return list(gradients)
 
     key = (getattr(call, "key", None), sources, targets, _kinds(inputs), _kinds(weights))
@@ -165,17 +165,17 @@ def run(
 ) -> Any:
     """Run a transform of a replay; ``otherwise(values, constants, extra)`` is a way without compiling the whole."""
 
-    def whole(values: list[Any], constants: list[Any], extra: list[Any]) -> Any:
+    def run_whole(values: list[Any], constants: list[Any], extra: list[Any]) -> Any:
         return transform(lambda given: replay(given, constants), values, extra, *statics)
 
     # inside of a trace the replay becomes a part of that program, and to compile it by itself would gain nothing
     is_tracer = registry.current().tracing.is_tracer
     everything = [*values, *constants, *extra]
-    function: Callable[..., Any] = whole
+    function: Callable[..., Any] = run_whole
     if not any(map(is_tracer, everything)):
         key = (replay.key(), transform, statics, _kinds(everything))
-        compiled = _replays.find(key, whole)
-        function = compiled or (otherwise if otherwise and len(_replays.sights) > _MANY else whole)
+        compiled = _replays.find(key, run_whole)
+        function = compiled or (otherwise if otherwise and len(_replays.sights) > _MANY else run_whole)
     return function(values, constants, extra)
 
 

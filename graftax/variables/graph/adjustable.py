@@ -27,11 +27,11 @@ class Adjustable(Constructed):
 
     def __setattr__(self, name: str, value: object) -> None:
         super().__setattr__(name, value)
-        _changed(self)
+        _note_change(self)
 
     def __delattr__(self, name: str) -> None:
         super().__delattr__(name)
-        _changed(self)
+        _note_change(self)
 
 
 def watch(adjustable: Adjustable) -> None:
@@ -42,6 +42,6 @@ def watch(adjustable: Adjustable) -> None:
 _mark = Adjustable._is_watched.__set__  # type: ignore[attr-defined]
 
 
-def _changed(adjustable: Adjustable) -> None:
+def _note_change(adjustable: Adjustable) -> None:
     if getattr(adjustable, "_is_watched", False):
         structure.bump()

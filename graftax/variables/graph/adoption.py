@@ -6,7 +6,7 @@ from graftax.core.typedefs import VariableLike
 from graftax.variables.graph.copies import Copied, Pending
 from graftax.variables.graph.freezing import Freezing
 from graftax.variables.graph.hiding_places import HIDING_PLACES, warn_if_hidden
-from graftax.variables.graph.node import Edge, Leaf, Node, inside, items_of, own, own_nodes
+from graftax.variables.graph.node import Edge, Leaf, Node, is_inside, items_of, own, own_nodes
 from graftax.variables.state import storage
 
 
@@ -34,7 +34,7 @@ def adopt_node(owner: Adopting, edges: tuple[Edge, ...], node: Node) -> None:
     if owner._gx_frozen:  # what is made below a frozen Module later, by a first call, is frozen, too
         if isinstance(node, Leaf):
             node.trainability = node.trainability.with_frozen(True)
-        elif isinstance(node, Freezing) and not node._gx_frozen and not inside(owner, node):
+        elif isinstance(node, Freezing) and not node._gx_frozen and not is_inside(owner, node):
             node.trainable = False
     pending = owner._gx_pending
     for edge in edges[:-1]:

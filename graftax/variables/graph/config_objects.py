@@ -80,7 +80,7 @@ def attributes_in(value: object) -> Iterator[tuple[str, Any]]:
             yield member.__name__, member.__get__(value)
 
 
-def held_by(value: object) -> Iterable[Any]:
+def content_of(value: object) -> Iterable[Any]:
     """Return names and values of a config object, its own ones, to be compared at each call."""
     if _slots[type(value)]:
         return chain.from_iterable(attributes_in(value))
@@ -88,7 +88,7 @@ def held_by(value: object) -> Iterable[Any]:
     return chain(held, held.values())
 
 
-def given_to(value: object) -> dict[str, Any]:
+def attributes_from_class(value: object) -> dict[str, Any]:
     """Return the attributes of the class of a config object that are none of its own."""
     given = given_by_class(type(value))
     if given:
@@ -114,7 +114,7 @@ class Look:
         """Return the attributes of a config object, those of its class included; None if it is not entered."""
         if id(value) in self._seen:
             return None
-        found = given_to(value) | dict(attributes_in(value))
+        found = attributes_from_class(value) | dict(attributes_in(value))
         if not self.has_room(len(found)):
             return None
         self._seen[id(value)] = value

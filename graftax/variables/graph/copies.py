@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol
 
 from graftax.core.typedefs import Array, Shape
 from graftax.variables.creation import CreatorScope
-from graftax.variables.graph.node import BOOKKEEPING, UNCHANGING, Branch, Edge, inside, own, own_nodes
+from graftax.variables.graph.node import BOOKKEEPING, UNCHANGING, Branch, Edge, is_inside, own, own_nodes
 from graftax.variables.variable import Variable
 
 
@@ -141,5 +141,5 @@ class Copied(Branch):
         # what was held twice was first owned by a copy below, which was made before this one
         for edges, node in mine:
             owner = node._gx_owner
-            if owner is not None and owner is not self and inside(owner, self):
+            if owner is not None and owner is not self and is_inside(owner, self):
                 own(self, edges, node)

@@ -14,7 +14,7 @@ from inspect import getattr_static
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, cast
 
 from graftax.core import attributes
-from graftax.core.enum_members import plain
+from graftax.core.enum_members import unwrap_member
 from graftax.core.errors import ArgumentError, AssignmentError, MissingAttributeError
 from graftax.core.fallback import Fallback
 from graftax.core.keywords import Constructed, ConstructorSignature
@@ -136,13 +136,13 @@ class Module(Adopting, Holder, Constructed):
                 "a name starts with a letter and has letters, digits, '_', '-' and '.'",
                 'name="encoder"',
             )
-        self._gx_name = plain(name)
+        self._gx_name = unwrap_member(name)
 
     # --- attributes -------------------------------------------------------------------------------------------------
 
     def _gx_missing(self, name: str, message: str) -> MissingAttributeError:
         """Return the error for an attribute that is not there, ``message`` being what Python says of it."""
-        return attributes.missing(self, name, "module", attributes.OF_MODULES)
+        return attributes.missing_attribute_error(self, name, "module", attributes.OF_MODULES)
 
     def _gx_given(self, name: str, value: object) -> Any:
         """Return what is to be kept of a value that is assigned to an attribute; raise if nothing is."""

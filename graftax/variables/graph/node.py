@@ -222,12 +222,12 @@ _CONTAINERS = (list, tuple, dict)
 
 def own(owner: Node, edges: tuple[Edge, ...], node: Node) -> None:
     """Let the Node hang there, unless that would close a circle."""
-    if isinstance(node, Leaf) or not inside(owner, node):
+    if isinstance(node, Leaf) or not is_inside(owner, node):
         node._gx_owner_ref = weakref.ref(cast(Branch, owner))
         node._gx_edges = edges
 
 
-def inside(node: Node, candidate: Node) -> bool:
+def is_inside(node: Node, candidate: Node) -> bool:
     """Return True if ``candidate`` already is above ``node``: adopting it would close a circle."""
     above: Node | None = node
     while above is not None:

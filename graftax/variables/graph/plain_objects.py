@@ -10,7 +10,7 @@ import numpy as np
 
 from graftax.core import user_line
 from graftax.variables.graph.config_objects import attributes_in
-from graftax.variables.graph.node import Branch, Leaf, Node, ignored_attributes, inside, outermost
+from graftax.variables.graph.node import Branch, Leaf, Node, ignored_attributes, is_inside, outermost
 from graftax.variables.graph.walking import walk
 
 # Nothing is looked for in these: numbers and text hold nothing, and functions, classes and modules are no state.
@@ -95,7 +95,7 @@ def _in_plain_objects(
 
 def _is_lost(module: Branch, node: Node) -> bool:
     """Tell whether nothing holds a Node that would be trained or saved with a Module."""
-    if node._gx_owner is not None or inside(module, node):
+    if node._gx_owner is not None or is_inside(module, node):
         return False
     if isinstance(node, Branch) and not any(isinstance(one, Leaf) and one.trainable for one in walk(node)):
         return False  # an optimizer, for example

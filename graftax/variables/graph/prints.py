@@ -107,7 +107,7 @@ def is_plain(value: object) -> bool:
     return isinstance(value, _SCALARS)
 
 
-def told_apart(value: object) -> Hashable:
+def comparison_key(value: object) -> Hashable:
     """Return what is equal for equal plain values of one type: 0.0 and -0.0 are two, and a nan is always the same."""
     return repr(value) if isinstance(value, float | complex) else value
 
@@ -122,7 +122,7 @@ def print_of(value: object, depth: int = 0, look: Look | None = None, in_config:
         in_config: Whether it lies in a config object.
     """
     if is_plain(value):
-        return type(value).__name__, told_apart(value)
+        return type(value).__name__, comparison_key(value)
     # by content what changes without an attribute being assigned; deeper down, and for the rest, the object itself
     if depth < _DEEPEST:
         if is_container(value):
@@ -160,7 +160,7 @@ def bytes_of(array: Any) -> Callable[[], bytes]:
 
 
 def _key(key: Hashable) -> Hashable:
-    return (type(key), told_apart(key)) if is_plain(key) else key  # 1, 1.0 and True are equal
+    return (type(key), comparison_key(key)) if is_plain(key) else key  # 1, 1.0 and True are equal
 
 
 def _members(value: set[Any]) -> tuple[Any, ...]:
@@ -168,7 +168,7 @@ def _members(value: set[Any]) -> tuple[Any, ...]:
     return plain, *(Same(one) for one in sorted((one for one in value if not is_plain(one)), key=id))
 
 
-def changing_in(value: object, depth: int = 0, look: Look | None = None, in_config: bool = False) -> Iterator[Any]:
+def mutable_parts(value: object, depth: int = 0, look: Look | None = None, in_config: bool = False) -> Iterator[Any]:
     """Yield what may change in place without a word in a value, itself included.
 
     These are lists, dicts and other containers, small arrays and config objects. The arguments are those of `print_of`.
@@ -194,7 +194,7 @@ def changing_in(value: object, depth: int = 0, look: Look | None = None, in_conf
     if depth < _DEEPEST:
         for entry in inside:
             if may_change(entry):
-                yield from changing_in(entry, depth + deeper, look, in_config)
+                yield from mutable_parts(entry, depth + deeper, look, in_config)
 
 
 _FIXED = (tuple, partial)

@@ -48,7 +48,7 @@ def _is_settable(value: object) -> bool:
     return hasattr(type(value), "__set__") and (not isinstance(value, property) or value.fset is not None)
 
 
-def _never(value: object) -> bool:
+def _is_never(value: object) -> bool:
     return False
 
 
@@ -65,11 +65,11 @@ def _are_names(value: object) -> bool:
 
 
 METHOD = Word("it is a method that is called", _is_method, _is_made_of_a_method, "def {name}(self, ...)")
-PROPERTY = Word("it is a property that is read", _is_property, _never, "@property, and def {name}(self)")
+PROPERTY = Word("it is a property that is read", _is_property, _is_never, "@property, and def {name}(self)")
 NAME = Word(
     "it is what the object is called",
     lambda value: isinstance(value, str) or _is_property(value),
-    _never,
+    _is_never,
     'super().__init__(name="encoder")',
 )
 SWITCH = Word("it says whether weights are trained", _is_property, _always, "self.trainable = False in __init__")
@@ -87,54 +87,54 @@ KINDS = Word(
     _always,
     "{name} = {{}}",
 )
-OWN = Word("the base class keeps it itself", _is_settable, _never, "")
+OWN = Word("the base class keeps it itself", _is_settable, _is_never, "")
 FACTORS = OWN._replace(instead='model.{name}["output"] = 0.5, one factor of the dict or list')
 
 Words = Mapping[str, Word]
 
 
-def _all(word: Word, names: str) -> dict[str, Word]:
+def _make_words(word: Word, names: str) -> dict[str, Word]:
     return dict.fromkeys(names.split(), word)
 
 
 OF_MODULES: Words = {
-    **_all(PROPERTY, "variables trainable_variables non_trainable_variables submodules"),
-    **_all(METHOD, "named_variables freeze unfreeze get_state set_state"),
+    **_make_words(PROPERTY, "variables trainable_variables non_trainable_variables submodules"),
+    **_make_words(METHOD, "named_variables freeze unfreeze get_state set_state"),
     "name": NAME,
     "trainable": SWITCH,
     "untracked": NAMES,
 }
 OF_LAYERS: Words = {
-    **_all(
+    **_make_words(
         METHOD, "call build build_for compute_mask compute_output_shape add_weight add_loss get_weights set_weights"
     ),
-    **_all(PROPERTY, "losses dtype compute_dtype"),
-    **_all(FLAG, "supports_masking compiles_call"),
+    **_make_words(PROPERTY, "losses dtype compute_dtype"),
+    **_make_words(FLAG, "supports_masking compiles_call"),
     "built": BUILT,
 }
 OF_MODELS: Words = {
-    **_all(METHOD, "compile fit evaluate predict train_on_batch test_on_batch predict_on_batch reset_metrics"),
-    **_all(METHOD, "summary count_params get_layer"),
-    **_all(METHOD, "train_step train_steps test_step predict_step compute_loss compute_metrics"),
-    **_all(PROPERTY, "metrics optimizer steps_per_execution"),
-    **_all(FLAG, "stop_training"),
-    **_all(OWN, "compiled_loss"),
-    **_all(FACTORS, "compiled_loss_weights"),
+    **_make_words(METHOD, "compile fit evaluate predict train_on_batch test_on_batch predict_on_batch reset_metrics"),
+    **_make_words(METHOD, "summary count_params get_layer"),
+    **_make_words(METHOD, "train_step train_steps test_step predict_step compute_loss compute_metrics"),
+    **_make_words(PROPERTY, "metrics optimizer steps_per_execution"),
+    **_make_words(FLAG, "stop_training"),
+    **_make_words(OWN, "compiled_loss"),
+    **_make_words(FACTORS, "compiled_loss_weights"),
 }
-OF_SEQUENTIAL: Words = _all(METHOD, "add pop")
+OF_SEQUENTIAL: Words = _make_words(METHOD, "add pop")
 OF_OPTIMIZERS: Words = {
-    **_all(METHOD, "apply apply_gradients minimize build create_slots update update_all slot slots averaged"),
-    **_all(METHOD, "assign_averages explain scale_loss value_and_scaled_grad pure_state pure_update"),
-    **_all(PROPERTY, "rules"),
-    **_all(FLAG, "elementwise decays_inside averages_itself"),
-    **_all(OWN, "iterations averaged_updates gathered others"),
+    **_make_words(METHOD, "apply apply_gradients minimize build create_slots update update_all slot slots averaged"),
+    **_make_words(METHOD, "assign_averages explain scale_loss value_and_scaled_grad pure_state pure_update"),
+    **_make_words(PROPERTY, "rules"),
+    **_make_words(FLAG, "elementwise decays_inside averages_itself"),
+    **_make_words(OWN, "iterations averaged_updates gathered others"),
     "arguments": KINDS,
 }
 OF_METRICS: Words = {
-    **_all(METHOD, "update update_state result reset reset_state add_variable add_weight"),
+    **_make_words(METHOD, "update update_state result reset reset_state add_variable add_weight"),
     "dtype": OWN,
 }
-OF_LOSSES: Words = {**_all(METHOD, "call keeps ranges check_targets"), **_all(PROPERTY, "formula")}
+OF_LOSSES: Words = {**_make_words(METHOD, "call keeps ranges check_targets"), **_make_words(PROPERTY, "formula")}
 
 
 class Names:

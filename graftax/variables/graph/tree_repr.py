@@ -69,7 +69,7 @@ def tree_repr(root: Branch) -> TreeRepr:
         left_out = len(lines) - _LINES + 1
         lines[_LINES - 8 : -7] = [f"  … {left_out:,} lines left out …"]
     state = ", not built" if _lacks_weights(root) else ""
-    return TreeRepr("\n".join(map(_fitting, lines)), f"<{type(root).__name__} {name}{state}>")
+    return TreeRepr("\n".join(map(_shorten, lines)), f"<{type(root).__name__} {name}{state}>")
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class _Row:
         return [self._with_weights(line, between), *([] if name == self.name else [f"{indent}name={self.name!r}"])]
 
     def _with_weights(self, line: str, between: str) -> str:
-        shown = _listed(self.weights, _COLUMNS - len(line) - len(between) - 1)
+        shown = _join_weights(self.weights, _COLUMNS - len(line) - len(between) - 1)
         return f"{line}{between}{shown}" if shown else line
 
     def _call(self, most: int, name: str) -> str:
@@ -142,31 +142,31 @@ class _Tree:
 
     def lines(self, name: str) -> list[str]:
         """Return the line of the root, and those below it."""
-        row = replace(self._of(self._root, "", 1), name="")  # it stands behind the class
+        row = replace(self._make_row(self._root, "", 1), name="")  # it stands behind the class
         return [f"{row.lines('<', 1, ', ', f' {name}')[0]}>", *row.below]
 
-    def _of(self, node: Branch, path: str, level: int) -> _Row:
+    def _make_row(self, node: Branch, path: str, level: int) -> _Row:
         known = self._paths.setdefault(id(node), path)
         if known != path:
             return _Row(type(node).__name__, same=known or "the whole")
-        weights, below = _held(node)
-        lines = self._below(below, path, level) if level <= self._levels else []
+        weights, below = _weights_and_children(node)
+        lines = self._lines_below(below, path, level) if level <= self._levels else []
         kind = type(node)
         if kind not in self._defaults:
             self._defaults[kind] = _defaults(kind)
         arguments = tuple(_arguments(node, self._defaults[kind]))
-        name, told = getattr(node, "_gx_name", None) or "", tuple(_told(node, bool(below)))
+        name, told = getattr(node, "_gx_name", None) or "", tuple(_remarks(node, bool(below)))
         return _Row(kind.__name__, arguments, name, told, tuple(weights), tuple(lines))
 
-    def _below(self, below: list[tuple[str, Branch]], path: str, level: int) -> list[str]:
+    def _lines_below(self, below: list[tuple[str, Branch]], path: str, level: int) -> list[str]:
         """Return the lines of some Modules with what is below them; neighbours that are alike have one in common."""
         self.deepest = max(self.deepest, level if below else 0)
         groups: list[tuple[str, str, int, _Row]] = []
         for label, node in below:
-            row = self._of(node, f"{path}/{label}" if path else label, level + 1)
+            row = self._make_row(node, f"{path}/{label}" if path else label, level + 1)
             if groups:
                 first, _, count, before = groups[-1]
-                if _numbered(label) == _numbered(first) and row == before:
+                if _strip_number(label) == _strip_number(first) and row == before:
                     groups[-1] = (first, label, count + 1, before)
                     continue
             groups.append((label, label, 1, row))
@@ -178,7 +178,7 @@ class _Tree:
         return lines
 
 
-def _held(node: Branch) -> tuple[list[str], list[tuple[str, Branch]]]:
+def _weights_and_children(node: Branch) -> tuple[list[str], list[tuple[str, Branch]]]:
     """Return the weights that a Module holds itself, as text, and the Modules, with the edges to them."""
     weights, below = [], []
     for edges, child in _children(node):
@@ -194,7 +194,7 @@ def _held(node: Branch) -> tuple[list[str], list[tuple[str, Branch]]]:
     return weights, below
 
 
-def _told(node: Branch, is_branch: bool) -> list[str]:
+def _remarks(node: Branch, is_branch: bool) -> list[str]:
     """Return what is worth a word: that it is not built, how many numbers there are below it, that all are frozen."""
     told = ["not built"] if node._gx_lacks_weights else []
     total, weights, trained = 0, 0, 0
@@ -248,11 +248,11 @@ def _arguments(node: Node, defaults: dict[str, Any]) -> list[str]:
     made: MadeWith = getattr(node, "_gx_made_with", MadeWith(is_known=False))
     given = []
     for value, default in zip(made.args, [*defaults.values(), *(_MISSING for _ in made.args)], strict=False):
-        if (text := _short(value)) is None or value is default:
+        if (text := _format_setting(value)) is None or value is default:
             break
         given.append(text)
     for name, value in made.kwargs.items():
-        default, text = defaults.get(name, value), _short(value)
+        default, text = defaults.get(name, value), _format_setting(value)
         if name != "name" and text is not None and not (type(value) is type(default) and value == default):
             given.append(f"{name}={text}")
     return given
@@ -267,12 +267,12 @@ def _defaults(kind: type[Any]) -> dict[str, Any]:
     return {one.name: one.default for one in parameters if one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL)}
 
 
-def _short(value: object) -> str | None:
+def _format_setting(value: object) -> str | None:
     """Return a setting as it would be written, None for what is long."""
     if isinstance(value, FunctionType | type):
         return value.__name__
     if isinstance(value, tuple | list):
-        parts = [_short(part) for part in value[:4]]
+        parts = [_format_setting(part) for part in value[:4]]
         if len(value) > 4 or None in parts:
             return None
         return repr(value) if all(isinstance(part, bool | int | float | str) for part in value) else None
@@ -282,7 +282,7 @@ def _short(value: object) -> str | None:
     return None
 
 
-def _listed(weights: tuple[str, ...], room: int) -> str:
+def _join_weights(weights: tuple[str, ...], room: int) -> str:
     """Return as many of the weights as there is room for, and how many more there are."""
     for count in range(len(weights), 0, -1):
         left_out = len(weights) - count
@@ -292,11 +292,11 @@ def _listed(weights: tuple[str, ...], room: int) -> str:
     return f"{len(weights)} weights" if weights else ""
 
 
-def _numbered(label: str) -> str:
+def _strip_number(label: str) -> str:
     """Return a label without the number at its end; the label where it has none."""
     start, _, end = label.rpartition("/")
     return start if end.isdigit() else f"{label} "
 
 
-def _fitting(line: str) -> str:
+def _shorten(line: str) -> str:
     return line if len(line) <= _COLUMNS else f"{line[: _COLUMNS - 1]}…"

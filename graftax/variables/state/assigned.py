@@ -20,7 +20,7 @@ class Assigned:
         cls.counts[cell] = cls.counts.get(cell, 0) + 1
 
     @classmethod
-    def among(cls, cells: Iterable[Housed]) -> dict[Housed, int]:
+    def counts_of(cls, cells: Iterable[Housed]) -> dict[Housed, int]:
         """Return how often each of some was assigned, in their order; without those that were not."""
         return {cell: count for cell in cells if (count := cls.counts.get(cell, 0))}
 

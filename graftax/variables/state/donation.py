@@ -85,7 +85,7 @@ class Donation:
             if any(one is self for one in holder[where]):
                 holder[where] = self.buffers[which]
 
-    def come_back(self) -> None:
+    def begin_return(self) -> None:
         """Let this thread assign what it has taken, from here on: the new values are there."""
         self._returning = True
 

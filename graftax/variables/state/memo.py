@@ -25,7 +25,7 @@ class Computation:
         self.settings: dict[Callable[[], Any], Any] = {}
         self.value: Any = None
 
-    def joins(self, outer: Computation) -> None:
+    def add_to(self, outer: Computation) -> None:
         """Note in another computation that it used this value."""
         outer.read |= self.read
         outer.moved |= self.moved
@@ -36,7 +36,7 @@ computations: ScopeStack[Computation] = ScopeStack("computation")
 """Those under way whose values a `Memo` is to keep."""
 
 
-def looked_at(setting: Callable[[], T]) -> T:
+def read_setting(setting: Callable[[], T]) -> T:
     """Return what the setting is now; a value computed meanwhile is kept only as long as it stays so."""
     value = setting()
     under_way = computations.top
@@ -69,7 +69,7 @@ class Memo:
                 self._kept[key] = kept
         outer = computations.top
         if outer is not None:
-            kept.joins(outer)
+            kept.add_to(outer)
         return kept.value  # type: ignore[no-any-return]
 
     def forget(self, cell: Cell) -> None:

@@ -44,7 +44,7 @@ class Pack:
                 storage.place = self, i
             Moves.count += 1
 
-    def holds(self, storages: Sequence[Storage]) -> bool:
+    def is_of(self, storages: Sequence[Storage]) -> bool:
         """Return True if just these storages, in this order, have their buffers here."""
         return self.storages == tuple(storages) and all(storage.place[0] is self for storage in storages)
 
@@ -122,7 +122,7 @@ class Pack:
 def pack_of(storages: Sequence[Storage]) -> Pack:
     """Return the one that these storages are in already, or a new one."""
     there = storages[0].place[0]
-    return there if isinstance(there, Pack) and there.holds(storages) else Pack(storages)
+    return there if isinstance(there, Pack) and there.is_of(storages) else Pack(storages)
 
 
 def in_groups(kinds: Iterable[tuple[T, Hashable | None]], most: int = _MOST) -> Iterator[list[T]]:

@@ -182,7 +182,7 @@ class Storage:
             # plain scan or jit inside of our trace: a read would be a constant of that, or leak a value of ours into it
             deeper = transforms.level() is not frame.level and transforms.staged_within(frame.level)
             if deeper and not transforms.read_within(frame.level):
-                raise self._stale()
+                raise self._stale_error()
         return frame.read(self)
 
     def write(self, value: Array) -> None:
@@ -226,7 +226,7 @@ class Storage:
         with at_rest((self,)):
             self.write(change(self.read()))
 
-    def as_computed(self, value: Array) -> Array:
+    def gather(self, value: Array) -> Array:
         """Return the value as a program computes with it: gathered, where each device keeps a part."""
         if self.home is None or frames.top is None or not tracer_of(self.backend, value) or frames.top.shards():
             return value
@@ -270,7 +270,7 @@ class Storage:
     def concrete(self) -> Array:
         """Return the buffer itself, which must not become a constant of somebody's trace."""
         if self.backend.has("tracing") and self.backend.tracing.staged_within(None):
-            raise self._stale()
+            raise self._stale_error()
         return self.buffer
 
     def value_now(self) -> Array:
@@ -283,7 +283,7 @@ class Storage:
         value = self.backend.arrays.stop_gradient(self.read())
         return value if self.backend.arrays.is_concrete(value) else self.concrete()
 
-    def _stale(self) -> StaleReadError:
+    def _stale_error(self) -> StaleReadError:
         words = self.backend.wording
         return StaleReadError(
             f"the variable {self.path!r} was read while a function of plain {words.library} is traced",

@@ -106,6 +106,6 @@ def allocating_nothing(really: bool = True) -> Iterator[None]:
         yield
 
 
-def allocates() -> bool:
+def is_allocating() -> bool:
     """Tell whether Variables that are made now have values."""
     return _scope.top is None

@@ -29,7 +29,7 @@ def without(*names):
 
 def test_this_jax_has_everything():
     tracing.check(jax)
-    assert tracing.missing(without()) == []
+    assert tracing.missing_names(without()) == []
 
 
 def test_what_is_missing_is_named():

@@ -10,7 +10,7 @@ import graftax as gx
 from graftax import layers, reparam
 from graftax.core.errors import ArgumentError
 from graftax.export.spec import Spec
-from graftax.export.to_onnx.integers import on_grid, rounded
+from graftax.export.to_onnx.integers import on_grid, round_to_codes
 
 onnxruntime = pytest.importorskip("onnxruntime")
 
@@ -52,7 +52,7 @@ def test_weights_on_no_grid_are_not():
     assert on_grid(normal(40, 30)) is None
     assert on_grid(np.zeros((4, 4), "float32")) is None
     assert on_grid(np.array([[np.nan, 1.0]], "float32")) is None
-    assert np.abs(rounded(normal(40, 30), 1).codes).max(0).tolist() == [127] * 30
+    assert np.abs(round_to_codes(normal(40, 30), 1).codes).max(0).tolist() == [127] * 30
 
 
 @pytest.mark.parametrize(

@@ -113,9 +113,9 @@ def test_audit_defaults_and_remedies_are_accepted(name):
     made(name)
     for argument, parameter in inspect.signature(CLASSES[name]).parameters.items():
         if argument in kinds:
-            kinds[argument].checked(name, argument, eval(kinds[argument].instead.split(", or None")[0]))
+            kinds[argument].check(name, argument, eval(kinds[argument].instead.split(", or None")[0]))
             if parameter.default is not parameter.empty:
-                assert kinds[argument].checked(name, argument, parameter.default) == parameter.default
+                assert kinds[argument].check(name, argument, parameter.default) == parameter.default
 
 
 OF_THEIR_OWN = {

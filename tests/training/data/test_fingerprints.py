@@ -7,7 +7,7 @@ import graftax as gx
 from graftax import layers
 from graftax.callbacks import LambdaCallback, ModelCheckpoint
 from graftax.core.errors import DataError
-from graftax.training.sources.fingerprint import extended_by
+from graftax.training.sources.fingerprint import extend
 
 X = np.arange(24, dtype="float32").reshape(12, 2)
 
@@ -68,7 +68,7 @@ def test_another_order_is_refused_and_the_same_goes_on(tmp_path, make, options):
 
 def test_what_a_fingerprint_tells_apart():
     one, other = (X[:2], None), (X[2:4], None)
-    assert extended_by(extended_by(0, one), other) == extended_by(extended_by(0, one), other)
-    assert extended_by(extended_by(0, one), other) != extended_by(extended_by(0, other), one)
-    assert extended_by(0, one) != extended_by(0, (X[:2].reshape(4), None))
-    assert extended_by(0, (X[:2].T.copy(),)) == extended_by(0, (X[:2].T,))
+    assert extend(extend(0, one), other) == extend(extend(0, one), other)
+    assert extend(extend(0, one), other) != extend(extend(0, other), one)
+    assert extend(0, one) != extend(0, (X[:2].reshape(4), None))
+    assert extend(0, (X[:2].T.copy(),)) == extend(0, (X[:2].T,))

@@ -10,7 +10,7 @@ import pytest
 import graftax as gx
 from graftax import layers, ops
 from graftax.core.errors import ArgumentError, CorruptCheckpoint
-from graftax.training.whole.model_file import KEY, described, rebuilt
+from graftax.training.whole.model_file import KEY, describe_model, rebuilt
 
 X = np.ones((2, 3), "float32")
 
@@ -136,7 +136,7 @@ def test_a_file_sets_only_attributes(name):
     model = Net(words)
     words.learn("a")
     model(X)
-    said = described(model)
+    said = describe_model(model)
     assert said["format"] == 4
     said["states"][0][1] = name
     with pytest.raises(CorruptCheckpoint):

@@ -8,7 +8,7 @@ import pytest
 
 import graftax as gx
 from graftax.transforms.compile.jit import jit
-from graftax.transforms.compile.reach import reached
+from graftax.transforms.compile.reach import find_modules
 
 BEGIN = """
 import functools
@@ -126,7 +126,7 @@ def test_what_libraries_define_is_left_out():
     def step(x):
         return np.square(x) if isinstance(x, np.ndarray) else x
 
-    _, around = reached([step])
+    _, around = find_modules([step])
     assert not around.named.get(id(vars(np)))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import graftax as gx
-from graftax.transforms.compile.reach import reached
+from graftax.transforms.compile.reach import find_modules
 
 ONE = np.float32(1.0)
 
@@ -195,6 +195,6 @@ def test_one_that_answers_for_every_name_is_looked_through_as_others_are(answer)
 def test_what_a_compiled_function_keeps_of_its_traces_is_not_looked_at():
     trainer = Trainer([times(2.0)])
     trainer.step(ONE)
-    _, around = reached([trainer.step])
+    _, around = find_modules([trainer.step])
     assert [one.find() for one in around.objects] == [trainer]
     assert [*around._gx_traced_attributes()] == ["product()"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import graftax as gx
-from graftax.transforms.compile.reach import reached
+from graftax.transforms.compile.reach import find_modules
 
 
 class Margin(gx.Module):
@@ -123,7 +123,7 @@ def test_what_it_finds_comes_once_and_circles_end():
     def f():
         return f, held, np.ones(3)
 
-    assert reached([f, margin])[0] == [margin]
+    assert find_modules([f, margin])[0] == [margin]
 
 
 class Slotted:

@@ -8,7 +8,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers, ops
-from graftax.transforms.compile.reach import reached
+from graftax.transforms.compile.reach import find_modules
 
 ONE = np.float32(1.0)
 
@@ -246,5 +246,5 @@ def test_two_lists_of_one_name_are_told_apart():
 def test_of_containers_in_each_other_the_outermost_is_noted_once():
     net = [times(2.0)]
     held = {"net": net, "more": [net]}
-    _, around = reached([lambda: held])
+    _, around = find_modules([lambda: held])
     assert [*around._gx_traced_attributes()] == ["held"]

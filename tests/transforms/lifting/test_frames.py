@@ -69,7 +69,7 @@ def test_a_compile_frame_notes_owners_and_what_is_touched(v):
     (frame,) = found
     assert isinstance(frame, CompileFrame)
     assert [node for node in frame.touched.values() if isinstance(node, Module)] == [plain, root.sub, root]
-    assert [storage is v._storage for storage, _ in frame.written()] == [True]
+    assert [storage is v._storage for storage, _ in frame.last_values()] == [True]
 
 
 def test_only_arguments_have_a_first_value():

@@ -93,16 +93,16 @@ def test_what_another_thread_changes_during_a_comparison_is_seen_by_the_next_one
     box.scale = 2.0
     f = gx.jit(lambda x: x * box.scale)
     assert float(f(np.float32(1))) == 2.0
-    compared = Guard._now
+    compared = Guard._current_prints
 
     def then_change(self, place, node):
         found = compared(self, place, node)
         if node is box:
-            monkeypatch.setattr(Guard, "_now", compared)
+            monkeypatch.setattr(Guard, "_current_prints", compared)
             box.scale = 3.0  # after it was looked at, and before the guard notes what it has compared
         return found
 
-    monkeypatch.setattr(Guard, "_now", then_change)
+    monkeypatch.setattr(Guard, "_current_prints", then_change)
     structure.bump()
     f(np.float32(1))
     assert float(f(np.float32(1))) == 3.0

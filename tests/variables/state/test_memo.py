@@ -7,7 +7,7 @@ import pytest
 import graftax as gx
 from graftax import ops
 from graftax.reparam.base import Reparam
-from graftax.variables.calls import training
+from graftax.variables.calls import is_training
 
 X = np.random.default_rng(0).normal(size=(3, 4)).astype("float32")
 
@@ -37,7 +37,7 @@ class Counting(Sine):
 
 class InTraining(Sine):
     def forward(self):
-        return ops.cos(self.angle) if training() else ops.sin(self.angle)
+        return ops.cos(self.angle) if is_training() else ops.sin(self.angle)
 
 
 def made(kind, n=1):

@@ -58,7 +58,7 @@ def test_another_grouping_takes_them_over():
     pack.join()
     other = pack_of([found[2]._storage, found[0]._storage])
     assert other is not pack
-    assert not pack.holds([v._storage for v in found])
+    assert not pack.is_of([v._storage for v in found])
     assert other.buffer.tolist() == [2] * 6 + [0] * 2
     assert [v.numpy()[0, 0] for v in found] == [0, 1, 2]
 

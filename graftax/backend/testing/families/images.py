@@ -120,7 +120,7 @@ def _pixel(image: np.ndarray[Any, Any], row: int, column: int, mode: str, value:
     return np.pad(image, [(far, far), (far, far), (0, 0)], modes[mode])[row + far, column + far]  # type: ignore[call-overload]
 
 
-def _sampled(image: np.ndarray[Any, Any], row: float, column: float, how: str, mode: str, value: float) -> Any:
+def _sample(image: np.ndarray[Any, Any], row: float, column: float, how: str, mode: str, value: float) -> Any:
     if how == "nearest":
         return _pixel(image, math.floor(row + 0.5), math.floor(column + 0.5), mode, value)
     top, left = math.floor(row), math.floor(column)
@@ -142,7 +142,7 @@ def _map_coordinates(
     fill_value: float = 0.0,
 ) -> Any:
     rows = [
-        [_sampled(image, place[0], place[1], interpolation, fill_mode, fill_value) for place in own]
+        [_sample(image, place[0], place[1], interpolation, fill_mode, fill_value) for place in own]
         for image, own in zip(x, places.reshape(len(x), -1, 2), strict=True)
     ]
     return np.array(rows, x.dtype).reshape((*places.shape[:-1], x.shape[-1]))
@@ -162,7 +162,7 @@ def _bell(size: int, sigma: float) -> Any:
     return weights / weights.sum()
 
 
-def _local(x: np.ndarray[Any, Any], height: np.ndarray[Any, Any], width: np.ndarray[Any, Any]) -> Any:
+def _local_sum(x: np.ndarray[Any, Any], height: np.ndarray[Any, Any], width: np.ndarray[Any, Any]) -> Any:
     out = np.zeros((x.shape[0], x.shape[1] - len(height) + 1, x.shape[2] - len(width) + 1, x.shape[3]))
     for (i, up), (j, across) in ((u, v) for u in enumerate(height) for v in enumerate(width)):
         out += up * across * x[:, i : i + out.shape[1], j : j + out.shape[2]]
@@ -173,7 +173,7 @@ def _blur(x: Any, size: Any = 3, sigma: Any = 1.0) -> Any:
     sizes = (size, size) if isinstance(size, int) else size
     sigmas = (sigma, sigma) if isinstance(sigma, float) else sigma
     padded = np.pad(x, [(0, 0), *((n // 2, n // 2) for n in sizes), (0, 0)], mode="reflect")
-    return _local(padded, _bell(sizes[0], sigmas[0]), _bell(sizes[1], sigmas[1])).astype(x.dtype)
+    return _local_sum(padded, _bell(sizes[0], sigmas[0]), _bell(sizes[1], sigmas[1])).astype(x.dtype)
 
 
 def _ssim(
@@ -188,7 +188,7 @@ def _ssim(
     x, y, bell = x.astype("float64"), y.astype("float64"), _bell(size, sigma)
 
     def local(values: np.ndarray[Any, Any]) -> Any:
-        return _local(values, bell, bell)
+        return _local_sum(values, bell, bell)
 
     mean_x, mean_y = local(x), local(y)
     var_x, var_y, both = local(x * x) - mean_x**2, local(y * y) - mean_y**2, local(x * y) - mean_x * mean_y

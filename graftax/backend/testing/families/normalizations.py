@@ -88,7 +88,7 @@ def _ctc_decode(
     return labels, counts, found
 
 
-def _pooled(x: Any, window: Any, strides: Any = None, padding: str = "valid") -> Any:
+def _pool(x: Any, window: Any, strides: Any = None, padding: str = "valid") -> Any:
     space = x.ndim - 2
     window = (window,) * space if isinstance(window, int) else window
     strides = window if strides is None else (strides,) * space if isinstance(strides, int) else strides
@@ -172,7 +172,7 @@ REFERENCES: dict[str, Callable[..., Any]] = {
         scale * x / np.sqrt((x * x).mean(axis, keepdims=True) + epsilon)
     ),
     "batch_normalization": _batch_norm,
-    "average_pool": _pooled,
+    "average_pool": _pool,
     "adaptive_average_pool": _adaptive(np.mean),
     "adaptive_max_pool": _adaptive(np.max),
     "depthwise_conv": _depthwise,

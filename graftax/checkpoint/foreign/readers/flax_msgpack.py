@@ -16,7 +16,7 @@ from graftax.checkpoint.dtypes import DTYPES
 from graftax.checkpoint.dtypes import nbytes as bytes_of
 from graftax.checkpoint.foreign.foreign_array import ForeignArray, ForeignFile
 from graftax.checkpoint.foreign.readers.regular_file import RegularFile
-from graftax.checkpoint.foreign.readers.wrong_content import AGAIN, unreadable
+from graftax.checkpoint.foreign.readers.wrong_content import AGAIN, unreadable_error
 from graftax.core.errors import CheckpointError, CorruptMetadata, NotACheckpoint, UnsafeCheckpoint
 from graftax.core.typedefs import Shape
 
@@ -43,7 +43,7 @@ def read_flax(path: str) -> ForeignFile:
         raise
     except (ValueError, TypeError, RecursionError, msgpack.UnpackException, msgpack.StackError, MemoryError) as error:
         reason = f"reading it as msgpack fails with {type(error).__name__}: {error}"
-        raise unreadable(path, "a msgpack file of Flax", reason) from None
+        raise unreadable_error(path, "a msgpack file of Flax", reason) from None
     if type(found) is not dict:
         raise NotACheckpoint(
             f"{path} has one value of type {type(found).__name__}",
@@ -69,7 +69,7 @@ def flatten(value: Any, path: str, prefix: str = "", depth: int = 0) -> list[tup
             "flax.serialization.to_bytes(params) of the parameters alone",
         )
     if type(value) is dict and value.get(_CHUNKED) is True:
-        value = _whole(value, path)
+        value = _join_pieces(value, path)
     if isinstance(value, np.ndarray):
         return [(prefix, ForeignArray(prefix, value.shape, value.dtype.name, lambda: value))]
     if type(value) is list:
@@ -111,7 +111,7 @@ def _array(shape: object, dtype: object, content: object) -> HostArray:
     return from_bytes(np.frombuffer(content, np.uint8), dtype, sizes)
 
 
-def _whole(value: dict[Any, Any], path: str) -> HostArray:
+def _join_pieces(value: dict[Any, Any], path: str) -> HostArray:
     """Return a large array, which Flax has split into pieces."""
     shape, chunks = value.get("shape"), value.get("chunks")
     sizes: Any = list(shape.values()) if type(shape) is dict else shape

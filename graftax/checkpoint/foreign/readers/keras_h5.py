@@ -13,7 +13,7 @@ from graftax.checkpoint.arrays import HostArray, dtype_name
 from graftax.checkpoint.foreign.foreign_array import ForeignArray, ForeignFile
 from graftax.checkpoint.foreign.readers.optional_library import optional_library
 from graftax.checkpoint.foreign.readers.regular_file import RegularFile
-from graftax.checkpoint.foreign.readers.wrong_content import AGAIN, unreadable
+from graftax.checkpoint.foreign.readers.wrong_content import AGAIN, unreadable_error
 from graftax.checkpoint.foreign.readers.zip_archive import ZipArchive
 from graftax.core.errors import CorruptMetadata, NotACheckpoint, UnsafeCheckpoint
 
@@ -35,12 +35,12 @@ def read_keras(path: str) -> ForeignFile:
         ArgumentError: h5py is not installed.
     """
     h5py = optional_library("h5py", "h5py", path)
-    inside = RegularFile(path).path if not path.endswith(".keras") else io.BytesIO(_inside(path))
+    inside = RegularFile(path).path if not path.endswith(".keras") else io.BytesIO(_read_inner_file(path))
     try:
         file = h5py.File(inside, "r")
     except (OSError, ValueError, RuntimeError, KeyError) as error:
         if isinstance(inside, str):
-            raise unreadable(path, "an HDF5 file", f"h5py: {error}") from None
+            raise unreadable_error(path, "an HDF5 file", f"h5py: {error}") from None
         raise CorruptMetadata(f"{_INSIDE} in {path} is damaged", f"h5py: {error}", AGAIN) from None
     arrays: dict[str, ForeignArray] = {}
     labels: dict[str, str] = {}
@@ -58,7 +58,7 @@ def read_keras(path: str) -> ForeignFile:
     return ForeignFile(path, arrays, "keras", keeps_order=False, labels=labels, close=file.close)
 
 
-def _inside(path: str) -> bytes:
+def _read_inner_file(path: str) -> bytes:
     archive = ZipArchive(path)
     try:
         if _INSIDE not in archive.names:

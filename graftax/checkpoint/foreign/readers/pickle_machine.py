@@ -105,7 +105,7 @@ class PickleMachine:
     def _push(self, value: object) -> None:
         self._stack.append(value)
 
-    def _marked(self) -> list[Any]:
+    def _pop_to_mark(self) -> list[Any]:
         for i in range(len(self._stack) - 1, -1, -1):
             if self._stack[i] is _MARK:
                 found = self._stack[i + 1 :]
@@ -162,16 +162,16 @@ class PickleMachine:
         value, key = self._stack.pop(), self._stack.pop()
         self._set([key, value])
 
-    def _global(self) -> None:
+    def _push_global(self) -> None:
         module = self._line()
         self._push(Global(module, self._line()))
 
-    def _long(self) -> None:
+    def _push_long(self) -> None:
         self._push(int.from_bytes(self._take(self._number("<B")), "little", signed=True))
 
     def _dict(self) -> None:
         found: dict[Any, Any] = {}
-        values = self._marked()
+        values = self._pop_to_mark()
         self._push(found)
         self._set(values)
 
@@ -193,24 +193,24 @@ _STEPS: dict[bytes, Callable[[Any], None]] = {
     b"K": lambda m: m._push(m._number("<B")),
     b"M": lambda m: m._push(m._number("<H")),
     b"J": lambda m: m._push(m._number("<i")),
-    b"\x8a": lambda m: m._long(),
+    b"\x8a": lambda m: m._push_long(),
     b"G": lambda m: m._push(struct.unpack(">d", m._take(8))[0]),
     b"X": lambda m: m._push(m._take(m._number("<I")).decode()),
     b"q": lambda m: m._put(m._number("<B")),
     b"r": lambda m: m._put(m._number("<I")),
     b"h": lambda m: m._get(m._number("<B")),
     b"j": lambda m: m._get(m._number("<I")),
-    b"t": lambda m: m._push(tuple(m._marked())),
+    b"t": lambda m: m._push(tuple(m._pop_to_mark())),
     b"\x85": lambda m: m._tuple(1),
     b"\x86": lambda m: m._tuple(2),
     b"\x87": lambda m: m._tuple(3),
     b"a": lambda m: m._append([m._stack.pop()]),
-    b"e": lambda m: m._append(m._marked()),
+    b"e": lambda m: m._append(m._pop_to_mark()),
     b"s": lambda m: m._setitem(),
-    b"u": lambda m: m._set(m._marked()),
-    b"l": lambda m: m._push(m._marked()),
+    b"u": lambda m: m._set(m._pop_to_mark()),
+    b"l": lambda m: m._push(m._pop_to_mark()),
     b"d": lambda m: m._dict(),
-    b"c": lambda m: m._global(),
+    b"c": lambda m: m._push_global(),
     b"R": lambda m: m._reduce(),
     b"Q": lambda m: m._push(Stored(m._stack.pop())),
     b"b": lambda m: m._build(),

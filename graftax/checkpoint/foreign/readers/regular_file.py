@@ -28,7 +28,7 @@ class RegularFile:
         try:
             status = os.stat(path)
         except (FileNotFoundError, NotADirectoryError):
-            raise missing(path) from None
+            raise missing_error(path) from None
         except ValueError as error:  # ValueError: a NUL character in the name
             raise NotACheckpoint(f"the path {path!r}", f"it cannot name a file: {error}", "check the path") from None
         if not stat.S_ISREG(status.st_mode):
@@ -61,7 +61,7 @@ class RegularFile:
         return data
 
 
-def missing(path: str) -> NotACheckpoint:
+def missing_error(path: str) -> NotACheckpoint:
     """Return the error for a path at which there is nothing, with the files that are beside it."""
     folder = os.path.dirname(path) or "."
     if not os.path.isdir(folder):

@@ -13,7 +13,7 @@ from graftax.checkpoint.arrays import HostArray, from_bytes
 from graftax.checkpoint.dtypes import DTYPES
 from graftax.checkpoint.foreign.foreign_array import ForeignArray, ForeignFile
 from graftax.checkpoint.foreign.readers.regular_file import RegularFile
-from graftax.checkpoint.foreign.readers.wrong_content import AGAIN, is_something_else, unreadable
+from graftax.checkpoint.foreign.readers.wrong_content import AGAIN, is_something_else, unreadable_error
 from graftax.core.errors import CorruptMetadata, LimitExceeded, TruncatedFile
 from graftax.core.typedefs import Shape
 
@@ -70,14 +70,14 @@ def _reader(file: RegularFile, dtype: str, shape: Shape, offset: int, count: int
 def _header(file: RegularFile) -> tuple[int, dict[str, Any]]:
     if file.size < 8:
         if file.size == 0:
-            raise unreadable(file.path, "a .safetensors file", "")
+            raise unreadable_error(file.path, "a .safetensors file", "")
         raise TruncatedFile(
             f"{file.path} has {file.size} bytes", "a .safetensors file begins with 8 bytes and a header", AGAIN
         )
     length = int.from_bytes(file.bytes(0, 8).tobytes(), "little")
     if length > _LIMIT:
         if is_something_else(file.path):
-            raise unreadable(file.path, "a .safetensors file", "")
+            raise unreadable_error(file.path, "a .safetensors file", "")
         raise LimitExceeded(
             f"{file.path} says that its header has {length:,} bytes",
             f"at most {_LIMIT:,} are read; most probably this is not a .safetensors file",

@@ -10,7 +10,7 @@ from graftax.checkpoint.foreign.foreign_array import ForeignArray, ForeignFile
 from graftax.checkpoint.foreign.readers.regular_file import RegularFile
 from graftax.checkpoint.foreign.readers.safetensors_file import read_safetensors
 from graftax.checkpoint.foreign.readers.torch_zip import read_torch
-from graftax.checkpoint.foreign.readers.wrong_content import unreadable
+from graftax.checkpoint.foreign.readers.wrong_content import unreadable_error
 from graftax.core.errors import CheckpointError, CorruptMetadata, LimitExceeded, MissingInCheckpoint, PathViolation
 
 SUFFIX = ".index.json"
@@ -77,7 +77,7 @@ def _weight_map(file: RegularFile) -> dict[str, str]:
     try:
         found: Any = json.loads(file.bytes(0, file.size).tobytes().decode())
     except (ValueError, RecursionError) as error:
-        raise unreadable(file.path, "an index in JSON", f"it is not JSON: {error}") from None
+        raise unreadable_error(file.path, "an index in JSON", f"it is not JSON: {error}") from None
     weight_map = found.get("weight_map") if type(found) is dict else None
     if type(weight_map) is not dict or not all(type(shard) is str for shard in weight_map.values()):
         raise CorruptMetadata(

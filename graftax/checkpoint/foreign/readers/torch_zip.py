@@ -13,7 +13,7 @@ from graftax.checkpoint.arrays import HostArray, from_bytes
 from graftax.checkpoint.foreign.foreign_array import ForeignArray, ForeignFile
 from graftax.checkpoint.foreign.readers.pickle_machine import Global, PickleMachine, Stored
 from graftax.checkpoint.foreign.readers.regular_file import RegularFile
-from graftax.checkpoint.foreign.readers.wrong_content import AGAIN, unreadable
+from graftax.checkpoint.foreign.readers.wrong_content import AGAIN, unreadable_error
 from graftax.checkpoint.foreign.readers.zip_archive import ZipArchive
 from graftax.core.errors import CorruptMetadata, LimitExceeded, NotACheckpoint, TruncatedFile, UnsafeCheckpoint
 from graftax.core.typedefs import Shape
@@ -67,7 +67,7 @@ def read_torch(path: str) -> ForeignFile:
                 "torch wrote such files before version 1.6, and other programs do; to read them could run code",
                 "torch.save(torch.load(path, weights_only=True), new_path)",
             )
-        raise unreadable(
+        raise unreadable_error(
             path, "a file of torch.save", "torch.save writes a zip archive, and this is none", NotACheckpoint
         )
     archive = ZipArchive(path)
@@ -95,7 +95,7 @@ def read_torch(path: str) -> ForeignFile:
             )
         found = PickleMachine(archive.read(f"{root}data.pkl", _LIMIT), path, _calls(path)).run()
         chosen, notes = _weights(found, path)
-        arrays = {name: _array(archive, root, name, tensor) for name, tensor in _flat(chosen, path).items()}
+        arrays = {name: _array(archive, root, name, tensor) for name, tensor in _flatten(chosen, path).items()}
     except BaseException:
         archive.close()
         raise
@@ -185,14 +185,14 @@ def _weights(content: object, path: str) -> tuple[Any, tuple[str, ...]]:
             "a state dict is a dict of names and tensors",
             "torch.save(model.state_dict(), path)",
         )
-    inner = [name for name in _WRAPPERS if type(content.get(name)) is dict and _flat(content[name], path)]
+    inner = [name for name in _WRAPPERS if type(content.get(name)) is dict and _flatten(content[name], path)]
     if any(isinstance(value, _Tensor) for value in content.values()) or len(inner) != 1:
         return content, ()
     others = ", ".join(repr(key) for key in content if key != inner[0])
     return content[inner[0]], (f"took {inner[0]!r}" + (f"; left {others:.200}" if others else ""),)
 
 
-def _flat(value: Any, path: str, prefix: str = "", depth: int = 0) -> dict[str, _Tensor]:
+def _flatten(value: Any, path: str, prefix: str = "", depth: int = 0) -> dict[str, _Tensor]:
     if isinstance(value, _Tensor):
         return {prefix: value}
     if depth > _DEPTH:
@@ -205,7 +205,7 @@ def _flat(value: Any, path: str, prefix: str = "", depth: int = 0) -> dict[str, 
     items = value.items() if type(value) is dict else enumerate(value) if type(value) in (list, tuple) else ()
     for key, item in items:
         if type(key) is str or type(key) is int:
-            found |= _flat(item, path, f"{prefix}.{key}" if prefix else str(key), depth + 1)
+            found |= _flatten(item, path, f"{prefix}.{key}" if prefix else str(key), depth + 1)
     return found
 
 

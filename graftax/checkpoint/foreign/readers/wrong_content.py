@@ -34,7 +34,7 @@ _OTHERS = (
 """What files begin with, what they are then, and what to write instead."""
 
 
-def unreadable(
+def unreadable_error(
     path: str, expected: str, reason: str, otherwise: type[CheckpointError] = CorruptMetadata
 ) -> CheckpointError:
     """Return the error for a file that cannot be read as what its name says.
@@ -50,7 +50,7 @@ def unreadable(
         >>> path = os.path.join(tempfile.mkdtemp(), "model.pt")
         >>> with open(path, "wb") as file:
         ...     _ = file.write(b"<!DOCTYPE html>")
-        >>> unreadable(path, "a zip archive", "").reason
+        >>> unreadable_error(path, "a zip archive", "").reason
         'it is a web page or XML, as a failed download leaves it'
     """
     with open(path, "rb") as file:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import IO
 
 from graftax.checkpoint.foreign.readers.regular_file import RegularFile
-from graftax.checkpoint.foreign.readers.wrong_content import AGAIN, unreadable
+from graftax.checkpoint.foreign.readers.wrong_content import AGAIN, unreadable_error
 from graftax.core.errors import CheckpointError, CorruptMetadata, LimitExceeded, TruncatedFile
 
 
@@ -29,7 +29,7 @@ class ZipArchive:
         try:
             self._zip = zipfile.ZipFile(path)
         except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError, RuntimeError) as error:
-            raise _unreadable(path, error) from None
+            raise _unreadable_error(path, error) from None
         listed = self._zip.namelist()
         self.names = dict.fromkeys(listed)
         if len(self.names) < len(listed):
@@ -81,7 +81,7 @@ class ZipArchive:
         self._zip.close()
 
 
-def _unreadable(path: str, error: Exception) -> CheckpointError:
+def _unreadable_error(path: str, error: Exception) -> CheckpointError:
     with open(path, "rb") as file:
         is_archive = file.read(4) == b"PK\x03\x04"
     if is_archive:
@@ -90,4 +90,4 @@ def _unreadable(path: str, error: Exception) -> CheckpointError:
             f"the list of its entries, which is at its end, cannot be read ({error}): it was cut, most probably",
             AGAIN,
         )
-    return unreadable(path, "a zip archive", str(error))
+    return unreadable_error(path, "a zip archive", str(error))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from graftax.checkpoint.arrays import HostArray
-from graftax.checkpoint.foreign.rules.layouts import one, reshaped, same
+from graftax.checkpoint.foreign.rules.layouts import identity, reshape_to, single_choice
 from graftax.checkpoint.foreign.unit import Choice, Choices, Rule
 from graftax.core.errors import ArgumentError
 
@@ -20,16 +20,16 @@ def _kernel_and_bias(layer: object) -> Choices:
     for name in ("kernel", "bias"):
         value = getattr(layer, name, None)
         if value is not None:
-            found[name] = (Choice((name,), same), Choice((name,), reshaped(tuple(value.shape))))
+            found[name] = (Choice((name,), identity), Choice((name,), reshape_to(tuple(value.shape))))
     return found
 
 
 def _conv(layer: object) -> Choices:
-    return {"kernel": one("kernel"), "bias": one("bias")}
+    return {"kernel": single_choice("kernel"), "bias": single_choice("bias")}
 
 
 def _depthwise(layer: Any) -> Choices:
-    return {"kernel": one("kernel", reshaped(tuple(layer.kernel.shape))), "bias": one("bias")}
+    return {"kernel": single_choice("kernel", reshape_to(tuple(layer.kernel.shape))), "bias": single_choice("bias")}
 
 
 def _conv_transpose(layer: object) -> Choices:
@@ -37,16 +37,16 @@ def _conv_transpose(layer: object) -> Choices:
         """Return a kernel ``(..., in, out)`` as ``(..., out, in)``, flipped along its spatial axes."""
         return np.flip(x, tuple(range(x.ndim - 2))).swapaxes(-1, -2)
 
-    return {"kernel": one("kernel", kernel, "turned round"), "bias": one("bias")}
+    return {"kernel": single_choice("kernel", kernel, "turned round"), "bias": single_choice("bias")}
 
 
 def _embedding(layer: object) -> Choices:
-    return {"embeddings": one("embedding")}
+    return {"embeddings": single_choice("embedding")}
 
 
 def _normalization(layer: object) -> Choices:
-    moving = {"moving_mean": one("mean"), "moving_variance": one("var")}
-    return {"gamma": one("scale"), "beta": one("bias"), **moving}
+    moving = {"moving_mean": single_choice("mean"), "moving_variance": single_choice("var")}
+    return {"gamma": single_choice("scale"), "beta": single_choice("bias"), **moving}
 
 
 def _side_by_side(*parts: HostArray) -> HostArray:

@@ -5,7 +5,7 @@ Source: the ``build`` of each layer of Keras 3.
 
 from __future__ import annotations
 
-from graftax.checkpoint.foreign.rules.layouts import one, reshaped, same
+from graftax.checkpoint.foreign.rules.layouts import identity, reshape_to, single_choice
 from graftax.checkpoint.foreign.unit import Choice, Choices, Rule
 
 _ORDER = (
@@ -31,12 +31,12 @@ def _rule_by_number(layer: object) -> Choices:
     found = {}
     for i, name in enumerate(names):
         shape = tuple(getattr(layer, name).shape)
-        found[name] = (Choice((str(i),), same), Choice((str(i),), reshaped(shape)))
+        found[name] = (Choice((str(i),), identity), Choice((str(i),), reshape_to(shape)))
     return found
 
 
 def _embedding(layer: object) -> Choices:
-    return {"embeddings": one("0"), "position_embeddings": one("0")}
+    return {"embeddings": single_choice("0"), "position_embeddings": single_choice("0")}
 
 
 RULES: dict[str, Rule] = {

@@ -11,12 +11,12 @@ from graftax.checkpoint.foreign.unit import Choice, Convert
 from graftax.core.typedefs import Shape
 
 
-def same(x: HostArray) -> HostArray:
+def identity(x: HostArray) -> HostArray:
     """Return the array unchanged."""
     return x
 
 
-def transposed(x: HostArray) -> HostArray:
+def transpose(x: HostArray) -> HostArray:
     """Return ``(out, in)`` as ``(in, out)``."""
     if x.ndim != 2:
         raise ValueError("a matrix has two axes")
@@ -30,12 +30,12 @@ def channels_last(x: HostArray) -> HostArray:
     return np.moveaxis(x, (0, 1), (-1, -2))
 
 
-def summed(x: HostArray, y: HostArray) -> HostArray:
+def add(x: HostArray, y: HostArray) -> HostArray:
     """Return the sum of two biases, which occur only as a sum."""
     return x + y
 
 
-def reshaped(shape: Shape) -> Convert:
+def reshape_to(shape: Shape) -> Convert:
     """Return a function that reshapes an array."""
 
     def reshape(x: HostArray) -> HostArray:
@@ -46,6 +46,6 @@ def reshaped(shape: Shape) -> Convert:
     return reshape
 
 
-def one(name: str, convert: Convert = same, note: str = "") -> tuple[Choice, ...]:
+def single_choice(name: str, convert: Convert = identity, note: str = "") -> tuple[Choice, ...]:
     """Return the single choice for a Variable that is made of one array."""
     return (Choice((name,), convert, note),)

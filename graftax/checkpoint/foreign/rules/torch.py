@@ -10,17 +10,20 @@ from typing import Any
 import numpy as np
 
 from graftax.checkpoint.arrays import HostArray
-from graftax.checkpoint.foreign.rules.layouts import channels_last, one, same, summed, transposed
+from graftax.checkpoint.foreign.rules.layouts import add, channels_last, identity, single_choice, transpose
 from graftax.checkpoint.foreign.unit import Choice, Choices, Convert, Rule
 from graftax.core.errors import ArgumentError
 
 
 def _dense(layer: object) -> Choices:
-    return {"kernel": (*one("weight", transposed), *one("", transposed)), "bias": one("bias")}
+    return {
+        "kernel": (*single_choice("weight", transpose), *single_choice("", transpose)),
+        "bias": single_choice("bias"),
+    }
 
 
 def _conv(layer: object) -> Choices:
-    return {"kernel": one("weight", channels_last), "bias": one("bias")}
+    return {"kernel": single_choice("weight", channels_last), "bias": single_choice("bias")}
 
 
 def _depthwise(layer: Any) -> Choices:
@@ -33,15 +36,15 @@ def _depthwise(layer: Any) -> Choices:
         found: HostArray = np.moveaxis(x[:, 0].reshape(-1, multiplier, *x.shape[2:]), (0, 1), (-2, -1))
         return found
 
-    return {"kernel": one("weight", kernel), "bias": one("bias")}
+    return {"kernel": single_choice("weight", kernel), "bias": single_choice("bias")}
 
 
 def _conv_transpose(layer: object) -> Choices:
-    return {"kernel": one("weight", channels_last), "bias": one("bias")}
+    return {"kernel": single_choice("weight", channels_last), "bias": single_choice("bias")}
 
 
 def _embedding(layer: object) -> Choices:
-    return {"embeddings": (*one("weight"), *one(""))}
+    return {"embeddings": (*single_choice("weight"), *single_choice(""))}
 
 
 def _without_batch(x: HostArray) -> HostArray:
@@ -50,27 +53,36 @@ def _without_batch(x: HostArray) -> HostArray:
 
 
 def _positions(layer: object) -> Choices:
-    choices = (*one("weight"), *one(""), *one("weight", _without_batch), *one("", _without_batch))
+    choices = (
+        *single_choice("weight"),
+        *single_choice(""),
+        *single_choice("weight", _without_batch),
+        *single_choice("", _without_batch),
+    )
     return {"position_embeddings": choices}
 
 
 def _normalization(layer: object) -> Choices:
-    return {"gamma": one("weight"), "beta": one("bias")}
+    return {"gamma": single_choice("weight"), "beta": single_choice("bias")}
 
 
 def _batch_normalization(layer: object) -> Choices:
-    moving = {"moving_mean": one("running_mean"), "moving_variance": one("running_var")}
+    moving = {"moving_mean": single_choice("running_mean"), "moving_variance": single_choice("running_var")}
     return {**_normalization(layer), **moving}
 
 
-def _recurrent(bias: tuple[Choice, ...], change: Convert = same) -> Choices:
+def _recurrent(bias: tuple[Choice, ...], change: Convert = identity) -> Choices:
     def kernel(x: HostArray) -> HostArray:
-        return change(transposed(x))
+        return change(transpose(x))
 
-    return {"kernel": one("weight_ih", kernel), "recurrent_kernel": one("weight_hh", kernel), "bias": bias}
+    return {
+        "kernel": single_choice("weight_ih", kernel),
+        "recurrent_kernel": single_choice("weight_hh", kernel),
+        "bias": bias,
+    }
 
 
-_SUMMED = (Choice(("bias_ih", "bias_hh"), summed, "the sum of bias_ih and bias_hh"),)
+_SUMMED = (Choice(("bias_ih", "bias_hh"), add, "the sum of bias_ih and bias_hh"),)
 
 
 def _simple(layer: object) -> Choices:
@@ -104,7 +116,7 @@ def _prelu(layer: Any) -> Choices:
     def spread(x: HostArray) -> HostArray:
         return np.broadcast_to(x, shape)
 
-    return {"alpha": one("weight", spread)}
+    return {"alpha": single_choice("weight", spread)}
 
 
 RULES: dict[str, Rule] = {

@@ -51,7 +51,7 @@ def torch_groups(file: ForeignFile, takes_apart: bool) -> tuple[list[Group], dic
         found.setdefault(group, Group(group, {}, position)).arrays[key] = array
     groups = [_as_linear(group, found) for group in found.values()]
     if takes_apart:
-        groups = [part for group in groups for part in _apart(group)]
+        groups = [part for group in groups for part in _split_packed(group)]
     return groups, ignored
 
 
@@ -59,16 +59,16 @@ def _place(prefix: str, last: str, name: str) -> tuple[str, str]:
     """Return the group of a tensor and its name within the group."""
     recurrent = _RECURRENT.fullmatch(last)
     if recurrent:
-        return _joined(prefix, f"l{recurrent[2]}{recurrent[3] or ''}"), recurrent[1]
+        return _join(prefix, f"l{recurrent[2]}{recurrent[3] or ''}"), recurrent[1]
     if last in ("in_proj_weight", "in_proj_bias"):
-        return _joined(prefix, "in_proj"), last.removeprefix("in_proj_")
+        return _join(prefix, "in_proj"), last.removeprefix("in_proj_")
     if last in ("q_proj_weight", "k_proj_weight", "v_proj_weight"):
-        return _joined(prefix, last.removesuffix("_weight")), "weight"
+        return _join(prefix, last.removesuffix("_weight")), "weight"
     last = _OLDER.get(last, last)
     return (prefix, last) if last in _OF_LAYERS else (name, "")
 
 
-def _joined(prefix: str, last: str) -> str:
+def _join(prefix: str, last: str) -> str:
     return f"{prefix}.{last}" if prefix else last
 
 
@@ -79,7 +79,7 @@ def _as_linear(group: Group, groups: dict[str, Group]) -> Group:
     if not last.startswith("c_") or weight is None or len(weight.shape) != 2 or not _has_conv1d(groups):
         return group
     rows, columns = weight.shape
-    turned = weight.derived(weight.name, (columns, rows), lambda x: x.T)
+    turned = weight.derive(weight.name, (columns, rows), lambda x: x.T)
     return Group(group.name, {**group.arrays, "weight": turned}, group.position)
 
 
@@ -88,7 +88,7 @@ def _has_conv1d(groups: dict[str, Group]) -> bool:
     return any(len(shape) == 2 and shape[1] == 3 * shape[0] for shape in packed)
 
 
-def _apart(group: Group) -> list[Group]:
+def _split_packed(group: Group) -> list[Group]:
     prefix, _, last = group.name.rpartition(".")
     if last == "query_key_value":
         raise ArgumentError(
@@ -100,18 +100,18 @@ def _apart(group: Group) -> list[Group]:
         return [group]
     return [
         Group(
-            _joined(prefix, name),
-            {key: _third(array, number) for key, array in group.arrays.items()},
+            _join(prefix, name),
+            {key: _take_third(array, number) for key, array in group.arrays.items()},
             group.position,
         )
         for number, name in enumerate(("q_proj", "k_proj", "v_proj"))
     ]
 
 
-def _third(array: ForeignArray, number: int) -> ForeignArray:
+def _take_third(array: ForeignArray, number: int) -> ForeignArray:
     size = array.shape[0] // 3
     cut: Callable[[HostArray], HostArray] = partial(_rows, low=number * size, high=(number + 1) * size)
-    return array.derived(f"{array.name}[{number * size}:{(number + 1) * size}]", (size, *array.shape[1:]), cut)
+    return array.derive(f"{array.name}[{number * size}:{(number + 1) * size}]", (size, *array.shape[1:]), cut)
 
 
 def _rows(x: HostArray, low: int, high: int) -> HostArray:
