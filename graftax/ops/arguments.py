@@ -16,7 +16,7 @@ from graftax.core.errors import ArgumentError, ArgumentTypeError, GraftaxError
 from graftax.core.free_sizes import is_free
 from graftax.core.known_names import unknown
 from graftax.core.static_numbers import check_constant, check_known
-from graftax.core.typedefs import Array, VariableLike
+from graftax.core.typedefs import VariableLike
 from graftax.ops.parameter_kinds import Takes
 from graftax.ops.signatures import Parameter
 
@@ -140,7 +140,7 @@ def _check_number(op: str, parameter: Parameter, value: Any) -> Any:
     return unwrap_member(_constant(op, parameter, value) if flags and hasattr(value, "shape") else value)
 
 
-def _constant(op: str, parameter: Parameter, value: Array) -> Any:
+def _constant(op: str, parameter: Parameter, value: Any) -> Any:
     """Return the number in an array of no axes, which is a part of the program."""
     name, where = parameter.name, "ops.where(is_filled, numbers, x)"
     if value.shape:
