@@ -1,14 +1,16 @@
-"""Powers of symmetric matrices, with a gradient where eigenvalues are equal, too."""
+"""Powers of symmetric matrices, with a derivative where eigenvalues are equal, too."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from graftax import ops
+from graftax.backend import registry
+from graftax.backend.protocol import Arrays
 from graftax.core.typedefs import Array
-from graftax.transforms.gradients.custom_gradient import custom_gradient
 
 
 def damped_power(matrix: Array, epsilon: Array | float, power: float) -> Array:
@@ -33,27 +35,32 @@ def damped_power(matrix: Array, epsilon: Array | float, power: float) -> Array:
 
     Source: Daleckii and Krein 1965, Integration and differentiation of functions of Hermitian operators.
     """
-
-    @custom_gradient
-    def computed(matrix: Array, epsilon: Array) -> tuple[Array, Callable[[Array], tuple[Array, Array]]]:
-        values, vectors = ops.eigh(matrix)
-        values = ops.maximum(values, 0.0) + epsilon
-        powers = values**power
-
-        def gradient(upstream: Array) -> tuple[Array, Array]:
-            turned = _between(ops.transpose(vectors), (upstream + ops.transpose(upstream)) / 2, vectors)
-            low, high = values[:, None], values[None]
-            near = ops.abs(low - high) <= float(np.finfo(str(values.dtype)).eps) ** (1 / 3) * ops.maximum(low, high)
-            quotient = (powers[:, None] - powers[None]) / ops.where(near, 1, low - high)
-            factors = ops.where(near, power * ((low + high) / 2) ** (power - 1), quotient)
-            slope = ops.sum(ops.diagonal(turned) * power * values ** (power - 1))
-            return _between(vectors, factors * turned, ops.transpose(vectors)), slope
-
-        return ops.matmul(vectors * powers, ops.transpose(vectors)), gradient
-
-    result: Array = computed(matrix, ops.asarray(epsilon, str(matrix.dtype)))
-    return result
+    a = registry.current().arrays
+    dtype = str(matrix.dtype)
+    wide = "float32" if np.dtype(matrix.dtype).itemsize < 4 else dtype
+    return ops.cast(_power(a, power, ops.cast(matrix, wide), ops.asarray(epsilon, wide)), dtype)
 
 
-def _between(left: Array, matrix: Array, right: Array) -> Array:
-    return ops.matmul(ops.matmul(left, matrix), right)
+def _power(a: Arrays, power: float, matrix: Array, epsilon: Array) -> Any:
+    return a.with_jvp(partial(_by_eigh, power), partial(_power_jvp, a, power), matrix, epsilon)
+
+
+def _by_eigh(power: float, matrix: Array, epsilon: Array) -> Any:
+    values, vectors = _damped(matrix, epsilon)
+    return ops.matmul(vectors * values**power, ops.transpose(vectors))
+
+
+def _power_jvp(a: Arrays, power: float, primals: tuple[Array, ...], tangents: tuple[Array, ...]) -> tuple[Any, Any]:
+    values, vectors = _damped(*primals)
+    change = (tangents[0] + ops.transpose(tangents[0])) / 2 + tangents[1] * ops.eye(len(values), dtype=values.dtype)
+    low, high = values[:, None], values[None]
+    near = ops.abs(low - high) <= float(np.finfo(str(values.dtype)).eps) ** (1 / 3) * ops.maximum(low, high)
+    quotient = (low**power - high**power) / ops.where(near, 1, low - high)
+    slopes = ops.where(near, power * ((low + high) / 2) ** (power - 1), quotient)
+    turned = ops.matmul(ops.matmul(ops.transpose(vectors), change), vectors)
+    return _power(a, power, *primals), ops.matmul(ops.matmul(vectors, slopes * turned), ops.transpose(vectors))
+
+
+def _damped(matrix: Array, epsilon: Array) -> tuple[Array, Array]:
+    values, vectors = ops.eigh(matrix)
+    return ops.maximum(values, 0.0) + epsilon, vectors

@@ -26,8 +26,8 @@ class Shampoo(Optimizer):
     For a matrix, ``L = L + g g';  R = R + g' g`` and ``w = w - rate * L**(-1/4) g R**(-1/4)``. For k axes, each has a
     matrix ``H_i`` of the gradient unfolded along it, and ``w = w - rate * g x_1 H_1**(-1/2k) ... x_k H_k**(-1/2k)``: a
     vector takes full-matrix Adagrad, a scalar Adagrad. ``epsilon`` times the identity is added to each matrix (the
-    paper starts with it). Roots are computed through `ops.eigh`, in float32 for float32. A gradient may flow through
-    updates, backwards alone, and is a number where eigenvalues are equal, too.
+    paper starts with it). Roots are computed through `ops.eigh`, in float32 for float32. A derivative through updates,
+    backwards or forwards, is a number where eigenvalues are equal, too.
 
     Args:
         learning_rate: See `Optimizer`. Defaults to 0.01.

@@ -292,6 +292,8 @@ def test_a_gradient_through_shampoo_is_that_of_differences(gradient):
     gradient = gradient.astype("float32")
     found = gx.jit(gx.grad(total))(gradient)
     np.testing.assert_allclose(found, differences(gx.jit(total), gradient), rtol=2e-2, atol=5e-3)
+    _, forwards = gx.jit(lambda x: gx.jvp(total, (x,), (mix,)))(gradient)
+    np.testing.assert_allclose(forwards, (found * mix).sum(), rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.broad
@@ -305,7 +307,20 @@ def test_a_power_has_the_slope_of_its_damping():
     step = 1e-2
     slope = (float(total(0.3 + step)) - float(total(0.3 - step))) / (2 * step)
     assert float(gx.grad(total)(0.3)) == pytest.approx(slope, rel=1e-2)
+    assert float(gx.jvp(total, (0.3,), (1.0,))[1]) == pytest.approx(slope, rel=1e-2)
     np.testing.assert_allclose(damped_power(x, 0.3, -0.25), power(x + 0.3 * np.eye(3), -0.25), rtol=1e-5)
+
+
+@pytest.mark.broad
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_a_power_of_a_matrix_in_half(dtype):
+    """Computed in 32 bits: NumPy does not know how precise bfloat16 is, which a derivative asked for."""
+    x = np.float32([[2.0, 0.5], [0.5, 1.0]])
+    given = ops.asarray(x, dtype)
+    found = gx.grad(lambda x: ops.sum(damped_power(x, 0.25, -0.25)[0]))(given)
+    expected = gx.grad(lambda x: ops.sum(damped_power(x, 0.25, -0.25)[0]))(x)
+    assert str(damped_power(given, 0.25, -0.25).dtype) == str(found.dtype) == dtype
+    np.testing.assert_allclose(np.asarray(found, "float32"), expected, atol=3e-3)
 
 
 @pytest.mark.broad
