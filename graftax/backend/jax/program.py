@@ -60,6 +60,7 @@ class JaxProgram:
         self.read_only = [cell for cell in cells if id(cell) not in changing]
         self.constants: list[Any] = constants
         self._staged, self._constants, self._looks = staged, constants, looks
+        self._call_packed: Callable[..., list[Any]] | None = None
         self._reorder = reordering([*self.donated, *self.read_only], cells)
         self.run = jax.jit(self._call)
         self.donated_packed: list[Any] = self.donated
@@ -69,7 +70,8 @@ class JaxProgram:
         elif staged.may_fail:
             self._donating = self._run_and_wait
         elif groups := disjoint(groups, self.donated):
-            self._donating = self._pack(groups)
+            self._call_packed = self._pack(groups)
+            self._donating = jax.jit(self._call_packed, donate_argnums=0)
         else:
             self._donating = jax.jit(self._call, donate_argnums=0)
 
@@ -100,7 +102,7 @@ class JaxProgram:
         return [number for number, one in enumerate(used) if not one]
 
     def _pack(self, groups: list[Sequence[Any]]) -> Callable[..., list[Any]]:
-        """Return the program with the cells of each group in one array, as it comes in and as it goes out."""
+        """Return `_call` with the cells of each group in one array, as it comes in and as it goes out."""
         grouped = {id(cell) for group in groups for cell in group}
         self.donated_packed = [*groups, *(cell for cell in self.donated if id(cell) not in grouped)]
         self.written_packed = [*groups, *(cell for cell in self.written if id(cell) not in grouped)]
@@ -121,7 +123,7 @@ class JaxProgram:
             homes = [_home_of(cell[0] if i < count else cell) for i, cell in enumerate(self.written_packed)]
             return [*results[:returned], *map(_place, results[returned:], homes)]
 
-        return jax.jit(call, donate_argnums=0)
+        return call
 
     def lower(self, donated: list[Any], read_only: list[Any], leaves: list[Any]) -> JaxLowering:
         """Return the program for these arguments, to look at."""
@@ -138,8 +140,13 @@ class JaxProgram:
 
     def _run_and_wait(self, donated: list[Any], read_only: list[Any], leaves: list[Any]) -> list[Any]:
         with original_exceptions():
-            results: list[Any] = jax.block_until_ready(self.run(donated, read_only, leaves))
+            results: list[Any] = jax.block_until_ready(self._run_keeping(donated, read_only, leaves))
         return results
+
+    @cached_property
+    def _run_keeping(self) -> Callable[..., list[Any]]:
+        """Return the program of what `_donating` takes, all of whose buffers stay."""
+        return self.run if self._call_packed is None else jax.jit(self._call_packed)
 
     # --- looking --------------------------------------------------------------------------------------------------
 

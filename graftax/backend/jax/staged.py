@@ -12,7 +12,7 @@ import jax
 import jax.core
 import numpy as np
 
-from graftax.backend.jax import tracing
+from graftax.backend.jax import checks, tracing
 
 
 class Staged:
@@ -43,7 +43,7 @@ class Staged:
     def run_whole(self, constants: Sequence[Any], late: Sequence[Any], values: Sequence[Any]) -> list[Any]:
         """Compute the results by one operation: `run` takes every equation in turn, which shows where it is traced."""
         if tracing.is_eager(tracing.current_level()):  # jax does not compile now, to find a nan
-            return self.run(constants, late, values)
+            return _run_in_steps(self._jaxpr, constants, [*late, *values])
         given = [*constants, *late, *values]
         counts = {"in": len(given), "donated": len(given), "out": len(self.results)}
         parameters = dict(_parameters_of_jit())
@@ -105,6 +105,26 @@ class Staged:
     def may_equal(self, other: Staged) -> bool:
         """Return False for a program that is known to do something else, also where there is no key."""
         return _may_equal(_form(self._jaxpr), _form(other._jaxpr))
+
+
+def _run_in_steps(jaxpr: Any, constants: Sequence[Any], values: Sequence[Any]) -> list[Any]:
+    """Return the results of a program, operation by operation, also those of functions in it: JAX names one for a nan.
+
+    Of a compiled function in the program it would not: 0.12 raises an exception of its own, that is caught nowhere.
+    """
+    known = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*constants, *values], strict=True))
+
+    def read(atom: Any) -> Any:
+        return atom.val if isinstance(atom, tracing.Literal) else known[atom]
+
+    for equation in jaxpr.eqns:
+        given = list(map(read, equation.invars))
+        if equation.primitive.name in checks.WHOLE:
+            results = _run_in_steps(*checks.open_program(checks.inner(equation.params)), given)
+        else:
+            results = tracing.bind(equation, given)
+        known.update(zip(equation.outvars, results, strict=True))
+    return list(map(read, jaxpr.outvars))
 
 
 @cache

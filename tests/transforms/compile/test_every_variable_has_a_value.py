@@ -9,6 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import graftax as gx
+from graftax import ops
 from graftax.backend.jax.transforms import JaxProgram
 from graftax.core.errors import (
     StateError,
@@ -75,9 +77,28 @@ def test_fn23_debug_nans():
     f = jit(lambda x: v.assign(v / x).value)
     f(1.0)
     v.assign([0.0])
-    with jax.debug_nans(True), pytest.raises(FloatingPointError):
+    with jax.debug_nans(True), pytest.raises(FloatingPointError, match="in div"):
         f(0.0)
     assert v.numpy().tolist() == [0.0]
+
+
+@pytest.mark.broad
+@pytest.mark.parametrize("compiled", ["under the setting", "before"])
+def test_fn23_debug_nans_where_variables_are_packed(compiled):
+    """It was an IndexError, whatever the numbers: the program got packed buffers, and took them for single ones."""
+    weights, sgd = [Variable([1.0, 2.0]), Variable([3.0, 4.0])], gx.optimizers.SGD(0.5)
+    f = jit(lambda x: sgd.minimize(lambda: sum(ops.sum(ops.log(x * w)) for w in weights), weights))
+    if compiled == "before":
+        f(1.0)
+    with jax.debug_nans(True):
+        f(1.0)
+        before = [w.numpy().tolist() for w in weights]
+        with pytest.raises(FloatingPointError, match="in log"):
+            f(-1.0)
+        assert [w.numpy().tolist() for w in weights] == before
+        assert sgd.iterations.numpy() == 1 + (compiled == "before")
+    if compiled != "before":
+        np.testing.assert_allclose(before, [[0.5, 1.75], [3 - 0.5 / 3, 3.875]], rtol=1e-6)
 
 
 @pytest.mark.usefixtures("interruptible")
