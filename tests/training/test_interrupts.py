@@ -146,6 +146,7 @@ def collected(act):
 
 
 @pytest.mark.broad
+@pytest.mark.usefixtures("interruptible")
 def test_it_is_not_lost_in_a_callback_of_the_garbage_collector(tmp_path):
     model, begun = made(), []
 
@@ -202,6 +203,7 @@ def test_fit_in_another_thread(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("interruptible")
 def test_at_random_moments_the_resumed_run_has_the_same_numbers(tmp_path):
     def run(folder, *callbacks):
         model = made()
