@@ -288,13 +288,15 @@ def test_kl12_dtype_policies(name, training, policy):
 
 @pytest.mark.in_turn(3, 1)
 def test_grafted_with_nothing_is_bit_identical(row):
-    plain = row.make()
+    """Operation by operation: of a call that is one program, the compiler may round the last bit otherwise."""
     x = example(row)
-    expected = plain(x)
-    gx.set_random_seed(0)
-    with gx.variable_creator_scope(lambda next_creator, spec: next_creator(spec), roles=None):
-        grafted = row.make()
-        out = grafted(x)
+    with gx.run_eagerly():
+        plain = row.make()
+        expected = plain(x)
+        gx.set_random_seed(0)
+        with gx.variable_creator_scope(lambda next_creator, spec: next_creator(spec), roles=None):
+            grafted = row.make()
+            out = grafted(x)
     np.testing.assert_array_equal(out, expected)
     assert [v.path for v in grafted.variables] == [v.path for v in plain.variables]
 
