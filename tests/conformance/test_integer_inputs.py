@@ -113,7 +113,7 @@ def test_arrays_of_jax_and_of_numpy_are_alike(name, dtype):
     policy = [*POLICIES][len(name) % 3]
     compare(name, policy, dtype, name in TRAINED, given)
     compare(name, policy, dtype, name in TRAINED, tree.map_structure(ops.asarray, given))
-    if dtype in INTEGERS and contract(name) in ("refused", "indices"):
+    if contract(name) == "indices" or (dtype in INTEGERS and contract(name) == "refused"):
         return
     layer, _ = test_layers.built(ROWS[name], dtype=policy)
     inside, outside = gx.jit(lambda x: layer(x))(given), layer(given)

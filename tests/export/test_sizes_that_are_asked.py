@@ -14,6 +14,7 @@ from graftax.core.errors import ExportError, GraftaxError
 from graftax.export import Signature, Spec
 
 A, M, IMAGE = Spec("b t 4"), Spec("n m"), Spec("b h w 3")
+BROAD = {"pools with borders"}
 QUICK = {"shape returned", "equal to a number", "names of a product", "the last by a subscript"}
 
 
@@ -39,6 +40,7 @@ WORKS: dict[str, tuple[Any, ...]] = {
     "resized": (lambda a: ops.image.resize(a, (8, 2 * a.shape[2])), IMAGE),
     "resized to the nearest": (lambda a: ops.image.resize(a, (8, 5), "nearest"), IMAGE),
     "resized by cubes": (lambda a: ops.image.resize(a, (a.shape[1], 7), "bicubic", antialias=True), IMAGE),
+    "pools with borders": (lambda a: ops.max_pool(a, 3, 2, "same") - ops.sum_pool(a, 3, 2, "same") / 9, IMAGE),
     "as many steps": (lambda a: gx.scan(lambda c, _: (c * 0.5, ops.sum(c)), a, length=a.shape[1]), A),
     "one size by a constraint": (lambda a, b: a @ b, Spec("n k"), Spec("m p"), ["k == m"]),
     "whole halves": (lambda a: ops.reshape(a, (a.shape[0] // 2, 2, 4)), Spec("n 4"), ["mod(n, 2) == 0"]),
@@ -84,7 +86,8 @@ TOLD: dict[str, tuple[Any, ...]] = {
 
 
 def marked(names: dict[str, Any]) -> list[Any]:
-    return [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in names]
+    rest = {name: pytest.mark.broad if name in BROAD else pytest.mark.slow for name in names if name not in QUICK}
+    return [pytest.param(name, marks=rest.get(name, ())) for name in names]
 
 
 @pytest.mark.parametrize("name", marked(WORKS))
