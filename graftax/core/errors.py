@@ -57,6 +57,7 @@ __all__ = [
     "SaveError",
     "ScopeError",
     "SelectorError",
+    "SettingsMismatch",
     "ShapeError",
     "ShapeMismatch",
     "StaleReadError",

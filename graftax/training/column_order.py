@@ -111,13 +111,13 @@ def in_each_batch(model: KnowsColumns, source: Source | None, learns: bool = Fal
 
 
 def _batch_in_order(model: KnowsColumns, learns: bool, parts: Parts) -> Parts:
-    found = order_columns(model, *parts)
+    found = sort_columns(model, *parts)
     if learns and found.columns != model._gx_columns:
         remember(model, found.columns)
     return found.x, found.y, found.sample_weight
 
 
-def order_columns(
+def sort_columns(
     model: KnowsColumns,
     x: object,
     y: object = None,

@@ -21,7 +21,7 @@ from graftax.training.active_loops import refuse_compile_between_steps
 from graftax.training.arguments import keywords
 from graftax.training.batch import Batch, unpack
 from graftax.training.class_weights import ClassWeights
-from graftax.training.column_order import order_columns, ordered_inputs, remember
+from graftax.training.column_order import sort_columns, ordered_inputs, remember
 from graftax.training.compiled_loss import hold
 from graftax.training.dependence import level_around, require_dependent, warn_of_frozen
 from graftax.training.first_step import build_all, require_restored
@@ -312,9 +312,7 @@ class Model(SummaryMixin):
         is_due = arguments.check_validation(
             numbers, validation_split, validation_data, validation_steps, validation_batch_size, validation_freq
         )
-        x, y, sample_weight, validation_data, columns = order_columns(
-            self, x, y, sample_weight, validation_data, resume
-        )
+        x, y, sample_weight, validation_data, columns = sort_columns(self, x, y, sample_weight, validation_data, resume)
         if validation_split:
             (x, y, sample_weight), validation_data = data.split_validation(x, y, sample_weight, validation_split)
         by_class = None if class_weight is None else ClassWeights(class_weight)
@@ -340,7 +338,7 @@ class Model(SummaryMixin):
         """Return the loss and the metrics over a data set, by name; arguments as for `fit`."""
         size = arguments.counted_or_none("batch_size", batch_size)
         steps = arguments.counted_or_none("steps", steps)
-        source = data.single_pass_source(*order_columns(self, x, y, sample_weight)[:3], size, steps)
+        source = data.single_pass_source(*sort_columns(self, x, y, sample_weight)[:3], size, steps)
         _ = required_objectives(self)  # raises before anything is changed
         return loop.evaluate(self, source, arguments.verbosity(verbose), as_list(callbacks))
 

@@ -10,7 +10,7 @@ from graftax.training import arguments
 from graftax.training.active_loops import active_loop, isolated_metrics
 from graftax.training.batch import Batch, Parts, weighing_arguments
 from graftax.training.class_weights import ClassWeights
-from graftax.training.column_order import order_columns, ordered_inputs, remember
+from graftax.training.column_order import sort_columns, ordered_inputs, remember
 from graftax.training.first_step import FirstStep
 from graftax.training.hooks.callback import Logs
 from graftax.training.objectives import required_objectives
@@ -33,7 +33,7 @@ def on_batch(
         class_weight: As for ``fit``; a batch need not have all the classes. Defaults to None, none.
     """
     starts_over = arguments.truth("reset_metrics", reset_metrics)
-    x, y, sample_weight, _, columns = order_columns(model, *parts)
+    x, y, sample_weight, _, columns = sort_columns(model, *parts)
     batch = host_batch(x, y, sample_weight, None if class_weight is None else ClassWeights(class_weight))
     method = "train_on_batch" if step == "train_step" else "test_on_batch"
     if step == "train_step":
