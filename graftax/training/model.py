@@ -21,7 +21,7 @@ from graftax.training.active_loops import refuse_compile_between_steps
 from graftax.training.arguments import keywords
 from graftax.training.batch import Batch, unpack
 from graftax.training.class_weights import ClassWeights
-from graftax.training.column_order import sort_columns, ordered_inputs, remember
+from graftax.training.column_order import ordered_inputs, remember, sort_columns
 from graftax.training.compiled_loss import hold
 from graftax.training.dependence import level_around, require_dependent, warn_of_frozen
 from graftax.training.first_step import build_all, require_restored

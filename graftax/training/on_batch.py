@@ -10,7 +10,7 @@ from graftax.training import arguments
 from graftax.training.active_loops import active_loop, isolated_metrics
 from graftax.training.batch import Batch, Parts, weighing_arguments
 from graftax.training.class_weights import ClassWeights
-from graftax.training.column_order import sort_columns, ordered_inputs, remember
+from graftax.training.column_order import ordered_inputs, remember, sort_columns
 from graftax.training.first_step import FirstStep
 from graftax.training.hooks.callback import Logs
 from graftax.training.objectives import required_objectives
