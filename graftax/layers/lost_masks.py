@@ -11,6 +11,7 @@ from graftax.core import masked_arrays, tree, user_line
 from graftax.core.typedefs import Array
 from graftax.layers.signature import Signature
 from graftax.variables import masks
+from graftax.variables.state.storage import frames
 
 
 class Watch:
@@ -22,11 +23,15 @@ class Watch:
     def __init__(self) -> None:
         self._made: dict[int, Any] = {}  # by id; held, so that no other mask gets the same one
         self._used_up: set[int] = set()
+        self._from: dict[int, list[Any]] = {}  # of a mask that a layer handed on: those that it took, which are held
         self._unmasked: list[tuple[str, tuple[int, ...]]] = []  # layers that would take a mask, and got none
         self._held: Any = None
+        self._frame = frames.top  # what is traced within the call, such as a layer inside that is compiled, is apart
 
     def note_made(self, mask: Array) -> None:
         """Note a mask that an array has got."""
+        if frames.top is not self._frame:
+            return
         if not self._made:
             # while some array has a mask, layers look for one, also where the array that had it is gone
             self._held = np.zeros(1)
@@ -35,11 +40,24 @@ class Watch:
 
     def note_taken(self, layer: Any, signature: Signature, taken: dict[str, Any], inputs: object, out: object) -> None:
         """Note what a layer inside did with masks."""
+        if frames.top is not self._frame:
+            return
         if not taken:
             if signature.masks and tree.is_leaf(inputs) and type(layer).__module__.startswith("graftax."):
                 self._unmasked.append((f"the input of {layer._gx_title()}", tuple(getattr(inputs, "shape", ()))))
-        elif masks.mask_of(out) is None:
-            self._used_up.update(id(part) for mask in taken.values() for part in tree.flatten(mask))
+        elif (handed_on := masks.mask_of(out)) is None:
+            self._use_up(taken)
+        else:
+            self._from.setdefault(id(handed_on), []).extend([handed_on, *tree.flatten(list(taken.values()))])
+
+    def _use_up(self, taken: dict[str, Any]) -> None:
+        """Note that masks are used up, and with them those from which other layers made them."""
+        waiting = tree.flatten(list(taken.values()))
+        while waiting:
+            mask = waiting.pop()
+            if id(mask) not in self._used_up:
+                self._used_up.add(id(mask))
+                waiting += self._from.get(id(mask), [])
 
     def look(self, layer: Any, signature: Signature, out: object, taken: dict[str, Any]) -> None:
         """Warn of a mask that is gone, once for a layer.
@@ -51,7 +69,7 @@ class Watch:
             taken: The masks of the call, if layers inside met them.
         """
         if signature.masks:
-            self._used_up.update(id(part) for mask in taken.values() for part in tree.flatten(mask))
+            self._use_up(taken)
         leaves = [leaf for leaf in tree.flatten(out) if hasattr(leaf, "shape")]
         handed_on = [np.shape(mask) for leaf in leaves if (mask := masks.mask_of(leaf)) is not None]
         for mask in [*self._made.values(), *tree.flatten(list(taken.values()))]:

@@ -157,6 +157,7 @@ def _constant(op: str, parameter: Parameter, value: Any) -> Any:
             "it is a part of the program, which is made before the number is known",
             f"{name}=1.0, a Python number; or {where} afterwards",
         )
+    check_constant(f"ops.{op}: {name}", value)
     return np.asarray(value)[()]
 
 

@@ -76,7 +76,10 @@ METHODS: dict[str, tuple[str, str]] = {
     ),
     "compiled_metrics": ("what compile was given is one method", "model.compute_metrics(x, y, model(x))"),
     "compiled_loss": ("what compile was given is one method", "model.compute_loss(x, y, model(x))"),
-    "loss_weights": ("a model has a copy of its own", 'model.compiled_loss_weights["output"] = 0.5'),
+    "loss_weights": (
+        "compile takes them; afterwards, the factors of the model are in model.compiled_loss_weights",
+        'model.compile(model.optimizer, "mse", loss_weights=[0.5])',
+    ),
     "make_train_function": ("fit compiles train_step by itself", "model.train_step(batch)"),
 }
 """Attributes of models in other libraries, besides those of all layers: why there is none here, and what to write."""

@@ -25,7 +25,7 @@ class Group(Sequence[Batch]):
 
     Example:
         >>> group = Group(None, (np.zeros((2, 3)),), 2)
-        >>> len(group), group[1][0].shape, group.stacked()[0].shape
+        >>> len(group), group[1][0].shape, group.stack()[0].shape
         (2, (3,), (2, 3))
     """
 

@@ -80,7 +80,7 @@ def one_number(model: Any, loss: Array) -> Any:
     if not shape:
         return loss
     given = model._gx_objectives
-    for one in tree.flatten(None if given is None else given.given()["loss"]):
+    for one in tree.flatten(None if given is None else given.given_arguments()["loss"]):
         if isinstance(one, Loss) and one.reduction == "none":
             kind = type(one).__name__
             raise ShapeError(

@@ -22,7 +22,7 @@ class Position(NamedTuple):
         commit: The mark of the last run of a compiled step that is counted; see `CompiledFunction.commits`.
 
     Example:
-        >>> Position(epoch=1).after(2, {"loss": 0.5}, None)[:3]
+        >>> Position(epoch=1).advance(2, {"loss": 0.5}, None)[:3]
         (1, 2, 2)
     """
 

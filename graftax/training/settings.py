@@ -42,7 +42,7 @@ class Settings:
         >>> settings = Settings(lambda: {"model": dropout})
         >>> settings.note()
         >>> dropout.rate = 0.5
-        >>> settings.changed()
+        >>> settings.changed_values()
         {'values': {'model.rate': 0.5}, 'lost': {}}
     """
 

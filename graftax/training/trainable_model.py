@@ -23,6 +23,8 @@ class TrainableModel(SavingMixin):
 
     stop_training = False
     """Whether training ends after the present step."""
+    compiled_loss_weights: dict[str, Any] | list[Any]
+    """The factors on the losses, where `compile` was given some: a copy, which may be changed."""
     _gx_history: History | None = None
     _gx_objectives: Objectives | None = None
     _gx_functions: CompiledSteps | None = None

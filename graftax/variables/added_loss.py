@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 _MAP = "a graftax.vectorized_map"
-_TRACE = "a function that plain JAX traced, which is over"
+_TRACE = "a function traced outside of graftax, which is over"
 
 
 class _Sum(Storage):

@@ -20,6 +20,7 @@ class Parts(gx.Model):
         self.embed = layers.Embedding(10, 8, mask_zero=True)
         self.dense, self.out, self.add = layers.Dense(8), layers.Dense(1), layers.Add()
         self.lstm, self.pool = layers.LSTM(4), layers.GlobalAveragePooling1D()
+        self.five = layers.LSTM(5)
         self.both = layers.Bidirectional(layers.GRU(3, return_sequences=True))
         self.attention = layers.MultiHeadAttention(2, 4)
 
@@ -35,6 +36,7 @@ KEPT = {
     "pooled": lambda m, x, h: m.out(m.pool(m.dense(h))) * 2,
     "last state": lambda m, x, h: m.out(m.lstm(h)) * 2,
     "a vector as long as the sequence": lambda m, x, h: ops.matmul(m.lstm(h), np.ones((4, 5), "float32")),
+    "as many units as steps": lambda m, x, h: m.five(m.dense(h)),
     "pooled by hand": lambda m, x, h: ops.sum(h * (x != 0)[..., None], axis=1),
     "given again": lambda m, x, h: m.lstm(h * 2, mask=x != 0),
     "another input of that length": lambda m, x, h: m.lstm(h) + m.lstm(np.ones((2, 5, 8), "float32")),

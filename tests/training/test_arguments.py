@@ -110,7 +110,6 @@ def test_what_only_the_outputs_can_tell_is_refused_at_the_first_batch(compiled, 
         {"verbose": np.False_.item()},
         {"callbacks": None},
         {"callbacks": ()},
-        {"epochs": 3, "initial_epoch": 3},
         {"validation_freq": (1,), **VALID},
     ],
 )

@@ -83,7 +83,7 @@ def test_a_factor_that_is_no_number_is_refused(factor):
 
 def test_the_names_of_other_libraries_are_told_the_attribute():
     model = _model(loss="mse", loss_weights={"a": 1.0, "b": 1.0})
-    with pytest.raises(AttributeError, match=r"model.compiled_loss_weights\[\"output\"\] = 0.5"):
+    with pytest.raises(AttributeError, match=r"model.compiled_loss_weights"):
         _ = model.loss_weights
     with pytest.raises(gx.errors.AssignmentError, match=r"what is meant, model.compiled_loss_weights\[\"output\"\]"):
         model.compiled_loss_weights = {"a": 1.0}
