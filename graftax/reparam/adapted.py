@@ -193,9 +193,17 @@ class AdapterCreator(CheckedCreator):
                 "adapters are told apart by their names",
                 f'name="other", or gx.adapters.remove(model, "{self.name}") first',
             )
+        for variable in base.variables if _rests_as_base(base, spec.resting) else ():
+            if variable.trainability.resting > spec.resting:
+                variable.trainability = variable.trainability.with_resting(-1)
         more = {**base.adapters, self.name: self.adapter(part, spec)}
         spec = spec.replace(trainable=base.made_trainable)
         return Adapted(spec, base.base, more, (*base.active, self.name))
+
+
+def _rests_as_base(weight: Adapted, resting: int) -> bool:
+    """Tell whether a creator of an inner scope has made a weight as the base of one more expression, which it joins."""
+    return any(v.trainability.resting > resting for name in weight.active for v in weight.adapters[name].variables)
 
 
 def adapter_of(item: object) -> str | None:

@@ -89,7 +89,8 @@ class Objectives:
     @property
     def metrics(self) -> list[Metric]:
         """Return all metrics, the mean of the loss first."""
-        own = [metric for _, _, metric, _ in self._metrics]
+        # before the first batch, those that were given as objects, which may have counted elsewhere
+        own = list(dict.fromkeys(metric for _, metric in self.given_metrics() if metric is not None))
         _watch(own)
         return [self.loss_tracker, *self._trackers.values(), *own]
 

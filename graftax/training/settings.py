@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from graftax.backend import registry
+from graftax.checkpoint.adapters_in_use import set_use
 from graftax.core import user_line
 from graftax.core.errors import GraftaxError
+from graftax.reparam.adapted import Adapted
 from graftax.training.whole.adapted_layers import AdaptedLayers
 from graftax.training.whole.description import Describing
 from graftax.training.whole.differences import is_plain_object, left_out
@@ -174,7 +176,9 @@ def _rebuilt(described: object) -> Any:
 
 def _set(owner: Any, name: str, value: Any, target: Any) -> None:
     """Set an attribute; what is in a dict or a list is replaced, since others may hold it, too."""
-    if type(value) is dict and type(target) is dict:
+    if isinstance(owner, Adapted) and name == "active":
+        set_use(owner, tuple(target))  # those that are not in use rest
+    elif type(value) is dict and type(target) is dict:
         value.clear()
         value.update(target)
     elif type(value) is list and type(target) is list:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from graftax.core import tree
 from graftax.core.undefined import undefined_error
 from graftax.layers.table_columns import KnowsColumns
 from graftax.metrics.metric import Metric
@@ -35,6 +36,12 @@ class TrainableModel(SavingMixin):
     def _gx_takers(self) -> list[KnowsColumns]:
         found = [] if self._gx_graph is None else [self.layers[number] for number in self._gx_graph.takers()]
         return [part for part in found if isinstance(part, KnowsColumns)]
+
+    def _gx_called_objects(self) -> list[object]:
+        objectives = self._gx_objectives
+        if objectives is None:
+            return []
+        return [objectives.optimizer, *tree.flatten(list(objectives.given_arguments().values()))]
 
     @property
     def steps_per_execution(self) -> int:

@@ -82,3 +82,29 @@ def test_what_is_frozen_beneath_an_adapter_stays_frozen_without_it(late, end):
     assert trainable(model) == []
     model.unfreeze()
     assert trainable(model) == ALL
+
+
+def nested():
+    with (
+        gx.variable_creator_scope(LoRA(rank=1, name="outer"), where="**/kernel"),
+        gx.variable_creator_scope(LoRA(rank=1, name="inner"), where="**/kernel"),
+    ):
+        layer = layers.Dense(2)
+        layer(X)
+    return layer
+
+
+def test_adapters_of_nested_scopes_are_trained_as_those_of_two_grafts():
+    parts = {name: [f"kernel/adapters/{name}/{part}" for part in ("down", "up")] for name in ("outer", "inner")}
+    layer = nested()
+    assert gx.adapters.active(layer) == ["outer", "inner"]
+    assert trainable(layer) == [*parts["outer"], *parts["inner"], "bias"]
+    for name, paths in parts.items():
+        gx.adapters.use(layer, name)
+        assert trainable(layer) == [*paths, "bias"]
+    for first, second in (("outer", "inner"), ("inner", "outer")):
+        layer = nested()
+        gx.adapters.remove(layer, first)
+        assert trainable(layer) == [*parts[second], "bias"]
+        gx.adapters.remove(layer, second)
+        assert trainable(layer) == ["kernel", "bias"]

@@ -49,3 +49,30 @@ def test_those_of_callbacks_are_set_again_without_a_word(tmp_path):
     kernel = fit(second, 3, tmp_path / "broken", anneal(second), resume=str(tmp_path / "broken"))
     np.testing.assert_array_equal(kernel.numpy(), whole.numpy())
     assert kernel.adapters["lora"].scale == whole.adapters["lora"].scale == 1 / 3
+
+
+@pytest.mark.broad
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+def test_adapters_that_a_callback_switched_are_trained_again(tmp_path, optimizer):
+    def run(folder, epochs):
+        gx.set_random_seed(5)
+        model = gx.Sequential([gx.layers.Dense(1)])
+        model(X)
+        for name in "ab":
+            gx.graft(model, gx.reparam.LoRA(1, name=name), where="**/kernel")
+        gx.adapters.use(model, "a")
+        model.compile(optimizer, "mse")
+
+        def switch(epoch, logs):
+            if epoch == 1:
+                gx.adapters.use(model, "b")
+
+        fit(model, epochs, folder, LambdaCallback(on_epoch_begin=switch), resume=str(folder))
+        return model
+
+    whole = run(tmp_path / "whole", 4)
+    run(tmp_path / "broken", 2)
+    resumed = run(tmp_path / "broken", 4)
+    assert [v.path for v in resumed.trainable_variables] == [v.path for v in whole.trainable_variables]
+    for one, other in zip(whole.variables, resumed.variables, strict=True):
+        np.testing.assert_array_equal(one.numpy(), other.numpy(), err_msg=one.path)

@@ -230,8 +230,13 @@ class _Search:
                 yield from self._methods_of(type(node))
                 if is_of_user(type(node)):
                     self.around.method(type(node), "call")  # where it inherits that of graftax
-                # such as that of a layer ``Lambda``
-                yield from (_Held("", one) for one in list(vars(node).values()) if isinstance(one, FunctionType))
+                for one in [*vars(node).values(), *node._gx_called_objects()]:
+                    if isinstance(one, Node):
+                        waiting.append(one)
+                    elif isinstance(one, FunctionType):  # such as that of a layer ``Lambda``
+                        yield _Held("", one)
+                    elif is_of_user(type(one)):  # such as a regularizer, of which graftax calls methods
+                        yield from self._methods_of(type(one))
                 waiting += [below for _, below in own_nodes(node)]
 
     def _methods_of(self, kind: type[Any]) -> Iterator[_Held]:
@@ -312,9 +317,24 @@ class _Search:
                 self.around.name(known, held.name)
             else:
                 self.around.add(held.name, value, held.look, True)
-        if is_plain(value) or (isinstance(value, FunctionType) and not is_users_file(value.__globals__)):
-            return
-        yield held
+        if isinstance(value, FunctionType) and not is_users_file(value.__globals__):
+            yield from (_Held("", one) for one in functions_inside(value))
+        elif not is_plain(value):
+            yield held
+
+
+def functions_inside(function: FunctionType) -> list[FunctionType]:
+    """Return the user's functions that a function of a library calls, such as that of `graftax.grad` or a decorator."""
+    found: list[FunctionType] = []
+    waiting, seen = [function], {id(function)}
+    while waiting:
+        outer = waiting.pop()
+        held = [outer.__dict__.get("__wrapped__"), *map(content_of, outer.__closure__ or ())]
+        for one in [getattr(value, "__func__", value) for value in held]:
+            if isinstance(one, FunctionType) and id(one) not in seen:
+                seen.add(id(one))
+                (found if is_users_file(one.__globals__) else waiting).append(one)
+    return found
 
 
 def content_of(cell: Any) -> Any:

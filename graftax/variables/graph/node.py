@@ -60,6 +60,10 @@ class Node:
         """Return how that is now, such that it can be compared later."""
         return {name: print_of(value, look=self._gx_look()) for name, value in self._gx_traced_attributes().items()}
 
+    def _gx_called_objects(self) -> list[object]:
+        """Return objects besides attributes of which methods are called, such as losses."""
+        return []
+
     def _gx_look(self) -> Look | None:
         """Return how to look into config objects there; None for a new look at each."""
         return None
