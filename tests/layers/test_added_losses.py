@@ -274,9 +274,9 @@ def test_terms_can_be_read_inside_of_what_plain_jax_traces_and_not_outside():
         return sum(layer.losses)
 
     assert float(jax.jit(term)(3 * X)) == 3
-    _stays_in(layer, "function that plain JAX traced")
+    _stays_in(layer, "function traced outside of graftax")
     np.testing.assert_allclose(jax.grad(term)(X), np.full((4, 2), 1 / 8))
-    _stays_in(layer, "function that plain JAX traced")
+    _stays_in(layer, "function traced outside of graftax")
     gx.jit(layer)(2 * X)
     assert numbers(layer) == [2]
 
