@@ -215,6 +215,24 @@ def test_no_mean_of_weights_of_columns_in_other_orders(ckpt):
 
 
 @pytest.mark.broad
+def test_no_mean_of_weights_that_use_other_adapters(ckpt):
+    layer = gx.layers.Dense(2)
+    layer.build((None, 3))
+    for name in ("a", "b"):
+        gx.graft(layer, gx.reparam.LoRA(rank=1, name=name), where="kernel")
+    for name in ("a", "b", "ab", "ba"):
+        gx.adapters.use(layer, *name)
+        gx.Checkpoint(layer=layer).save(name, overwrite=True)
+        gx.Checkpoint(layer=layer).save(f"only_{name}", only=gx.is_adapter)
+    for names in (("a", "b"), ("ab", "ba"), ("ab", "a")):
+        code, _, err = ckpt("average", *names, "--to", "x")
+        assert (code, f"uses the adapters {[*names[0]]} in {names[0]}, and uses" in err) == (4, True), err
+        assert ckpt("average", *names, "--to", "rest", "--overwrite", "--skip", "**/adapters/**")[0] == 0
+    assert ckpt("average", "ab", "ab", "--to", "same")[0] == 0
+    assert ckpt("average", "only_a", "only_b", "--to", "adapters")[0] == 0  # the program says which it uses
+
+
+@pytest.mark.broad
 def test_no_mean_of_weights_of_integers(ckpt):
     for name, factor in (("one", 1.0), ("two", -3.0)):
         layer = gx.layers.Dense(2, kernel_initializer=[[factor, 0.5], [0.25, factor]])
