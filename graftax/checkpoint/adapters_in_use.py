@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from graftax.checkpoint.graph import leaves_of
+from graftax.checkpoint.graph import Place, leaves_of
 from graftax.checkpoint.index import Kind, NodeRecord
 from graftax.checkpoint.matching import Match
 from graftax.checkpoint.report import Uses
@@ -13,17 +13,18 @@ from graftax.variables.state import storage
 
 
 class Use(NamedTuple):
-    """A weight whose adapters in use differ from those that were saved."""
+    """A weight whose adapters in use differ from those that were saved; ``names`` are those by their names here."""
 
     weight: Adapted
     path: str
     saved: tuple[str, ...]
+    names: tuple[str, ...]
     is_applied: bool
 
     @property
     def report_line(self) -> Uses:
         """Return the line of the report."""
-        return Uses(self.path, self.saved, self.saved if self.is_applied else tuple(self.weight.active))
+        return Uses(self.path, self.saved, self.names if self.is_applied else tuple(self.weight.active))
 
 
 def restores_use(trainable: str | None, mode: str) -> bool:
@@ -55,14 +56,50 @@ def changed_uses(match: Match, as_saved: bool) -> list[Use]:
             weight = place.thing
             if not isinstance(weight, Adapted):
                 continue
-            names = saved_use(match.index.nodes[node])
-            if names is None or names == tuple(weight.active) or not weight.adapters.keys() >= {*names}:
+            saved = saved_use(match.index.nodes[node])
+            names = None if saved is None else _names_here(match, node, place, saved)
+            if saved is None or names is None:
+                continue
+            if names == tuple(weight.active) or not weight.adapters.keys() >= {*names}:
                 continue
             chosen = [match.is_selected(leaf) for leaf in leaves_of(place)]
             is_whole = match.graph.narrow is None or id(weight) in match.graph.narrow.inside
             if any(chosen):
-                found.setdefault(id(weight), Use(weight, place.path, names, as_saved and is_whole and all(chosen)))
+                found.setdefault(
+                    id(weight), Use(weight, place.path, saved, names, as_saved and is_whole and all(chosen))
+                )
     return list(found.values())
+
+
+def _names_here(match: Match, node: int, place: Place, saved: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Return adapters by their names in the program, as ``map=`` may give the values of one to another.
+
+    None if the values of one have no place there, or several, and its name is that of another.
+    """
+    if not match.renames.places:
+        return saved
+    source: dict[int, str] = {}  # nodes below the saved adapters
+    adapters = dict(match.index.nodes[node].edges).get("adapters")
+    for name, adapter in match.index.nodes[adapters].edges if adapters is not None else ():
+        waiting = [adapter]
+        while waiting:
+            below = waiting.pop()
+            if below not in source:
+                source[below] = str(name)
+                waiting += [child for _, child in match.index.nodes[below].edges]
+    origins: dict[str, str] = {}
+    here = place.edges.get("adapters")
+    for name, adapter_here in here.edges.items() if here is not None else ():
+        given = {source.get(match.pairs.get(leaf, -1)) for leaf in leaves_of(adapter_here)}
+        if len(given) == 1 and (origin := given.pop()) is not None:
+            origins[str(name)] = origin
+    names = []
+    for name in saved:
+        takers = [taker for taker, origin in origins.items() if origin == name]
+        if len(takers) != 1 and origins.get(name, name) != name:
+            return None
+        names.append(takers[0] if len(takers) == 1 else name)
+    return tuple(names)
 
 
 def set_use(weight: Adapted, names: tuple[str, ...]) -> None:

@@ -298,7 +298,7 @@ def _apply_values(
         changes.take_facts(module, facts)
     for use in used:
         if use.is_applied:
-            changes.set_use(use.weight, use.saved)
+            changes.set_use(use.weight, use.names)
     if session is None:
         return
     paired = [(place.thing, node) for place, node in match.pairs.items() if place.kind is Kind.VARIABLE]

@@ -78,6 +78,49 @@ def test_a_program_without_an_adapter_that_was_in_use_keeps_its_own(saved):
 
 
 @pytest.mark.broad
+@pytest.mark.parametrize("use", [("a",), ("b", "a"), ()], ids=["one", "order", "none"])
+@pytest.mark.parametrize(
+    "renamed",
+    [
+        {f"m/layers/{i}/kernel/adapters/poet": f"m/layers/{i}/kernel/adapters/a" for i in (0, 1)},
+        {"m/**/poet/*": "m/**/a/*"},
+    ],
+    ids=["adapters", "globs of their parts"],
+)
+def test_they_are_used_by_the_names_that_map_gives_them(saved, use, renamed):
+    net, twin = adapted(), adapted("poet", "b")
+    gx.adapters.use(net, *use)
+    for variable in twin.variables:
+        variable.assign(variable * 0)
+    report = Checkpoint(m=twin).restore(saved(m=net), map=renamed)
+    here = tuple("poet" if name == "a" else name for name in use)
+    assert gx.adapters.active(twin) == list(here)
+    assert report.adapters[0] == ("m/layers/0/kernel", use, here)
+    np.testing.assert_array_equal(twin(X), net(X))
+
+
+@pytest.mark.broad
+def test_map_exchanges_two(saved):
+    net, twin = adapted(), adapted()
+    for variable in net.variables:
+        variable.assign(variable + ("/a/" in variable.path))
+    gx.adapters.use(net, "a")
+    Checkpoint(m=twin).restore(saved(m=net), map={"m/**/a/*": "m/**/b/*", "m/**/b/*": "m/**/a/*"})
+    assert gx.adapters.active(twin) == ["b"]
+    np.testing.assert_array_equal(twin(X), net(X))
+
+
+@pytest.mark.broad
+@pytest.mark.parametrize("use", [("b",), ("a", "b")], ids=["one", "both"])
+def test_an_adapter_that_map_replaces_is_not_the_one_that_was_in_use(saved, use):
+    net, twin = adapted(), adapted("b", "c")
+    gx.adapters.use(net, *use)
+    gx.adapters.use(twin, "c")
+    report = Checkpoint(m=twin).restore(saved(m=net), mode="cover", map={"m/**/b/*": "m/**/a/*"}, skip="**/c/*")
+    assert (gx.adapters.active(twin), report.adapters) == (["c"], ())
+
+
+@pytest.mark.broad
 def test_a_failed_restore_takes_the_use_back(saved, toys):
     class Picky(toys.Position):
         def set_state(self, state):

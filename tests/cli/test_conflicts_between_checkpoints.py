@@ -133,6 +133,45 @@ def test_a_plain_weight_and_an_expression_with_slots(ckpt):
             assert ckpt("diff", "x", like, "--skip", "gx.random")[0] == 0  # that is of the first
 
 
+WITH_ADAPTERS = """
+import graftax as gx
+
+def build():
+    model = gx.Sequential([gx.layers.Dense(2)])
+    model.build((None, 3))
+    gx.graft(model, gx.reparam.LoRA(rank=1, name="a"), where="**/kernel")
+    return {"model": model}
+"""
+
+
+@pytest.mark.broad
+def test_a_plain_weight_and_a_file_of_its_adapters_are_two_parts_of_one(ckpt, tmp_path):
+    model = gx.Sequential([gx.layers.Dense(2)])
+    model.build((None, 3))
+    gx.Checkpoint(model=model).save("base")
+    gx.graft(model, gx.reparam.LoRA(rank=1, name="a"), where="**/kernel")
+    adapter = model.layers[0].kernel.adapters["a"]
+    adapter.up.assign(adapter.up + 0.3)
+    gx.Checkpoint(model=model).save("adapters", only=gx.is_adapter)
+    for names in (("base", "adapters"), ("adapters", "base")):
+        for choice in ((), ("--prefer", "first"), ("--prefer", "last")):
+            code, _, err = ckpt("merge", *names, "--to", "x", *choice)
+            assert (code, "'model/layers/0/kernel' is an array in the" in err) == (4, True), err
+            assert "graftax ckpt merge WHOLE ADAPTERS --prefer last" in err
+    assert not (tmp_path / "x").exists()
+    (tmp_path / "adapted.py").write_text(WITH_ADAPTERS)  # what the message says to write
+    assert ckpt("restore", "base", "adapted.py:build", "--save", "whole")[0] == 0
+    assert ckpt("merge", "whole", "adapters", "--prefer", "last", "--to", "both")[0] == 0
+    kernel = model.layers[0].kernel
+    with gx.checkpoint.read("both") as found:
+        for path, variable in {
+            "base": kernel.base,
+            "adapters/a/up": adapter.up,
+            "adapters/a/down": adapter.down,
+        }.items():
+            np.testing.assert_array_equal(found[f"model/layers/0/kernel/{path}"], variable.numpy())
+
+
 def of_a_table(name: str, columns: tuple[str, ...] | None, scale: float = 1.0) -> None:
     model = gx.Sequential([gx.layers.Dense(1)])
     model.build((None, 2))
@@ -173,6 +212,24 @@ def test_no_mean_of_weights_of_columns_in_other_orders(ckpt):
     assert (code, "other meanings" in err) == (4, True)
     assert ckpt("average", "ab", "more", "--to", "mean")[0] == 0
     assert columns_of("mean") == ("a", "b")
+
+
+@pytest.mark.broad
+def test_no_mean_of_weights_that_use_other_adapters(ckpt):
+    layer = gx.layers.Dense(2)
+    layer.build((None, 3))
+    for name in ("a", "b"):
+        gx.graft(layer, gx.reparam.LoRA(rank=1, name=name), where="kernel")
+    for name in ("a", "b", "ab", "ba"):
+        gx.adapters.use(layer, *name)
+        gx.Checkpoint(layer=layer).save(name, overwrite=True)
+        gx.Checkpoint(layer=layer).save(f"only_{name}", only=gx.is_adapter)
+    for names in (("a", "b"), ("ab", "ba"), ("ab", "a")):
+        code, _, err = ckpt("average", *names, "--to", "x")
+        assert (code, f"uses the adapters {[*names[0]]} in {names[0]}, and uses" in err) == (4, True), err
+        assert ckpt("average", *names, "--to", "rest", "--overwrite", "--skip", "**/adapters/**")[0] == 0
+    assert ckpt("average", "ab", "ab", "--to", "same")[0] == 0
+    assert ckpt("average", "only_a", "only_b", "--to", "adapters")[0] == 0  # the program says which it uses
 
 
 @pytest.mark.broad

@@ -9,7 +9,7 @@ import numpy as np
 from graftax.backend.host import host_dtype
 from graftax.checkpoint.arrays import HostArray
 from graftax.checkpoint.derived.sheet import Sheet, Tensor
-from graftax.checkpoint.index import NodeRecord
+from graftax.checkpoint.index import Kind, NodeRecord
 from graftax.checkpoint.report import Conflict
 from graftax.checkpoint.values import encode
 from graftax.core.dtypes import is_complex, is_inexact
@@ -29,7 +29,7 @@ def average(sheets: Sequence[Sheet], names: Sequence[str]) -> list[str]:
 
     Raises:
         MatchError: a Variable is missing in one of them, or has another shape there; or weights that are stored as
-            integers, or the columns of a table, differ.
+            integers, the columns of a table, or the adapters that a weight uses, differ.
     """
     first, *others = sheets
     variables = [sheet.variables() for sheet in sheets]
@@ -49,6 +49,7 @@ def average(sheets: Sequence[Sheet], names: Sequence[str]) -> list[str]:
         strange = [path for path in theirs if path not in variables[0]]
         conflicts += [Conflict(MissingInCheckpoint, path, f"is in {name}, not in {names[0]}") for path in strange]
         conflicts += _other_columns(first, sheet, name)
+        conflicts += _other_adapters(first, sheet, (names[0], name))
     if conflicts:
         shown = "".join(f"\n    {one.path}: {one.reason}" for one in conflicts[:20])
         kind: type[MatchError] = conflicts[0].error
@@ -83,6 +84,35 @@ def _other_columns(first: Sheet, sheet: Sheet, name: str) -> list[Conflict]:
                 reason = f"has {one!r:.200}, and {other!r:.200} in {name}, so that its weights have other meanings"
                 found.append(Conflict(MatchError, path, reason))
     return found
+
+
+def _other_adapters(first: Sheet, sheet: Sheet, names: tuple[str, str]) -> list[Conflict]:
+    """Return the weights that use other adapters in a checkpoint, or the same ones in another order."""
+    mine, theirs = ({path: node for node, path in one.paths().items()} for one in (first, sheet))
+    found = []
+    for path in mine:
+        uses = [_uses(first, mine[path]), _uses(sheet, theirs[path])] if path in theirs else []
+        if len(uses) == 2 and None not in uses and uses[0] != uses[1]:
+            used = [f"uses the adapters {use} in {name}" for use, name in zip(uses, names, strict=True)]
+            found.append(
+                Conflict(MatchError, path, f"{used[0]}, and {used[1]}, so that its values have other meanings")
+            )
+    return found
+
+
+def _uses(sheet: Sheet, node: int) -> list[str] | None:
+    """Return the adapters that a weight uses; None if it has none, or if they are there without it.
+
+    Adapters without their weight are a file of their own: the program that they are restored into says which it uses.
+    """
+    record = sheet.nodes[node]
+    adapters = sheet.child(node, "adapters")
+    if record.kind is not Kind.OBJECT or not isinstance(record.payload, dict) or adapters is None:
+        return None
+    if len(record.edges) == 1 or not sheet.nodes[adapters[1]].edges:
+        return None
+    names = record.payload.get("active")  # missing in older files
+    return names if isinstance(names, list) else None
 
 
 def _kind(tensor: Tensor) -> str:

@@ -28,7 +28,8 @@ def merge(first: Sheet, other: Sheet, prefer: str | None) -> None:
 
     Raises:
         RenameConflict: both have different values at one path, or other facts of an object, such as the columns of a
-            table, and ``prefer`` is None; or two objects of one of them are one in the other.
+            table, and ``prefer`` is None; or two objects of one of them are one in the other; or one has a weight as
+            an array and the other only adapters of it.
     """
     _Merge(first, other, prefer).run()
 
@@ -74,6 +75,7 @@ class _Merge:
         one, other = self._first.nodes[mine], self._first.nodes[theirs]
         if theirs in self._same or mine in self._taken:
             return self._tied_otherwise(path, mine, theirs)
+        self._check_no_parts_of_one(path, mine, theirs)
         if one.kind is other.kind or self._prefer == "last":
             self._same[theirs] = mine
             self._taken[mine] = theirs
@@ -87,6 +89,35 @@ class _Merge:
             if self._prefer == "last":
                 self._first.nodes[mine] = other
         return mine
+
+    def _check_no_parts_of_one(self, path: str, mine: int, theirs: int) -> None:
+        """Raise if one has a weight as an array, and the other only adapters of it: either choice would lose a part."""
+        kinds = [self._first.nodes[node].kind for node in (mine, theirs)]
+        for array, adapters, which, whose in ((0, 1, "first", "second"), (1, 0, "second", "first")):
+            if kinds[array] is Kind.VARIABLE and self._has_adapters_alone((mine, theirs)[adapters]):
+                raise RenameConflict(
+                    f"{path!r:.200} is an array in the {which}, and in the {whose} an expression of which it has "
+                    "the adapters alone",
+                    "they are two parts of one weight, not two values of it: --prefer would lose the array or the "
+                    "adapters",
+                    "graftax ckpt restore BASE TARGET --save WHOLE, with a TARGET that has these adapters; then "
+                    "graftax ckpt merge WHOLE ADAPTERS --prefer last --to OUT",
+                )
+
+    def _has_adapters_alone(self, node: int) -> bool:
+        """Return True if each Variable below an object is a part of an adapter, and there is one."""
+        nodes = self._first.nodes
+        waiting, seen, found = [node], {node}, False
+        while waiting:
+            record = nodes[waiting.pop()]
+            if record.kind is Kind.VARIABLE:
+                if "adapter" not in record.payload[3]:
+                    return False
+                found = True
+            below = [child for _, child in record.edges if child not in seen]
+            seen.update(below)
+            waiting += below
+        return found and nodes[node].kind is Kind.OBJECT
 
     def _join_parts(self, path: str, mine: int, theirs: int) -> int:
         one, other = self._first.nodes[mine], self._first.nodes[theirs]
