@@ -21,6 +21,8 @@ class Watch:
     """
 
     def __init__(self) -> None:
+        self.given: set[int] = set()
+        """The ids of the arrays that the call was given."""
         self._made: dict[int, Any] = {}  # by id; held, so that no other mask gets the same one
         self._used_up: set[int] = set()
         self._from: dict[int, list[Any]] = {}  # of a mask that a layer handed on: those that it took, which are held
@@ -43,7 +45,8 @@ class Watch:
         if frames.top is not self._frame:
             return
         if not taken:
-            if signature.masks and tree.is_leaf(inputs) and type(layer).__module__.startswith("graftax."):
+            given = id(inputs) in self.given  # an input of the call itself has lost nothing between layers
+            if signature.masks and not given and tree.is_leaf(inputs) and type(layer).__module__.startswith("graftax."):
                 self._unmasked.append((f"the input of {layer._gx_title()}", tuple(getattr(inputs, "shape", ()))))
         elif (handed_on := masks.mask_of(out)) is None:
             self._use_up(taken)
@@ -92,6 +95,7 @@ def watched(layer: Any) -> tuple[Callable[..., Any], Watch | None]:
     watch = Watch()
 
     def watched_call(*args: Any, **kwargs: Any) -> Any:
+        watch.given = set(map(id, tree.flatten((args, kwargs))))
         with masks.watches.entered(watch):
             return layer.call(*args, **kwargs)
 

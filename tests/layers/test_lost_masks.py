@@ -41,6 +41,12 @@ KEPT = {
     "given again": lambda m, x, h: m.lstm(h * 2, mask=x != 0),
     "another input of that length": lambda m, x, h: m.lstm(h) + m.lstm(np.ones((2, 5, 8), "float32")),
 }
+TWO_INPUTS = {
+    "another input": lambda m, x: m.lstm(x["features"]) + m.lstm(m.embed(x["tokens"])),
+    "pooled by hand beside another input": lambda m, x: (
+        m.lstm(x["features"]) + ops.mean(m.embed(x["tokens"]) * (x["tokens"] != 0)[..., None], axis=1)[:, :4]
+    ),
+}
 LOST = {
     "product": lambda m, x, h: m.out(h) * 2,
     "residual": lambda m, x, h: h + m.dense(h),
@@ -90,6 +96,22 @@ def told(model, run):
 @pytest.mark.parametrize("body", KEPT)
 def test_a_mask_that_is_kept_or_used_up_is_not_warned_of(body, run):
     assert told(Parts(KEPT[body]), run) == []
+
+
+class TwoInputs(Parts):
+    def call(self, x):
+        return self.body(self, x)
+
+
+@pytest.mark.broad
+@pytest.mark.parametrize("run", [lambda f: f, gx.jit], ids=["eager", "compiled"])
+@pytest.mark.parametrize("body", TWO_INPUTS.values(), ids=TWO_INPUTS)
+def test_an_input_that_never_had_a_mask_has_lost_none(body, run):
+    model = TwoInputs(body)
+    x = {"tokens": TOKENS, "features": np.ones((2, 5, 8), "float32")}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run(lambda: model(x))()
 
 
 @pytest.mark.broad
