@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -21,8 +22,8 @@ class Watch:
     """
 
     def __init__(self) -> None:
-        self.given: set[int] = set()
-        """The ids of the arrays that the call was given."""
+        self.given: Any = ()
+        """What the call was given."""
         self._made: dict[int, Any] = {}  # by id; held, so that no other mask gets the same one
         self._used_up: set[int] = set()
         self._from: dict[int, list[Any]] = {}  # of a mask that a layer handed on: those that it took, which are held
@@ -45,8 +46,13 @@ class Watch:
         if frames.top is not self._frame:
             return
         if not taken:
-            given = id(inputs) in self.given  # an input of the call itself has lost nothing between layers
-            if signature.masks and not given and tree.is_leaf(inputs) and type(layer).__module__.startswith("graftax."):
+            takes = signature.masks and tree.is_leaf(inputs)
+            # an input of the call itself has lost nothing between layers
+            if (
+                takes
+                and not any(inputs is leaf for leaf in tree.flatten(self.given))
+                and type(layer).__module__.startswith("graftax.")
+            ):
                 self._unmasked.append((f"the input of {layer._gx_title()}", tuple(getattr(inputs, "shape", ()))))
         elif (handed_on := masks.mask_of(out)) is None:
             self._use_up(taken)
@@ -71,6 +77,9 @@ class Watch:
             out: The output.
             taken: The masks of the call, if layers inside met them.
         """
+        if not self._made and not taken:
+            return
+        _looks[layer] = _looks.get(layer, 0) + 1
         if signature.masks:
             self._use_up(taken)
         leaves = [leaf for leaf in tree.flatten(out) if hasattr(leaf, "shape")]
@@ -86,16 +95,23 @@ class Watch:
                     break
 
 
+_looks: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+"""How many calls of a layer, with masks, lost none."""
+_ENOUGH = 50  # to watch takes time in each eager call, and what a call does with masks is the same in most
+
+
 def watched(layer: Any) -> tuple[Callable[..., Any], Watch | None]:
     """Return the ``call`` of a layer, and what watches one of the user's, or of a graph of layers."""
     kind = type(layer)
     puts_together = not kind.__module__.startswith("graftax.") or getattr(layer, "_gx_graph", None) is not None
     if not puts_together or layer._gx_makes_mask:
         return layer.call, None
-    watch = Watch()
+    # one that is not watched any more is still none of what watches the call around
+    watch = None if layer._gx_warned or _looks.get(layer, 0) >= _ENOUGH else Watch()
 
     def watched_call(*args: Any, **kwargs: Any) -> Any:
-        watch.given = set(map(id, tree.flatten((args, kwargs))))
+        if watch is not None:
+            watch.given = args, kwargs
         with masks.watches.entered(watch):
             return layer.call(*args, **kwargs)
 
