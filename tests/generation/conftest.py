@@ -17,13 +17,11 @@ class Chain:
             draw.normal(size=sizes).astype("float32")
             for sizes in ((vocabulary, size), (size, size), (size, vocabulary))
         )
-        self.calls = 0
 
     def cache(self, batch):
         return {"state": np.zeros((batch, self.inner.shape[0]), "float32"), "count": np.int32(0)}
 
     def step(self, tokens, cache):
-        self.calls += 1
         state = cache["state"]
         for i in range(tokens.shape[1]):
             state = ops.tanh(ops.matmul(state, self.inner) + ops.take(self.table, tokens[:, i], axis=0))
