@@ -60,6 +60,25 @@ def test_the_front_page_leads_to_every_page_and_example():
     assert [path.name for path in ROOT.glob("examples/*.py") if f"`{path.name}`" not in front] == []
 
 
+# What people looked for and did not find: a word of the front page, and the heading that it leads to.
+LED_TO = {
+    "meta-gradients": ("docs/gradients.md", "## Meta-gradients: training that is differentiated"),
+    "derivatives in equations": ("docs/gradients.md", "## Equations with derivatives: jvp of jvp"),
+    "ensembles": ("docs/gradients.md", "## Ensembles: many models at once"),
+    "unrolled optimization": ("docs/recipes.md", "## A learned learning rate"),
+    "compiled decisions": ("docs/recipes.md", "## Reinforcement learning: one action at a time"),
+    "masks": ("docs/masks.md", "## In fit"),
+}
+
+
+@pytest.mark.parametrize(("word", "place"), LED_TO.items())
+def test_x11_the_front_page_leads_to_what_people_look_for(word, place):
+    page, heading = place
+    sentences = re.split(r"\n- |\n\n", (ROOT / "README.md").read_text())
+    assert any(f"]({page})" in sentence and word in " ".join(sentence.split()) for sentence in sentences)
+    assert heading in (ROOT / page).read_text().splitlines()
+
+
 def test_the_front_page_fits_80_columns():
     lines = (ROOT / "README.md").read_text().splitlines()
     assert [line for line in lines if len(line) > 80 and not line.startswith("| ")] == []

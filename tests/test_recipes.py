@@ -41,7 +41,7 @@ def test_there_is_a_recipe_for_each_kind_of_thing() -> None:
 @pytest.mark.parametrize(
     "title", [title if title in CHEAP else pytest.param(title, marks=pytest.mark.slow) for title in RECIPES]
 )
-def test_the_recipe_works_as_written(title: str, tmp_path: Path) -> None:
+def test_a10_the_recipe_works_as_written(title: str, tmp_path: Path) -> None:
     recipes.copy(tmp_path)
     steps = recipes.steps(RECIPES[title])
     for step in steps:

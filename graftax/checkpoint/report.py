@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from graftax.checkpoint.report_table import SHOWN, Row, lay_out, shorten
 from graftax.core.errors import (
     AmbiguousSharing,
     DTypeMismatch,
@@ -112,8 +113,6 @@ _ORDER = (
     MissingInCheckpoint,
     UnusedInCheckpoint,
 )
-SHOWN = 20
-"""The most conflicts that a message shows; the report has all."""
 
 
 class RestoreReport:
@@ -256,29 +255,47 @@ class RestoreReport:
             "deferred": self.deferred,
         }
 
+    @door
+    def details(self) -> str:
+        """Return the report as a text with a line for each value."""
+        return self._text(self._rows())
+
+    @door
+    def summary(self, instead: str = "print(report.details())") -> str:
+        """Return the report as a short text, which is also its `str`: what went well is counted if it is much.
+
+        Args:
+            instead: What to write to see all. Defaults to the line in Python.
+        """
+        return self._text(shorten(self._rows(), instead))
+
     def __str__(self) -> str:
+        return self.summary()
+
+    def _text(self, rows: Sequence[Row]) -> str:
         if self.path is None:
             return "nothing is being restored"
-        deferred = self.deferred
         counts = [f"{len(self.restored)} restored"]
-        names = ("missing", "unused", "conflicts", "unshared", "reset", "fresh")
+        names = ("missing", "unused", "conflicts", "unshared", "reset", "fresh", "deferred")
         counts += [f"{len(found)} {name}" for name in names if (found := getattr(self, name))]
-        counts += [f"{len(deferred)} deferred"] if deferred else []
-        rows = [("restored", r.path, _source(r)) for r in self.restored]
-        rows += [("missing", path, "") for path in self.missing]
-        rows += [("unused", path, "") for path in self.unused]
-        rows += [("conflict", c.path, c.reason) for c in self.conflicts]
-        rows += [("unshared", u.source, f"now {', '.join(u.paths)}") for u in self.unshared]
-        rows += [("reset", path, "not in the checkpoint, given its initial value") for path in self.reset]
-        rows += [("fresh", path, "not in the checkpoint, left as it was") for path in self.fresh]
-        rows += [("trainable", t.path, _flag_text(t)) for t in self.trainable]
-        rows += [("adapters", u.path, _use_text(u)) for u in self.adapters]
-        rows += [("settings", s.path, _settings_text(s)) for s in self.other_settings]
-        rows += [("kept", "gx.random", "the global seed and its stream stay")] if self.random is False else []
-        rows += [("deferred", path, "waits for its Variable") for path in deferred]
-        widths = [max((len(row[i]) for row in rows), default=0) for i in (0, 1)]
-        lines = [f"{what:{widths[0]}}  {path:{widths[1]}}  {text}".rstrip() for what, path, text in rows]
-        return "\n  ".join([f"{self.path}: {', '.join(counts)} (mode {self.mode})", *lines])
+        return "\n  ".join([f"{self.path}: {', '.join(counts)} (mode {self.mode})", *lay_out(rows)])
+
+    def _rows(self) -> list[Row]:
+        """Return a row for each thing that was restored, and for each that was not or not as it was saved."""
+        return [
+            *(Row("restored", r.path, _source(r), r.source == r.path and not r.note) for r in self.restored),
+            *(Row("missing", path) for path in self.missing),
+            *(Row("unused", path) for path in self.unused),
+            *(Row("conflict", c.path, c.reason) for c in self.conflicts),
+            *(Row("unshared", u.source, f"now {', '.join(u.paths)}") for u in self.unshared),
+            *(Row("reset", path, "not in the checkpoint, given its initial value") for path in self.reset),
+            *(Row("fresh", path, "not in the checkpoint, left as it was") for path in self.fresh),
+            *(Row("trainable", t.path, _flag_text(t)) for t in self.trainable),
+            *(Row("adapters", u.path, _use_text(u)) for u in self.adapters),
+            *(Row("settings", s.path, _settings_text(s)) for s in self.other_settings),
+            *([Row("kept", "gx.random", "the global seed and its stream stay")] if self.random is False else []),
+            *(Row("deferred", path, "waits for its Variable") for path in self.deferred),
+        ]
 
     __repr__ = __str__
 

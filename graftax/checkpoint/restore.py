@@ -26,7 +26,8 @@ from graftax.checkpoint.nearest import Nearest
 from graftax.checkpoint.partial_restore import NeedsFullRestore, affected_part, is_small_part, planned_in_part
 from graftax.checkpoint.paths import join
 from graftax.checkpoint.reader import Reader
-from graftax.checkpoint.report import SHOWN, Conflict, Restored, RestoreReport
+from graftax.checkpoint.report import Conflict, Restored, RestoreReport
+from graftax.checkpoint.report_table import SHOWN
 from graftax.checkpoint.reset_slots import reset_slots, slots_to_reset
 from graftax.checkpoint.session import Session, cast_to
 from graftax.checkpoint.slot_matching import SlotMatch

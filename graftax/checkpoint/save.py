@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ from graftax.checkpoint.files import FileSystem
 from graftax.checkpoint.graph import Graph, Root
 from graftax.checkpoint.joint_commit import commit_together
 from graftax.checkpoint.not_saved import Beside, plain_attributes
+from graftax.checkpoint.report_table import SHOWN
 from graftax.checkpoint.subset import RANDOM_SPOT, Subset, nothing_selected_error
 from graftax.checkpoint.uncollected import uncollected
 from graftax.checkpoint.waiting import add_waiting
@@ -44,14 +45,19 @@ class SaveReport(NamedTuple):
 
     def __str__(self) -> str:
         lines = [f"saved {self.arrays:,} arrays, {self.nbytes:,} bytes, at {self.path}"]
-        lines += [f"  left out {path}: its variable was not saved" for path in self.left_out]
-        lines += [f"  passed on {path}: it still waits for its layer to be built" for path in self.waiting]
+        lines += _list("left out", self.left_out, "its variable was not saved", "left_out")
+        lines += _list("passed on", self.waiting, "it still waits for its layer to be built", "waiting")
         lines += [f"  not saved: {part}; make it a root: Checkpoint(..., optimizer=...)" for part in self.beside]
         if self.plain:
             some = ", ".join(self.plain[:3]) + (", ..." if len(self.plain) > 3 else "")
             count = f"{len(self.plain):,} plain attribute{'s' if len(self.plain) > 1 else ''}"
             lines.append(f"  not saved: {count}, {some}; keep what changes in Variables or in get_state()")
         return "\n".join(lines)
+
+
+def _list(what: str, paths: Sequence[str], why: str, attribute: str) -> list[str]:
+    lines = [f"  {what} {path}: {why}" for path in paths[:SHOWN]]
+    return [*lines, *[f"  {what} {len(paths) - SHOWN:,} more, all in report.{attribute}"] * (len(paths) > SHOWN)]
 
 
 class Prepared(NamedTuple):

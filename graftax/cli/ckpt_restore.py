@@ -32,14 +32,14 @@ def run(options: Namespace) -> int:
     if options.json:
         print_json({**report.as_dict(), "saved": None if saved is None else saved._asdict()})
     else:
-        print(report)
+        print(report.details() if options.details else report.summary("--details"))
         if saved is not None:
             print(saved)
     return 0
 
 
 def _to_file(options: Namespace) -> int:
-    given = [name for name in ("map", "mode", "cast", "settings", "out") if getattr(options, name)]
+    given = [name for name in ("map", "mode", "cast", "settings", "out", "details") if getattr(options, name)]
     if given:
         names = ", ".join("--save" if name == "out" else f"--{name}" for name in given)
         raise ArgumentError(

@@ -115,6 +115,7 @@ def _add_program_commands(commands: Any) -> None:
     restore.add_argument("--cast", choices=("exact", "safe", "any"), help="which dtypes may be converted (exact)")
     told = "whether expressions, such as LoRA, must have the settings that they were saved with (same)"
     restore.add_argument("--settings", choices=("same", "program"), help=told)
+    restore.add_argument("--details", action="store_true", help="a line for each value, however many")
     restore.add_argument("--save", dest="out", metavar="OUT", help="save the restored program as a new checkpoint")
     restore.add_argument("--overwrite", action="store_true", help="replace what is at OUT")
     _subset(restore, "restore")

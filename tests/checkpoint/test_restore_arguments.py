@@ -69,3 +69,43 @@ def test_slots_of_two_optimizers_of_one_variable_stay_apart(saved, toys):
     v, one, two = toys.number(0), toys.Optimizer(), toys.Optimizer()
     Checkpoint(w=v, first=one, second=two).restore(path, map={"first": "second", "second": "first"}).assert_consumed()
     assert [o._gx_ensure_slot("momentum", v).numpy() for o in (one, two)] == [3, 2]
+
+
+@pytest.fixture(scope="module")
+def deep(tmp_path_factory):
+    """A deep model and where it was saved with its optimizer: 210 arrays."""
+    model = gx.Sequential([gx.layers.Dense(2) for _ in range(35)])
+    model.build((None, 2))
+    optimizer = gx.optimizers.SGD(momentum=0.9)
+    optimizer.build(model.trainable_variables)
+    path = str(tmp_path_factory.mktemp("deep") / "ckpt")
+    Checkpoint(model=model, optimizer=optimizer).save(path)
+    return model, optimizer, path
+
+
+def test_a8_a_report_of_a_deep_model_is_short_and_its_details_are_whole(deep):
+    model, optimizer, path = deep
+    report = Checkpoint(model=model, optimizer=optimizer).restore(path)
+    lines = [line.split() for line in str(report).splitlines()]
+    assert [line for line in lines[1:] if line[0] == "restored"] == [
+        ["restored", "optimizer/**", "72", "values"],
+        ["restored", "model/**", "70", "values"],
+    ]
+    assert len(lines) <= 5
+    assert len(report.restored) == 142
+    assert all(one.path in report.details() for one in report.restored)
+
+
+def test_a8_what_to_look_at_stays_in_a_short_report_up_to_a_limit(deep):
+    model, _, path = deep
+    other = gx.Sequential([gx.layers.Dense(2) for _ in range(36)])
+    other.build((None, 2))
+    report = Checkpoint(net=other).restore(path, map={"net/**": "model/**"}, mode="overlap")
+    text = str(report)
+    assert text.count("restored") == 22  # the count, twenty lines that say from where, and how many more
+    assert "and 50 more" in text
+    assert "print(report.details()) shows all" in text
+    assert "layers/35/kernel" in text
+    assert "net/layers/34/bias" in report.details()
+    assert "--details shows all" in report.summary("--details")
+    assert Checkpoint(net=model).restore(None).details() == "nothing is being restored"

@@ -5,7 +5,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers
-from graftax.reparam import FakeQuant, LoRA, LowRank, Orthogonal, WeightNorm
+from graftax.reparam import FakeQuant, Int8, LoRA, LowRank, Orthogonal, WeightNorm
 
 X = np.sin(np.arange(12, dtype="float32")).reshape(3, 4)
 
@@ -108,3 +108,26 @@ def test_adapters_of_nested_scopes_are_trained_as_those_of_two_grafts():
         assert trainable(layer) == [*parts[second], "bias"]
         gx.adapters.remove(layer, second)
         assert trainable(layer) == ["kernel", "bias"]
+
+
+class Adapted(gx.Model):
+    """A model whose field calls some of its layers adapters."""
+
+    def __init__(self):
+        super().__init__()
+        self.adapters = [layers.Dense(4, activation="tanh"), layers.Dense(4)]
+        self.head = layers.Dense(2)
+
+    def call(self, x):
+        for adapter in self.adapters:
+            x = adapter(x)
+        return self.head(x)
+
+
+@pytest.mark.parametrize("creator", [LoRA(1), Int8()], ids=repr)
+def test_a2_layers_in_an_attribute_called_adapters_are_taken_like_others(creator):
+    model = Adapted()
+    model(X)
+    gx.graft(model, creator, where="**/kernel", tolerance=1.0)
+    grafted = {v.path.rpartition("/kernel/")[0] for v in model.variables if "/kernel/" in v.path}
+    assert sorted(grafted) == ["adapters/0", "adapters/1", "head"]

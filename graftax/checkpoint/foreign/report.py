@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from graftax.checkpoint.foreign.settings import Setting
 from graftax.checkpoint.report import RestoreReport
+from graftax.checkpoint.report_table import Row
 
 
 class LeftOut(NamedTuple):
@@ -42,14 +43,13 @@ class ForeignReport(RestoreReport):
             "notes": self.notes,
         }
 
-    def __str__(self) -> str:
-        lines = [f"left out  {one.name}: {one.reason}" for one in self.left_out]
-        lines += [f"kept      {path}: files of other libraries do not have it" for path in self.kept]
-        lines += [
-            f"setting   {one}, {one.there:g} by default in {self.source}; the file does not say which was used"
-            for one in self.settings
+    def _rows(self) -> list[Row]:
+        """Return the rows of every restore, and those of what other libraries keep differently."""
+        known = "by default; the file does not say which was used"
+        return [
+            *super()._rows(),
+            *(Row("left out", one.name, one.reason) for one in self.left_out),
+            *(Row("kept", path, "files of other libraries do not have it") for path in self.kept),
+            *(Row("setting", str(one), f"{self.source}: {one.there:g} {known}") for one in self.settings),
+            *(Row("note", note) for note in self.notes),
         ]
-        lines += [f"note      {note}" for note in self.notes]
-        return "\n  ".join([super().__str__(), *lines])
-
-    __repr__ = __str__

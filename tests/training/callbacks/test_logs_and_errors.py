@@ -18,7 +18,7 @@ class Add(gx.Callback):
         logs["added"] = self.value
 
 
-def test_what_a_callback_writes_is_seen_by_others_and_by_the_history():
+def test_t8_what_a_callback_writes_is_seen_by_others_and_by_the_history():
     seen = []
 
     class See(gx.Callback):

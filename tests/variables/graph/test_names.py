@@ -242,7 +242,7 @@ def check(it, values, folder):
 @pytest.mark.parametrize("first", [True, False], ids=["before_init", "after_init"])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
-def test_names_work_or_are_refused_where_they_are_assigned(family, kind, first, tmp_path):
+def test_o2_names_work_or_are_refused_where_they_are_assigned(family, kind, first, tmp_path):
     it, values = named(family, DOMAIN, KINDS[kind], first)
     assert len(values) >= 100
     if first and kind not in ("int", "variables"):  # what was there before is used like what came after
