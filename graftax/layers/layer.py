@@ -297,7 +297,8 @@ class Layer(AddsLosses, KnowsColumns):
             return self._gx_traced_call(args, kwargs)
         if found and contexts.top is not None:
             contexts.top.masks_met = True
-        return masking.with_mask(self, out, signature.argument_of(signature.first, args, kwargs), signature, found)
+        first = signature.argument_of(signature.first, args, kwargs)
+        return masking.with_mask(self, out, first, signature, found, args, given or {})
 
     def _gx_call(self, *args: Any, **kwargs: Any) -> Any:
         storage.touch(self)
@@ -324,7 +325,7 @@ class Layer(AddsLosses, KnowsColumns):
                     outer.masks_met = True
             if training is not None and signature.takes_training:
                 args, kwargs = signature.put("training", training, args, kwargs)
-            call, watch = lost_masks.watched(self)
+            call, watch = lost_masks.watched(self, found, args, kwargs)
             if self._gx_remat is not None and storage.frames.top is not None:
                 call = remat(call, None if self._gx_remat == "full" else self._gx_remat)
             policy = self._gx_dtypes
@@ -338,8 +339,8 @@ class Layer(AddsLosses, KnowsColumns):
                 raise no_output_error(self._gx_title())
             if is_first:
                 look_for_lost([self])
-            if found or self._gx_makes_mask or watch:
-                out = masking.with_mask(self, out, first, signature, found, context.masks_met, watch)
+            if found or self._gx_makes_mask or watch or (masks.entries and masks.watches.read()):
+                out = masking.with_mask(self, out, first, signature, found, args, kwargs, context.masks_met, watch)
         return out
 
     def _gx_named_masks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
