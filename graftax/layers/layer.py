@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from graftax.backend import registry
-from graftax.core import tree, user_line
+from graftax.core import tree
 from graftax.core.errors import DTypeError
 from graftax.core.fallback import Fallback
 from graftax.core.promises import withdraw
 from graftax.core.short_traceback import cause_to_show, door, shorten
 from graftax.core.typedefs import Array, ArrayLike, Calls, Initializer, Shape
-from graftax.layers import added_losses, building, lost_masks, masking, shapes, symbolic_call
+from graftax.layers import added_losses, building, dropped_masks, lost_masks, masking, shapes, symbolic_call
 from graftax.layers.added_losses import AddsLosses, keep_penalty
 from graftax.layers.arguments import check_flag
 from graftax.layers.call_context import named_part
@@ -122,12 +122,7 @@ class Layer(AddsLosses, KnowsColumns):
             return None  # the layers inside have set it
         if mask is None or self.supports_masking:
             return mask
-        if not self._gx_warned:
-            object.__setattr__(self, "_gx_warned", True)
-            user_line.warn(
-                f"the mask of the input of {self._gx_title()} is dropped: the layer does not say what becomes of it. "
-                "Set supports_masking = True on the class, or define compute_mask.",
-            )
+        dropped_masks.warn(self)
         return None
 
     @door

@@ -133,7 +133,7 @@ class Watch(Screen):
             Loss(shape, "", one, "", None)
             for mask in found
             if len(shape := np.shape(mask)) > 1 and id(mask) not in self._used_up and shape not in handed_on
-            for one in [*outputs, *unmasked]
+            for one in [*unmasked, *outputs]
             if one.shape[: len(shape)] == shape
         ]
 

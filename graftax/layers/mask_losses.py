@@ -21,7 +21,6 @@ from graftax.layers.signature import Signature, signature_of
 from graftax.layers.undoing import undone_if_raised
 from graftax.transforms.lifting.frames import Abstract
 from graftax.variables import masks
-from graftax.variables.graph.node import Node
 from graftax.variables.state import storage
 
 
@@ -207,7 +206,7 @@ def find(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any], ignored: Seq
 
 def _is_inside_of_consumer(inner: Any, outermost: object) -> bool:
     """Tell whether a layer is a part of one of graftax that takes masks, and hands them to its parts."""
-    node: Node | None = None if inner is None else inner._gx_owner
+    node: Any = None if inner is None else inner._gx_owner
     while node is not None and node is not outermost:
         kind = type(node)
         is_ours = kind.__module__.startswith("graftax.") and hasattr(kind, "supports_masking")

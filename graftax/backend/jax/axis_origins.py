@@ -10,7 +10,7 @@ import jax.core
 
 from graftax.backend.axis_origins import AxisOrigin, AxisQuestion
 from graftax.backend.jax import checks, replaying, tracing
-from graftax.backend.jax.axis_rules import Axes, carry_axes
+from graftax.backend.jax.axis_rules import Axes, carry_axes, first_axes, has_any, strange
 
 
 class _Trail(NamedTuple):
@@ -56,8 +56,10 @@ def axis_origins(function: Callable[[list[Any]], AxisQuestion], arrays: Sequence
     trails = follower.follow(jaxpr, [None] * len(jaxpr.invars), (), outputs)[marks + ends :]
     origins: list[AxisOrigin | None] = [None] * numbers[0]
     for place, trail in zip(places[2], trails, strict=True):
-        if trail is not None and trail.axes[: counts[trail.mark]] == tuple(range(counts[trail.mark])):
-            origins[place] = _origin(trail)
+        if trail is not None:
+            first = trail.axes[: counts[trail.mark]]
+            if [[number for number, _ in axis] for axis in first] == [[i] for i in range(counts[trail.mark])]:
+                origins[place] = _origin(trail)
     return origins
 
 
@@ -87,8 +89,7 @@ class _Follower:
         def note(variable: Any, trail: _Trail | None) -> None:
             if variable in self._marks:
                 number, count = self._marks[variable]
-                rest = len(variable.aval.shape) - count
-                known[variable] = _Trail(number, (*range(count), *[None] * rest), ())
+                known[variable] = _Trail(number, first_axes(tuple(variable.aval.shape), count), ())
             elif trail is not None and variable not in self._ends:
                 known[variable] = trail
 
@@ -117,10 +118,10 @@ class _Follower:
         results: _Trails = []
         for out in equation.outvars:
             found: _Trails = []
-            for place, (atom, trail) in enumerate(zip(equation.invars, trails, strict=True)):
+            for place, trail in enumerate(trails):
                 if trail is not None:
-                    axes = carry_axes(name, params, place, trail.axes, tuple(atom.aval.shape), tuple(out.aval.shape))
-                    if any(axis is not None for axis in axes):
+                    axes = carry_axes(name, params, place, trail.axes, tuple(out.aval.shape))
+                    if has_any(axes):
                         found.append(_Trail(trail.mark, axes, trail.around or around))
             results.append(_fullest(found))
         return results
@@ -137,11 +138,14 @@ class _Follower:
         for _ in range(2):  # what the rows give the carry reaches the results in the second round
             results = self._inside(equation.params["jaxpr"], [*trails[:fixed], *carry, *rows], around)
             carry = [_fullest(pair) for pair in zip(carry, results[:carried], strict=True)]
-        stacked = [trail and trail._replace(axes=(steps.get(trail.mark), *trail.axes)) for trail in results[carried:]]
+        length = strange(equation.params["length"])
+        stacked = [
+            trail and trail._replace(axes=(steps.get(trail.mark, length), *trail.axes)) for trail in results[carried:]
+        ]
         return [*results[:carried], *stacked]
 
 
 def _fullest(trails: Sequence[_Trail | None]) -> _Trail | None:
     """Return the trail with the most axes, the first one of equals."""
     found = [trail for trail in trails if trail is not None]
-    return max(found, key=lambda trail: sum(axis is not None for axis in trail.axes), default=None)
+    return max(found, key=lambda trail: has_any(trail.axes), default=None)
