@@ -17,6 +17,26 @@ from graftax.variables import masks
 from graftax.variables.state.storage import frames
 
 
+class _Notes:
+    """What a watch has seen."""
+
+    def __init__(self) -> None:
+        self.made: dict[int, Any] = {}  # by id; held, so that no other mask gets the same one
+        self.used_up: set[int] = set()
+        self.sources: dict[int, list[Any]] = {}  # of a mask that a layer handed on: those that it took, which are held
+        # and whether it counts where shapes are all there is
+        self.unmasked: list[tuple[mask_losses.Consumer, bool]] = []
+        self.held: Any = None
+
+    def use_up(self, waiting: list[Any]) -> None:
+        """Note that masks are used up, and with them those from which other layers made them."""
+        while waiting:
+            mask = waiting.pop()
+            if id(mask) not in self.used_up:
+                self.used_up.add(id(mask))
+                waiting += self.sources.get(id(mask), [])
+
+
 class Watch(Screen):
     """The masks that layers inside of one call made or handed on, and what has as many steps, but no mask.
 
@@ -25,65 +45,52 @@ class Watch(Screen):
     """
 
     def __init__(self, is_apart: bool, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        super().__init__(is_apart)
+        self.is_apart = is_apart
+        self.notes: _Notes | None = None  # most calls meet no masks
+        self.frames: tuple[Any, ...] = ()
+        """Those of the call: what is traced within it, such as a layer inside that is compiled, is apart."""
         self._args = args
         self._kwargs = kwargs
-        self._made: dict[int, Any] = {}  # by id; held, so that no other mask gets the same one
-        self._used_up: set[int] = set()
-        self._from: dict[int, list[Any]] = {}  # of a mask that a layer handed on: those that it took, which are held
-        self._unmasked: list[
-            tuple[mask_losses.Consumer, bool]
-        ] = []  # and whether it counts where shapes are all there is
-        self._held: Any = None
-        self._frame = frames.top
-
-    def begin(self) -> None:
-        """Note where the call runs: what is traced within it, such as a layer inside that is compiled, is apart."""
-        self._frame = frames.top
 
     def note_made(self, value: Array, mask: Array) -> None:
         """Note a mask that an array has got."""
-        if frames.top is not self._frame:
+        if frames.read() is not self.frames:
             return
-        if not self._made:
+        notes = self._notes()
+        if not notes.made:
             # while some array has a mask, layers look for one, also where the array that had it is gone
-            self._held = np.zeros(1)
-            masked_arrays.note(self._held, mask, calm=True)
-        self._made[id(mask)] = mask
+            notes.held = np.zeros(1)
+            masked_arrays.note(notes.held, mask, calm=True)
+        notes.made[id(mask)] = mask
 
     def note_call(self, layer: Any, taken: dict[str, Any], out: Any) -> None:
         """Note what a layer inside did with masks."""
-        if frames.top is not self._frame:
+        if frames.read() is not self.frames:
             return
         handed_on = masks.mask_of(out)
-        for mask in tree.flatten(handed_on):
-            if mask is not None and id(mask) not in self._made:
-                self.note_made(out, mask)
+        made = [mask for mask in tree.flatten(handed_on) if mask is not None]
+        for mask in made:
+            self.note_made(out, mask)
         if not taken:
             return
-        if handed_on is None:
-            self._use_up(taken)
-        else:
-            for mask in tree.flatten(handed_on):
-                self._from.setdefault(id(mask), []).extend([mask, *tree.flatten(list(taken.values()))])
+        if not made:
+            self._notes().use_up(tree.flatten(list(taken.values())))
+        for mask in made:
+            self._notes().sources.setdefault(id(mask), []).extend([mask, *tree.flatten(list(taken.values()))])
 
     def note_unmasked(self, consumer: mask_losses.Consumer) -> None:
         """Note that a layer inside, which takes masks, got an array without one."""
-        if frames.top is self._frame:
+        if frames.read() is self.frames:
             # an input of the call itself has lost nothing between layers
             is_given = any(consumer.value is leaf for leaf in tree.flatten([list(self._args), self._kwargs]))
             is_ours = type(consumer.layer).__module__.startswith("graftax.")
             counts = is_ours and not is_given and masks.watches.top is self
-            self._unmasked.append((consumer._replace(value=None), counts))
+            self._notes().unmasked.append((consumer._replace(value=None), counts))
 
-    def _use_up(self, taken: dict[str, Any]) -> None:
-        """Note that masks are used up, and with them those from which other layers made them."""
-        waiting = tree.flatten(list(taken.values()))
-        while waiting:
-            mask = waiting.pop()
-            if id(mask) not in self._used_up:
-                self._used_up.add(id(mask))
-                waiting += self._from.get(id(mask), [])
+    def _notes(self) -> _Notes:
+        if self.notes is None:
+            self.notes = _Notes()
+        return self.notes
 
     def look(self, layer: Any, signature: Signature, out: object, taken: dict[str, Any], met: bool) -> None:
         """Warn of a mask that is gone, once for a layer.
@@ -95,19 +102,20 @@ class Watch(Screen):
             taken: The masks of the call.
             met: Whether layers inside met them.
         """
+        if not taken and (self.notes is None or not self.notes.made):
+            return
         came = tree.flatten(list(taken.values()))
         own = came if signature.masks else []
         if not met and not layer.supports_masking:
             came = []  # the layer drops them, and says so
-        if not self._made and not came:
-            return
+        notes = self._notes()
         _looks[layer] = _looks.get(layer, 0) + 1
-        wanted = {id(mask): mask for mask in [*self._made.values(), *came]}
+        wanted = {id(mask): mask for mask in [*notes.made.values(), *came]}
         shapes = {np.shape(mask) for key, mask in wanted.items() if not any(mask is one for one in own)}
         outputs = [mask_losses.OUTPUT._replace(shape=np.shape(leaf)) for leaf in tree.flatten(out) if _has_shape(leaf)]
         suspects = {
             (shape, one.name, one.shape)
-            for one in [*(consumer for consumer, _ in self._unmasked), *outputs]
+            for one in [*(consumer for consumer, _ in notes.unmasked), *outputs]
             for shape in shapes
             if len(shape) > 1 and one.shape[: len(shape)] == shape
         }
@@ -117,25 +125,26 @@ class Watch(Screen):
             return
         losses = mask_losses.find(layer, self._args, self._kwargs, own)
         if losses is None:
-            self._use_up({"": own})
-            losses = self._guess(list(wanted.values()), outputs, out)
+            notes.use_up(own)
+            losses = _guess(notes, list(wanted.values()), outputs, out)
         if not losses:
             harmless |= fresh
             return
         object.__setattr__(layer, "_gx_warned", True)
         user_line.warn(_message(layer._gx_title(), losses[0]))
 
-    def _guess(self, found: list[Any], outputs: list[mask_losses.Consumer], out: object) -> list[Loss]:
-        """Return what is lost by the look of it: of masks that nothing used up, where the shapes say so."""
-        handed_on = [np.shape(mask) for leaf in tree.flatten(out) if (mask := masks.mask_of(leaf)) is not None]
-        unmasked = [consumer for consumer, counts in self._unmasked if counts]
-        return [
-            Loss(shape, "", one, "", None)
-            for mask in found
-            if len(shape := np.shape(mask)) > 1 and id(mask) not in self._used_up and shape not in handed_on
-            for one in [*unmasked, *outputs]
-            if one.shape[: len(shape)] == shape
-        ]
+
+def _guess(notes: _Notes, found: list[Any], outputs: list[mask_losses.Consumer], out: object) -> list[Loss]:
+    """Return what is lost by the look of it: of masks that nothing used up, where the shapes say so."""
+    handed_on = [np.shape(mask) for leaf in tree.flatten(out) if (mask := masks.mask_of(leaf)) is not None]
+    unmasked = [consumer for consumer, counts in notes.unmasked if counts]
+    return [
+        Loss(shape, "", one, "", None)
+        for mask in found
+        if len(shape := np.shape(mask)) > 1 and id(mask) not in notes.used_up and shape not in handed_on
+        for one in [*unmasked, *outputs]
+        if one.shape[: len(shape)] == shape
+    ]
 
 
 _looks: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
@@ -166,7 +175,8 @@ def watched(
     screen = Screen(bool(taken)) if watch is None else watch
 
     def watched_call(*args: Any, **kwargs: Any) -> Any:
-        screen.begin()
+        if watch is not None:
+            watch.frames = frames.read()
         with masks.watches.entered(screen):
             return layer.call(*args, **kwargs)
 

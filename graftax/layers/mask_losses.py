@@ -65,9 +65,6 @@ class Screen:
     def __init__(self, is_apart: bool) -> None:
         self.is_apart = is_apart
 
-    def begin(self) -> None:
-        """Note where the call runs."""
-
     def note_made(self, value: Array, mask: Array) -> None:
         """Note a mask that an array has got."""
 

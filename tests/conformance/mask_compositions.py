@@ -1,5 +1,6 @@
 """Programs of several layers, which hand masks to one another: one row each."""
 
+import itertools
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -45,7 +46,7 @@ class Pool(gx.Layer):
     """A pooling of the user's."""
 
     def call(self, x, mask=None):
-        return ops.max(x if mask is None else ops.where(mask[..., None], x, -9.0), axis=1)
+        return ops.sum(x if mask is None else ops.where(mask[..., None], x, 0.0), axis=1)
 
     def compute_mask(self, inputs, mask):
         return None
@@ -78,6 +79,7 @@ RECURRENT = {
     "both ways": lambda **o: L.Bidirectional(L.GRU(3, **o)),
     "both ways, summed": lambda **o: L.Bidirectional(L.RNN(L.LSTMCell(3), **o), merge_mode="sum"),
 }
+WORDS = ("sequence", "backwards", "states")
 PROGRAMS: dict[str, Program] = {
     "graph in a chain in a class": Program(
         lambda: Around(
@@ -88,7 +90,7 @@ PROGRAMS: dict[str, Program] = {
         lambda: chain(graph(lambda x: Around(lambda m, x: m.inner(x), inner=L.GRU(3))(x)), L.Dense(2)), whole=True
     ),
     "chain in a chain, pooled": Program(
-        lambda: chain(chain(chain(L.Dense(3)), L.LayerNormalization()), L.GlobalMaxPooling1D()), whole=True
+        lambda: chain(chain(chain(L.Dense(3)), L.LayerNormalization()), L.GlobalAveragePooling1D()), whole=True
     ),
     "pooling of the user's in a graph": Program(lambda: graph(lambda x: Pool()(L.Dense(3, "tanh")(x))), whole=True),
     "steps of a chain": Program(lambda: L.TimeDistributed(chain(L.Dense(3, "tanh"), L.Dense(2)))),
@@ -126,7 +128,7 @@ PROGRAMS: dict[str, Program] = {
     "computed again": Program(lambda: Around(lambda m, x: gx.remat(m.lstm)(x), lstm=L.LSTM(3, return_sequences=True))),
     "computed again, pooled": Program(
         lambda: Around(
-            lambda m, x: gx.remat(lambda x: m.pool(m.dense(x)))(x), dense=L.Dense(3), pool=L.GlobalMaxPooling1D()
+            lambda m, x: gx.remat(lambda x: m.pool(m.dense(x)))(x), dense=L.Dense(3), pool=L.GlobalAveragePooling1D()
         ),
         whole=True,
     ),
@@ -143,22 +145,27 @@ PROGRAMS: dict[str, Program] = {
     ),
     "cropped": Program(lambda: chain(L.ZeroPadding1D((1, 0)), L.Cropping1D((1, 0)), L.LSTM(2)), whole=True),
     "windows": Program(lambda: chain(L.MaxPooling1D(1), L.GRU(2)), whole=True),
-    **{
-        f"{name}, {'sequence' if steps else 'last'}{', backwards' if back else ''}{', its states' if state else ''}": Program(
-            lambda make=make, steps=steps, back=back, state=state: (states if state else lambda one: one)(
-                make(return_sequences=steps, go_backwards=back, **({"return_state": True} if state else {}))
-            ),
-            whole=not steps or state,
-            backwards=back and "both" not in name,
-        )
-        for name, make in RECURRENT.items()
-        for steps in (False, True)
-        for back in (False, True)
-        for state in (False, True)
-    },
 }
 
+
+def recurrent(name: str, steps: bool, back: bool, state: bool) -> Program:
+    """Return a recurrent layer with these settings."""
+
+    def make() -> gx.Layer:
+        options = {"return_state": True} if state else {}
+        layer = RECURRENT[name](return_sequences=steps, go_backwards=back, **options)
+        return states(layer) if state else layer
+
+    return Program(make, whole=not steps or state, backwards=back and "both" not in name)
+
+
+PROGRAMS.update(
+    (", ".join([name, *[word for word, said in zip(WORDS, settings, strict=True) if said]]), recurrent(name, *settings))
+    for name in RECURRENT
+    for settings in itertools.product((False, True), repeat=3)
+)
+
 SIBLINGS = frozenset(
-    name for name in PROGRAMS if name.startswith(("gru,", "simple_rnn,", "both ways,")) or name.endswith("its states")
+    name for name in PROGRAMS if name.startswith(("gru", "simple_rnn", "both ways, ")) or name.endswith("states")
 )
 """Rows for the slow lane: most of the code that they run is that of another row."""
