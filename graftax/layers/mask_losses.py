@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graftax.backend import registry, traced_checks
-from graftax.backend.axis_origins import AxisQuestion
+from graftax.backend.axis_origins import AxisOrigin, AxisQuestion
 from graftax.core import tree
 from graftax.core.scopes import ScopeStack
 from graftax.core.typedefs import Array
@@ -168,6 +168,7 @@ def find(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any], ignored: Seq
     leaves = tree.flatten([list(args), kwargs])
     marked = [i for i, leaf in enumerate(leaves) if masks.mask_of(leaf) is not None]
     looks: list[_Look] = []
+    origins: list[AxisOrigin | None] = []
 
     def run(values: list[Any]) -> AxisQuestion:
         filled = list(leaves)

@@ -135,6 +135,7 @@ class _Follower:
         steps = {trail.mark: trail.axes[0] for trail in reversed(trails[fixed + carried :]) if trail is not None}
         rows = [trail and trail._replace(axes=trail.axes[1:]) for trail in trails[fixed + carried :]]
         carry = trails[fixed : fixed + carried]
+        results: _Trails = []
         for _ in range(2):  # what the rows give the carry reaches the results in the second round
             results = self._inside(equation.params["jaxpr"], [*trails[:fixed], *carry, *rows], around)
             carry = [_fullest(pair) for pair in zip(carry, results[:carried], strict=True)]
