@@ -42,6 +42,9 @@ what the program registered with the library; see `Tracing`. **Levels** are comp
 none of the user's, the backend's own included. ``wording`` has the words for messages.
 """
 
+from graftax.backend.axis_origins import AxisOrigin as AxisOrigin
+from graftax.backend.axis_origins import AxisOrigins as AxisOrigins
+from graftax.backend.axis_origins import AxisQuestion as AxisQuestion
 from graftax.backend.base import GROUPS as GROUPS
 from graftax.backend.base import BackendBase as BackendBase
 from graftax.backend.callbacks import Callbacks as Callbacks
@@ -89,6 +92,9 @@ __all__ = [
     "GROUPS",
     "NAMES",
     "Arrays",
+    "AxisOrigin",
+    "AxisOrigins",
+    "AxisQuestion",
     "Backend",
     "BackendBase",
     "Callbacks",

@@ -14,6 +14,8 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
+from graftax.backend.axis_origins import AxisOrigins
+
 
 class Checking(Protocol):
     """Checks inside of programs, and names for their parts."""
@@ -31,7 +33,7 @@ class Checking(Protocol):
         ...
 
 
-class Tracing(Checking, Protocol):
+class Tracing(Checking, AxisOrigins, Protocol):
     """Levels and nested containers: what every other ability stands on."""
 
     def is_tracer(self, x: object) -> bool:

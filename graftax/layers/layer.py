@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from graftax.backend import registry
-from graftax.core import tree, user_line
+from graftax.core import tree
 from graftax.core.errors import DTypeError
 from graftax.core.fallback import Fallback
 from graftax.core.promises import withdraw
 from graftax.core.short_traceback import cause_to_show, door, shorten
 from graftax.core.typedefs import Array, ArrayLike, Calls, Initializer, Shape
-from graftax.layers import added_losses, building, lost_masks, masking, shapes, symbolic_call
+from graftax.layers import added_losses, building, dropped_masks, lost_masks, masking, shapes, symbolic_call
 from graftax.layers.added_losses import AddsLosses, keep_penalty
 from graftax.layers.arguments import check_flag
 from graftax.layers.call_context import named_part
@@ -122,12 +122,7 @@ class Layer(AddsLosses, KnowsColumns):
             return None  # the layers inside have set it
         if mask is None or self.supports_masking:
             return mask
-        if not self._gx_warned:
-            object.__setattr__(self, "_gx_warned", True)
-            user_line.warn(
-                f"the mask of the input of {self._gx_title()} is dropped: the layer does not say what becomes of it. "
-                "Set supports_masking = True on the class, or define compute_mask.",
-            )
+        dropped_masks.warn(self)
         return None
 
     @door
@@ -297,7 +292,8 @@ class Layer(AddsLosses, KnowsColumns):
             return self._gx_traced_call(args, kwargs)
         if found and contexts.top is not None:
             contexts.top.masks_met = True
-        return masking.with_mask(self, out, signature.argument_of(signature.first, args, kwargs), signature, found)
+        first = signature.argument_of(signature.first, args, kwargs)
+        return masking.with_mask(self, out, first, signature, found, args, given or {})
 
     def _gx_call(self, *args: Any, **kwargs: Any) -> Any:
         storage.touch(self)
@@ -324,7 +320,7 @@ class Layer(AddsLosses, KnowsColumns):
                     outer.masks_met = True
             if training is not None and signature.takes_training:
                 args, kwargs = signature.put("training", training, args, kwargs)
-            call, watch = lost_masks.watched(self)
+            call, watch = lost_masks.watched(self, found, args, kwargs)
             if self._gx_remat is not None and storage.frames.top is not None:
                 call = remat(call, None if self._gx_remat == "full" else self._gx_remat)
             policy = self._gx_dtypes
@@ -338,8 +334,8 @@ class Layer(AddsLosses, KnowsColumns):
                 raise no_output_error(self._gx_title())
             if is_first:
                 look_for_lost([self])
-            if found or self._gx_makes_mask or watch:
-                out = masking.with_mask(self, out, first, signature, found, context.masks_met, watch)
+            if found or self._gx_makes_mask or watch or (masks.entries and masks.watches.read()):
+                out = masking.with_mask(self, out, first, signature, found, args, kwargs, context.masks_met, watch)
         return out
 
     def _gx_named_masks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from graftax.core import tree
 from graftax.core.dtypes import is_floating
 from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, GraftaxError, ShapeError
 from graftax.core.typedefs import Array, unwrap
-from graftax.layers.lost_masks import Watch
+from graftax.layers import lost_masks
 from graftax.layers.signature import Signature
 from graftax.ops.masked_results import copy_array
 from graftax.variables import masks
@@ -203,8 +203,10 @@ def with_mask(
     inputs: Any,
     signature: Signature,
     masks_by_name: dict[str, Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
     met: bool = False,
-    watch: Watch | None = None,
+    watch: lost_masks.Watch | None = None,
 ) -> Any:
     """Return what a layer returns, carrying the mask that belongs to it, where there is one.
 
@@ -214,14 +216,15 @@ def with_mask(
         inputs: The first argument of the call.
         signature: That of the `call`.
         masks_by_name: The masks of the call, by name.
+        args: What the `call` was given.
+        kwargs: What it was given by name.
         met: Whether layers inside were given masks, so that one that is gone was not dropped. Defaults to False.
         watch: What has looked for masks that are lost in the call. Defaults to None, nothing.
     """
     out = _with_own_mask(layer, out, inputs, signature, masks_by_name, met)
     if watch is not None:
-        watch.look(layer, signature, out, masks_by_name if met else {})
-    if (around := masks.watches.top) is not None:
-        around.note_taken(layer, signature, masks_by_name, inputs, out)
+        watch.look(layer, signature, out, masks_by_name, met)
+    lost_masks.note_call(layer, signature, masks_by_name, args, kwargs, out)
     return out
 
 

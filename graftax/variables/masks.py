@@ -62,4 +62,4 @@ def set_mask(value: Any, mask: object, calm: bool = False) -> None:
         return
     masked_arrays.note(value, mask, calm)
     if (watch := watches.top) is not None:
-        watch.note_made(mask)
+        watch.note_made(value, mask)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from graftax.backend import registry
+from graftax.backend.api import AxisOrigin
 from graftax.backend.base import GROUPS, BackendBase
 from graftax.backend.testing import Conformance
 
@@ -175,6 +176,11 @@ MISTAKES: dict[str, tuple[Callable[[], Wrapper], str, set[str]]] = {
         lambda: of_jax(tracing={"flatten": sorted_keys}),
         "tracing/cont",
         {"tracing/containers"},
+    ),
+    "axes come from anywhere": (
+        lambda: of_jax(tracing={"axis_origins": lambda function, arrays: [AxisOrigin(0, "", None)] * 8}),
+        "tracing/axis",
+        {"tracing/axis origins"},
     ),
     "levels are made anew": (lambda: of_jax(tracing={"level": object}), "tracing/eager", {"tracing/eager code"}),
     "rows are not told from values": (

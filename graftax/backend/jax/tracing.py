@@ -332,6 +332,22 @@ def stage(function: Callable[[list[Any]], list[Any]], leaves: list[Any], shared:
     return lifted, [*map(owned, closed.consts)]
 
 
+@contextmanager
+def apart() -> Iterator[None]:
+    """Keep the pieces that jax traces in the block from every other trace: Variables are constants in them."""
+    is_outermost = _piece_of.value is None
+    number, before = _Number(next(_numbers)), _shared.number
+    _shared.number = None
+    try:
+        with _piece_of(number):
+            yield
+    finally:
+        _shared.number = before
+        _shared.over |= {number}
+        if is_outermost:
+            _forget_pieces()
+
+
 # --- looking at programs ----------------------------------------------------------------------------------------------
 
 

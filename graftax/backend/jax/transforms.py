@@ -12,9 +12,10 @@ import jax.core
 import jax.numpy as jnp
 import numpy as np
 
+from graftax.backend.axis_origins import AxisOrigin, AxisQuestion
 from graftax.backend.gradients import Recorder
 from graftax.backend.host import copy_for_device
-from graftax.backend.jax import checks, custom, foreign, recording, structures, tracing
+from graftax.backend.jax import axis_origins, checks, custom, foreign, recording, structures, tracing
 from graftax.backend.jax.control import JaxControl
 from graftax.backend.jax.program import JaxProgram
 from graftax.backend.jax.staged import Staged
@@ -123,6 +124,12 @@ class JaxTransforms(JaxControl):
     def eval_shape(self, function: Callable[..., Any], *args: Any) -> Any:
         """Return shapes and dtypes of the results; nothing is computed."""
         return jax.eval_shape(function, *args)
+
+    def axis_origins(
+        self, function: Callable[[list[Any]], AxisQuestion], arrays: Sequence[Any]
+    ) -> list[AxisOrigin | None]:
+        """Return, for each array asked of, the marked one whose first axes are its own; nothing is computed."""
+        return axis_origins.axis_origins(function, arrays)
 
     def start_recording(self, recorder: Recorder) -> tuple[Any, Any]:
         """Tell the recorder what this thread computes from now on."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from graftax.backend.axis_origins import AxisQuestion
 from graftax.backend.testing.check import Kit, raises, rows
 
 X = np.array([[1.0, -2.0, 3.0], [0.5, 4.0, -1.0]], "float32")
@@ -66,6 +67,24 @@ def _shapes(kit: Kit) -> None:
     assert (tuple(found["half"].shape), str(found["half"].dtype)) == ((2, 3), "float16")
 
 
+def _axis_origins(kit: Kit) -> None:
+    numpy, seen = kit.backend.arrays.numpy, []
+
+    def function(given: list[Any]) -> AxisQuestion:
+        x = given[0]
+        seen.append(kit.backend.arrays.is_concrete(x))
+        ended = x * 2
+        asked = [x, x + 1, numpy.sum(x, axis=0), x[:, 0], numpy.ones((2, 3)), ended, ended + 1, ended + x]
+        return AxisQuestion([(x, 2)], [ended], asked)
+
+    found = kit.backend.tracing.axis_origins(function, [kit.array(X)])
+    assert seen == [False], "axis_origins runs the function once, with arrays that have no values"
+    has = [origin is not None for origin in found]
+    assert has == [True, True, False, False, False, False, False, True], f"axis_origins finds {has}"
+    named = [(origin.mark, bool(origin.op)) for origin in found[:2] if origin is not None]
+    assert named == [(0, False), (0, True)], f"axis_origins names {found[:2]}"
+
+
 def _checks_at_once(kit: Kit) -> None:
     tracing = kit.backend.tracing
     tracing.note_check(lambda value: ValueError(f"bad {value}"), kit.array(False), [kit.array(1.0)])
@@ -117,6 +136,7 @@ CHECKS = [
         memory=_memory,
         eager_code=_eager_code,
         shapes=_shapes,
+        axis_origins=_axis_origins,
         checks_at_once=_checks_at_once,
     ),
     *rows("vectorizing", map_rows=_map_rows, levels=_levels_of_rows, named_axes=_named_axes),
