@@ -8,10 +8,18 @@ from contextlib import contextmanager
 from typing import Any
 
 from graftax.checkpoint.adapters_in_use import saved_use, set_use
-from graftax.checkpoint.different_settings import conflict_of, line_of, saved_settings
+from graftax.checkpoint.different_settings import (
+    Differing,
+    conflict_of,
+    line_of,
+    saved_settings,
+    set_line,
+    values_to_set,
+)
 from graftax.checkpoint.former_names import with_names_of_now
 from graftax.checkpoint.index import Edge, Kind
 from graftax.checkpoint.paths import join
+from graftax.checkpoint.report import Conflict
 from graftax.checkpoint.session import CarriedSlot, Session
 from graftax.checkpoint.subset import Spot
 from graftax.checkpoint.trained_as_saved import set_frozen
@@ -19,6 +27,7 @@ from graftax.core.errors import MissingInCheckpoint, SettingsMismatch
 from graftax.core.typedefs import Shape
 from graftax.reparam.adapted import Adapted
 from graftax.reparam.base import Reparam
+from graftax.reparam.has_settings import HasSettings
 from graftax.variables.graph.copies import Copied
 from graftax.variables.graph.module import Module
 from graftax.variables.graph.node import own_nodes
@@ -97,9 +106,17 @@ class Deferred:
         line = line_of(self._path, module, saved_settings(self.session.index.nodes[node]))
         if line is None or not any(path.startswith(f"{self._path}/") for path in self.session.paths):
             return
-        if self.session.choices.settings == "same":
+        choice = self.session.choices.settings
+        conflict = conflict_of(line) if choice == "same" else None
+        if choice == "saved" and isinstance(module, HasSettings):
+            values = values_to_set(Differing(module, line))
+            conflict = values if isinstance(values, Conflict) else None
+            for name, value in values.items() if isinstance(values, dict) else ():
+                setattr(module, name, value)
+            line = set_line(line)
+        if conflict is not None:
             raise SettingsMismatch(
-                f"{line.path} {conflict_of(line).reason}",
+                f"{conflict.path} {conflict.reason}",
                 "the saved values of its parts were waiting for it, and it would make another weight of them",
                 'the creator with its settings as they were; or restore(path, settings="program")',
             )

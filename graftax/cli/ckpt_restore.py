@@ -23,6 +23,7 @@ def run(options: Namespace) -> int:
         mode=options.mode or "exact",
         cast=options.cast or "exact",
         settings=options.settings or "same",
+        trainable=options.trainable,
     )
     saved = None
     if options.out:
@@ -39,7 +40,7 @@ def run(options: Namespace) -> int:
 
 
 def _to_file(options: Namespace) -> int:
-    given = [name for name in ("map", "mode", "cast", "settings", "out") if getattr(options, name)]
+    given = [name for name in ("map", "mode", "cast", "settings", "trainable", "out") if getattr(options, name)]
     if given:
         names = ", ".join("--save" if name == "out" else f"--{name}" for name in given)
         raise ArgumentError(

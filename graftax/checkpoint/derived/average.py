@@ -16,7 +16,7 @@ from graftax.core.dtypes import is_complex, is_inexact
 from graftax.core.errors import DTypeMismatch, MatchError, MissingInCheckpoint, ShapeMismatch
 
 
-def average(sheets: Sequence[Sheet], names: Sequence[str]) -> list[str]:
+def average(sheets: Sequence[Sheet], names: Sequence[str], weights: Sequence[float] | None = None) -> list[str]:
     """Average the Variables of all checkpoints into the first; return the paths that differ and are not floating.
 
     Sums are computed in float64. Integers, such as counters, are taken from the first checkpoint; integers of weights,
@@ -26,6 +26,7 @@ def average(sheets: Sequence[Sheet], names: Sequence[str]) -> list[str]:
     Args:
         sheets: Two or more checkpoints.
         names: What they are called, for messages.
+        weights: How much each counts, such that the sum is 1. Defaults to None: all the same.
 
     Raises:
         MatchError: a Variable is missing in one of them, or has another shape there; or weights that are stored as
@@ -63,7 +64,7 @@ def average(sheets: Sequence[Sheet], names: Sequence[str]) -> list[str]:
         tensors = [sheet.tensor_of(known[path]) for sheet, known in zip(sheets, variables, strict=True)]
         held = [tensor for tensor in tensors if tensor is not None]
         if is_inexact(held[0].dtype):
-            first.set_tensor(node, _mean(held, path))
+            first.set_tensor(node, _mean(held, path, weights))
         elif any(not np.array_equal(held[0].array(), tensor.array()) for tensor in held[1:]):
             kept.append(path)
     first.step = first.step if all(sheet.step == first.step for sheet in others) else None
@@ -127,15 +128,19 @@ def _has_meta(sheet: Sheet, key: str, value: object) -> bool:
     return key in sheet.meta and encode(sheet.meta[key], key) == encode(value, key)
 
 
-def _mean(tensors: Sequence[Tensor], path: str) -> Tensor:
+def _mean(tensors: Sequence[Tensor], path: str, weights: Sequence[float] | None) -> Tensor:
     dtype = tensors[0].dtype
     wide = "complex128" if is_complex(dtype) else "float64"
 
     def read() -> HostArray:
         total = np.zeros(tensors[0].shape, wide)
-        for tensor in tensors:
-            total += tensor.array().astype(wide)
-        found: HostArray = (total / len(tensors)).astype(host_dtype(dtype))
+        equal = weights is None or len(set(weights)) == 1  # then each sum is as exact as it can be
+        for tensor, weight in zip(tensors, weights or [1.0] * len(tensors), strict=True):
+            if equal:
+                total += tensor.array().astype(wide)
+            elif weight:  # a nan in what does not count is none of the mean
+                total += weight * tensor.array().astype(wide)
+        found: HostArray = (total / (len(tensors) if equal else 1)).astype(host_dtype(dtype))
         return found
 
     return Tensor.of(dtype, tensors[0].shape, read, path)
