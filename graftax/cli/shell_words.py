@@ -23,7 +23,7 @@ _WORDS = (
     (re.compile(r"\b(only|skip)=\[\.\.\.\]"), r"--\1 SELECTOR"),
     (re.compile(rf"\b({_NAMES}|map|overwrite|keep)=(?![\w\"'{{\[(]) ?"), r"--\1 "),
     (re.compile(r"\bkeep_every=(?!\w) ?"), r"--keep-every "),
-    (re.compile(r" +(?=[,;.)])"), ""),
+    (re.compile(r"(--[\w-]+) +(?=[,;)]|\.(?!\w))"), r"\1"),
     (re.compile(r"\brestore\(path, (--[^()]*)\)"), r"graftax ckpt restore CKPT TARGET \1"),
 )
 _PYTHON = re.compile(
