@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from graftax.checkpoint.graph import leaves_of
-from graftax.checkpoint.index import NodeRecord
+from graftax.checkpoint.index import Index, NodeRecord
 from graftax.checkpoint.matching import Match
 from graftax.checkpoint.report import Conflict, Settings
 from graftax.core.errors import SettingsMismatch
@@ -38,7 +38,29 @@ def different_settings(match: Match) -> list[Differing]:
             line = line_of(place.path, place.thing, saved)
             if line is not None and any(leaf in match.pairs for leaf in leaves_of(place)):
                 found.setdefault(id(place.thing), Differing(place.thing, line))
+    for line in _of_renamed_parts(match) if match.renames.places else ():
+        found.setdefault(id(line.expression), line)
     return list(found.values())
+
+
+def _of_renamed_parts(match: Match) -> Iterator[Differing]:
+    """Yield expressions whose parts take their values one by one from those of another, by ``map=``."""
+    paired = {place for places in match.objects.values() for place in places}
+    for place in match.graph.places:
+        if isinstance(place.thing, HasSettings) and place not in paired:
+            sources = [match.pairs.get(child) for child in place.edges.values() if child in match.pairs]
+            holder = common_holder(match.index, sources)
+            saved = {} if holder is None else saved_settings(match.index.nodes[holder])
+            line = line_of(place.path, place.thing, saved)
+            if line is not None:
+                yield Differing(place.thing, line)
+
+
+def common_holder(index: Index, parts: Iterable[int | None]) -> int | None:
+    """Return the saved expression that all of these nodes are parts of; None if they are of several, or of none."""
+    wanted = {part for part in parts if part is not None}
+    found = [n for n, node in enumerate(index.nodes) if wanted and wanted <= {child for _, child in node.edges}]
+    return next((node for node in found if saved_settings(index.nodes[node])), None)
 
 
 def line_of(path: str, expression: object, saved: Mapping[str, Any]) -> Settings | None:
