@@ -9,6 +9,7 @@ from typing import Any
 from graftax.checkpoint.awaited import Awaited
 from graftax.checkpoint.background import Background
 from graftax.checkpoint.choices import Choices, check_renames
+from graftax.checkpoint.folder_names import check_folder_name
 from graftax.checkpoint.graph import Graph, Root
 from graftax.checkpoint.places import place_of
 from graftax.checkpoint.report import RestoreReport
@@ -99,8 +100,10 @@ class Checkpoint(Awaited):
             AsyncSaveFailed: the asynchronous save before this one failed.
             SelectorError: a selector matches nothing.
             StateError: the call is inside a function that is being compiled, where Variables have no values.
+            ArgumentError: the path has the ending of another format, such as ``.h5``.
         """
         place_of(path)
+        check_folder_name(path)
         overwrite, async_ = checked_flag("overwrite", overwrite), checked_flag("async_", async_)
         self._background.wait()
         prepared = self._preparation.prepare(path, Subset(only, skip), step, meta)

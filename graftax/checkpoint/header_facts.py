@@ -50,9 +50,7 @@ class Facts(NamedTuple):
         """Return the expression that an array is a part of, the outermost one, with its path; None for plain arrays."""
         parts = path.split("/")
         above = ("/".join(parts[:i]) for i in range(1, len(parts)))
-        return next(
-            ((p, self.objects[p]) for p in above if p in self.objects and _is_expression(self.objects[p])), None
-        )
+        return next(((p, self.objects[p]) for p in above if p in self.objects and is_expression(self.objects[p])), None)
 
 
 NONE = Facts({}, {})
@@ -131,7 +129,10 @@ def _text(record: NodeRecord) -> str:
     return f"{record.type.rpartition('.')[2]}{': ' if more else ''}{more}"
 
 
-def _is_expression(record: NodeRecord) -> bool:
+def is_expression(record: NodeRecord) -> bool:
+    """Return True for the record of an expression or an adapter, whose arrays are no weights without it."""
+    if record.kind is not Kind.OBJECT:
+        return False
     payload = record.payload if isinstance(record.payload, dict) else {}
     return record.type.startswith(_OURS) or "settings" in record.facts or "active" in payload
 

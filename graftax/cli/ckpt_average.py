@@ -19,12 +19,14 @@ def run(options: Namespace) -> int:
     weights = _shares(options.weights, options.checkpoints)
     with ExitStack() as stack:
         sheets = [stack.enter_context(sheet_at(path, chosen(options))) for path in options.checkpoints]
-        kept = average(sheets, options.checkpoints, weights)
-        code = write(sheets[0], options, kept=kept, weights=weights)
+        kept, of_parts = average(sheets, options.checkpoints, weights)
+        code = write(sheets[0], options, kept=kept, of_parts=of_parts, weights=weights)
     for path in [] if options.json else kept:
         print(
             f"  {escape_control(path)} is that of {escape_control(options.checkpoints[0])}: a mean of integers is none"
         )
+    for path in [] if options.json else of_parts:
+        print(f"  {escape_control(path)} has the means of its parts, not the mean of what they make")
     return code
 
 

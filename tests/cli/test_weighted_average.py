@@ -70,3 +70,37 @@ def test_weights_that_are_none(three, weights, told, tmp_path):
     code, _, err = three("average", *VALUES, "--to", "mean", f"--weights={weights}")
     assert (code, told in err, "instead: --weights 3,2,1" in err) == (2, True, True), err
     assert not (tmp_path / "mean").exists()
+
+
+def of(creator, seed):
+    layer = gx.layers.Dense(2, use_bias=False)
+    layer(np.ones((1, 3), "float32"))
+    layer.kernel.assign(np.ones((3, 2), "float32"))
+    gx.graft(layer, creator, where="kernel")
+    draw = np.random.default_rng(seed)
+    for variable in layer.trainable_variables:
+        variable.assign(draw.uniform(0.5, 1, variable.shape).astype("float32"))
+    return layer
+
+
+@pytest.mark.parametrize(
+    ("creator", "told"),
+    [
+        (gx.reparam.LoRA(1, name="p"), ["m/kernel/adapters/p"]),
+        (gx.reparam.WeightNorm(), ["m/kernel"]),
+        (gx.reparam.Positive(), ["m/kernel"]),
+        (gx.reparam.Mask(), []),
+    ],
+    ids=["LoRA", "WeightNorm", "Positive", "Mask"],
+)
+def test_a_mean_of_parts_is_said_to_be_no_mean_of_weights(ckpt, creator, told):
+    layers = [of(creator, seed) for seed in (1, 2)]
+    for name, layer in zip(("one", "two"), layers, strict=True):
+        gx.Checkpoint(m=layer).save(name)
+    assert json.loads(ckpt("average", "one", "two", "mean", "--json")[1])["of_parts"] == told
+    code, out, _ = ckpt("average", "one", "two", "--to", "mean", "--overwrite")
+    assert (code, out.count("the means of its parts")) == (0, len(told))
+    assert "the means of its parts" not in ckpt("average", "one", "one", "same")[1]
+    gx.Checkpoint(m=layers[0]).restore("mean")
+    values = [of(creator, seed).kernel.numpy() for seed in (1, 2)]
+    assert np.allclose(layers[0].kernel.numpy(), np.mean(values, 0), rtol=1e-5) == (not told)

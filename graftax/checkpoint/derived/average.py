@@ -3,21 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from graftax.backend.host import host_dtype
 from graftax.checkpoint.arrays import HostArray
 from graftax.checkpoint.derived.sheet import Sheet, Tensor
+from graftax.checkpoint.header_facts import is_expression
 from graftax.checkpoint.index import Kind, NodeRecord
 from graftax.checkpoint.report import Conflict
 from graftax.checkpoint.values import encode
 from graftax.core.dtypes import is_complex, is_inexact
 from graftax.core.errors import DTypeMismatch, MatchError, MissingInCheckpoint, ShapeMismatch
 
+_LINEAR = {"Adapted", "FakeQuantizedWeight", "MaskedWeight"}
+"""Expressions whose weight is the mean if the parts of their own are."""
 
-def average(sheets: Sequence[Sheet], names: Sequence[str], weights: Sequence[float] | None = None) -> list[str]:
-    """Average the Variables of all checkpoints into the first; return the paths that differ and are not floating.
+
+class Averaged(NamedTuple):
+    """What is no mean: integers that are those of the first checkpoint, and expressions whose parts are averaged.
+
+    Of such an expression, as of LoRA, the mean of the parts makes another weight than the mean of the weights.
+    """
+
+    kept: list[str]
+    of_parts: list[str]
+
+
+def average(sheets: Sequence[Sheet], names: Sequence[str], weights: Sequence[float] | None = None) -> Averaged:
+    """Average the Variables of all checkpoints into the first; return what differs and is no mean.
 
     Sums are computed in float64. Integers, such as counters, are taken from the first checkpoint; integers of weights,
     whose meaning depends on scales, must be equal. The step, and each value of ``meta``, is kept only if it is equal in
@@ -60,10 +75,15 @@ def average(sheets: Sequence[Sheet], names: Sequence[str], weights: Sequence[flo
             "--only SELECTOR, or --skip SELECTOR, which leave these out",
         )
     kept = []
+    parts: dict[str, None] = {}
+    expressions = _expressions(first)
     for path, node in variables[0].items():
         tensors = [sheet.tensor_of(known[path]) for sheet, known in zip(sheets, variables, strict=True)]
         held = [tensor for tensor in tensors if tensor is not None]
         if is_inexact(held[0].dtype):
+            above = path.rpartition("/")[0]
+            if above in expressions and any(not np.array_equal(held[0].array(), t.array()) for t in held[1:]):
+                parts[above] = None
             first.set_tensor(node, _mean(held, path, weights))
         elif any(not np.array_equal(held[0].array(), tensor.array()) for tensor in held[1:]):
             kept.append(path)
@@ -71,7 +91,13 @@ def average(sheets: Sequence[Sheet], names: Sequence[str], weights: Sequence[flo
     first.meta = {
         key: value for key, value in first.meta.items() if all(_has_meta(sheet, key, value) for sheet in others)
     }
-    return kept
+    return Averaged(kept, list(parts))
+
+
+def _expressions(sheet: Sheet) -> set[str]:
+    """Return the paths of expressions whose weight is no mean if their parts are."""
+    records = {path: sheet.nodes[node] for node, path in sheet.paths().items()}
+    return {p for p, one in records.items() if is_expression(one) and one.type.rpartition(".")[2] not in _LINEAR}
 
 
 def _other_columns(first: Sheet, sheet: Sheet, name: str) -> list[Conflict]:
