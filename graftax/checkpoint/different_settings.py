@@ -38,8 +38,8 @@ def different_settings(match: Match) -> list[Differing]:
             line = line_of(place.path, place.thing, saved)
             if line is not None and any(leaf in match.pairs for leaf in leaves_of(place)):
                 found.setdefault(id(place.thing), Differing(place.thing, line))
-    for line in _of_renamed_parts(match) if match.renames.places else ():
-        found.setdefault(id(line.expression), line)
+    for one in _of_renamed_parts(match) if match.renames.places else ():
+        found.setdefault(id(one.expression), one)
     return list(found.values())
 
 

@@ -18,7 +18,7 @@ from graftax.reparam.settings import is_same, text_of
 
 KEY = "graftax.objects"
 """The entry of the metadata."""
-_PLAIN = (True, "weight", {})
+_PLAIN: tuple[bool, str, dict[str, object]] = (True, "weight", {})
 _OURS = "graftax.reparam."
 
 

@@ -19,7 +19,7 @@ _MOST_BYTES = 1 << 16
 """The size from which an array is data, as in what compiled code compares."""
 
 
-def array_setting(value: Any) -> Any:
+def array_setting(value: object) -> Any:
     """Return an array as a setting: a list of its numbers, or its dtype, shape and checksum.
 
     None for what is no array of numbers, has no values now, or is too large for a setting.
@@ -30,17 +30,10 @@ def array_setting(value: Any) -> Any:
         >>> sorted(array_setting(np.zeros(100)))
         ['<array>', 'sha256', 'shape']
     """
-    if not hasattr(value, "dtype") or not hasattr(value, "shape"):
+    host = _on_host(value)
+    if host is None or host.dtype.hasobject or host.dtype.names is not None or host.dtype.kind in "mM":
         return None
-    if not isinstance(value, np.ndarray):
-        arrays = registry.current().arrays
-        if process_group() is not None or not arrays.is_array(value) or not arrays.is_concrete(value):
-            return None  # of several processes, each may have only a part of it
-        if value.size * value.dtype.itemsize > _MOST_BYTES:
-            return None
-        value = arrays.to_numpy(value)
-    host = np.asarray(value)
-    if host.dtype.hasobject or host.dtype.names is not None or host.dtype.kind in "mM" or host.nbytes > _MOST_BYTES:
+    if host.nbytes > _MOST_BYTES:
         return None
     if host.size <= _SHOWN:
         return host.tolist()
@@ -61,3 +54,13 @@ def text_of_array(checksum: Mapping[str, Any]) -> str:
         'float64 [100] with checksum c9b4aea7'
     """
     return f"{checksum[DTYPE]} {checksum.get('shape')} with checksum {checksum.get('sha256')!s:.8}"
+
+
+def _on_host(value: object) -> np.ndarray[Any, Any] | None:
+    if isinstance(value, np.ndarray):
+        return value
+    arrays = registry.current().arrays
+    if not arrays.is_array(value) or process_group() is not None or not arrays.is_concrete(value):
+        return None  # of several processes, each may have only a part of it
+    known: Any = value
+    return None if known.size * known.dtype.itemsize > _MOST_BYTES else arrays.to_numpy(known)

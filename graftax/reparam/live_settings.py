@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -12,7 +12,17 @@ from graftax.reparam.array_settings import is_checksum
 from graftax.reparam.function_settings import is_function_setting
 
 
-def live_setting(saved: Any, live: Any) -> tuple[Any] | None:
+@runtime_checkable
+class HasDtype(Protocol):
+    """An array, or a scalar of NumPy."""
+
+    @property
+    def dtype(self) -> Any:
+        """Return its dtype."""
+        ...
+
+
+def live_setting(saved: object, live: object) -> tuple[Any] | None:
     """Return a saved setting in the form of the present value, in a tuple; None if that cannot be known.
 
     A file has the names of functions and the checksums of larger arrays, from which nothing can be made. It does not
@@ -29,7 +39,7 @@ def live_setting(saved: Any, live: Any) -> tuple[Any] | None:
     if isinstance(live, Enum):
         members = {f"{type(live).__name__}.{name}": member for name, member in type(live).__members__.items()}
         return (members[saved],) if isinstance(saved, str) and saved in members else None
-    if hasattr(live, "dtype") and hasattr(live, "shape"):
+    if isinstance(live, HasDtype):
         return _array(saved, live)
     if isinstance(saved, list):
         return _sequence(saved, live)
@@ -38,7 +48,7 @@ def live_setting(saved: Any, live: Any) -> tuple[Any] | None:
     return (saved,)
 
 
-def _array(saved: Any, live: Any) -> tuple[Any] | None:
+def _array(saved: object, live: HasDtype) -> tuple[Any] | None:
     if saved is None or isinstance(saved, dict | str | bytes):
         return None
     if isinstance(live, np.generic):
@@ -47,15 +57,15 @@ def _array(saved: Any, live: Any) -> tuple[Any] | None:
     return (values,) if isinstance(live, np.ndarray) else (registry.current().arrays.asarray(values, str(live.dtype)),)
 
 
-def _sequence(saved: list[Any], live: Any) -> tuple[Any] | None:
-    if type(live) is not list and type(live) is not tuple:
+def _sequence(saved: list[object], live: object) -> tuple[Any] | None:
+    if not isinstance(live, list | tuple) or type(live) not in (list, tuple):
         return None
     items = [live_setting(item, live[i] if i < len(live) else None) for i, item in enumerate(saved)]
     return None if None in items else (type(live)([item[0] for item in items if item is not None]),)
 
 
-def _mapping(saved: dict[Any, Any], live: Any) -> tuple[Any] | None:
-    if type(live) is not dict:
+def _mapping(saved: dict[object, object], live: object) -> tuple[Any] | None:
+    if not isinstance(live, dict) or type(live) is not dict:
         return None
     items = {key: live_setting(item, live.get(key)) for key, item in saved.items()}
     return None if None in items.values() else ({key: item[0] for key, item in items.items() if item is not None},)

@@ -52,7 +52,7 @@ def _without_globs(sheet: Sheet, names: Mapping[str, str]) -> dict[str, str]:
     for path, source in names.items():
         if path in moved:
             continue
-        found = {}
+        found: dict[str, str] = {}
         for new, old in expand(*_parents_of_all(sheet, path, source), _known(sheet)):
             if old not in named and found.setdefault(new, old) != old:
                 raise RenameConflict(
