@@ -9,7 +9,6 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from graftax.backend import registry
-from graftax.backend.rendezvous import process_group
 
 DTYPE = "<array>"
 """The key under which a larger array has its dtype, which marks the dict as an array."""
@@ -60,7 +59,7 @@ def _on_host(value: object) -> np.ndarray[Any, Any] | None:
     if isinstance(value, np.ndarray):
         return value
     arrays = registry.current().arrays
-    if not arrays.is_array(value) or process_group() is not None or not arrays.is_concrete(value):
-        return None  # of several processes, each may have only a part of it
     known: Any = value
+    if not arrays.is_array(value) or not arrays.is_concrete(value) or not getattr(known, "is_fully_addressable", True):
+        return None  # of several processes, each has only a part of it
     return None if known.size * known.dtype.itemsize > _MOST_BYTES else arrays.to_numpy(known)
