@@ -50,7 +50,7 @@ def text_of_array(checksum: Mapping[str, Any]) -> str:
 
     Example:
         >>> text_of_array(array_setting(np.zeros(100)))
-        'float64 [100] with checksum c9b4aea7'
+        'float64 [100] with checksum 67042dfd'
     """
     return f"{checksum[DTYPE]} {checksum.get('shape')} with checksum {checksum.get('sha256')!s:.8}"
 
