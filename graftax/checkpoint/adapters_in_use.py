@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from graftax.checkpoint.graph import Place, leaves_of
-from graftax.checkpoint.index import Kind, NodeRecord
+from graftax.checkpoint.index import Index, Kind, NodeRecord
 from graftax.checkpoint.matching import Match
 from graftax.checkpoint.report import Uses
 from graftax.reparam.adapted import Adapted
@@ -72,27 +73,46 @@ def changed_uses(match: Match, as_saved: bool) -> list[Use]:
 
 
 def _names_here(match: Match, node: int, place: Place, saved: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Return adapters by their names in the program, as ``map=`` may give the values of one to another.
-
-    None if the values of one have no place there, or several, and its name is that of another.
-    """
+    """Return adapters by their names in the program, as ``map=`` may give the values of one to another."""
     if not match.renames.places:
         return saved
-    source: dict[int, str] = {}  # nodes below the saved adapters
-    adapters = dict(match.index.nodes[node].edges).get("adapters")
-    for name, adapter in match.index.nodes[adapters].edges if adapters is not None else ():
+    here = place.edges.get("adapters")
+    adapters = here.edges.items() if here is not None else ()
+    return translate_use(
+        match.index,
+        node,
+        {str(name): {match.pairs.get(leaf) for leaf in leaves_of(adapter)} for name, adapter in adapters},
+        saved,
+    )
+
+
+def translate_use(
+    index: Index, node: int, sources: Mapping[str, Collection[int | None]], saved: tuple[str, ...]
+) -> tuple[str, ...] | None:
+    """Return the adapters that were in use by their names in the program.
+
+    None if the values of one have no place there, or several, and its name is that of another.
+
+    Args:
+        index: The index of the checkpoint.
+        node: The saved weight.
+        sources: For each adapter of the program, the nodes that its values come from.
+        saved: The adapters that were in use.
+    """
+    names_of: dict[int | None, str] = {}  # by nodes below the saved adapters
+    adapters = dict(index.nodes[node].edges).get("adapters")
+    for name, adapter in index.nodes[adapters].edges if adapters is not None else ():
         waiting = [adapter]
         while waiting:
             below = waiting.pop()
-            if below not in source:
-                source[below] = str(name)
-                waiting += [child for _, child in match.index.nodes[below].edges]
+            if below not in names_of:
+                names_of[below] = str(name)
+                waiting += [child for _, child in index.nodes[below].edges]
     origins: dict[str, str] = {}
-    here = place.edges.get("adapters")
-    for name, adapter_here in here.edges.items() if here is not None else ():
-        given = {source.get(match.pairs.get(leaf, -1)) for leaf in leaves_of(adapter_here)}
+    for name, nodes in sources.items():
+        given = {names_of.get(source) for source in nodes}
         if len(given) == 1 and (origin := given.pop()) is not None:
-            origins[str(name)] = origin
+            origins[name] = origin
     names = []
     for name in saved:
         takers = [taker for taker, origin in origins.items() if origin == name]

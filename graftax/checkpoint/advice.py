@@ -4,8 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from graftax.checkpoint.choices import Choices
 from graftax.checkpoint.matching import Match
 from graftax.checkpoint.subset import saved_spot
+
+
+def advice(match: Match, idle: Sequence[str], choices: Choices) -> str:
+    """Return what to write instead; empty where that does not depend on the two sides.
+
+    Args:
+        match: The match.
+        idle: The roots of the program of which nothing matched.
+        choices: The arguments of the restore.
+    """
+    return adapter_advice(match) or root_advice(match, idle) or settings_advice(match, choices)
+
+
+def settings_advice(match: Match, choices: Choices) -> str:
+    """Return the line for saved settings that cannot be assigned; empty if that was not asked for."""
+    if choices.settings != "saved" or match.conflicts or (choices.mode != "overlap" and match.missing):
+        return ""
+    return 'the creator with these settings, and settings="program", which keeps all those of the program'
 
 
 def adapter_advice(match: Match) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from graftax.checkpoint.awaited import Awaited
 from graftax.checkpoint.background import Background
 from graftax.checkpoint.choices import Choices, check_renames
+from graftax.checkpoint.folder_names import check_folder_name
 from graftax.checkpoint.graph import Graph, Root
 from graftax.checkpoint.places import place_of
 from graftax.checkpoint.report import RestoreReport
@@ -99,8 +100,10 @@ class Checkpoint(Awaited):
             AsyncSaveFailed: the asynchronous save before this one failed.
             SelectorError: a selector matches nothing.
             StateError: the call is inside a function that is being compiled, where Variables have no values.
+            ArgumentError: the path has the ending of another format, such as ``.h5``.
         """
         place_of(path)
+        check_folder_name(path)
         overwrite, async_ = checked_flag("overwrite", overwrite), checked_flag("async_", async_)
         self._background.wait()
         prepared = self._preparation.prepare(path, Subset(only, skip), step, meta)
@@ -173,8 +176,9 @@ class Checkpoint(Awaited):
                 are restored as a whole also use the adapters that were in use, in their order, unless the mode is
                 ``"overlap"`` or this is ``"program"``.
             settings: ``"same"``: an expression must have the settings with which it was saved, such as the ``scale`` of
-                LoRA or the ``bits`` of FakeQuant, since the same parts would give another weight; ``"program"``: those
-                of the program stay, and the report lists what differs. Defaults to ``"same"``.
+                LoRA or the ``bits`` of FakeQuant, since the same parts would give another weight; ``"saved"``: the
+                saved ones are assigned to its attributes, except functions, which no file has; ``"program"``: those of
+                the program stay. The report lists what differed. Defaults to ``"same"``.
 
         Raises:
             MatchError: checkpoint and program do not match; a subclass says how. It lists all conflicts, and has the

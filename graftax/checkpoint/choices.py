@@ -18,7 +18,7 @@ class Choices(NamedTuple):
         mode: How much must match.
         cast: Which dtypes may be converted.
         trainable: Whose ``trainable`` flags count; None for those that the mode and the selection suggest.
-        settings: Whether the settings of expressions must be the same.
+        settings: Whether the settings of expressions must be the same, or whose count.
     """
 
     mode: str = "exact"
@@ -42,7 +42,7 @@ _KNOWN: dict[str, tuple[str | None, ...]] = {
     "mode": MODES,
     "cast": CASTS,
     "trainable": (None, "saved", "program"),
-    "settings": ("same", "program"),
+    "settings": ("same", "saved", "program"),
 }
 
 

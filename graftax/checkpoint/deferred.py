@@ -7,11 +7,20 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from graftax.checkpoint.adapters_in_use import saved_use, set_use
-from graftax.checkpoint.different_settings import conflict_of, line_of, saved_settings
+from graftax.checkpoint.adapters_in_use import saved_use, set_use, translate_use
+from graftax.checkpoint.different_settings import (
+    Differing,
+    common_holder,
+    conflict_of,
+    line_of,
+    saved_settings,
+    set_line,
+    values_to_set,
+)
 from graftax.checkpoint.former_names import with_names_of_now
 from graftax.checkpoint.index import Edge, Kind
 from graftax.checkpoint.paths import join
+from graftax.checkpoint.report import Conflict
 from graftax.checkpoint.session import CarriedSlot, Session
 from graftax.checkpoint.subset import Spot
 from graftax.checkpoint.trained_as_saved import set_frozen
@@ -19,6 +28,7 @@ from graftax.core.errors import MissingInCheckpoint, SettingsMismatch
 from graftax.core.typedefs import Shape
 from graftax.reparam.adapted import Adapted
 from graftax.reparam.base import Reparam
+from graftax.reparam.has_settings import HasSettings
 from graftax.variables.graph.copies import Copied
 from graftax.variables.graph.module import Module
 from graftax.variables.graph.node import own_nodes
@@ -84,8 +94,8 @@ class Deferred:
         Raises:
             SettingsMismatch: it is an expression with other settings than when it was saved.
         """
-        if self.node is not None:
-            self._compare_settings(module, self.node)
+        if isinstance(module, HasSettings):
+            self._compare_settings(module)
         if isinstance(module, Adapted) and self.node is not None:
             self._use_as_saved(module, self.node)
         if self._was_frozen and self.session.as_saved and isinstance(module, Module) and not module._gx_frozen:
@@ -93,25 +103,58 @@ class Deferred:
         elif self._earlier is not None:
             self._earlier.hung_on(module)
 
-    def _compare_settings(self, module: Copied, node: int) -> None:
-        line = line_of(self._path, module, saved_settings(self.session.index.nodes[node]))
+    def _compare_settings(self, module: HasSettings) -> None:
+        node = self.node
+        if node is None and self.session.renames:  # its parts have sources of their own
+            parts = [edge for (edge, *inner), _ in own_nodes(module) if not inner]
+            node = common_holder(self.session.index, map(self._source_of, ([edge] for edge in parts)))
+        line = None if node is None else line_of(self._path, module, saved_settings(self.session.index.nodes[node]))
         if line is None or not any(path.startswith(f"{self._path}/") for path in self.session.paths):
             return
-        if self.session.choices.settings == "same":
+        choice = self.session.choices.settings
+        conflict = conflict_of(line) if choice == "same" else None
+        if choice == "saved":
+            values = values_to_set(Differing(module, line))
+            conflict = values if isinstance(values, Conflict) else None
+            for name, value in values.items() if isinstance(values, dict) else ():
+                setattr(module, name, value)
+            line = set_line(line)
+        if conflict is not None:
             raise SettingsMismatch(
-                f"{line.path} {conflict_of(line).reason}",
+                f"{conflict.path} {conflict.reason}",
                 "the saved values of its parts were waiting for it, and it would make another weight of them",
                 'the creator with its settings as they were; or restore(path, settings="program")',
             )
         self.session.differing.append(line)
 
     def _use_as_saved(self, weight: Adapted, node: int) -> None:
-        names = saved_use(self.session.index.nodes[node])
-        if not self.session.as_used or names is None or not weight.adapters.keys() >= {*names}:
+        saved = saved_use(self.session.index.nodes[node])
+        names = None if saved is None or not self.session.as_used else self._names_here(weight, node, saved)
+        if names is None or not weight.adapters.keys() >= {*names}:
             return
         leaves = [(_join_edges(self._path, edges), leaf) for edges, leaf, _ in _weights(weight)]
         if all(self.session.is_about(Spot(path, leaf.role, leaf, (self._path,))) for path, leaf in leaves):
             set_use(weight, names)
+
+    def _names_here(self, weight: Adapted, node: int, saved: tuple[str, ...]) -> tuple[str, ...] | None:
+        """Return the adapters that were in use by their names in the program, where ``map=`` gives them others."""
+        if not self.session.renames:
+            return saved
+        sources = {
+            name: {self._source_of(("adapters", name, *edges)) for edges, _, _ in _weights(adapter)}
+            for name, adapter in weight.adapters.items()
+        }
+        return translate_use(self.session.index, node, sources, saved)
+
+    def _source_of(self, edges: Sequence[Edge]) -> int | None:
+        """Return the node that what lies below these edges takes its value from; None for none."""
+        path, node = self._path, self.node
+        for edge in edges:
+            path = join(path, edge)
+            known = node is not None and not self.session.gave_away(node, edge)
+            below = dict(self.session.index.nodes[node].edges).get(edge) if node is not None and known else None
+            node = self.session.mapped.get(path, below)
+        return node
 
     def claim(self, edge: Edge, variable: Variable | Reparam) -> None:
         """Assign the waiting value to a weight that appeared under this edge: that of the latest restore, once."""

@@ -12,6 +12,7 @@ from graftax.backend.host import host_dtype
 from graftax.checkpoint.arrays import HostArray, to_bytes
 from graftax.checkpoint.dtypes import DTYPES
 from graftax.checkpoint.files import FileSystem, storage_error, write_all
+from graftax.checkpoint.header_facts import KEY, expressions_error, facts_of
 from graftax.checkpoint.layout import Item, header
 from graftax.checkpoint.loading import load
 from graftax.checkpoint.paths import node_paths
@@ -38,7 +39,7 @@ def export(checkpoint: str | os.PathLike[str], path: str, subset: Subset) -> Exp
 
     Raises:
         DestinationExists: something exists at the path already.
-        ArgumentError: the file format does not support a dtype.
+        ArgumentError: the file format does not support a dtype, or has no place for what expressions are.
         SelectorError: a selector matches nothing.
     """
     place, where = place_of(path)
@@ -54,15 +55,20 @@ def export(checkpoint: str | os.PathLike[str], path: str, subset: Subset) -> Exp
         subset.check(spots.values())
         chosen = {node: spot.path for node, spot in spots.items() if spot in subset}
         tensors = {path: tensor for node, path in chosen.items() if (tensor := index.nodes[node].tensor) is not None}
+        facts = facts_of(index, [node for node, path in chosen.items() if path in tensors])
+        refused = expressions_error(facts, tensors, path) if path.endswith(".npz") else None
+        if refused is not None:
+            raise refused
+        said = facts.to_text()
         loaded = load(reader, tensors.values())
     arrays = {path: loaded[tensor] for path, tensor in tensors.items()}
     if isinstance(place, RemoteStorage):
         with TemporaryDirectory() as folder:
             local = os.path.join(folder, os.path.basename(where))
-            _write(local, arrays, reader.index.save_id)
+            _write(local, arrays, reader.index.save_id, said)
             place.put_file(local, where)
     else:
-        _write(where, arrays, reader.index.save_id)
+        _write(where, arrays, reader.index.save_id, said)
     left_out = tuple(name for name in chosen.values() if name not in tensors)
     strange = {array.dtype.name for array in arrays.values() if array.dtype.isbuiltin != 1}
     return ExportReport(
@@ -70,15 +76,17 @@ def export(checkpoint: str | os.PathLike[str], path: str, subset: Subset) -> Exp
     )
 
 
-def _write(path: str, arrays: dict[str, HostArray], save_id: bytes) -> None:
+def _write(path: str, arrays: dict[str, HostArray], save_id: bytes, said: str) -> None:
     fs = FileSystem()
     folder, name = os.path.split(os.path.abspath(path))
     staging = os.path.join(folder, f".{name}.tmp-{os.urandom(8).hex()}")
-    writer = _write_npz if path.endswith(".npz") else _write_safetensors
     try:
         descriptor = fs.create(staging)
         try:
-            writer(fs, descriptor, arrays, save_id)
+            if path.endswith(".npz"):
+                _write_npz(fs, descriptor, arrays)
+            else:
+                _write_safetensors(fs, descriptor, arrays, save_id, said)
             fs.fsync(descriptor)
             fs.rename(staging, path)
         except BaseException:
@@ -92,7 +100,7 @@ def _write(path: str, arrays: dict[str, HostArray], save_id: bytes) -> None:
         raise storage_error(error, f"writing {path}") from error
 
 
-def _write_npz(fs: FileSystem, descriptor: int, arrays: dict[str, HostArray], save_id: bytes) -> None:
+def _write_npz(fs: FileSystem, descriptor: int, arrays: dict[str, HostArray]) -> None:
     strange = [f"{name} ({a.dtype.name})" for name, a in arrays.items() if a.dtype.isbuiltin != 1]
     if strange:
         raise ArgumentError(
@@ -104,8 +112,10 @@ def _write_npz(fs: FileSystem, descriptor: int, arrays: dict[str, HostArray], sa
                 np.lib.format.write_array(entry, array, allow_pickle=False)
 
 
-def _write_safetensors(fs: FileSystem, descriptor: int, arrays: dict[str, HostArray], save_id: bytes) -> None:
+def _write_safetensors(
+    fs: FileSystem, descriptor: int, arrays: dict[str, HostArray], save_id: bytes, said: str
+) -> None:
     items = [Item(array.dtype.name, array.shape, name, to_bytes(array, name)) for name, array in arrays.items()]
     items.sort(key=lambda item: (item.nbytes % 64 != 0, -host_dtype(item.dtype).itemsize))
-    head = header(items, save_id)
+    head = header(items, save_id, {KEY: said})
     write_all(fs, descriptor, [memoryview(head), *(item.data for item in items)], 0)

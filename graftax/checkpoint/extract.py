@@ -4,6 +4,7 @@ import os
 from typing import NamedTuple
 
 from graftax.checkpoint.commit import Draft, commit
+from graftax.checkpoint.folder_names import check_folder_name
 from graftax.checkpoint.index import Chunk, Index, Kind, NodeRecord, SlotRecord, TensorRecord
 from graftax.checkpoint.layout import Item
 from graftax.checkpoint.paths import node_paths, with_ancestors
@@ -42,7 +43,9 @@ def extract(
         CorruptCheckpoint: it is damaged, or one that it refers to is missing or has changed.
         SelectorError: a selector matches nothing.
         DestinationExists: something exists at the path already.
+        ArgumentError: the path has the ending of another format.
     """
+    check_folder_name(path)
     subset = subset or Subset()
     with Reader(checkpoint) as reader:
         reader.check_files()

@@ -5,8 +5,9 @@ others follow by descending item size. There is no padding between arrays, so ot
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from graftax.checkpoint.dtypes import DTYPES, nbytes, stored_shape
@@ -71,9 +72,15 @@ def divide_into_files(
     return files
 
 
-def header(items: Sequence[Item], save_id: bytes) -> bytes:
-    """Return the safetensors header, padded with spaces so that the data begins at a multiple of 4096."""
-    metadata = json.dumps({"graftax": "1", "save_id": save_id.hex()})
+def header(items: Sequence[Item], save_id: bytes, more: Mapping[str, str] = MappingProxyType({})) -> bytes:
+    """Return the safetensors header, padded with spaces so that the data begins at a multiple of 4096.
+
+    Args:
+        items: The arrays.
+        save_id: The number of the save.
+        more: Further metadata. Defaults to none.
+    """
+    metadata = json.dumps({"graftax": "1", "save_id": save_id.hex(), **more})
     parts = [f'{{"__metadata__":{metadata}']
     begin = 0
     for item in items:

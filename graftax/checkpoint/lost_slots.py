@@ -27,7 +27,7 @@ class LostSlots(NamedTuple):
         """Warn that the slots are not saved."""
         some = ", ".join(self.slots[:2]) + (", …" if len(self.slots) > 2 else "")
         instead = (
-            'only="model/**", or only=gx.is_adapter, | "optimizer/**"'
+            f'only=["model/**", "{self.optimizer}/**"], with what is trained'
             if self.is_chosen
             else "Checkpoint(model=model, optimizer=optimizer)"
         )

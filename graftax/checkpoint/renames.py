@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from typing import NamedTuple
 
+from graftax.checkpoint.glob_pairs import expand, is_glob
 from graftax.checkpoint.graph import Graph, Place
 from graftax.checkpoint.index import Edge, Index, SlotRecord
 from graftax.checkpoint.nearest import nearest
 from graftax.checkpoint.paths import find_edge, unescape
 from graftax.checkpoint.report import Conflict
 from graftax.core.errors import ArgumentError, ArgumentTypeError, MissingInCheckpoint, RenameConflict
-from graftax.core.globs import compile_glob
 from graftax.variables.graph.module import Module
 
 _SLOT = re.compile(r"(?P<optimizer>.+?)/slots\((?P<name>[^/]*)\)/(?P<variable>.+)")
@@ -56,7 +56,7 @@ class Renames:
         globs: list[tuple[str, str]] = []
         for path, source in renames.items():
             _check_entry(path, source)
-            if "*" in path or "*" in source:
+            if is_glob(path, source):
                 globs.append((path, source))
             else:
                 self._resolve(path, source, True)
@@ -94,20 +94,9 @@ class Renames:
     # --- globs --------------------------------------------------------------------------------------------------------
 
     def _expand(self, path: str, source: str) -> None:
-        pattern = compile_glob(source, captures=True)
-        if pattern.groups != path.count("*") - path.count("**"):
-            raise ArgumentError(
-                f"map= has {path!r}: {source!r}",
-                "each star of one side stands for what the star at its place matches on the other",
-                "as many stars, in their order, on both sides",
-            )
         found = False
-        leaves_only = source.endswith("**")
-        for node, saved in self._paths.items():
-            match = pattern.fullmatch(saved)
-            if match is None or (leaves_only and not self._index.nodes[node].kind.is_leaf):
-                continue
-            target = _fill(path, match.groups())
+        known = ((saved, self._index.nodes[node].kind.is_leaf) for node, saved in self._paths.items())
+        for target, saved in expand(path, source, known):
             if self._place(target) is not None or self._graph.parent_of(target) is not None:
                 found = True
                 self._resolve(target, saved, False)
@@ -170,20 +159,3 @@ def _check_entry(path: object, source: object) -> None:
                 "it takes paths of the program and of the checkpoint, as text",
                 'map={"model/head": "model/classifier"}',
             )
-
-
-def _fill(glob: str, texts: tuple[str, ...]) -> str:
-    """Return the glob with its stars replaced by texts."""
-
-    def pieces() -> Iterator[str]:
-        rest = iter(texts)
-        components = glob.split("/")
-        for i, component in enumerate(components):
-            if component == "**":
-                yield next(rest).rstrip("/")
-            else:
-                yield re.sub(r"\*", lambda _: next(rest), component)
-            if i < len(components) - 1:
-                yield "/"
-
-    return re.sub("//+", "/", "".join(pieces())).lstrip("/")

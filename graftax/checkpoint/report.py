@@ -20,6 +20,7 @@ from graftax.core.errors import (
 )
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Shape
+from graftax.reparam.settings import text_of
 
 
 class Waiting(Protocol):
@@ -311,7 +312,7 @@ def _use_text(uses: Uses) -> str:
 
 
 def _settings_text(settings: Settings) -> str:
-    was, now = (", ".join(f"{n}={value!r:.60}" for n, value in one.items()) for one in settings[1:])
+    was, now = map(text_of, settings[1:])
     return f"{was} when it was saved; {now} now"
 
 
@@ -338,7 +339,7 @@ _INSTEAD: dict[type[MatchError], str] = {
     DTypeMismatch: 'cast="safe" to widen, cast="any" to lose precision knowingly',
     SettingsMismatch: (
         "the creator with its settings as they were when it was saved, such as LoRA(rank, alpha); or "
-        'settings="program", which keeps those of the program'
+        'settings="saved", which assigns those; or settings="program", which keeps those of the program'
     ),
     AmbiguousSharing: 'tie or untie as it was saved; mode="cover" accepts what was untied',
     MissingInCheckpoint: (

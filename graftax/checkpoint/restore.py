@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from graftax.checkpoint.adapters_in_use import Use, changed_uses, restores_use
-from graftax.checkpoint.advice import adapter_advice, root_advice
+from graftax.checkpoint.advice import advice
 from graftax.checkpoint.choices import Choices
 from graftax.checkpoint.deferred import make_deferred
-from graftax.checkpoint.different_settings import conflict_of, different_settings
+from graftax.checkpoint.different_settings import Differing, conflict_of, different_settings, set_line, values_to_set
 from graftax.checkpoint.expressions import is_near, off_by
 from graftax.checkpoint.facts import facts_to_take
 from graftax.checkpoint.freezing import Flag, flags
@@ -105,7 +105,9 @@ def _restore(
             match.missing = [place for place in match.missing if place not in {start.place for start in new}]
             subset.check(new=_new_layers(match))
             report.step, report.meta = reader.index.step, revive(reader.index.meta, {})
-            _judge(match, report, [*(slot.slot for slot in to_reset), *(start.place for start in new)], choices)
+            differing = different_settings(match)
+            fresh = [*(slot.slot for slot in to_reset), *(start.place for start in new)]
+            _judge(match, report, differing, fresh, choices)
         waiting = {slot.node for below in slots.waiting.values() for slot in below} | set(match.awaited.values())
         spread = SpreadValues(match, reader)
         values = values_of(reader, ({*match.pairs.values()} - spread.nodes) | waiting)
@@ -127,6 +129,9 @@ def _restore(
                 changes.set_random(graph.random, random)
             raise_if_interrupted()
             ready += [(start.place.thing._storage, start.value) for start in new]
+            if choices.settings == "saved":
+                _apply_settings(changes, differing)
+                report.tell_settings([set_line(one.line) for one in differing])
             _apply_values(match, changes, ready, known, used, session)
             reset_slots(changes, to_reset)  # whose initial value may be that of their Variable
             _check_tied(match, report, notes, values)
@@ -173,7 +178,9 @@ def _warn_of_thawing(flags: list[Flag]) -> None:
         )
 
 
-def _judge(match: Match, report: RestoreReport, reset: list[Place], choices: Choices) -> None:
+def _judge(
+    match: Match, report: RestoreReport, differing: Sequence[Differing], reset: list[Place], choices: Choices
+) -> None:
     """Fill the report, and raise if the mode does not allow what is in it."""
     report.missing = tuple([place.path for place in match.missing])
     report.unused = tuple(match.unused)
@@ -183,9 +190,11 @@ def _judge(match: Match, report: RestoreReport, reset: list[Place], choices: Cho
     slots = [slot.slot for slot in match.graph.slots]
     slots = [slot for slot in slots if slot not in match.pairs and slot not in reset and match.is_selected(slot)]
     report.fresh = tuple([place.path for place in [*match.fresh, *slots]])
-    report.tell_settings(different_settings(match))
+    report.tell_settings([one.line for one in differing])
     conflicts = list(match.conflicts)
     conflicts += map(conflict_of, report.other_settings) if choices.settings == "same" else ()
+    if choices.settings == "saved":
+        conflicts += [found for found in map(values_to_set, differing) if isinstance(found, Conflict)]
     known = ", ".join(match.index.roots)
     idle = [root.path for root in match.idle_roots() if not _is_explained(root, match, report.reset)]
     conflicts += [
@@ -200,7 +209,7 @@ def _judge(match: Match, report: RestoreReport, reset: list[Place], choices: Cho
             for path, node in match.unused.items()
         ]
     if conflicts:
-        raise report.failure(conflicts, instead=adapter_advice(match) or root_advice(match, idle))
+        raise report.failure(conflicts, instead=advice(match, idle, choices))
 
 
 def _is_explained(root: Place, match: Match, reset: Iterable[str]) -> bool:
@@ -280,6 +289,13 @@ def _apply_python(match: Match, changes: Transaction, values: Mapping[int, Any])
         if place.kind not in (Kind.VARIABLE, Kind.OBJECT):
             changes.set_state(place.thing, values[node])
     return notes
+
+
+def _apply_settings(changes: Transaction, differing: Sequence[Differing]) -> None:
+    for one in differing:
+        found = values_to_set(one)
+        for name, value in found.items() if isinstance(found, dict) else ():
+            changes.set_setting(one.expression, name, value)
 
 
 def _apply_values(

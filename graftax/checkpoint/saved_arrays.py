@@ -12,7 +12,7 @@ import numpy as np
 
 from graftax.backend.host import host_dtype
 from graftax.checkpoint.arrays import HostArray
-from graftax.checkpoint.index import Chunk, Kind, TensorRecord
+from graftax.checkpoint.index import Chunk, Index, Kind, TensorRecord
 from graftax.checkpoint.loading import load, rows, values_of
 from graftax.checkpoint.nearest import nearest
 from graftax.checkpoint.paths import find_edge, node_paths
@@ -49,6 +49,12 @@ class SavedArrays(Mapping[str, HostArray]):
             self._reader.close()
             raise
         self._is_open = True
+
+    @property
+    def index(self) -> Index:
+        """Return all that the checkpoint says besides values."""
+        self._open().complete()
+        return self._open().index
 
     @cached_property
     def _nodes(self) -> dict[str, int]:

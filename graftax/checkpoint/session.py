@@ -103,6 +103,11 @@ class Session:
         """Assign nothing below these paths: the existing objects there were restored or left out."""
         self._taken |= {path for path in paths if path not in self._awaited}
 
+    @property
+    def renames(self) -> bool:
+        """Return whether ``map=`` names other paths than those of the checkpoint."""
+        return bool(self.mapped or self._given_away)
+
     def gave_away(self, node: int, edge: Edge) -> bool:
         """Return True if ``map=`` gives the value under this edge to another path."""
         return (node, edge) in self._given_away

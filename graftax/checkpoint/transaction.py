@@ -17,6 +17,7 @@ from graftax.checkpoint.graph import Graph
 from graftax.checkpoint.state import with_live_classes
 from graftax.checkpoint.trained_as_saved import set_frozen, set_trainability, trainability_as_saved
 from graftax.reparam.adapted import Adapted
+from graftax.reparam.has_settings import HasSettings
 from graftax.variables.graph.module import Module
 from graftax.variables.random_state import RandomState
 from graftax.variables.state.storage import Storage
@@ -94,6 +95,12 @@ class Transaction:
         """Let a Module take what the checkpoint keeps of it besides its contents."""
         self._undo.append(module._gx_point_of_return())
         module._gx_take_facts(facts)
+
+    def set_setting(self, expression: HasSettings, name: str, value: Any) -> None:
+        """Assign a saved setting to the attribute of an expression."""
+        before = vars(expression)[name]
+        self._undo.append(lambda: setattr(expression, name, before))
+        setattr(expression, name, value)
 
     def set_use(self, weight: Adapted, names: tuple[str, ...]) -> None:
         """Use these adapters of a weight, in this order."""

@@ -16,5 +16,4 @@ def run(options: Namespace) -> int:
     if not names:
         raise ArgumentError("no --map", "it says what is called otherwise", "--map NEW=OLD")
     with sheet_at(options.checkpoint, Subset()) as sheet:
-        rename(sheet, names)
-        return write(sheet, options, renamed=names)
+        return write(sheet, options, renamed=rename(sheet, names))

@@ -23,6 +23,7 @@ def run(options: Namespace) -> int:
         mode=options.mode or "exact",
         cast=options.cast or "exact",
         settings=options.settings or "same",
+        trainable=options.trainable,
     )
     saved = None
     if options.out:
@@ -39,7 +40,8 @@ def run(options: Namespace) -> int:
 
 
 def _to_file(options: Namespace) -> int:
-    given = [name for name in ("map", "mode", "cast", "settings", "out", "details") if getattr(options, name)]
+    refused = ("map", "mode", "cast", "settings", "trainable", "out", "details")
+    given = [name for name in refused if getattr(options, name)]
     if given:
         names = ", ".join("--save" if name == "out" else f"--{name}" for name in given)
         raise ArgumentError(

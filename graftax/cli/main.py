@@ -12,7 +12,7 @@ from typing import TextIO
 
 from graftax.cli.destination import parse
 from graftax.cli.parser import parser
-from graftax.cli.shell_words import shell_message
+from graftax.cli.shell_words import shell_message, warnings_with_options
 from graftax.core.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -47,14 +47,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     options: Namespace | None = None
     try:
         options = parse(parser(), sys.argv[1:] if argv is None else argv)
-        code: int = import_module(f"graftax.cli.{_module(options)}").run(options)
+        with warnings_with_options():
+            code: int = import_module(f"graftax.cli.{_module(options)}").run(options)
         sys.stdout.flush()
         return code
     except BrokenPipeError:  # whoever read the output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (GraftaxError, OSError) as error:
-        print(f"graftax: {shell_message(error)}", file=sys.stderr)
+        print(f"graftax: {shell_message(error, options.module if options else '')}", file=sys.stderr)
         refused = (
             isinstance(error, ExportError) and options is not None and options.module == "export_save"
         )  # nothing is corrupt

@@ -74,7 +74,8 @@ def _add_change_commands(commands: Any) -> None:
 
     rename = _command(commands, "rename", "the same with other paths")
     rename.add_argument("checkpoint", metavar="CKPT")
-    rename.add_argument("--map", action="append", metavar="NEW=OLD", help="hang what is at OLD at NEW; may be repeated")
+    told = "hang what is at OLD at NEW; globs with equally many stars stand for many; may be repeated"
+    rename.add_argument("--map", action="append", metavar="NEW=OLD", help=told)
     _destination(rename)
 
     merge = _command(commands, "merge", "what several checkpoints have, as one")
@@ -90,6 +91,8 @@ def _add_change_commands(commands: Any) -> None:
 
     average = _command(commands, "average", "the mean of several checkpoints; integers are those of the first")
     average.add_argument("checkpoints", metavar="CKPT", nargs="+")
+    told = "how much each counts, such as 0.5,0.3,0.2; divided by their sum (all count the same)"
+    average.add_argument("--weights", metavar="NUMBERS", help=told)
     _destination(average, of_several=True)
     _subset(average, "take")
 
@@ -113,8 +116,10 @@ def _add_program_commands(commands: Any) -> None:
     restore.add_argument("--map", action="append", metavar="PROGRAM=CKPT", help="take PROGRAM's values from path CKPT")
     restore.add_argument("--mode", choices=("exact", "cover", "overlap"), help="how much must fit (exact)")
     restore.add_argument("--cast", choices=("exact", "safe", "any"), help="which dtypes may be converted (exact)")
-    told = "whether expressions, such as LoRA, must have the settings that they were saved with (same)"
-    restore.add_argument("--settings", choices=("same", "program"), help=told)
+    told = "the settings of expressions, such as LoRA: as saved (same), or whose count where they differ"
+    restore.add_argument("--settings", choices=("same", "saved", "program"), help=told)
+    told = "whether weights are trained or frozen as in the checkpoint or as in the program"
+    restore.add_argument("--trainable", choices=("saved", "program"), help=told)
     restore.add_argument("--details", action="store_true", help="a line for each value, however many")
     restore.add_argument("--save", dest="out", metavar="OUT", help="save the restored program as a new checkpoint")
     restore.add_argument("--overwrite", action="store_true", help="replace what is at OUT")

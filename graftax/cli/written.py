@@ -5,6 +5,7 @@ from typing import Any
 
 from graftax.checkpoint.commit import commit
 from graftax.checkpoint.derived.sheet import Sheet
+from graftax.checkpoint.folder_names import check_folder_name
 from graftax.cli.output import escape_control, print_json, size
 
 
@@ -16,6 +17,7 @@ def write(sheet: Sheet, options: Namespace, **details: Any) -> int:
         options: Those of the command.
         details: Further entries of the JSON.
     """
+    check_folder_name(options.to)
     index = commit(options.to, sheet.draft(), overwrite=options.overwrite)
     if options.json:
         print_json({"path": options.to, "arrays": len(index.tensors), "nbytes": index.nbytes, **details})

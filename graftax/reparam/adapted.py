@@ -14,13 +14,13 @@ from graftax.core.typedefs import Array, VariableLike
 from graftax.core.undefined import undefined_error
 from graftax.reparam.base import Reparam
 from graftax.reparam.creator import Check, CheckedCreator
-from graftax.reparam.settings import settings_of
-from graftax.variables.graph.module import Module, structure
+from graftax.reparam.has_settings import HasSettings
+from graftax.variables.graph.module import structure
 from graftax.variables.spec import VariableSpec
 from graftax.variables.variable import Variable
 
 
-class Adapter(Module):
+class Adapter(HasSettings):
     """One adapter of one weight: subclass it, make the parts, say what they make of the weight.
 
     Args:
@@ -76,11 +76,6 @@ class Adapter(Module):
             variable.trainability = variable.trainability.with_resting(1 if resting else -1)
         structure.bump()
 
-    def _gx_facts(self) -> dict[str, Any]:
-        """Return the settings, which say with the parts what the weight is."""
-        found = settings_of(self)
-        return {"settings": found} if found else {}
-
 
 class Adapted(Reparam):
     """The weight that `LoRA` and others make: ``base``, and ``adapters`` by name, those in use applied in their order.
@@ -100,6 +95,10 @@ class Adapted(Reparam):
         self.base = base
         self.adapters = adapters
         self.active = list(adapters if active is None else active)
+
+    def _gx_parts_with_settings(self) -> Iterable[HasSettings]:
+        """Return the adapters."""
+        return self.adapters.values()
 
     def forward(self) -> Array:
         """Return what the adapters in use make of the base."""

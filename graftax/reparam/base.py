@@ -12,7 +12,7 @@ from graftax.core.errors import AssignmentError, CreatorError, DTypeError, Shape
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, Shape, VariableLike, unwrap
 from graftax.core.undefined import undefined_error
-from graftax.reparam.settings import settings_of
+from graftax.reparam.has_settings import HasSettings, compute
 from graftax.variables import regularizers
 from graftax.variables.arithmetic import Arithmetic
 from graftax.variables.calls import is_training
@@ -25,7 +25,7 @@ from graftax.variables.state import storage
 from graftax.variables.variable import Variable
 
 
-class Reparam(Module, Arithmetic):
+class Reparam(HasSettings, Arithmetic):
     """The base of every weight that is an expression: subclass it, make the parts, say how they combine.
 
     ``__init__(self, next_creator, spec, ...)`` calls ``super().__init__(spec)`` and makes the parts with
@@ -170,7 +170,7 @@ class Reparam(Module, Arithmetic):
 
     def _combine(self) -> Array:
         storage.touch(self)
-        value: Any = unwrap(self.forward())
+        value: Any = unwrap(compute(self.forward, self))
         if isinstance(value, int | float | complex):
             value = registry.current().arrays.asarray(value, self._dtype)
         if not hasattr(value, "dtype") or tuple(value.shape) != self._shape:
@@ -230,11 +230,6 @@ class Reparam(Module, Arithmetic):
     def _fit(self, value: ArrayLike, verb: str) -> Array:
         backend, label = registry.current(), f"{self._gx_path!r}.{verb}()"
         return fit(backend, unwrap(value), self._shape, self._dtype, label, self._dtype_of_read())
-
-    def _gx_facts(self) -> dict[str, Any]:
-        """Return the settings, which say with the parts what the weight is."""
-        found = settings_of(self)
-        return {"settings": found} if found else {}
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._gx_path!r}, shape={self.shape}, dtype={self.dtype})"

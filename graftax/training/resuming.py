@@ -14,6 +14,7 @@ from graftax.checkpoint.reader import Reader
 from graftax.checkpoint.report import RestoreReport
 from graftax.core import user_line
 from graftax.core.errors import ArgumentTypeError, CheckpointError, MatchError
+from graftax.reparam.settings import text_of
 from graftax.training import executions
 from graftax.training.batch import Batch
 from graftax.training.first_step import FirstStep
@@ -116,15 +117,11 @@ def warn_of_settings(report: RestoreReport, roots: Mapping[str, Any]) -> None:
             continue
         saved, now = line.saved, line.now
         user_line.warn(
-            f"resume=: {path} goes on with {_named(now)} of the program, and had {_named(saved)} in the run "
+            f"resume=: {path} goes on with {text_of(now)} of the program, and had {text_of(saved)} in the run "
             "that is resumed: its weight is another one from here on. Instead: the settings as they were, and "
             "after the run, in a program with others, gx.Checkpoint(model=model).restore(path, "
             'settings="program")'
         )
-
-
-def _named(settings: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name}={value!r:.60}" for name, value in settings.items())
 
 
 def _make_ready(model: TrainableModel, name: str, batch: Batch) -> None:

@@ -212,7 +212,7 @@ def test_settings_of_your_own_expressions(saved, kind):
     path = saved(m=one)
     with Reader(path) as reader:
         facts = [n.payload["facts"]["settings"] for n in reader.index.nodes if n.kind is Kind.OBJECT and n.payload]
-    assert [list(one) for one in facts] == [["given"]]
+    assert [set(one) for one in facts] == [{"function", "given"}]
     assert not Checkpoint(m=same).restore(path).other_settings
     with pytest.raises(SettingsMismatch, match="given="):
         Checkpoint(m=other).restore(path)

@@ -29,8 +29,9 @@ def test_a_save_of_the_optimizer_alone_warns(tmp_path):
         Checkpoint(o=optimizer).save(tmp_path / "o")
     assert "Instead: Checkpoint(model=model, optimizer=optimizer)" in str(told[0].message)
     assert told[0].filename == __file__
-    with pytest.warns(UserWarning, match=r'all slots .*Instead: only="model/\*\*", or only=gx.is_adapter'):
+    with pytest.warns(UserWarning, match=r'all slots .*Instead: only=\["model/\*\*", "o/\*\*"\]'):
         Checkpoint(m=net, o=optimizer).save(tmp_path / "q", only="o/**")
+    Checkpoint(model=net, o=optimizer).save(tmp_path / "told", only=["model/**", "o/**"])  # which warns of nothing
     with pytest.raises(UserWarning):
         Checkpoint(o=optimizer).save(tmp_path / "e")
     assert not (tmp_path / "e").exists()  # as an error, it comes before anything is written

@@ -3,21 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from graftax.backend.host import host_dtype
 from graftax.checkpoint.arrays import HostArray
 from graftax.checkpoint.derived.sheet import Sheet, Tensor
+from graftax.checkpoint.header_facts import is_expression
 from graftax.checkpoint.index import Kind, NodeRecord
 from graftax.checkpoint.report import Conflict
 from graftax.checkpoint.values import encode
 from graftax.core.dtypes import is_complex, is_inexact
 from graftax.core.errors import DTypeMismatch, MatchError, MissingInCheckpoint, ShapeMismatch
 
+_LINEAR = {"Adapted", "FakeQuantizedWeight", "MaskedWeight"}
+"""Expressions whose weight is the mean if the parts of their own are."""
 
-def average(sheets: Sequence[Sheet], names: Sequence[str]) -> list[str]:
-    """Average the Variables of all checkpoints into the first; return the paths that differ and are not floating.
+
+class Averaged(NamedTuple):
+    """What is no mean: integers that are those of the first checkpoint, and expressions whose parts are averaged.
+
+    Of such an expression, as of LoRA, the mean of the parts makes another weight than the mean of the weights.
+    """
+
+    kept: list[str]
+    of_parts: list[str]
+
+
+def average(sheets: Sequence[Sheet], names: Sequence[str], weights: Sequence[float] | None = None) -> Averaged:
+    """Average the Variables of all checkpoints into the first; return what differs and is no mean.
 
     Sums are computed in float64. Integers, such as counters, are taken from the first checkpoint; integers of weights,
     whose meaning depends on scales, must be equal. The step, and each value of ``meta``, is kept only if it is equal in
@@ -26,6 +41,7 @@ def average(sheets: Sequence[Sheet], names: Sequence[str]) -> list[str]:
     Args:
         sheets: Two or more checkpoints.
         names: What they are called, for messages.
+        weights: How much each counts, such that the sum is 1. Defaults to None: all the same.
 
     Raises:
         MatchError: a Variable is missing in one of them, or has another shape there; or weights that are stored as
@@ -59,18 +75,29 @@ def average(sheets: Sequence[Sheet], names: Sequence[str]) -> list[str]:
             "--only SELECTOR, or --skip SELECTOR, which leave these out",
         )
     kept = []
+    parts: dict[str, None] = {}
+    expressions = _expressions(first)
     for path, node in variables[0].items():
         tensors = [sheet.tensor_of(known[path]) for sheet, known in zip(sheets, variables, strict=True)]
         held = [tensor for tensor in tensors if tensor is not None]
         if is_inexact(held[0].dtype):
-            first.set_tensor(node, _mean(held, path))
+            above = path.rpartition("/")[0]
+            if above in expressions and any(not np.array_equal(held[0].array(), t.array()) for t in held[1:]):
+                parts[above] = None
+            first.set_tensor(node, _mean(held, path, weights))
         elif any(not np.array_equal(held[0].array(), tensor.array()) for tensor in held[1:]):
             kept.append(path)
     first.step = first.step if all(sheet.step == first.step for sheet in others) else None
     first.meta = {
         key: value for key, value in first.meta.items() if all(_has_meta(sheet, key, value) for sheet in others)
     }
-    return kept
+    return Averaged(kept, list(parts))
+
+
+def _expressions(sheet: Sheet) -> set[str]:
+    """Return the paths of expressions whose weight is no mean if their parts are."""
+    records = {path: sheet.nodes[node] for node, path in sheet.paths().items()}
+    return {p for p, one in records.items() if is_expression(one) and one.type.rpartition(".")[2] not in _LINEAR}
 
 
 def _other_columns(first: Sheet, sheet: Sheet, name: str) -> list[Conflict]:
@@ -127,15 +154,19 @@ def _has_meta(sheet: Sheet, key: str, value: object) -> bool:
     return key in sheet.meta and encode(sheet.meta[key], key) == encode(value, key)
 
 
-def _mean(tensors: Sequence[Tensor], path: str) -> Tensor:
+def _mean(tensors: Sequence[Tensor], path: str, weights: Sequence[float] | None) -> Tensor:
     dtype = tensors[0].dtype
     wide = "complex128" if is_complex(dtype) else "float64"
 
     def read() -> HostArray:
         total = np.zeros(tensors[0].shape, wide)
-        for tensor in tensors:
-            total += tensor.array().astype(wide)
-        found: HostArray = (total / len(tensors)).astype(host_dtype(dtype))
+        equal = weights is None or len(set(weights)) == 1  # then each sum is as exact as it can be
+        for tensor, weight in zip(tensors, weights or [1.0] * len(tensors), strict=True):
+            if equal:
+                total += tensor.array().astype(wide)
+            elif weight:  # a nan in what does not count is none of the mean
+                total += weight * tensor.array().astype(wide)
+        found: HostArray = (total / (len(tensors) if equal else 1)).astype(host_dtype(dtype))
         return found
 
     return Tensor.of(dtype, tensors[0].shape, read, path)

@@ -9,6 +9,7 @@ from graftax.checkpoint.derived.sheet import Sheet, Tensor
 from graftax.checkpoint.extract import part_of
 from graftax.checkpoint.foreign.foreign_array import ForeignFile
 from graftax.checkpoint.index import Edge, Kind, NodeRecord
+from graftax.checkpoint.paths import unescape
 from graftax.checkpoint.reader import Reader
 from graftax.checkpoint.subset import Spot, Subset
 from graftax.core.errors import ArgumentError, KindMismatch
@@ -61,27 +62,33 @@ def sheet_of_file(file: ForeignFile, subset: Subset) -> Sheet:
         )
     sheet = Sheet()
     for name, below in tree.items():
-        sheet.roots[name] = _add_node(sheet, file, below)
+        sheet.roots[unescape(name) if file.source == "graftax" else name] = _add_node(sheet, file, below, name)
     return sheet
 
 
 _RENAME = "another name for one of the two in the file"
 
 
-def _add_node(sheet: Sheet, file: ForeignFile, below: object) -> int:
+def _add_node(sheet: Sheet, file: ForeignFile, below: object, path: str) -> int:
     if isinstance(below, str):
         array = file.arrays[below]
         sheet.tensors.append(Tensor.of(array.dtype, array.shape, array.read, below))
-        payload: tuple[int, bool, str, dict[str, object]] = (len(sheet.tensors) - 1, True, "weight", {})
-        sheet.nodes.append(NodeRecord(Kind.VARIABLE, "Variable", (), payload))
+        known = file.facts.variables.get(path)
+        told = (True, "weight", {}) if known is None else known.payload[1:]
+        sheet.nodes.append(NodeRecord(Kind.VARIABLE, "Variable", (), (len(sheet.tensors) - 1, *told)))
         return len(sheet.nodes) - 1
     if not isinstance(below, dict):
         raise TypeError("a tree has names and dicts")
+    is_own = file.source == "graftax"
     is_list = sorted(below) == sorted(map(str, range(len(below))))
     edges: list[tuple[Edge, int]] = [
-        (int(name) if is_list else name, _add_node(sheet, file, inner))
+        (int(name) if is_list else unescape(name) if is_own else name, _add_node(sheet, file, inner, f"{path}/{name}"))
         for name, inner in (sorted(below.items(), key=lambda one: int(one[0])) if is_list else below.items())
     ]
+    record = file.facts.objects.get(path)
+    if record is not None:
+        sheet.nodes.append(record._replace(edges=tuple([(str(edge), node) for edge, node in edges])))
+        return len(sheet.nodes) - 1
     kind = Kind.LIST if is_list else Kind.DICT
     sheet.nodes.append(NodeRecord(kind, kind.name.lower(), tuple(edges)))
     return len(sheet.nodes) - 1

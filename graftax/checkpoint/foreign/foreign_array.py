@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 
 from graftax.checkpoint.arrays import HostArray
+from graftax.checkpoint.header_facts import NONE, Facts
 from graftax.core.typedefs import Shape
 
 
@@ -50,6 +51,7 @@ class ForeignFile:
         labels: The ``name`` of layers, by the name of the group that holds their arrays.
         notes: Notes for the report.
         close: Closes the file.
+        facts: What a file of graftax says besides arrays.
     """
 
     path: str
@@ -59,6 +61,7 @@ class ForeignFile:
     labels: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     close: Callable[[], None] = nothing_to_close
+    facts: Facts = NONE
 
     def __enter__(self) -> ForeignFile:
         return self

@@ -155,6 +155,7 @@ class _Loading:
         takes_apart = any(type(node).__name__ == "MultiHeadAttention" for _, node in sides.modules)
         self._groups, ignored = self._source.groups(file, takes_apart)
         self._left_out = [LeftOut(name, reason) for name, reason in ignored.items()]
+        self._parts = [one for one in self._left_out if file.facts.holder_of(one.name) is not None]
         self._pairs = Pairs()
         self._pairing = Pairing(file.keeps_order, self._source.by_name)
         for unit in self._units:
@@ -261,9 +262,10 @@ class _Loading:
                 for group in unused
             ]
             conflicts += [Conflict(UnusedInCheckpoint, array.name, "is not used by any Variable") for array in spare]
+            conflicts += [Conflict(UnusedInCheckpoint, one.name, f"is {one.reason}") for one in self._parts]
         if conflicts:
             is_dtype = any(conflict.error is DTypeMismatch for conflict in conflicts)
-            instead = "" if is_dtype else self._line_to_write(missing, unused)
+            instead = "" if is_dtype else _PLAIN if self._parts else self._line_to_write(missing, unused)
             raise report.failure(conflicts, "the weights do not fit the program", instead=instead)
         if not wanted:
             raise ArgumentError(
@@ -338,6 +340,12 @@ class _Loading:
             arrays = variable._storage.backend.arrays
             ready.append((made, arrays.asarray(cast_to(variable, value).copy(), variable.dtype)))
         return ready
+
+
+_PLAIN = (
+    "plain weights: gx.ungraft(model), and save again; or the same creators in the program, and "
+    "gx.Checkpoint(model=model).restore(path)"
+)
 
 
 def _read_once(read: dict[int, HostArray], array: ForeignArray) -> HostArray:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from graftax.checkpoint.checkpoint import Checkpoint
 from graftax.checkpoint.report import RestoreReport
 from graftax.checkpoint.save import SaveReport
-from graftax.core.errors import MatchError
+from graftax.core.errors import MatchError, SettingsMismatch
 from graftax.core.short_traceback import door
 from graftax.training.export_mixin import ExportMixin
 from graftax.training.whole.differences import without_description
@@ -85,7 +85,7 @@ class SavingMixin(ExportMixin):
         return Checkpoint(model=self).save(path, overwrite=overwrite, skip=_RANDOM)
 
     @door
-    def load_weights(self, path: str | os.PathLike[str]) -> RestoreReport:
+    def load_weights(self, path: str | os.PathLike[str], *, settings: str = "same") -> RestoreReport:
         """Restore the Variables from a checkpoint of `save_weights` or `save`; all of them must match.
 
         Values for layers that are not built yet wait until these are built. For a part of them, or other paths, there
@@ -93,13 +93,18 @@ class SavingMixin(ExportMixin):
 
         Args:
             path: The checkpoint.
+            settings: Whose settings of expressions count where they differ: ``"same"``, ``"saved"`` or ``"program"``,
+                as in `graftax.Checkpoint.restore`. Defaults to ``"same"``.
 
         Raises:
+            ArgumentError: there is no such choice.
             CheckpointError: something does not match; nothing is assigned.
         """
         try:
-            return Checkpoint(model=self).restore(path, only="model/**")
-        except MatchError as error:  # it says which options a restore has, and there are none here
+            return Checkpoint(model=self).restore(path, only="model/**", settings=settings)
+        except SettingsMismatch:  # which says what there is here, too
+            raise
+        except MatchError as error:  # it says which options a restore has, and there are fewer here
             call = f'gx.Checkpoint(model=model).restore({os.fspath(path)!r}, only="model/**", ...)'
             error.instead = f"{call}, which takes skip=, map=, mode= and cast=. There, {error.instead}"
             raise

@@ -182,6 +182,7 @@ _FOR_NOW = {
     *("_gx_seed_root", "_gx_looked_through", "_gx_objectives", "_gx_functions", "_gx_watched", "_gx_parts"),
     *("_gx_history", "_gx_limits", "_gx_never_called", "_gx_plans", "_gx_input_shape", "_gx_casts", "_gx_graph"),
     *("_gx_captured", "_gx_pending", "_gx_added", "_storage", "stop_training", "_gx_recorded"),
+    "_gx_changed_by_forward",  # known once a weight has been computed
 }
 """What belongs to one run of a program; anything else that a part of a model has is compared."""
 _AT_FIRST = (("_gx_remat", None), ("_gx_frozen", False))

@@ -19,6 +19,8 @@ def own_groups(file: ForeignFile) -> tuple[list[Group], dict[str, str]]:
     for position, (name, array) in enumerate(file.arrays.items()):
         if "/slots(" in f"/{name}":
             ignored[name] = _SLOTS
+        elif (holder := file.facts.holder_of(name)) is not None:
+            ignored[name] = f"a part of {holder[0]}, an expression, which makes a weight of it with other parts"
         else:
             groups.append(Group(name, {"": array}, position))
     return groups, ignored

@@ -1,0 +1,142 @@
+"""What a checkpoint says of objects besides arrays, in the header of a safetensors file: settings, adapters, flags.
+
+Without it, the parts of an expression would be arrays of which nobody knows what they make.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
+
+from graftax.checkpoint.damaged import corrupt_error
+from graftax.checkpoint.decode_records import node_record
+from graftax.checkpoint.index import Index, Kind, NodeRecord
+from graftax.checkpoint.paths import node_paths
+from graftax.core.errors import ArgumentError, GraftaxError
+from graftax.reparam.settings import is_same, text_of
+
+KEY = "graftax.objects"
+"""The entry of the metadata."""
+_PLAIN: tuple[bool, str, dict[str, object]] = (True, "weight", {})
+_OURS = "graftax.reparam."
+
+
+class Facts(NamedTuple):
+    """Records of objects and Variables by path: without edges and arrays."""
+
+    objects: Mapping[str, NodeRecord]
+    variables: Mapping[str, NodeRecord]
+
+    def to_text(self) -> str:
+        """Return them as JSON.
+
+        Raises:
+            ArgumentError: JSON has no form for a value.
+        """
+        found = {}
+        for path, record in {**self.objects, **self.variables}.items():
+            found[path] = [int(record.kind), record.type, record.payload]
+            text = json.dumps(found[path], default=str)
+            if not is_same(json.loads(text), found[path]):
+                raise ArgumentError(
+                    f"{path} with {text_of(record.facts.get('settings', {})) or record.payload!r:.100}",
+                    "the header of a file for other tools is JSON, which has no form for one of these values",
+                    "graftax ckpt extract, which writes a checkpoint; or --skip what it belongs to",
+                )
+        return json.dumps(found)
+
+    def holder_of(self, path: str) -> tuple[str, NodeRecord] | None:
+        """Return the expression that an array is a part of, the outermost one, with its path; None for plain arrays."""
+        parts = path.split("/")
+        above = ("/".join(parts[:i]) for i in range(1, len(parts)))
+        return next(((p, self.objects[p]) for p in above if p in self.objects and is_expression(self.objects[p])), None)
+
+
+NONE = Facts({}, {})
+
+
+def facts_of(index: Index, leaves: Collection[int] | None = None) -> Facts:
+    """Return what an index says of objects, and of Variables that are not as most weights are.
+
+    Args:
+        index: The index.
+        leaves: The leaves that are meant. Defaults to all.
+    """
+    paths = node_paths(index)
+    objects, variables = {}, {}
+    meant = None if leaves is None else {p for leaf in leaves for p in _all_above(paths[leaf])}
+    for node, path in paths.items():
+        record = index.nodes[node]
+        if meant is not None and path not in meant:
+            continue
+        if record.kind is Kind.OBJECT:
+            objects[path] = record._replace(edges=())
+        elif record.kind is Kind.VARIABLE and tuple(record.payload[1:]) != _PLAIN:
+            variables[path] = record._replace(payload=(None, *record.payload[1:]))
+    return Facts(objects, variables)
+
+
+def facts_from_text(text: str, file: str) -> Facts:
+    """Return what a header says, checked.
+
+    Raises:
+        CorruptMetadata: it is damaged or forged.
+    """
+    damaged = corrupt_error(f"{KEY} in the header of {file}", "it is no JSON of records by path")
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        raise damaged from None
+    if type(found) is not dict:
+        raise damaged
+    records = {}
+    for path, entry in found.items():
+        if type(entry) is not list or len(entry) != 3:
+            raise damaged
+        kind, name, payload = entry
+        records[path] = node_record([kind, name, [], payload], 0, ())
+    if not all(record.kind in (Kind.OBJECT, Kind.VARIABLE) and record.tensor is None for record in records.values()):
+        raise damaged
+    return Facts(
+        {path: record for path, record in records.items() if record.kind is Kind.OBJECT},
+        {path: record for path, record in records.items() if record.kind is Kind.VARIABLE},
+    )
+
+
+def expressions_error(facts: Facts, arrays: Collection[str], file: str) -> GraftaxError | None:
+    """Return the error for arrays that go where nothing says what they make; None if they are plain ones.
+
+    Args:
+        facts: What is known of them.
+        arrays: Their paths.
+        file: Where they go.
+    """
+    holders = dict(held for path in arrays if (held := facts.holder_of(path)) is not None)
+    if not holders:
+        return None
+    some = [f"{path} ({_text(record)})" for path, record in list(holders.items())[:3]]
+    return ArgumentError(
+        f"parts of {len(holders)} expressions into {file}: {', '.join(some)}{', …' if len(holders) > 3 else ''}",
+        "such a file has no place for what they are, and their arrays are no weights without it",
+        "OUT.safetensors, whose header has it; or --skip SELECTOR; or gx.ungraft(model) and a new checkpoint",
+    )
+
+
+def _text(record: NodeRecord) -> str:
+    settings = record.facts.get("settings")
+    more = text_of(settings) if isinstance(settings, dict) else ""
+    return f"{record.type.rpartition('.')[2]}{': ' if more else ''}{more}"
+
+
+def is_expression(record: NodeRecord) -> bool:
+    """Return True for the record of an expression or an adapter, whose arrays are no weights without it."""
+    if record.kind is not Kind.OBJECT:
+        return False
+    payload = record.payload if isinstance(record.payload, dict) else {}
+    return record.type.startswith(_OURS) or "settings" in record.facts or "active" in payload
+
+
+def _all_above(path: str) -> list[str]:
+    parts = path.split("/")
+    return ["/".join(parts[:i]) for i in range(1, len(parts) + 1)]
