@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -79,7 +78,7 @@ class Watch:
         """
         if not self._made and not taken:
             return
-        _looks[layer] = _looks.get(layer, 0) + 1
+        object.__setattr__(layer, "_gx_looks", vars(layer).get("_gx_looks", 0) + 1)
         if signature.masks:
             self._use_up(taken)
         leaves = [leaf for leaf in tree.flatten(out) if hasattr(leaf, "shape")]
@@ -95,25 +94,28 @@ class Watch:
                     break
 
 
-_looks: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
-"""How many calls of a layer, with masks, lost none."""
-_ENOUGH = 50  # to watch takes time in each eager call, and what a call does with masks is the same in most
+_ENOUGH = 50
+"""Calls with masks after which one that lost none is not watched: it takes time in each eager call, and what a call
+does with masks is the same in most."""
 
 
 def watched(layer: Any) -> tuple[Callable[..., Any], Watch | None]:
     """Return the ``call`` of a layer, and what watches one of the user's, or of a graph of layers."""
     kind = type(layer)
-    puts_together = not kind.__module__.startswith("graftax.") or getattr(layer, "_gx_graph", None) is not None
+    puts_together = not kind.__module__.startswith("graftax.") or vars(layer).get("_gx_graph") is not None
     if not puts_together or layer._gx_makes_mask:
         return layer.call, None
     # one that is not watched any more is still none of what watches the call around
-    watch = None if layer._gx_warned or _looks.get(layer, 0) >= _ENOUGH else Watch()
+    watch = None if layer._gx_warned or vars(layer).get("_gx_looks", 0) >= _ENOUGH else Watch()
 
     def watched_call(*args: Any, **kwargs: Any) -> Any:
         if watch is not None:
             watch.given = args, kwargs
-        with masks.watches.entered(watch):
+        outer = masks.watch.set(watch)
+        try:
             return layer.call(*args, **kwargs)
+        finally:
+            masks.watch.reset(outer)
 
     return watched_call, watch
 

@@ -220,7 +220,7 @@ def with_mask(
     out = _with_own_mask(layer, out, inputs, signature, masks_by_name, met)
     if watch is not None:
         watch.look(layer, signature, out, masks_by_name if met else {})
-    if (around := masks.watches.top) is not None:
+    if (around := masks.watch.get()) is not None:
         around.note_taken(layer, signature, masks_by_name, inputs, out)
     return out
 
