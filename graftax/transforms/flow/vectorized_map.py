@@ -56,7 +56,7 @@ class RowFrame(AttributeFrame):
         raise StateError(
             "vectorized_map: the function calls set_random_seed",
             "each row draws from a branch of its own, and the stream outside would go on as if no seed had been set",
-            "graftax.set_random_seed(0) before the map; a fixed seed=0 at a draw, which gives each row the same numbers",
+            "graftax.set_random_seed(0) before the map; or seed=0 at a draw, which gives each row the same numbers",
         )
 
     def write(self, storage: Storage, value: Array) -> None:
