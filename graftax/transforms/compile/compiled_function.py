@@ -279,8 +279,15 @@ class CompiledFunction(Generic[P, R]):
         if self._looks != PLAIN or program.has_checks:
             program.names = self._names(transforms, leaves, tree)
             program.result_names = result_names(transforms, found["out"], found["results"])
-        told = (found[name] for name in ("touched", "seen", "out", "results"))
-        entry = Entry(program, *told, [*statics, around], found["masked"])
+        entry = Entry(
+            program,
+            found["touched"],
+            found["seen"],
+            found["out"],
+            found["results"],
+            [*statics, around],
+            found["masked"],
+        )
         entry.before, entry.commits = found["before"], self.commits
         entry.warn_of_leaks(transforms, function_name(self._fn))
         found.clear()  # with what was touched goes what only it has kept: layers and Variables that nobody else does
