@@ -15,7 +15,7 @@ entries = masked_arrays.entries
 carry_over = masked_arrays.carry_over
 _entry = masked_arrays.entry_of
 
-watch: ContextVar[Any] = ContextVar("graftax.watched masks", default=None)
+watch: ContextVar[Any] = ContextVar("watched masks", default=None)
 """What looks for masks that get lost in a call of the user's, the innermost one; a scope would cost each call more."""
 
 
