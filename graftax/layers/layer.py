@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from graftax.backend import registry
@@ -11,13 +9,13 @@ from graftax.core import tree
 from graftax.core.errors import DTypeError
 from graftax.core.fallback import Fallback
 from graftax.core.promises import withdraw
-from graftax.core.short_traceback import cause_to_show, door, shorten
+from graftax.core.short_traceback import door, shorten
 from graftax.core.typedefs import Array, ArrayLike, Calls, Initializer, Shape
 from graftax.layers import added_losses, building, dropped_masks, lost_masks, masking, shapes, symbolic_call
 from graftax.layers.added_losses import AddsLosses, keep_penalty
 from graftax.layers.arguments import check_flag
 from graftax.layers.call_context import named_part
-from graftax.layers.call_errors import explained_call, no_call, no_output_error
+from graftax.layers.call_errors import CallErrors, no_call, no_output_error
 from graftax.layers.inputs import inputs_in
 from graftax.layers.policy import DTypePolicy, as_policy
 from graftax.layers.signature import signature_of
@@ -66,7 +64,7 @@ class Layer(AddsLosses, KnowsColumns):
         ((2, 3), ['factor'])
     """
 
-    untracked: ClassVar[frozenset[str]] = frozenset({"_gx_plans", "_gx_warned", "_gx_casts"})
+    untracked: ClassVar[frozenset[str]] = frozenset({"_gx_plans", "_gx_warned", "_gx_looks", "_gx_casts"})
     _gx_words: ClassVar[Words] = OF_LAYERS
     supports_masking: ClassVar[bool] = False
     """Whether a mask passes through unchanged, since each position is computed on its own; else it stops here, with a
@@ -267,7 +265,7 @@ class Layer(AddsLosses, KnowsColumns):
                 raise
 
     def _gx_traced_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if storage.frames.top is not None and (path := self._gx_path):
+        if storage.frames.read() and (path := self._gx_path):
             with named_part(path):
                 return self._gx_call(*args, **kwargs)
         return self._gx_call(*args, **kwargs)
@@ -303,7 +301,7 @@ class Layer(AddsLosses, KnowsColumns):
         context = CallContext(self, training, outer)
         if outer is None or outer.root is None:  # the outermost call: terms of an earlier one are no part of this loss
             added_losses.forget(self, context.number, context.frames)
-        with contexts.entered(context), self._gx_explained(args, kwargs):
+        with contexts.entered(context), CallErrors(self, args, kwargs):
             is_first = not building.is_built(self)
             if is_first and (prepare := building.again.top) is not None:
                 prepare(self)
@@ -334,7 +332,7 @@ class Layer(AddsLosses, KnowsColumns):
                 raise no_output_error(self._gx_title())
             if is_first:
                 look_for_lost([self])
-            if found or self._gx_makes_mask or watch or (masks.entries and masks.watches.read()):
+            if found or self._gx_makes_mask or (masks.entries and (watch is not None or masks.watches.get())):
                 out = masking.with_mask(self, out, first, signature, found, args, kwargs, context.masks_met, watch)
         return out
 
@@ -385,12 +383,3 @@ class Layer(AddsLosses, KnowsColumns):
         sizes = tuple(8 if size is None else size for size in shape)
         dtype = self._gx_input_dtype or self._gx_dtypes.compute_dtype
         return registry.current().arrays.numpy.zeros(sizes, dtype)  # type: ignore[no-any-return]
-
-    @contextmanager
-    def _gx_explained(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[None]:
-        try:
-            yield
-        except Exception as error:
-            if (better := explained_call(self, self._gx_title(), error, args, kwargs)) is not None:
-                raise better from cause_to_show(better, error)
-            raise

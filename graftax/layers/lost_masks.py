@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -84,7 +83,7 @@ class Watch(Screen):
             # an input of the call itself has lost nothing between layers
             is_given = any(consumer.value is leaf for leaf in tree.flatten([list(self._args), self._kwargs]))
             is_ours = type(consumer.layer).__module__.startswith("graftax.")
-            counts = is_ours and not is_given and masks.watches.top is self
+            counts = is_ours and not is_given and masks.watches.get()[-1] is self
             self._notes().unmasked.append((consumer._replace(value=None), counts))
 
     def _notes(self) -> _Notes:
@@ -109,7 +108,7 @@ class Watch(Screen):
         if not met and not layer.supports_masking:
             came = []  # the layer drops them, and says so
         notes = self._notes()
-        _looks[layer] = _looks.get(layer, 0) + 1
+        object.__setattr__(layer, "_gx_looks", vars(layer).get("_gx_looks", 0) + 1)
         wanted = {id(mask): mask for mask in [*notes.made.values(), *came]}
         shapes = {np.shape(mask) for key, mask in wanted.items() if not any(mask is one for one in own)}
         outputs = [mask_losses.OUTPUT._replace(shape=np.shape(leaf)) for leaf in tree.flatten(out) if _has_shape(leaf)]
@@ -147,9 +146,9 @@ def _guess(notes: _Notes, found: list[Any], outputs: list[mask_losses.Consumer],
     ]
 
 
-_looks: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
-"""How many calls of a layer, with masks, lost none."""
-_ENOUGH = 50  # to watch takes time in each eager call, and what a call does with masks is the same in most
+_ENOUGH = 50
+"""Calls with masks after which one that lost none is not watched: it takes time in each eager call, and what a call
+does with masks is the same in most."""
 _harmless: WeakKeyDictionary[Any, set[tuple[tuple[int, ...], str, tuple[int, ...]]]] = WeakKeyDictionary()
 """Shapes that looked like a loss in a layer, and were none: of a mask and of an array, without the batch."""
 
@@ -166,19 +165,22 @@ def watched(
         kwargs: What it is given by name.
     """
     kind = type(layer)
-    puts_together = not kind.__module__.startswith("graftax.") or getattr(layer, "_gx_graph", None) is not None
+    puts_together = not kind.__module__.startswith("graftax.") or vars(layer).get("_gx_graph") is not None
     if not puts_together or layer._gx_makes_mask:
         return layer.call, None
     # one that is not watched any more is still none of what watches the call around
-    is_over = layer._gx_warned or _looks.get(layer, 0) >= _ENOUGH or mask_losses.is_looking()
+    is_over = layer._gx_warned or vars(layer).get("_gx_looks", 0) >= _ENOUGH or mask_losses.is_looking()
     watch = None if is_over else Watch(bool(taken), args, kwargs)
     screen = Screen(bool(taken)) if watch is None else watch
 
     def watched_call(*args: Any, **kwargs: Any) -> Any:
         if watch is not None:
             watch.frames = frames.read()
-        with masks.watches.entered(screen):
+        outer = masks.watches.set((*masks.watches.get(), screen))
+        try:
             return layer.call(*args, **kwargs)
+        finally:
+            masks.watches.reset(outer)
 
     return watched_call, watch
 
@@ -192,7 +194,7 @@ def note_call(
     out: object,
 ) -> None:
     """Tell those that watch the calls around what a layer did with masks."""
-    around = masks.watches.read()
+    around = masks.watches.get()
     if not around:
         return
     around[-1].note_call(layer, taken, out)

@@ -111,8 +111,7 @@ def has_the_columns(x: object, columns: Known) -> bool:
 
 
 def _order_columns(x: object, columns: Names, label: str, whose: str) -> Any:
-    names = _names(x)
-    if columns is None or names is None or names == columns:
+    if columns is None or (names := _names(x)) is None or names == columns:
         return x
     missing = [name for name in columns if name not in names]
     added = [name for name in names if name not in columns]

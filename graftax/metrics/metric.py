@@ -169,9 +169,10 @@ class Metric(Module):
 
     def reset(self) -> None:
         """Start over, with the metrics that this one holds."""
-        self._gx_ensure_state()
-        if self._gx_pending is not None and not self._gx_starts:  # saved values are what is forgotten
-            object.__setattr__(self, "_gx_pending", None)
+        if self._gx_pending is not None:
+            self._gx_ensure_state()
+            if not self._gx_starts:  # saved values are what is forgotten
+                object.__setattr__(self, "_gx_pending", None)
         is_eager = not storage.frames.read()
         for variable, start in self._gx_starts:
             if is_eager:

@@ -82,6 +82,9 @@ class Objectives:
         self.checks_masks = False
         """Whether a loss checks targets on the host with the masks of the predictions."""
         self._metrics: list[tuple[str, str, Metric, bool]] = []  # output, shown name, metric, whether it is weighted
+        given = (one for _, wanted, _ in self._wanted for one in tree.flatten(wanted))
+        self._metric_objects = list(dict.fromkeys(one for one in given if isinstance(one, Metric)))
+        self._made_metrics: list[Metric] = []  # each once
         self._named: set[Metric] = set()  # those given by name, which read targets like the loss
         self._made = False
         self._looked = False
@@ -90,7 +93,7 @@ class Objectives:
     def metrics(self) -> list[Metric]:
         """Return all metrics, the mean of the loss first."""
         # before the first batch, those that were given as objects, which may have counted elsewhere
-        own = list(dict.fromkeys(metric for _, metric in self.given_metrics() if metric is not None))
+        own = self._made_metrics or self._metric_objects
         _watch(own)
         return [self.loss_tracker, *self._trackers.values(), *own]
 
@@ -276,6 +279,7 @@ class Objectives:
                     taken |= {other for _, other, _, _ in self._metrics}
                     shown = free_name(f"{output}_" if output else "", prefix or "also_", metric.name, taken)
                     self._metrics.append((output, shown, metric, weighted))
+        self._made_metrics = list(dict.fromkeys(metric for _, _, metric, _ in self._metrics))
         self._made = True
 
     def results(self) -> dict[str, Array]:

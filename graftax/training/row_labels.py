@@ -25,7 +25,8 @@ def require_rows_in_one_order(**parts: object) -> None:
     Example:
         >>> require_rows_in_one_order(x=[1, 2], y=[3, 4])
     """
-    labelled = [found for name, part in parts.items() for found in _iterate_labelled(name, part)]
+    may_have = {name: part for name, part in parts.items() if part is not None and type(part) is not np.ndarray}
+    labelled = [found for name, part in may_have.items() for found in _iterate_labelled(name, part)]
     for name, part in labelled[1:]:
         first, begin = labelled[0]
         row = _first_moved_row(begin.index, part.index)

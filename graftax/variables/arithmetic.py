@@ -126,6 +126,9 @@ class Arithmetic(VariableLike):
     def __float__(self) -> float:
         return float(self._gx_leaving())
 
+    def __format__(self, spec: str) -> str:
+        return format(self.value, spec) if spec else str(self)
+
     def __index__(self) -> int:
         return self.value.__index__()
 

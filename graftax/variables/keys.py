@@ -14,8 +14,10 @@ from typing import Any, TypeAlias
 import xxhash
 
 from graftax.backend import registry
-from graftax.core.errors import ArgumentError
+from graftax.core.errors import ArgumentError, CompileError
 from graftax.core.short_traceback import door
+from graftax.core.static_numbers import is_traced
+from graftax.core.typedefs import Array, unwrap
 from graftax.variables.graph.node import Branch, Node, outermost
 
 
@@ -43,10 +45,27 @@ def checked_seed(seed: object, instead: str = "seed=0") -> int:
 
     Raises:
         ArgumentError: it is no integer from 0 to 2**64 - 1.
+        CompileError: it is a traced value.
     """
+    array = unwrap(seed)
+    if hasattr(array, "dtype") and hasattr(array, "shape") and not isinstance(array, Integral):
+        _refuse_array(array)
     if not isinstance(seed, Integral) or isinstance(seed, bool) or not 0 <= int(seed) < 2**64:
         raise ArgumentError(f"seed={seed!r}", "a seed is an integer from 0 to 2**64 - 1", instead)
     return int(seed)
+
+
+def _refuse_array(seed: Array) -> None:
+    """Raise for an array in place of a seed."""
+    shown = f"seed = {seed.dtype}{list(seed.shape)}"
+    if is_traced(seed):
+        raise CompileError(
+            f"{shown}, a traced value",
+            "a seed is a number of the program, and such a value is only known when it runs; a key may be an argument",
+            "key = graftax.random.SeedGenerator(0).next() outside, and in the function graftax.random.normal(shape, "
+            "seed=key); graftax.set_random_seed(0) outside",
+        )
+    raise ArgumentError(f"{shown}, an array", "a seed is an integer from 0 to 2**64 - 1", "int(seed)")
 
 
 @door

@@ -6,17 +6,17 @@ NumPy, by what they compute. It is found wherever the array is, inside and outsi
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from typing import Any
 
 from graftax.core import masked_arrays, tree
-from graftax.core.scopes import ScopeStack
 
 entries = masked_arrays.entries
 carry_over = masked_arrays.carry_over
 _entry = masked_arrays.entry_of
 
-watches: ScopeStack[Any] = ScopeStack("watched masks")
-"""What looks for masks that get lost in a call of the user's; innermost last."""
+watches: ContextVar[tuple[Any, ...]] = ContextVar("watched masks", default=())
+"""What looks for masks that get lost in calls of the user's; innermost last. A scope would cost each call more."""
 
 
 def any_set() -> bool:
@@ -61,5 +61,5 @@ def set_mask(value: Any, mask: object, calm: bool = False) -> None:
             set_mask(leaf, part, calm)
         return
     masked_arrays.note(value, mask, calm)
-    if (watch := watches.top) is not None:
-        watch.note_made(value, mask)
+    if around := watches.get():
+        around[-1].note_made(value, mask)

@@ -211,6 +211,8 @@ def set_random_seed(seed: int) -> None:
 
     Raises:
         ArgumentError: it is not such an integer.
+        CompileError: it is a traced value, which is no number yet.
+        StateError: it is called in a function that `vectorized_map` maps.
 
     Example:
         >>> set_random_seed(3)
@@ -221,6 +223,8 @@ def set_random_seed(seed: int) -> None:
         True
     """
     seed = keys.checked_seed(seed, "set_random_seed(0)")
+    if (frame := storage.frames.top) is not None:
+        frame.start_streams_over()
     if _global or storage.frames.top is not None:  # a function being compiled starts over each time
         _global_stream().start_over(seed)
     keys.reset(seed)
@@ -237,6 +241,8 @@ def key_of(seed: int | SeedGenerator | ArrayLike | None) -> Array:
     if isinstance(seed, Integral):  # NumPy's integers are
         return registry.current().random.key(keys.checked_seed(seed))
     key = registry.current().arrays.asarray(unwrap(seed))
+    if key.ndim == 0 and key.dtype.kind in "iu":  # an array for a number
+        keys.checked_seed(key)
     if tuple(key.shape) != (2,) or str(key.dtype) != "uint32":
         raise ArgumentError(
             f"seed= got an array of shape {tuple(key.shape)} and dtype {key.dtype}",

@@ -147,7 +147,8 @@ class JaxRandom:
 
     def bernoulli(self, key: Array, p: Any, shape: Shape) -> Any:
         """Draw booleans that are True with probability ``p``."""
-        return _bernoulli(key, p, shape=tuple(shape))
+        # the same draws where JAX takes a plain number for float64
+        return _bernoulli(key, np.float32(p) if isinstance(p, int | float) else p, shape=tuple(shape))
 
     def permutation(self, key: Array, x: int | Array) -> Any:
         """Return a shuffle of ``arange(x)``, or of the first axis of ``x``."""

@@ -265,7 +265,8 @@ class CompiledFunction(Generic[P, R]):
                         (transforms.unflatten(out_structure, results), found_masks)
                     )
             frame.group_alike()
-            found.update(frame=frame, out=out_structure, results=len(results), masked=masked, before=before)
+            found.update(touched=frame.touched, seen=frame.seen)  # the frame itself keeps values of the trace
+            found.update(out=out_structure, results=len(results), masked=masked, before=before)
             return results, cast("list[tuple[Any, Any]]", frame.last_values())
 
         concrete = [leaf for leaf in leaves if not is_static(leaf)]
@@ -278,10 +279,18 @@ class CompiledFunction(Generic[P, R]):
         if self._looks != PLAIN or program.has_checks:
             program.names = self._names(transforms, leaves, tree)
             program.result_names = result_names(transforms, found["out"], found["results"])
-        entry = Entry(program, found["frame"], found["out"], found["results"], [*statics, around], found["masked"])
+        entry = Entry(
+            program,
+            found["touched"],
+            found["seen"],
+            found["out"],
+            found["results"],
+            [*statics, around],
+            found["masked"],
+        )
         entry.before, entry.commits = found["before"], self.commits
         entry.warn_of_leaks(transforms, function_name(self._fn))
-        found.clear()  # with the frame goes what only it has kept: layers and Variables that nobody else does
+        found.clear()  # with what was touched goes what only it has kept: layers and Variables that nobody else does
         self._check_owned(program)
         self.trace_count += 1
         return entry

@@ -10,9 +10,9 @@ from graftax.backend.program import Program
 from graftax.backend.tracing import Tracing
 from graftax.core import user_line
 from graftax.transforms.compile.guard import Guard
-from graftax.transforms.compile.seen import places_of_traced
-from graftax.transforms.lifting.frames import CompileFrame
+from graftax.transforms.compile.seen import Seen, places_of_traced
 from graftax.variables.graph.config_objects import is_config
+from graftax.variables.graph.node import Node
 from graftax.variables.state.donation import Donation, at_rest, lock
 from graftax.variables.state.home import Home
 from graftax.variables.state.pack import Pack, pack_of
@@ -25,7 +25,8 @@ class Entry(Guard):
     def __init__(
         self,
         program: Program,
-        frame: CompileFrame,
+        touched: dict[int, Node],
+        seen: Seen,
         out_structure: object,
         results: int,
         statics: list[Any],
@@ -54,8 +55,8 @@ class Entry(Guard):
         self._moves = -1
         self._takes = 0
         self._homes = [_fixed_home(cell) for cell in (*self.read_only, *self.written)]
-        self._seen = frame.seen
-        super().__init__(list(frame.touched.values()), frame.seen)
+        self._seen = seen
+        super().__init__(list(touched.values()), seen)
 
     def begin(self) -> None:
         """Call what comes before a run, and note that it is run now."""

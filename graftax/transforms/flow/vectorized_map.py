@@ -51,6 +51,14 @@ class RowFrame(AttributeFrame):
         # the second half: with the first one the stream itself moves on, once all rows are done
         return random.fold_in(random.split(key, 2)[1], self._row)
 
+    def start_streams_over(self) -> None:
+        """Refuse it."""
+        raise StateError(
+            "vectorized_map: the function calls set_random_seed",
+            "each row draws from a branch of its own, and the stream outside would go on as if no seed had been set",
+            "graftax.set_random_seed(0) before the map; or seed=0 at a draw, which gives each row the same numbers",
+        )
+
     def write(self, storage: Storage, value: Array) -> None:
         """Let a random stream move on, keep terms of the loss inside of the row, and refuse all else."""
         if isinstance(storage.user, AddedLoss):
@@ -113,7 +121,7 @@ def vectorized_map(
         ShapeError: the numbers of rows differ, there is a scalar, or an array has no such axis.
         ArgumentError: there is no array; ``chunk_size`` is no positive integer; ``in_axes`` or ``out_axes`` has another
             structure.
-        StateError: ``fn`` assigned a Variable, or changed a plain attribute of a Module.
+        StateError: ``fn`` assigned a Variable, changed a plain attribute of a Module, or called `set_random_seed`.
 
     Example:
         >>> import graftax as gx

@@ -48,7 +48,10 @@ def bases_of_user(kind: type[Any]) -> tuple[type[Any], ...]:
 
 def in_class(kind: type[Any], name: str) -> object:
     """Return what a class or its bases keep under a name, such as a property; None if there is nothing."""
-    return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)
+    for base in kind.__mro__:
+        if name in base.__dict__:
+            return base.__dict__[name]
+    return None
 
 
 class _OfUsers(dict[type[Any], tuple[type[Any], ...]]):

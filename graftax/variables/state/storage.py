@@ -105,6 +105,11 @@ class Frame:
         """Return the state of a random stream that a function gets: each row of a mapped one has its own branch."""
         return self.parent.branch_stream(key) if self.parent is not None else key
 
+    def start_streams_over(self) -> None:
+        """Note that random streams are to follow from another seed, and raise where that means nothing."""
+        if self.parent is not None:
+            self.parent.start_streams_over()
+
     def note_conversion(self, value: object, name: str) -> None:
         """Note that the value of a Variable of that name became a NumPy array, from which no gradient comes back."""
         if self.parent is not None:
