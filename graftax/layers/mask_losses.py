@@ -181,7 +181,7 @@ def find(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any], ignored: Seq
                 look.note_made(value, masks.mask_of(value))
                 look.sources[id(value)] = "its input"
             positional, named = tree.rebuild([list(args), kwargs], iter(filled))
-            with masks.watches.entered(look), storage.autocast.entered(layer._gx_dtypes.compute_dtype):
+            with masks.watched_by(look), storage.autocast.entered(layer._gx_dtypes.compute_dtype):
                 look.note_outputs(layer.call(*positional, **named))
         return AxisQuestion(look.marks, look.ends, [consumer.value for consumer in look.consumers])
 

@@ -6,6 +6,8 @@ NumPy, by what they compute. It is found wherever the array is, inside and outsi
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
@@ -17,6 +19,16 @@ _entry = masked_arrays.entry_of
 
 watches: ContextVar[tuple[Any, ...]] = ContextVar("watched masks", default=())
 """What looks for masks that get lost in calls of the user's; innermost last. A scope would cost each call more."""
+
+
+@contextmanager
+def watched_by(watch: object) -> Iterator[None]:
+    """Let an object watch the masks that are made in this block."""
+    outer = watches.set((*watches.get(), watch))
+    try:
+        yield
+    finally:
+        watches.reset(outer)
 
 
 def any_set() -> bool:
