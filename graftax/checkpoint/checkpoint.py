@@ -173,8 +173,9 @@ class Checkpoint(Awaited):
                 are restored as a whole also use the adapters that were in use, in their order, unless the mode is
                 ``"overlap"`` or this is ``"program"``.
             settings: ``"same"``: an expression must have the settings with which it was saved, such as the ``scale`` of
-                LoRA or the ``bits`` of FakeQuant, since the same parts would give another weight; ``"program"``: those
-                of the program stay, and the report lists what differs. Defaults to ``"same"``.
+                LoRA or the ``bits`` of FakeQuant, since the same parts would give another weight, and a metric, too,
+                such as the ``threshold`` of Precision; ``"program"``: those of the program stay, and the report lists
+                what differs. Defaults to ``"same"``.
 
         Raises:
             MatchError: checkpoint and program do not match; a subclass says how. It lists all conflicts, and has the
