@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from functools import cache
 from typing import Any
 
 from graftax.reparam import settings
@@ -29,7 +28,10 @@ def settings_of(metric: Module) -> dict[str, Any]:
     return {name: value for name, value in settings.settings_of(metric).items() if name in names}
 
 
-@cache
+_known: dict[type[Any], frozenset[str]] = {}  # what reads signatures takes a while
+
+
 def _arguments_of(kind: type[Any]) -> frozenset[str]:
-    parameters = inspect.signature(kind.__init__).parameters
-    return frozenset(parameters) - _OF_ALL
+    if kind not in _known:
+        _known[kind] = frozenset(inspect.signature(kind.__init__).parameters) - _OF_ALL
+    return _known[kind]

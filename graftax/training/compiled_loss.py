@@ -78,9 +78,15 @@ class GivenFactors:
             )
 
 
+def modules_of(loss: object) -> list[Module]:
+    """Return the losses that are Modules with Variables, or methods of these, each once."""
+    nodes = [node for _, one in _iterate_named(loss) if (node := _node_of(one)) is not None]
+    return list(dict.fromkeys(node for node in nodes if any(isinstance(leaf, Variable) for leaf in walk(node))))
+
+
 def variables_of(loss: object) -> list[Variable]:
     """Return the Variables of losses, each once."""
-    nodes = [node for _, one in _iterate_named(loss) if (node := _node_of(one)) is not None]
+    nodes = modules_of(loss)
     return list(dict.fromkeys(leaf for node in nodes for leaf in walk(node) if isinstance(leaf, Variable)))
 
 

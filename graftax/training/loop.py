@@ -49,6 +49,7 @@ from graftax.training.spread import (
     shown_by_main,
 )
 from graftax.training.trainable_model import TrainableModel
+from graftax.training.trained_before import TrainedBefore
 from graftax.training.unread_by_step import UnreadByStep
 
 
@@ -95,7 +96,7 @@ def fit(
     run.is_saved = bool(savers)
     if isinstance(source, IterableSource | IndexedSource):
         source.remembers = bool(savers)
-    with isolated_metrics(model, "fit"), Interrupts() as interrupts:
+    with isolated_metrics(model, "fit"), Interrupts() as interrupts, TrainedBefore(model) as before:
         require_one_call(
             model,
             [
@@ -108,6 +109,7 @@ def fit(
             ],
         )
         is_resumed = resume is not None and resume_run(run, resume, validation)
+        before.begin()
         hooks, last = model._gx_hooks(others, params), model._gx_hooks(savers, params)
         model._gx_history, model.stop_training = history, False
         with _reporting_errors(hooks, progress, last):

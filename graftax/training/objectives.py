@@ -85,6 +85,8 @@ class Objectives:
         self._named: set[Metric] = set()  # those given by name, which read targets like the loss
         self._made = False
         self._looked = False
+        self.has_trained = False
+        """Whether a step on a single batch has trained with these."""
 
     @property
     def metrics(self) -> list[Metric]:
