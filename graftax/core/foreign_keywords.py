@@ -69,13 +69,7 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
     "lam": ("l2", "l1"),
     "lambda_": ("l2", "l1"),
     "from_logit": ("from_logits",),
-    "logits": ("from_logits", "y_pred"),
-    **dict.fromkeys(("input", "inputs", "output", "outputs"), ("y_pred",)),
-    **dict.fromkeys(("pred", "preds", "predictions", "predicted"), ("y_pred", "values")),
-    **dict.fromkeys(("target", "targets", "label", "labels", "true", "actual"), ("y_true",)),
-    **dict.fromkeys(("weight", "weights"), ("sample_weight",)),
-    "data": ("batch", "x"),
-    **dict.fromkeys(("count", "iteration", "epoch"), ("step",)),
+    "logits": ("from_logits",),
     "k": ("every",),
     "smoothing": ("label_smoothing",),
     "ignore_index": ("ignore_class",),
@@ -152,6 +146,16 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
     "save_freq": ("every",),
     "max_to_keep": ("keep",),
     "log_dir": ("directory",),
+}
+
+OF_METHODS: dict[str, tuple[str, ...]] = {
+    # of losses, metrics, schedules and models when they are called: what it is here
+    **dict.fromkeys(("input", "inputs", "output", "outputs", "logits"), ("y_pred",)),
+    **dict.fromkeys(("pred", "preds", "predictions", "predicted"), ("y_pred", "values")),
+    **dict.fromkeys(("target", "targets", "label", "labels", "true", "actual"), ("y_true",)),
+    **dict.fromkeys(("weight", "weights"), ("sample_weight",)),
+    "data": ("batch", "x"),
+    **dict.fromkeys(("count", "iteration", "epoch"), ("step",)),
 }
 
 WORDS: dict[str, tuple[str, str]] = {

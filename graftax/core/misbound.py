@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from graftax.core.errors import ArgumentTypeError
-from graftax.core.foreign_keywords import KEYWORDS
+from graftax.core.foreign_keywords import KEYWORDS, OF_METHODS
 from graftax.core.known_names import closest
 
 _STATIC = "leave it out: strings, functions and other objects are static; functools.partial(fn, value) fixes any value"
@@ -234,11 +234,14 @@ def _suggestion(title: str, name: str, names: list[str], only: str | None) -> st
     """Return what was meant by a name; ``only`` is what must be given yet and is not, if that is one thing."""
     there = _FUNCTIONS.get(title.rpartition(".")[2], {}).get(name)
     if there is None:
-        near = (
-            next((one for one in KEYWORDS.get(name.lower(), ()) if one in names), None) or closest(name, names) or only
-        )
+        near = next((one for one in _names_here(name.lower()) if one in names), None) or closest(name, names) or only
         there = f"{near}=" if near else f"leave {name}= out"
     return f"{there} in place of {name}=" if there.endswith("=") else there
+
+
+def _names_here(name: str) -> tuple[str, ...]:
+    """Return what a keyword of other libraries is called here, in constructors and in other calls."""
+    return (*KEYWORDS.get(name, ()), *OF_METHODS.get(name, ()))
 
 
 _EXAMPLES: dict[str, str] = {

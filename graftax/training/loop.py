@@ -25,6 +25,7 @@ from graftax.training.counted_steps import run_group, run_step
 from graftax.training.evaluated_together import batches_per_run
 from graftax.training.executions import TEST_STEPS
 from graftax.training.first_step import FirstStep, build_for_hooks
+from graftax.training.given_to_run import GivenToRun
 from graftax.training.groups import groups_of, up_to_last_step
 from graftax.training.hooks.callback import Callback, Logs
 from graftax.training.hooks.callback_list import CallbackList, as_list
@@ -142,7 +143,7 @@ def _epochs(
     source, logs = run.source, Logs({})
     unread = UnreadByStep(model, "train_step", source.weighted_by, warns_of_metrics=validation is None)
     unread_beside = UnreadByStep(model, "test_step", trained=unread)
-    compiled = required_objectives(model)
+    compiled, given = required_objectives(model), GivenToRun(model, source)
     for epoch in epochs:
         if model.stop_training:
             break
@@ -177,6 +178,7 @@ def _epochs(
         run.end_epoch()
         last.run("on_epoch_end", epoch, logs=logs)
         require_one_end(model, epoch)
+        given.warn_if_changed()
         if model.stop_training:
             break
         if planned is not None and steps < planned:
@@ -287,6 +289,7 @@ def _train_epoch(
             end(run.index - 1, logs=logs)
         if model.stop_training:
             break
+    ready.zero_weights.warn(logs)
     return logs
 
 
@@ -348,6 +351,7 @@ def _evaluate(model: TrainableModel, source: Source, hooks: CallbackList, unread
     if logs is None:
         raise _no_batch_error(source, "there is nothing to evaluate")
     _warn_if_short(done, source)
+    ready.zero_weights.warn(logs)
     if model._gx_functions is not None and size == 1:
         model._gx_functions.tested += done
     results = dict(Logs(logs))

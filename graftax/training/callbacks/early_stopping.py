@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from graftax.core.errors import ArgumentError
+from graftax.training.callbacks.idle import epochs_to_run, warn_of_idle
 from graftax.training.callbacks.monitor import Monitor
 from graftax.training.callbacks.swap_averages import averages_at_end
 from graftax.training.hooks.callback import Callback, Logs
@@ -89,9 +90,20 @@ class EarlyStopping(Callback):
         self._best_settings = {}
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
-        """Reset the counters."""
+        """Reset the counters, and warn if no epoch is looked at."""
+        self._warn_if_idle()
         self.monitor.seen = False
         self._start_over()
+
+    def _warn_if_idle(self) -> None:
+        """Warn if no epoch is looked at. Of too few epochs for the patience nothing is told: short runs are trials."""
+        epochs, start = epochs_to_run(self.params), self.start_from_epoch
+        if epochs is not None and start >= epochs:
+            warn_of_idle(
+                f"EarlyStopping(start_from_epoch={start})",
+                f"epochs are counted from 0, and with epochs={epochs} none is looked at",
+                f"start_from_epoch={epochs // 2}, or epochs={start + 10}",
+            )
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
         """Check the number, and end training if it has not improved for too long."""
