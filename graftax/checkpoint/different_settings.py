@@ -1,11 +1,11 @@
-"""Settings of expressions that differ between a checkpoint and a program: the same parts would give other weights."""
+"""Settings of expressions and metrics that differ from the saved ones: the same values would mean another thing."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from graftax.checkpoint.graph import leaves_of
+from graftax.checkpoint.graph import Place, leaves_of
 from graftax.checkpoint.index import Index, NodeRecord
 from graftax.checkpoint.matching import Match
 from graftax.checkpoint.report import Conflict, Settings
@@ -17,9 +17,9 @@ from graftax.variables.graph.module import Module
 
 
 class Differing(NamedTuple):
-    """An expression of the program, and its line of the report."""
+    """An expression or metric of the program, and its line of the report."""
 
-    expression: HasSettings
+    expression: Module
     line: Settings
 
 
@@ -30,17 +30,25 @@ def saved_settings(record: NodeRecord) -> Mapping[str, Any]:
 
 
 def different_settings(match: Match) -> list[Differing]:
-    """Return the expressions of which something is restored, and whose settings differ from the saved ones."""
+    """Return what has something restored, or waiting to be, and settings that differ from the saved ones."""
     found: dict[int, Differing] = {}
     for node, places in match.objects.items():
         saved = saved_settings(match.index.nodes[node])
         for place in places if saved else ():
             line = line_of(place.path, place.thing, saved)
-            if line is not None and any(leaf in match.pairs for leaf in leaves_of(place)):
+            if line is not None and _takes_values(place, match):
                 found.setdefault(id(place.thing), Differing(place.thing, line))
     for one in _of_renamed_parts(match) if match.renames.places else ():
         found.setdefault(id(one.expression), one)
     return list(found.values())
+
+
+def _takes_values(place: Place, match: Match) -> bool:
+    """Tell whether values are restored into an object, or wait for it; an expression compares when these come."""
+    if any(leaf in match.pairs for leaf in leaves_of(place)):
+        return True
+    waits = not isinstance(place.thing, HasSettings)
+    return waits and any(path.startswith(f"{place.path}/") for path in match.awaited)
 
 
 def _of_renamed_parts(match: Match) -> Iterator[Differing]:
@@ -64,7 +72,7 @@ def common_holder(index: Index, parts: Iterable[int | None]) -> int | None:
 
 
 def line_of(path: str, expression: object, saved: Mapping[str, Any]) -> Settings | None:
-    """Return the line of the report for an expression; None if it has no setting that differs.
+    """Return the line of the report for an expression or metric; None if it has no setting that differs.
 
     A setting that only one side has is not compared: another version of a class may have more of them.
 
@@ -79,7 +87,7 @@ def line_of(path: str, expression: object, saved: Mapping[str, Any]) -> Settings
 
 
 def conflict_of(line: Settings) -> Conflict:
-    """Return the conflict for an expression with other settings."""
+    """Return the conflict for an expression or a metric with other settings."""
     reason = f"was saved with {text_of(line.saved)}, and has {text_of(line.now)} in the program"
     return Conflict(SettingsMismatch, line.path, reason)
 
@@ -88,7 +96,7 @@ def values_to_set(differing: Differing) -> dict[str, Any] | Conflict:
     """Return the saved settings as values of attributes; a conflict if a file cannot have one of them.
 
     Args:
-        differing: The expression, and what differs.
+        differing: The expression or metric, and what differs.
     """
     found = {}
     for name, saved in differing.line.saved.items():

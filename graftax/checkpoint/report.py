@@ -90,7 +90,7 @@ class Uses(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """An expression with other settings than when it was saved; ``saved`` and ``now`` are those that differ."""
+    """An expression or metric whose settings were others when it was saved; ``saved`` and ``now`` are those."""
 
     path: str
     saved: Mapping[str, Any]
@@ -124,9 +124,10 @@ class RestoreReport:
     their initial values again), ``fresh`` (other slots that the checkpoint does not have, which keep their values, as
     in mode ``"overlap"``), ``trainable`` (saved ``trainable`` flags that differ from those of the program),
     ``adapters`` (weights whose adapters in use were others when they were saved), and ``other_settings`` (expressions
-    with other settings than when they were saved). ``deferred`` lists the paths whose values wait for Variables that
-    are created later; once assigned, they are in ``restored`` and ``trainable`` instead. ``random`` is True if the
-    global seed and its stream were restored, False if they keep their state, None if the checkpoint has none.
+    and metrics with other settings than when they were saved). ``deferred`` lists the paths whose values wait for
+    Variables that are created later; once assigned, they are in ``restored`` and ``trainable`` instead. ``random`` is
+    True if the global seed and its stream were restored, False if they keep their state, None if the checkpoint has
+    none.
     """
 
     def __init__(self, path: str | None, mode: str = "exact") -> None:
@@ -162,11 +163,11 @@ class RestoreReport:
 
     @property
     def other_settings(self) -> tuple[Settings, ...]:
-        """Return the expressions with other settings than when they were saved."""
+        """Return the expressions and metrics with other settings than when they were saved."""
         return (*self._settings, *(self._waiting.differing if self._waiting is not None else ()))
 
     def tell_settings(self, differing: Sequence[Settings]) -> None:
-        """Record the expressions with other settings than when they were saved."""
+        """Record the expressions and metrics with other settings than when they were saved."""
         self._settings = tuple(differing)
 
     def tell(self, restored: Callable[[], tuple[Restored, ...]], trainable: Sequence[Trainable]) -> None:
@@ -327,7 +328,7 @@ _WHY: dict[type[MatchError], str] = {
     KindMismatch: "a value on one side is an object with parts on the other, as when a weight is factorised",
     ShapeMismatch: "a saved array goes only into a Variable of its shape",
     DTypeMismatch: "dtypes are not converted by default",
-    SettingsMismatch: "an expression computes its weight from its parts and these settings: it would be another one",
+    SettingsMismatch: "with these settings an expression makes another weight of its parts, and a metric counts others",
     AmbiguousSharing: "one object on one side is several on the other",
     MissingInCheckpoint: "every Variable asked for must get a value",
     UnusedInCheckpoint: "every saved value of the parts asked for must be used",
@@ -338,7 +339,7 @@ _INSTEAD: dict[type[MatchError], str] = {
     ShapeMismatch: "build the program as it was saved, or leave the part out: skip=[...]",
     DTypeMismatch: 'cast="safe" to widen, cast="any" to lose precision knowingly',
     SettingsMismatch: (
-        "the creator with its settings as they were when it was saved, such as LoRA(rank, alpha); or "
+        "the creator or metric with its settings as they were when it was saved, such as LoRA(rank, alpha); or "
         'settings="saved", which assigns those; or settings="program", which keeps those of the program'
     ),
     AmbiguousSharing: 'tie or untie as it was saved; mode="cover" accepts what was untied',

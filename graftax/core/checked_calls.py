@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from types import FunctionType
+from typing import Any, ParamSpec, TypeVar
 
 from graftax.core.errors import ArgumentTypeError
 from graftax.core.misbound import misbound
@@ -47,3 +48,20 @@ def checked_call(method: Callable[P, R]) -> Callable[P, R]:
             raise
 
     return run
+
+
+def check_calls(cls: type[Any], *names: str) -> None:
+    """Put a `checked_call` around methods that a class of this package defines; those of users stay as they are.
+
+    Args:
+        cls: The class, which has just been defined.
+        names: The names of the methods; two names of one method get the same one.
+    """
+    if not cls.__module__.startswith("graftax."):
+        return
+    made: dict[Any, Callable[..., Any]] = {}
+    for name in names:
+        method = vars(cls).get(name)
+        if isinstance(method, FunctionType):
+            made[method] = made.get(method) or checked_call(method)
+            setattr(cls, name, made[method])

@@ -296,7 +296,7 @@ class KindMismatch(MatchError):
 
 
 class SettingsMismatch(MatchError):
-    """A saved expression with other settings than the program's, which would make another weight of its parts."""
+    """A saved expression or metric with other settings than the program's: the same values would mean another thing."""
 
 
 class AmbiguousSharing(MatchError):

@@ -148,6 +148,16 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
     "log_dir": ("directory",),
 }
 
+OF_METHODS: dict[str, tuple[str, ...]] = {
+    # of losses, metrics, schedules and models when they are called: what it is here
+    **dict.fromkeys(("input", "inputs", "output", "outputs", "logits"), ("y_pred",)),
+    **dict.fromkeys(("pred", "preds", "predictions", "predicted"), ("y_pred", "values")),
+    **dict.fromkeys(("target", "targets", "label", "labels", "true", "actual"), ("y_true",)),
+    **dict.fromkeys(("weight", "weights"), ("sample_weight",)),
+    "data": ("batch", "x"),
+    **dict.fromkeys(("count", "iteration", "epoch"), ("step",)),
+}
+
 WORDS: dict[str, tuple[str, str]] = {
     # where no keyword does it: what a constructor has that this is said to, and what to write
     "input_shape": ("dtype", _AT_FIRST_CALL),

@@ -8,13 +8,21 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from graftax.core.errors import ArgumentTypeError
-from graftax.core.foreign_keywords import KEYWORDS
+from graftax.core.foreign_keywords import KEYWORDS, OF_METHODS
 from graftax.core.known_names import closest
 
 _STATIC = "leave it out: strings, functions and other objects are static; functools.partial(fn, value) fixes any value"
 _DONATED = "leave it out: what a function assigns is donated"
 _SHAPES = "leave it out: other shapes and dtypes trace anew; max_retraces=0 forbids that"
 _UNROLL = "leave it out: the compiler unrolls"
+_STEPS_THAT_COUNT = (
+    *("logit_length", "logit_lengths", "input_length", "input_lengths", "y_pred_length", "output_length"),
+    *("output_lengths", "logit_paddings", "logits_length", "sequence_length"),
+)
+_LABELS_THAT_COUNT = (
+    *("label_length", "label_lengths", "target_length", "target_lengths", "y_true_length", "labels_length"),
+    "label_paddings",
+)
 _FUNCTIONS: dict[str, Mapping[str, str]] = {
     "jit": {
         **dict.fromkeys(("static_argnums", "static_argnames"), _STATIC),
@@ -90,6 +98,22 @@ _FUNCTIONS: dict[str, Mapping[str, str]] = {
     "apply": {"grads": "gradients=", "grads_and_vars": "gradients=, variables=", "updates": "gradients="},
     "IndexedRows": {"vals": "values=", "idx": "indices=", "rows": "values="},
     "gradcheck": {"eps": "step=", "epsilon": "step=", "delta": "step="},
+    "compute_loss": {
+        "training": "leave it out: layers know it from the call, self(x, training=True), and the loss is the same",
+    },
+    "compute_metrics": {"training": "leave it out: metrics are the same in training and evaluation"},
+    "ctc": {
+        **dict.fromkeys(_STEPS_THAT_COUNT, "mask=np.arange(steps) < lengths[:, None], True at the steps that count"),
+        **dict.fromkeys(
+            _LABELS_THAT_COUNT,
+            "leave it out: labels are padded at their end with -1, "
+            "np.where(np.arange(labels.shape[1]) < lengths[:, None], labels, -1)",
+        ),
+        "blank": "graftax.losses.CTC(blank=...)",
+        **dict.fromkeys(("blank_index", "blank_id", "blank_label", "mask_index"), "graftax.losses.CTC(blank=...)"),
+        "zero_infinity": "graftax.losses.CTC(zero_infinity=True)",
+        "log_probs": "y_pred=",
+    },
     "prune": {"amount": "fraction=", "sparsity": "fraction="},
     "build": {"shape": "input_shape="},
 }
@@ -139,7 +163,7 @@ def _title(self: object, name: str) -> str:
         return name
     kind = self.__name__ if isinstance(self, type) else type(self).__name__
     if name == "__call__":  # as it is written, with the name of an object
-        return f"{kind[:1].lower()}{kind[1:]}"
+        return kind.lower() if kind[:2].isupper() else f"{kind[:1].lower()}{kind[1:]}"
     return kind if name in ("__init__", "__new__") else f"{kind}.{name}"
 
 
@@ -178,6 +202,7 @@ def _explain(
 
 
 _LINES = {
+    "compute_loss": "super().compute_loss(x, y, y_pred, sample_weight), without training: the loss is the same",
     "apply_gradients": "optimizer.apply(gradients, variables), or apply_gradients(zip(gradients, variables))",
 }
 """What to write in place of a call with too many arguments, by the name of the function."""
@@ -209,11 +234,14 @@ def _suggestion(title: str, name: str, names: list[str], only: str | None) -> st
     """Return what was meant by a name; ``only`` is what must be given yet and is not, if that is one thing."""
     there = _FUNCTIONS.get(title.rpartition(".")[2], {}).get(name)
     if there is None:
-        near = (
-            next((one for one in KEYWORDS.get(name.lower(), ()) if one in names), None) or closest(name, names) or only
-        )
+        near = next((one for one in _names_here(name.lower()) if one in names), None) or closest(name, names) or only
         there = f"{near}=" if near else f"leave {name}= out"
     return f"{there} in place of {name}=" if there.endswith("=") else there
+
+
+def _names_here(name: str) -> tuple[str, ...]:
+    """Return what a keyword of other libraries is called here, in constructors and in other calls."""
+    return (*KEYWORDS.get(name, ()), *OF_METHODS.get(name, ()))
 
 
 _EXAMPLES: dict[str, str] = {

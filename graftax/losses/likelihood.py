@@ -10,6 +10,7 @@ import numpy as np
 from graftax import ops
 from graftax.backend import registry
 from graftax.core import hyperparameters as arguments
+from graftax.core.checked_calls import checked_call
 from graftax.core.errors import ArgumentError, DTypeError, ShapeError
 from graftax.core.typedefs import Array, ArrayLike, Shape
 from graftax.losses.loss import Loss
@@ -118,6 +119,7 @@ class CTC(Loss):
         if self.blank < 0:
             raise ArgumentError(f"blank={blank}", reason, "blank=0")
 
+    @checked_call
     def __call__(
         self,
         y_true: Any,

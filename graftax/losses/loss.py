@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 from graftax import ops
+from graftax.core.checked_calls import checked_call
 from graftax.core.errors import ArgumentError, ArgumentTypeError, DataError, GraftaxError
 from graftax.core.promises import withdraw
 from graftax.core.tree import flatten
@@ -147,6 +148,7 @@ class Loss(Module):
             y_pred_shape: The shape of the predictions.
         """
 
+    @checked_call
     def __call__(
         self,
         y_true: Any,

@@ -8,6 +8,7 @@ import numpy as np
 
 from graftax import ops
 from graftax.core import hyperparameters as arguments
+from graftax.core.checked_calls import checked_call
 from graftax.core.errors import ArgumentError, GraftaxError
 from graftax.core.typedefs import Array, ArrayLike, Shape
 from graftax.core.undefined import undefined_error
@@ -49,6 +50,7 @@ class ElementMetric(Metric):
         """Return an array of the shape of weights and masks."""
         return y_pred
 
+    @checked_call
     def update(
         self,
         y_true: ArrayLike,

@@ -7,6 +7,7 @@ from typing import Literal, get_args
 
 from graftax import ops
 from graftax.core import hyperparameters as arguments
+from graftax.core.checked_calls import checked_call
 from graftax.core.errors import ArgumentError, GraftaxError, ShapeError
 from graftax.core.typedefs import Array, ArrayLike
 from graftax.metrics import exact
@@ -136,6 +137,7 @@ class R2Score(Metric):
     def _gx_shapes_by_data(self) -> Mapping[str, tuple[int | None, ...]]:
         return {"sums": (2, 4, None)}
 
+    @checked_call
     def update(
         self,
         y_true: ArrayLike,
@@ -179,7 +181,9 @@ class R2Score(Metric):
             self.sums = self.add_variable((2, 4, columns), name="sums")
         if self.sums.shape[-1] != columns:
             raise ShapeError(
-                f"y_pred with {columns} places", f"batches before had {self.sums.shape[-1]}", "reset(), or a new metric"
+                f"y_pred with {columns} places",
+                f"batches before had {self.sums.shape[-1]}, each of which has a score",
+                f"a new {type(self).__name__}(...) for other places, in fit by a new compile",
             )
         y_true, y_pred = (ops.stop_gradient(ops.cast(one, self.dtype)) for one in (y_true, y_pred))
         each = ops.expand_dims(ops.cast(weight, self.dtype), -1)

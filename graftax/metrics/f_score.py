@@ -105,7 +105,7 @@ class FBetaScore(ElementMetric):
             raise ShapeError(
                 f"y_pred {list(y_pred.shape)}, with {classes} classes",
                 f"batches before had {self.sums.shape[-1]}, each of which has a score",
-                'reset(), and a new metric for other classes; or average="micro"',
+                f'a new {type(self).__name__}(...) for other classes, in fit by a new compile; or average="micro"',
             )
         amount = ops.expand_dims(amount, -1)
         axes = None if self.average == "micro" else tuple(range(y_pred.ndim - 1))

@@ -10,6 +10,7 @@ import numpy as np
 from graftax import ops
 from graftax.backend import registry
 from graftax.core import hyperparameters as arguments
+from graftax.core.checked_calls import checked_call
 from graftax.core.errors import ArgumentError, GraftaxError, ShapeError
 from graftax.core.typedefs import Array, ArrayLike, Shape
 from graftax.metrics import exact
@@ -85,6 +86,7 @@ class IoU(Metric):
         """Tell which elements of targets and predictions a value is made of."""
         return Formula(Form.ELEMENTS if self.sparse_y_pred else Form.CLASSES, self.axis)
 
+    @checked_call
     def update(
         self,
         y_true: ArrayLike,

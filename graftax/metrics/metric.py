@@ -12,6 +12,7 @@ from graftax.core.errors import ArgumentTypeError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, Initializer, Shape
 from graftax.core.undefined import undefined_error
+from graftax.metrics.settings import settings_of
 from graftax.metrics.start_values import new_array
 from graftax.variables import initializers
 from graftax.variables.graph.module import Module
@@ -156,6 +157,10 @@ class Metric(Module):
             name: Its name. Defaults to that of its attribute.
         """
         return self.add_variable(shape, "zeros" if initializer is None else initializer, name, dtype)
+
+    def _gx_facts(self) -> dict[str, Any]:
+        """Return the settings: what has been measured so far was measured with these."""
+        return {"settings": found} if (found := settings_of(self)) else {}
 
     def update(self, *args: Any, **kwargs: Any) -> None:
         """Take a batch into account; subclasses must define it, with any arguments they like."""

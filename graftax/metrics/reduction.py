@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from graftax import ops
 from graftax.core import hyperparameters as arguments
+from graftax.core.checked_calls import checked_call
 from graftax.core.errors import ArgumentTypeError, GraftaxError
 from graftax.core.promises import withdraw
 from graftax.core.tree import flatten
@@ -43,6 +44,7 @@ class Sum(Metric):
         super().__init__(name, arguments.check_sum_dtype(dtype))
         self.sums = self.add_variable((2, 1))
 
+    @checked_call
     def update(self, values: ArrayLike, sample_weight: ArrayLike | None = None, mask: ArrayLike | None = None) -> None:
         """Add values.
 
@@ -100,6 +102,7 @@ class Mean(_Mean):
         (15.0, 4.0)
     """
 
+    @checked_call
     def update(self, values: ArrayLike, sample_weight: ArrayLike | None = None, mask: ArrayLike | None = None) -> None:
         """Take values into account.
 
@@ -168,6 +171,7 @@ class SampleMetric(_Mean):
         """Return which elements of targets and predictions a value is made of."""
         return Formula(self.form, getattr(self, "axis", -1))
 
+    @checked_call
     def update(
         self, y_true: Any, y_pred: Any, sample_weight: ArrayLike | None = None, mask: ArrayLike | None = None
     ) -> None:

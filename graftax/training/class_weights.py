@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from graftax.core.errors import ArgumentError, ArgumentTypeError, DataError
+from graftax.training.given_arguments import GivenArgument
 
 
 class ClassWeights:
@@ -55,6 +56,8 @@ class ClassWeights:
             self._weights[label.__index__()] = float(weight)
         if not self._weights:
             raise ArgumentError("class_weight={}", "it names no class", "leave class_weight out")
+        instead = "fit(..., epochs=n) up to there, and fit(..., initial_epoch=n, class_weight={{...: {value!r:.60}}})"
+        self.given = GivenArgument("fit", "class_weight", weights, instead)
 
     def times(self, y: object, sample_weight: Any) -> np.ndarray[Any, Any]:
         """Return the weight of each row, multiplied by the sample weights if there are any.

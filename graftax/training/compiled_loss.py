@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from operator import is_
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -42,45 +41,15 @@ def hold(model: Any, loss: object, weights: object) -> None:
             delattr(model, name)
 
 
-def own_factors(weights: Mapping[str, Any] | Sequence[Any] | None) -> Any:
-    """Return a dict or list of the factors that `compile` was given, for one model alone."""
-    if isinstance(weights, Mapping):
-        return dict(weights)
-    return None if weights is None else list(weights)
-
-
-class GivenFactors:
-    """The dict or list of factors that `compile` was given. The model has a copy, so a later change has no effect.
-
-    Args:
-        weights: What `compile` was given.
-    """
-
-    def __init__(self, weights: object) -> None:
-        self._given: Any = weights if isinstance(weights, dict | list) else None
-        self._before = own_factors(self._given)
-
-    def warn_if_changed(self) -> None:
-        """Warn, once, if the factors are no longer those that `compile` was given."""
-        given, before = self._given, self._before
-        if given is None or (len(given) == len(before) and all(map(is_, _values(given), _values(before)))):
-            return
-        now, then = dict(_named_factors(given)), dict(_named_factors(before))
-        changed = [name for name in {**then, **now} if now.get(name) is not then.get(name)]
-        self._given = None
-        if not all(_same(now.get(name), then.get(name)) for name in changed):
-            shown = next(name for name in changed if not _same(now.get(name), then.get(name)))
-            user_line.warn(
-                f"The {type(given).__name__} that compile was given as loss_weights has changed since then: "
-                f"{shown!r} was {then.get(shown)!r:.60} and is {now.get(shown)!r:.60}. The model has a copy, since "
-                "several models may be compiled with one. Instead, to change a factor of this model: "
-                f"model.compiled_loss_weights[{shown!r}] = {now.get(shown)!r:.60}"
-            )
+def modules_of(loss: object) -> list[Module]:
+    """Return the losses that are Modules with Variables, or methods of these, each once."""
+    nodes = [node for _, one in _iterate_named(loss) if (node := _node_of(one)) is not None]
+    return list(dict.fromkeys(node for node in nodes if any(isinstance(leaf, Variable) for leaf in walk(node))))
 
 
 def variables_of(loss: object) -> list[Variable]:
     """Return the Variables of losses, each once."""
-    nodes = [node for _, one in _iterate_named(loss) if (node := _node_of(one)) is not None]
+    nodes = modules_of(loss)
     return list(dict.fromkeys(leaf for node in nodes for leaf in walk(node) if isinstance(leaf, Variable)))
 
 
@@ -168,18 +137,6 @@ def _iterate_named(loss: object) -> Iterator[tuple[str, object]]:
     else:
         parts = [("", loss)]
     yield from ((name, one) for name, one in parts if one is not None and not isinstance(one, str))
-
-
-def _values(weights: dict[str, Any] | list[Any]) -> Iterable[object]:
-    return weights.values() if isinstance(weights, dict) else weights
-
-
-def _named_factors(weights: dict[str, Any] | list[Any]) -> Iterable[tuple[object, object]]:
-    return weights.items() if isinstance(weights, dict) else enumerate(weights)
-
-
-def _same(one: object, other: object) -> bool:
-    return one is other or (isinstance(one, int | float) and one == other)
 
 
 def _trainable_factors(model: Module, weights: object) -> list[str]:

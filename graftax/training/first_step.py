@@ -22,6 +22,7 @@ from graftax.training.recorded_limits import Limits, Outputs, next_run_of
 from graftax.training.trainable_model import TrainableModel
 from graftax.training.unread_by_step import UnreadByStep
 from graftax.training.wired import Wired
+from graftax.training.zero_weights import ZeroWeights
 from graftax.transforms.compile import run_eagerly as eagerly
 from graftax.transforms.compile.compiled_function import CompiledFunction
 from graftax.variables.graph.module import Module
@@ -40,6 +41,7 @@ class FirstStep:
 
     def __init__(self, model: Wired, objectives: Objectives, builds: bool, unread: UnreadByStep | None = None) -> None:
         self._unread = unread
+        self.zero_weights = ZeroWeights(model)
         self._model = model
         self._objectives = objectives
         self._builds = builds
@@ -60,6 +62,8 @@ class FirstStep:
             IndexRangeError: a label is out of range, and batches of these shapes have been seen eagerly.
         """
         self._objectives.given_factors.warn_if_changed()
+        if self.zero_weights.are_open:
+            self.zero_weights.look(batches)
         number = id(run)
         if number not in self._traced:
             self._prepare_first(run, batch, batches)

@@ -25,6 +25,7 @@ from graftax.training.counted_steps import run_group, run_step
 from graftax.training.evaluated_together import batches_per_run
 from graftax.training.executions import TEST_STEPS
 from graftax.training.first_step import FirstStep, build_for_hooks
+from graftax.training.given_to_run import GivenToRun
 from graftax.training.groups import groups_of, up_to_last_step
 from graftax.training.hooks.callback import Callback, Logs
 from graftax.training.hooks.callback_list import CallbackList, as_list
@@ -49,6 +50,7 @@ from graftax.training.spread import (
     shown_by_main,
 )
 from graftax.training.trainable_model import TrainableModel
+from graftax.training.trained_before import TrainedBefore
 from graftax.training.unread_by_step import UnreadByStep
 
 
@@ -95,7 +97,7 @@ def fit(
     run.is_saved = bool(savers)
     if isinstance(source, IterableSource | IndexedSource):
         source.remembers = bool(savers)
-    with isolated_metrics(model, "fit"), Interrupts() as interrupts:
+    with isolated_metrics(model, "fit"), Interrupts() as interrupts, TrainedBefore(model) as before:
         require_one_call(
             model,
             [
@@ -108,6 +110,7 @@ def fit(
             ],
         )
         is_resumed = resume is not None and resume_run(run, resume, validation)
+        before.begin()
         hooks, last = model._gx_hooks(others, params), model._gx_hooks(savers, params)
         model._gx_history, model.stop_training = history, False
         with _reporting_errors(hooks, progress, last):
@@ -140,7 +143,7 @@ def _epochs(
     source, logs = run.source, Logs({})
     unread = UnreadByStep(model, "train_step", source.weighted_by, warns_of_metrics=validation is None)
     unread_beside = UnreadByStep(model, "test_step", trained=unread)
-    compiled = required_objectives(model)
+    compiled, given = required_objectives(model), GivenToRun(model, source)
     for epoch in epochs:
         if model.stop_training:
             break
@@ -175,6 +178,7 @@ def _epochs(
         run.end_epoch()
         last.run("on_epoch_end", epoch, logs=logs)
         require_one_end(model, epoch)
+        given.warn_if_changed()
         if model.stop_training:
             break
         if planned is not None and steps < planned:
@@ -285,6 +289,7 @@ def _train_epoch(
             end(run.index - 1, logs=logs)
         if model.stop_training:
             break
+    ready.zero_weights.warn(logs)
     return logs
 
 
@@ -346,6 +351,7 @@ def _evaluate(model: TrainableModel, source: Source, hooks: CallbackList, unread
     if logs is None:
         raise _no_batch_error(source, "there is nothing to evaluate")
     _warn_if_short(done, source)
+    ready.zero_weights.warn(logs)
     if model._gx_functions is not None and size == 1:
         model._gx_functions.tested += done
     results = dict(Logs(logs))

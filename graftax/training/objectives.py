@@ -20,7 +20,7 @@ from graftax.metrics.one_number import require_one_number
 from graftax.metrics.reduction import Mean, SampleMetric
 from graftax.objectives.sample_weights import broadcast_weight
 from graftax.optimizers.minimizer import Minimizer
-from graftax.training.compiled_loss import GivenFactors, own_factors
+from graftax.training.given_arguments import GivenArgument, own_factors
 from graftax.training.loss_arguments import check_losses, checked_factor
 from graftax.training.outputs import ONLY, OutputShape, listed_by_name, outputs_of, per_output, targets_of
 from graftax.training.raw_scores import RawScores
@@ -56,9 +56,16 @@ class Objectives:
         self.names: tuple[str, ...] = ()
         """The names of the outputs of a graph of layers, if they have names."""
         check_losses(loss, loss_weights)
-        # copies of lists and dicts: those of the caller may change, and may be given to several models
+        self.given = [
+            GivenArgument("compile", name, value, f"model.compile(..., {name}=...) again: the optimizer goes on")
+            for name, value in (("loss", loss), ("metrics", metrics), ("weighted_metrics", weighted_metrics))
+        ]
+        """The dicts and lists that the caller has; the model has copies, since several may be compiled with one."""
+        self.given_factors = GivenArgument(
+            "compile", "loss_weights", loss_weights, "model.compiled_loss_weights[{key!r}] = {value!r:.60}"
+        )
         loss, metrics, weighted_metrics = (_copy_of(given) for given in (loss, metrics, weighted_metrics))
-        self._loss, self.factors, self.given_factors = loss, own_factors(loss_weights), GivenFactors(loss_weights)
+        self._loss, self.factors = loss, own_factors(loss_weights)
         self._wanted = (("", metrics, False), ("weighted_", weighted_metrics, True))
         self.looks = any(map(_checks, map(losses.get, filter(None, tree.flatten(loss)))))
         """Whether a loss or metric can check targets on the host, for example for labels out of range."""
@@ -88,6 +95,8 @@ class Objectives:
         self._named: set[Metric] = set()  # those given by name, which read targets like the loss
         self._made = False
         self._looked = False
+        self.has_trained = False
+        """Whether a step on a single batch has trained with these."""
 
     @property
     def metrics(self) -> list[Metric]:

@@ -17,6 +17,7 @@ from graftax.training.objectives import required_objectives
 from graftax.training.sources.host_batches import host_batch
 from graftax.training.spread import Spread, gather_output
 from graftax.training.trainable_model import TrainableModel
+from graftax.training.trained_before import TrainedBefore
 from graftax.training.unread_by_step import UnreadByStep
 
 
@@ -51,8 +52,15 @@ def _on_batch(model: TrainableModel, step: str, batch: Batch, weighted_by: tuple
     ready = FirstStep(model, objectives, own, unread)  # checks before the step, which may be compiled
     given = Spread(model)(batch)
     try:
+        first = None
+        if step == "train_step" and not objectives.has_trained:
+            first = TrainedBefore(model, is_whole=False)
+            first.begin()
         ready.prepare(run, given, [batch])
         logs = run(given)
+        if first is not None:
+            first.end()
+            objectives.has_trained = True
     except GraftaxError as error:
         ready.explain(error)
         raise

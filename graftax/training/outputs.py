@@ -57,7 +57,7 @@ def targets_of(y: object, names: list[str]) -> dict[str, Any]:
         raise DataError(
             f"a {type(y).__name__} of {len(y)} targets",
             "the model has one output, without a name" if one else f"the outputs are {', '.join(map(repr, names))}",
-            "one array as y" if one else f"y={{{', '.join(f'{name!r}: ...' for name in names)}}}",
+            "one array as y" if one else _for_each(names, shares=len(y) == 1),
         )
     if unknown:
         shown = ", ".join(repr(name) if name else "one output" for name in targets)
@@ -68,9 +68,16 @@ def targets_of(y: object, names: list[str]) -> dict[str, Any]:
         raise DataError(
             f"targets for {shown}",
             f"{none}the outputs are {', '.join(map(repr, names))}",
-            f"y={{{', '.join(f'{name!r}: ...' for name in right)}}}",
+            _for_each(right, shares=unknown == [ONLY]),
         )
     return targets
+
+
+def _for_each(names: list[str], shares: bool) -> str:
+    """Return what to write for targets by output; with ``shares`` also where one array is the target of all."""
+    apart = f"y={{{', '.join(f'{name!r}: ...' for name in names)}}}"
+    same = f"y={{{', '.join(f'{name!r}: y' for name in names)}}}"
+    return f"{apart}; {same}, if all are compared with the same targets" if shares else apart
 
 
 def per_output(value: object, names: list[str], argument: str, default: object) -> dict[str, Any]:

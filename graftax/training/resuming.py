@@ -14,6 +14,7 @@ from graftax.checkpoint.reader import Reader
 from graftax.checkpoint.report import RestoreReport
 from graftax.core import user_line
 from graftax.core.errors import ArgumentTypeError, CheckpointError, MatchError
+from graftax.metrics.metric import Metric
 from graftax.reparam.settings import text_of
 from graftax.training import executions
 from graftax.training.batch import Batch
@@ -95,17 +96,19 @@ def resume_run(run: Run, where: object, validation: Source | None = None) -> boo
                 'mode="overlap")'
             )
         raise
-    warn_of_settings(report, roots)
+    warn_of_settings(report, roots, is_within_epoch=run.index > 0)
     found.begin_new(run.index)
     return True
 
 
-def warn_of_settings(report: RestoreReport, roots: Mapping[str, Any]) -> None:
-    """Warn of expressions that go on with other settings: a program may change them, as any setting of a layer.
+def warn_of_settings(report: RestoreReport, roots: Mapping[str, Any], is_within_epoch: bool = True) -> None:
+    """Warn of expressions and metrics that go on with other settings: a program may change them, as of any layer.
 
     Args:
         report: The report of the restore.
         roots: The objects that it restored.
+        is_within_epoch: Whether metrics go on with what they have counted; at the start of an epoch they begin anew.
+            Defaults to True.
     """
     if not report.other_settings:
         return
@@ -113,15 +116,20 @@ def warn_of_settings(report: RestoreReport, roots: Mapping[str, Any]) -> None:
     for path, then, _ in report.other_settings:
         place = graph.find(path)
         line = None if place is None else line_of(path, place.thing, then)  # callbacks' are set again by now
-        if line is None:
+        if place is None or line is None:
             continue
-        saved, now = line.saved, line.now
-        user_line.warn(
-            f"resume=: {path} goes on with {text_of(now)} of the program, and had {text_of(saved)} in the run "
-            "that is resumed: its weight is another one from here on. Instead: the settings as they were, and "
-            "after the run, in a program with others, gx.Checkpoint(model=model).restore(path, "
-            'settings="program")'
-        )
+        now, saved = text_of(line.now), text_of(line.saved)
+        told = f"resume=: {path} goes on with {now} of the program, and had {saved} in the run that is resumed"
+        if not isinstance(place.thing, Metric):
+            user_line.warn(
+                f"{told}: its weight is another one from here on. Instead: the settings as they were, and after the "
+                'run, in a program with others, gx.Checkpoint(model=model).restore(path, settings="program")'
+            )
+        elif is_within_epoch:
+            user_line.warn(
+                f"{told}: what it counted with these stays in its result. Instead: the metric with its settings as "
+                "they were; or metric.reset() before it goes on"
+            )
 
 
 def _make_ready(model: TrainableModel, name: str, batch: Batch) -> None:

@@ -15,7 +15,7 @@ from graftax.core.undefined import undefined_error
 from graftax.metrics.metric import Metric
 from graftax.training.hooks.callback import Callback
 from graftax.training.hooks.callback_list import CallbackList
-from graftax.training.hooks.own_attributes import OwnAttributes, adds_attributes
+from graftax.training.hooks.own_attributes import OwnAttributes, adds_attributes, warn_before_saving
 from graftax.training.hooks.plain_attributes import PlainAttributes, defines_get_state
 from graftax.training.objectives import required_objectives
 from graftax.training.position import Position
@@ -239,13 +239,15 @@ class RunState(Module):
         """Return the progress, the seeds and the states of callbacks."""
         retreat = self._at.retreat
         states, settings = (None, None) if retreat is None else (retreat.states, retreat.settings)
+        states = self._callback_states() if states is None else states
+        warn_before_saving(self._stateful_callbacks(), states)
         return {
             "epoch": self.epoch,
             "index": self.index,
             "has_begun": self._at.has_begun,
             "step": self._at.step,
             "logs": {name: float(value) for name, value in self.logs.items()},
-            "callbacks": self._callback_states() if states is None else states,
+            "callbacks": states,
             "settings": self.settings.changed_values() if settings is None else settings,
         }
 

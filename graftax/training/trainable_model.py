@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from graftax.core import tree
+from graftax.core.checked_calls import check_calls
 from graftax.core.undefined import undefined_error
 from graftax.layers.table_columns import KnowsColumns
 from graftax.metrics.metric import Metric
@@ -15,6 +16,7 @@ from graftax.training.hooks.callback import Callback
 from graftax.training.hooks.callback_list import CallbackList
 from graftax.training.hooks.history import History
 from graftax.training.objectives import Objectives
+from graftax.training.unused_targets import STEPS
 from graftax.training.whole.saving_mixin import SavingMixin
 from graftax.variables.graph.module import Module
 
@@ -32,6 +34,11 @@ class TrainableModel(SavingMixin):
     _gx_run_eagerly = False
     _gx_requires_columns = True
     _gx_never_called: frozenset[int] = frozenset()
+
+    @classmethod
+    def _gx_prepare_class(cls) -> None:
+        super()._gx_prepare_class()
+        check_calls(cls, *STEPS, "reset_metrics", "predict_step")
 
     def _gx_takers(self) -> list[KnowsColumns]:
         found = [] if self._gx_graph is None else [self.layers[number] for number in self._gx_graph.takers()]

@@ -87,3 +87,60 @@ def test_the_names_of_other_libraries_are_told_the_attribute():
         _ = model.loss_weights
     with pytest.raises(gx.errors.AssignmentError, match=r"what is meant, model.compiled_loss_weights\[\"output\"\]"):
         model.compiled_loss_weights = {"a": 1.0}
+
+
+def _append(given):
+    given.append("mse")
+
+
+def _assign(given):
+    given["a"] = "mae"
+
+
+def _assign_within(given):
+    given["a"].append("mse")
+
+
+GIVEN = {
+    "loss": (lambda: {"a": "mse", "b": "mse"}, _assign, "'a' was 'mse' and is 'mae'"),
+    "metrics": (lambda: {"a": ["mae"]}, _assign_within, "'a/1' was None and is 'mse'"),
+    "weighted_metrics": (lambda: {"a": ["mae"], "b": None}, _assign_within, "was None and is 'mse'"),
+}
+
+
+@pytest.mark.parametrize("name", GIVEN)
+def test_a_change_within_fit_is_told_once(name):
+    make, change, told = GIVEN[name]
+    given = make()
+    model = _model(**{"loss": "mse", name: given})
+    changes = gx.callbacks.LambdaCallback(on_epoch_begin=lambda epoch, logs: change(given) if epoch == 1 else None)
+    with pytest.warns(UserWarning, match=f"compile was given as {name} has changed since then: .*{told}") as seen:
+        model.fit(X, Y, epochs=4, verbose=0, callbacks=[changes])
+    assert len(seen) == 1
+    model.fit(X, Y, verbose=0)  # what is there now is known
+
+
+def test_a_change_for_another_compile_is_not_told():
+    loss = {"a": "mse", "b": "mse"}
+    model = _model(loss=loss)
+
+    def change(epoch, logs):
+        if epoch == 1:
+            loss["a"] = "mae"
+            model.compile(model.optimizer, loss)
+
+    model.fit(X, Y, epochs=3, verbose=0, callbacks=[gx.callbacks.LambdaCallback(on_epoch_begin=change)])
+
+
+@pytest.mark.parametrize("form", ["arrays", "batches"])
+def test_a_change_of_class_weights_is_told(form):
+    weights, x, y = {0: 1.0, 1: 2.0}, np.ones((4, 3), "float32"), np.array([0, 1, 0, 1])
+    model = gx.Sequential([gx.layers.Dense(1, activation="sigmoid")])
+    model.compile(gx.optimizers.SGD(0.0), "binary_crossentropy")
+    data = {"x": x, "y": y} if form == "arrays" else {"x": [(x, y)]}
+    changes = gx.callbacks.LambdaCallback(on_epoch_begin=lambda epoch, logs: weights.update({1: 5.0}))
+    with pytest.warns(
+        UserWarning, match=r"class_weight has changed since then: 1 was 2.0 and is 5.0(.|\n)*initial_epoch"
+    ):
+        model.fit(**data, epochs=2, verbose=0, class_weight=weights, callbacks=[changes])
+    model.fit(**data, initial_epoch=2, epochs=3, verbose=0, class_weight=weights)  # as the message says

@@ -44,3 +44,13 @@ def test_rows_of_weight_0_need_any_targets():
     found = model.evaluate(X, missing, sample_weight={"b": np.zeros(8)}, verbose=0)
     assert found["b_loss"] == found["b_mae"] == 0
     np.testing.assert_allclose(found["loss"], found["a_loss"], rtol=1e-6)
+
+
+@pytest.mark.parametrize("y", [A, [A]], ids=["array", "list"])
+def test_outputs_that_share_one_target(y):
+    model = two("mse")
+    with pytest.raises(DataError) as error:
+        model.fit(X, y, verbose=0)
+    line = "y={'a': y, 'b': y}"
+    assert line in error.value.instead
+    model.fit(X, {"a": A, "b": A}, verbose=0)  # as the line says

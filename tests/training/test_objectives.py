@@ -138,7 +138,11 @@ def test_what_is_given_for_outputs_goes_by_name_position_or_for_all():
     ("outputs", "y", "instead"),
     [
         ({"a": P, "b": P}, [Y, Y], "y={'a': ..., 'b': ...}"),
-        ({"a": P, "b": P}, (Y,), "y={'a': ..., 'b': ...}"),
+        (
+            {"a": P, "b": P},
+            (Y,),
+            "y={'a': ..., 'b': ...}; y={'a': y, 'b': y}, if all are compared with the same targets",
+        ),
         (P, [Y, Y], "one array as y"),
         ([P, P], [Y, Y, Y], "y={'output_0': ..., 'output_1': ...}"),
     ],

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, TypeAlias
 
 from graftax import ops
 from graftax.backend import registry
+from graftax.core.checked_calls import checked_call
 from graftax.core.errors import ArgumentError, GraftaxError
 from graftax.core.typedefs import Array, ArrayLike, unwrap
 from graftax.core.undefined import undefined_error
@@ -30,6 +31,7 @@ class Schedule(Checked):
         0.05000000074505806
     """
 
+    @checked_call
     def __call__(self, step: ArrayLike) -> Array:
         """Return the learning rate after so many updates, in the dtype of ``step`` if that is one of 32 or 64 bits."""
         storage.touch(self)

@@ -8,11 +8,17 @@ from typing import Any
 import numpy as np
 
 from graftax.core.errors import ArgumentError
+from graftax.training.callbacks.idle import epochs_to_run, warn_of_idle
 from graftax.training.callbacks.monitor import Monitor
 from graftax.training.callbacks.swap_averages import averages_at_end
 from graftax.training.hooks.callback import Callback, Logs
 from graftax.training.spread import gather_output
-from graftax.training.weights import restore_weights, weights_of
+from graftax.training.weights import (
+    expression_settings,
+    restore_expression_settings,
+    restore_weights,
+    weights_of,
+)
 
 
 class EarlyStopping(Callback):
@@ -30,8 +36,8 @@ class EarlyStopping(Callback):
         mode: ``"min"``, ``"max"``, or ``"auto"`` to infer it from the name. Defaults to ``"auto"``.
         baseline: A value that must be improved on; epochs before that count as epochs without improvement. Defaults to
             None.
-        restore_best_weights: Whether to restore the weights of the best epoch when training ends, early or not; beside
-            `SwapAverages`, its averages. Defaults to False.
+        restore_best_weights: Whether to restore the weights of the best epoch when training ends, early or not, with
+            the settings of expressions and the adapters in use; beside `SwapAverages`, its averages. Defaults to False.
         start_from_epoch: The first monitored epoch, counted from 0. Defaults to 0.
 
     Raises:
@@ -72,6 +78,7 @@ class EarlyStopping(Callback):
         self.restore_best_weights = restore_best_weights
         self.start_from_epoch = start_from_epoch
         self.best_weights: list[np.ndarray[Any, Any]] | None = None
+        self._best_settings: dict[str, dict[str, Any]] = {}
         self._start_over()
 
     def _start_over(self) -> None:
@@ -80,11 +87,23 @@ class EarlyStopping(Callback):
         self.wait = 0
         self.stopped_epoch: int | None = None
         self.best_weights = None
+        self._best_settings = {}
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
-        """Reset the counters."""
+        """Reset the counters, and warn if no epoch is looked at."""
+        self._warn_if_idle()
         self.monitor.seen = False
         self._start_over()
+
+    def _warn_if_idle(self) -> None:
+        """Warn if no epoch is looked at. Of too few epochs for the patience nothing is told: short runs are trials."""
+        epochs, start = epochs_to_run(self.params), self.start_from_epoch
+        if epochs is not None and start >= epochs:
+            warn_of_idle(
+                f"EarlyStopping(start_from_epoch={start})",
+                f"epochs are counted from 0, and with epochs={epochs} none is looked at",
+                f"start_from_epoch={epochs // 2}, or epochs={start + 10}",
+            )
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
         """Check the number, and end training if it has not improved for too long."""
@@ -99,6 +118,7 @@ class EarlyStopping(Callback):
                     for averages in averages_at_end(self.params):
                         averaged.enter_context(averages.averaged())
                     self.best_weights = [np.array(gather_output(v._gx_stored)) for v in weights_of(self.model)]
+                self._best_settings = expression_settings(self.model)
         if is_better:
             self.best = current
             if self.baseline is None or self.monitor.is_better(current, self.baseline):
@@ -118,6 +138,7 @@ class EarlyStopping(Callback):
             for averages in averages_at_end(self.params):
                 averages.on_train_end()  # which would replace them otherwise, if it comes later
             restore_weights(self.model, self.best_weights)
+            restore_expression_settings(self.model, self._best_settings)
 
     def get_state(self) -> dict[str, Any]:
         """Return the best value so far, the number of epochs since, and the weights of that epoch."""
@@ -127,12 +148,14 @@ class EarlyStopping(Callback):
             "wait": self.wait,
             "stopped_epoch": self.stopped_epoch,
             "best_weights": self.best_weights,
+            "best_settings": self._best_settings,
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Restore the best value and the number of epochs since."""
         self.best, self.best_epoch, self.wait = float(state["best"]), state["best_epoch"], state["wait"]
         self.stopped_epoch, self.best_weights = state["stopped_epoch"], state["best_weights"]
+        self._best_settings = state.get("best_settings", {})  # not in checkpoints of earlier versions
         self.monitor.seen = self.best_epoch is not None
         if self.stopped_epoch is not None:  # a run that had been stopped stays stopped
             self.model.stop_training = True

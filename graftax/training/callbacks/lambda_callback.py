@@ -7,6 +7,7 @@ from typing import Any
 
 from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.user_functions import check_takes
+from graftax.training.callbacks.idle import warn_of_idle
 from graftax.training.hooks.callback import Callback, Logs
 
 
@@ -84,7 +85,15 @@ class LambdaCallback(Callback):
             self.functions[hook](*args)
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
-        """Call the function of this hook."""
+        """Call the function of this hook; warn if none of the functions is called in this run."""
+        validates, is_alone = self.params.get("validates", True), type(self) is LambdaCallback
+        if is_alone and not any(validates if "test" in hook else "predict" not in hook for hook in self.functions):
+            shown = ", ".join(f"{hook}=..." for hook in self.functions)
+            warn_of_idle(
+                f"LambdaCallback({shown})",
+                "fit calls those of evaluations only with validation_data=, and those of predictions never",
+                "evaluate(..., callbacks=[...]) or predict(..., callbacks=[...])",
+            )
         self._call("on_train_begin", logs)
 
     def on_train_end(self, logs: Logs | None = None) -> None:

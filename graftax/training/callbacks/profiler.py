@@ -8,6 +8,7 @@ from pathlib import Path
 
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError
+from graftax.training.callbacks.idle import warn_of_idle
 from graftax.training.hooks.callback import Callback, Logs
 from graftax.training.log_files import translated_errors
 
@@ -68,8 +69,15 @@ class Profiler(Callback):
             self._close()
 
     def on_train_end(self, logs: Logs | None = None) -> None:
-        """End the trace early."""
+        """End the trace early; warn if it has not begun."""
         self._close()
+        steps = self.params["step"] - (self._begins - self.first_step + 1)
+        if not self._was_open and steps > 0:
+            warn_of_idle(
+                f"Profiler(first_step={self.first_step})",
+                f"the run has ended after {steps} steps, and there is no trace",
+                f"first_step={max(steps - self.steps, 1)}, or more steps",
+            )
 
     def on_exception(self, error: BaseException) -> None:
         """End the trace early."""

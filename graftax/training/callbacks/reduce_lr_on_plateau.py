@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from graftax.core.errors import ArgumentError
 from graftax.optimizers.around import AroundOptimizer
 from graftax.optimizers.optimizer import Optimizer
+from graftax.training.callbacks.idle import epochs_to_run, warn_of_idle
 from graftax.training.callbacks.learning_rate import check_optimizer, require_settable_rates
 from graftax.training.callbacks.monitor import Monitor
 from graftax.training.hooks.callback import Callback, Logs
@@ -89,10 +91,19 @@ class ReduceLROnPlateau(Callback):
         self.cooldown_counter = 0
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
-        """Reset the counters."""
-        self._rates()  # raises now rather than at the first plateau
+        """Reset the counters, and warn if the rate is the lowest from the start."""
+        self._warn_if_idle(self._rates())  # which raises now rather than at the first plateau
         self.monitor.seen = False
         self._start_over()
+
+    def _warn_if_idle(self, found: Mapping[str, Optimizer]) -> None:
+        epochs, rates = epochs_to_run(self.params), [float(one.learning_rate) for one in found.values()]
+        if epochs is not None and self.params["step"] == 0 and all(0 < rate <= self.min_lr for rate in rates):
+            warn_of_idle(
+                f"ReduceLROnPlateau(min_lr={self.min_lr:g})",
+                f"the learning rate is {max(rates):.6g} from the start, and does not get below min_lr",
+                f"min_lr={max(rates) / 100:g}, or a higher learning rate of the optimizer",
+            )
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
         """Check the number, and lower the rate if it has not improved for too long."""

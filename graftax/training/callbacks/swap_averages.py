@@ -9,6 +9,7 @@ from typing import Any
 from graftax.core.errors import StateError
 from graftax.optimizers.around import AroundOptimizer
 from graftax.optimizers.optimizer import Optimizer
+from graftax.training.callbacks.idle import epochs_to_run, warn_of_idle
 from graftax.training.callbacks.learning_rate import (
     check_optimizer,
     innermost_optimizer,
@@ -71,8 +72,14 @@ class SwapAverages(Callback):
         return optimizer
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
-        """Check that the optimizer keeps averages."""
+        """Check that the optimizer keeps averages, and warn if nothing is evaluated with them."""
         self._optimizer()
+        if not self.at_end and not self.params.get("validates", True) and epochs_to_run(self.params) is not None:
+            warn_of_idle(
+                "SwapAverages(at_end=False)",
+                "the averages are those of validations, and nothing is validated",
+                "fit(..., validation_data=(x_val, y_val)), or SwapAverages(), which leaves them to the model",
+            )
         self._is_assigned = False
         if self.at_end:
             self.params.setdefault(_AT_END, []).append(self)

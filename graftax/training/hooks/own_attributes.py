@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from graftax.core.assigned_names import assigned_by_ours, is_ours
@@ -58,6 +58,11 @@ class OwnAttributes:
         said, added = self.callback.get_state(), self._added.get_state()
         return said if added is None else {"state": said, _ADDED: added}
 
+    def warn_before_saving(self, state: object) -> None:
+        """Warn of what the subclass adds, as `PlainAttributes` does of its own."""
+        if isinstance(state, Mapping) and _ADDED in state:
+            self._added.warn_before_saving(state[_ADDED])
+
     def set_state(self, state: object, tells: bool = True) -> None:
         """Give both their own; ``tells`` as `PlainAttributes` takes it."""
         said = state
@@ -66,3 +71,17 @@ class OwnAttributes:
             self._added.set_state(state[_ADDED], tells)
         if said is not None:
             self.callback.set_state(said)
+
+
+def warn_before_saving(callbacks: Iterable[tuple[str, int, object]], states: Iterable[Sequence[Any]]) -> None:
+    """Warn of attributes of callbacks that a checkpoint with these states lacks.
+
+    Args:
+        callbacks: The class of each, which one of that class it is, and what tells its state.
+        states: Each with the class, the state, and which one of that class it is of.
+    """
+    tellers = {(name, which): teller for name, which, teller in callbacks}
+    for name, state, which, *_ in states:
+        teller = tellers.get((name, which))
+        if isinstance(teller, PlainAttributes | OwnAttributes):
+            teller.warn_before_saving(state)

@@ -79,6 +79,7 @@ class PlainAttributes:
         self.callback = callback
         self._but = but
         self._saved = saved
+        self._told: set[str] = set()
         self._begun = dict(_attributes(callback, but))
         elsewhere = self._ids_saved_elsewhere()
         self._values = {
@@ -128,13 +129,27 @@ class PlainAttributes:
             held[name] = _restore_value(held.get(name), value)
             self._values.pop(name, None)  # it is saved again, even if it does not change any more
         if state["lost"] and tells:
-            name = type(self.callback).__name__
-            shown = ", ".join(f"{name} ({kind})" for name, kind in state["lost"].items())
-            user_line.warn(
-                f"the callback {name} goes on without its attributes {shown}: only numbers, texts, Variables, NumPy "
-                "arrays and generators, lists, tuples and dicts of these are saved for a callback that does not say "
-                f"what it remembers. Define get_state(self) and set_state(self, state) in {name}."
-            )
+            self._told |= state["lost"].keys()
+            _warn_of_lost(self.callback, "goes on without its attributes", state["lost"])
+
+    def warn_before_saving(self, state: Mapping[str, Any]) -> None:
+        """Warn, once, if there are attributes that a checkpoint will lack: a run that resumes from it can only say so.
+
+        Args:
+            state: A result of `get_state`, which is saved.
+        """
+        if lost := {name: kind for name, kind in state["lost"].items() if name not in self._told}:
+            self._told |= lost.keys()
+            _warn_of_lost(self.callback, "is saved without its attributes", lost)
+
+
+def _warn_of_lost(callback: object, what: str, lost: Mapping[str, str]) -> None:
+    name, shown = type(callback).__name__, ", ".join(f"{name} ({kind})" for name, kind in lost.items())
+    user_line.warn(
+        f"the callback {name} {what} {shown}: only numbers, texts, Variables, NumPy arrays and generators, lists, "
+        "tuples and dicts of these are saved for a callback that does not say what it remembers. "
+        f"Define get_state(self) and set_state(self, state) in {name}."
+    )
 
 
 def _attributes(callback: Any, but: frozenset[str]) -> list[tuple[str, Any]]:

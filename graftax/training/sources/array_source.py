@@ -13,6 +13,7 @@ from graftax.core import tree
 from graftax.core.errors import DataError
 from graftax.training.arrays import as_arrays, count_rows, take_rows
 from graftax.training.batch import NAMES, Batch, pack
+from graftax.training.class_weights import ClassWeights
 from graftax.training.sources.host_batches import finite_weights
 from graftax.training.sources.row_order import RowOrder
 from graftax.variables.keys import get_random_seed
@@ -46,6 +47,7 @@ class ArraySource:
         weighted_by: tuple[str, ...] = (),
     ) -> None:
         self.weighted_by = weighted_by
+        self.class_weights: ClassWeights | None = None
         self._data = (as_arrays(x, "x"), as_arrays(y, "y", keeps_integers=True), finite_weights(sample_weight))
         self.rows = count_rows(**dict(zip(NAMES, self._data, strict=True)))
         self._batch_size = batch_size

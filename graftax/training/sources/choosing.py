@@ -49,7 +49,9 @@ def make_source(
             y = as_arrays(y, "y", keeps_integers=True)
             class_weights.require_all(y)
             sample_weight = class_weights.times(y, as_arrays(sample_weight, "sample_weight"))
-        return ArraySource(x, y, sample_weight, batch_size or 32, shuffle, steps, weighted_by)
+        source = ArraySource(x, y, sample_weight, batch_size or 32, shuffle, steps, weighted_by)
+        source.class_weights = class_weights  # which the weights have in them
+        return source
     if rows is None and has_index(x):
         by_batch = gives_batches(x, batch_size)
         _refuse_beside(x, y, sample_weight, batch_size if by_batch else None)

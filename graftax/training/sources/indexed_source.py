@@ -104,7 +104,7 @@ class IndexedSource:
             )
         self._data, self._batch_size, self.shuffle = data, batch_size, shuffle
         self.in_order: InOrder = as_they_are
-        self._class_weights = class_weights
+        self.class_weights = class_weights
         self.weighted_by = weighing_arguments(None, class_weights)
         self._seed = get_random_seed()
         self._alike = Alike()
@@ -140,7 +140,7 @@ class IndexedSource:
         positions = range(number * steps + start, (number + 1) * steps)
         for i, batch in enumerate(_read_ahead(positions, self._read, self._data), start):
             try:
-                found = host_batch(*self.in_order(unpack(batch)), self._class_weights)
+                found = host_batch(*self.in_order(unpack(batch)), self.class_weights)
                 self._alike.require(found, i)
             except GraftaxError as error:
                 error.add_context(f"batch {i} of epoch {number + 1} of the {type(self._data).__name__}")
@@ -204,7 +204,7 @@ class IndexedSource:
 
     def example(self) -> Batch:
         """Return the first batch, which begins no epoch."""
-        return host_batch(*self.in_order(unpack(self._read(0))), self._class_weights)
+        return host_batch(*self.in_order(unpack(self._read(0))), self.class_weights)
 
     def _data_state(self) -> Any:
         """Return the state of the data, if they say what it is."""

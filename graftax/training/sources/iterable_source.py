@@ -53,7 +53,7 @@ class IterableSource:
         self.goes_on = isinstance(batches, Iterator)
         self.remembers = False  # whether the state of the loader after each batch is kept, for a checkpoint
         self.in_order: InOrder = as_they_are
-        self._class_weights = class_weights
+        self.class_weights = class_weights
         self.weighted_by = weighing_arguments(None, class_weights)
         self._steps = steps or (_length(batches) if self.goes_on else None)
         self._stream: Iterator[Any] | None = None
@@ -138,8 +138,8 @@ class IterableSource:
 
     def _host_batch(self, batch: Any) -> Batch:
         if not isinstance(batch, OnDevice):
-            return host_batch(*self.in_order(unpack(batch)), self._class_weights)
-        return batch if self._class_weights is None else batch.multiply_weights(self._class_weights)
+            return host_batch(*self.in_order(unpack(batch)), self.class_weights)
+        return batch if self.class_weights is None else batch.multiply_weights(self.class_weights)
 
     def _skip_batches(self, stream: Iterator[Any], count: int, waiting: dict[str, Any] | None) -> int:
         """Skip batches that were trained on before; return the fingerprint of all up to here."""

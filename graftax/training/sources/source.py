@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Protocol
 
 from graftax.training.batch import Batch
+from graftax.training.class_weights import ClassWeights
 
 
 class Source(Protocol):
@@ -14,6 +15,11 @@ class Source(Protocol):
     @property
     def weighted_by(self) -> tuple[str, ...]:
         """Return the arguments of the user that gave weights beside the data, such as ``"class_weight="``."""
+        ...
+
+    @property
+    def class_weights(self) -> ClassWeights | None:
+        """Return the weights of classes that the user gave, which its batches have in them."""
         ...
 
     @property

@@ -108,7 +108,8 @@ def test_swap_averages_for_evaluations_and_at_the_end():
     assert weights.tested[0] == first  # the first update is the average
     assert weights.tested[1] == pytest.approx((first + second) / 2)
     assert model.variables[0].numpy().item() == pytest.approx((first + second) / 2)
-    model.fit(X, Y, batch_size=5, verbose=0, callbacks=[SwapAverages(at_end=False), weights])
+    swap = SwapAverages(at_end=False)
+    model.fit(X, Y, batch_size=5, validation_data=(X, Y), verbose=0, callbacks=[swap, weights])
     assert model.variables[0].numpy().item() == weights.trained[-1]
 
 
