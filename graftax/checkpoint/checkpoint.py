@@ -176,10 +176,10 @@ class Checkpoint(Awaited):
                 are restored as a whole also use the adapters that were in use, in their order, unless the mode is
                 ``"overlap"`` or this is ``"program"``.
             settings: ``"same"``: an expression must have the settings with which it was saved, such as the ``scale`` of
-                LoRA or the ``bits`` of FakeQuant, since the same parts would give another weight, and a metric those with
-                which it has counted, such as the ``threshold`` of Precision; ``"saved"``: the saved ones are assigned
-                to its attributes, except functions, which no file has; ``"program"``: those of the program stay. The
-                report lists what differed. Defaults to ``"same"``.
+                LoRA or the ``bits`` of FakeQuant, since the same parts would give another weight, and a metric those
+                with which it has counted, such as the ``threshold`` of Precision; ``"saved"``: the saved ones are
+                assigned to its attributes, except functions, which no file has; ``"program"``: those of the program
+                stay. The report lists what differed. Defaults to ``"same"``.
 
         Raises:
             MatchError: checkpoint and program do not match; a subclass says how. It lists all conflicts, and has the

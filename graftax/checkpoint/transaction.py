@@ -17,7 +17,6 @@ from graftax.checkpoint.graph import Graph
 from graftax.checkpoint.state import with_live_classes
 from graftax.checkpoint.trained_as_saved import set_frozen, set_trainability, trainability_as_saved
 from graftax.reparam.adapted import Adapted
-from graftax.reparam.has_settings import HasSettings
 from graftax.variables.graph.module import Module
 from graftax.variables.random_state import RandomState
 from graftax.variables.state.storage import Storage
@@ -96,8 +95,8 @@ class Transaction:
         self._undo.append(module._gx_point_of_return())
         module._gx_take_facts(facts)
 
-    def set_setting(self, expression: HasSettings, name: str, value: Any) -> None:
-        """Assign a saved setting to the attribute of an expression."""
+    def set_setting(self, expression: Module, name: str, value: Any) -> None:
+        """Assign a saved setting to the attribute of an expression or metric."""
         before = vars(expression)[name]
         self._undo.append(lambda: setattr(expression, name, before))
         setattr(expression, name, value)

@@ -37,6 +37,18 @@ def test_totals_do_not_go_on_under_other_settings(name: str, tmp_path: Path) -> 
     assert [line.path for line in report.other_settings] == ["metric"]
 
 
+@pytest.mark.parametrize("name", PAIRS)
+def test_the_saved_settings_can_be_assigned(name: str, tmp_path: Path) -> None:
+    made, other = PAIRS[name]
+    saved, different = made(), other()
+    saved.update(TRUE, PRED)
+    gx.Checkpoint(metric=saved).save(tmp_path / "one")
+    gx.Checkpoint(metric=different).restore(tmp_path / "one", settings="saved")
+    for metric in (saved, different):
+        metric.update(TRUE, PRED[::-1])
+    assert np.array_equal(np.asarray(different.result()), np.asarray(saved.result()))
+
+
 def test_attributes_that_are_no_arguments_are_no_settings(tmp_path: Path) -> None:
     class Seen(metrics.Mean):
         batches = 0
