@@ -27,10 +27,19 @@ from graftax.ops.arguments import maker
 from graftax.ops.checks import CHECKS, axis_in_range
 from graftax.ops.explain import explain
 from graftax.ops.foreign_names import KEYWORDS, missing_arguments_error, unknown_arguments_error
-from graftax.ops.functions import FUNCTIONS
+from graftax.ops.functions import import_function
 from graftax.ops.masked_results import with_mask, without_mask
 from graftax.ops.numbers import INT32, NUMBERS, check_number, check_weak, is_in_range, refuse_kind
-from graftax.ops.signatures import Op, Parameter, array_parameters, format_parameters, parameters, settings, signature
+from graftax.ops.signatures import (
+    NUMPY,
+    Op,
+    Parameter,
+    array_parameters,
+    format_parameters,
+    parameters,
+    settings,
+    signature,
+)
 from graftax.ops.symbolic import MetSymbolic, Symbolic, record_op
 from graftax.ops.table import OPS
 
@@ -49,10 +58,11 @@ def op_function(name: str) -> Callable[..., Any]:
 
 def build(op: Op) -> Callable[..., Any]:
     """Return the public function of a row."""
+    function_of_row = import_function(op)  # first of all: its file has the checks of the op
     bindings: dict[Backend, Any] = {}
     space = {
         "bindings": bindings,
-        "bind": partial(_bind, op, bindings),
+        "bind": partial(_bind, op, function_of_row, bindings),
         "current": current,
         "prepare": partial(_prepare, array_parameters(op)),
         "sequence": _sequence,
@@ -92,7 +102,7 @@ def build(op: Op) -> Callable[..., Any]:
                 raise _given_twice(op, args, options) from None
             raise
 
-    origin = f"\n\nAs {op.source.removeprefix('fused ')}.{op.name}." if "numpy" in op.source else ""
+    origin = f"\n\nAs numpy.{op.name}." if op.home == NUMPY else ""
     function.__doc__ = op.doc + origin
     function.__annotations__ = {}
     function.__signature__ = signature(op)  # type: ignore[attr-defined]
@@ -131,19 +141,14 @@ def _call_with_aliases(op: Op, arguments: dict[str, Any], function: Callable[...
     )
 
 
-def _bind(op: Op, bindings: dict[Backend, Any]) -> tuple[set[type], Callable[..., Any], Callable[..., str], Any]:
+def _bind(
+    op: Op, function: Callable[..., Any] | None, bindings: dict[Backend, Any]
+) -> tuple[set[type], Callable[..., Any], Callable[..., str], Any]:
     """Look an op up in the backend in charge, once."""
     backend = current()
     arrays = backend.arrays
-    target: Callable[..., Any]
-    if op.source in ("composition", "fused"):
-        target = partial(FUNCTIONS[op.name], arrays)
-    else:
-        space: Any = arrays
-        for part in op.source.removeprefix("fused ").split("."):
-            space = getattr(space, part)
-        target = getattr(space, op.name)
-    if op.source.startswith("fused"):
+    target: Callable[..., Any] = partial(function, arrays) if function else getattr(arrays.numpy, op.name)
+    if op.fused:
         static = tuple(one.name for one in parameters(op) if not one.takes_arrays)
         target = arrays.fuse(target, static)
     native = _native.setdefault(backend, set())

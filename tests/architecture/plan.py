@@ -46,6 +46,7 @@ LAZY = {
         "graftax.core.namespaces",
         "import_module",
     ): "looked through when a name is missing",
+    ("graftax.ops.functions", "import_module"): "the file of an op is imported when the op is first used",
     ("graftax.checkpoint.__init__", "import_module"): "the command line looks at checkpoints without an array library",
     ("graftax.export.__init__", "import_module"): "the command line looks at artefacts without an array library",
     ("graftax.export.to_onnx.runtime", "import_module"): "onnxruntime is optional: the extra graftax[onnx]",

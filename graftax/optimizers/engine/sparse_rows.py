@@ -9,7 +9,7 @@ from graftax.backend import registry
 from graftax.core.errors import DTypeError, ShapeError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, Shape
-from graftax.ops.structure import counted_from_0
+from graftax.ops.indexing import counted_from_0
 
 
 class IndexedRows:
