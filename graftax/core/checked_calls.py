@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from graftax.core.errors import ArgumentTypeError
-from graftax.core.misbound import misbound
+from graftax.core.later import import_later
 from graftax.core.short_traceback import shorten
 from graftax.core.wrapping import wraps
+
+if TYPE_CHECKING:
+    from graftax.core import misbound
+else:
+    misbound = import_later("graftax.core.misbound")
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -37,7 +42,7 @@ def checked_call(method: Callable[P, R]) -> Callable[P, R]:
         try:
             return method(*args, **kwargs)
         except Exception as error:
-            if type(error) is TypeError and (wrong := misbound(method, args, kwargs)) is not None:
+            if type(error) is TypeError and (wrong := misbound.explain_call(method, args, kwargs)) is not None:
                 try:
                     raise wrong from None
                 except ArgumentTypeError:

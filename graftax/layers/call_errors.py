@@ -12,7 +12,7 @@ from graftax.core.dtypes import is_complex
 from graftax.core.errors import ArgumentTypeError, DTypeError, GraftaxError, MissingAttributeError, StateError
 from graftax.core.foreign_keywords import CALLS
 from graftax.core.known_names import closest
-from graftax.layers.description import describe_call
+from graftax.layers.inputs import describe_call
 from graftax.layers.inputs_of_call import line_for_one_argument
 from graftax.variables.graph.module import Module
 
@@ -22,7 +22,7 @@ CALLERS = frozenset({"_gx_call", "watched_call"})
 _BINDING = re.compile(r"call\(\) (missing|takes|got)")
 
 
-def explained_call(
+def explain_call(
     layer: Any, title: str, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> GraftaxError | None:
     """Return the error to raise in place of one from the call of a layer; None if it says enough, with where it was."""

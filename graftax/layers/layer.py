@@ -10,14 +10,14 @@ from graftax.backend import registry
 from graftax.core import tree, user_line
 from graftax.core.errors import DTypeError
 from graftax.core.fallback import Fallback
+from graftax.core.later import import_later
 from graftax.core.promises import withdraw
 from graftax.core.short_traceback import cause_to_show, door, shorten
 from graftax.core.typedefs import Array, ArrayLike, Calls, Initializer, Shape
-from graftax.layers import added_losses, building, lost_masks, masking, shapes, symbolic_call
+from graftax.layers import added_losses, building, lost_masks, masking, shapes
 from graftax.layers.added_losses import AddsLosses, keep_penalty
 from graftax.layers.arguments import check_flag
 from graftax.layers.call_context import named_part
-from graftax.layers.call_errors import explained_call, no_call, no_output_error
 from graftax.layers.inputs import inputs_in
 from graftax.layers.policy import DTypePolicy, as_policy
 from graftax.layers.signature import signature_of
@@ -38,6 +38,12 @@ from graftax.variables.regularizers import RegularizerLike
 from graftax.variables.spec import VariableSpec, sizes
 from graftax.variables.state import storage
 from graftax.variables.variable import Variable, make
+
+if TYPE_CHECKING:
+    from graftax.layers import call_errors, symbolic_call
+else:
+    call_errors = import_later("graftax.layers.call_errors")
+    symbolic_call = import_later("graftax.layers.symbolic_call")
 
 R = TypeVar("R")
 
@@ -114,7 +120,7 @@ class Layer(AddsLosses, KnowsColumns):
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
         """Compute the output; subclasses must define it, with any arguments they like."""
-        raise no_call(self)
+        raise call_errors.no_call(self)
 
     def compute_mask(self, inputs: Any, mask: Any) -> Any:
         """Return the mask of the output, given that of the input; None for none."""
@@ -221,29 +227,6 @@ class Layer(AddsLosses, KnowsColumns):
         """Return the dtype in which it computes."""
         return self._gx_dtypes.compute_dtype
 
-    @Fallback
-    def input_shape(self) -> Any:
-        """Return the shape (or structure of shapes) that it was built for; None before."""
-        return self._gx_input_shape
-
-    @Fallback
-    def input(self) -> Any:
-        """Return what it was called with in a graph of layers: what stands for the first argument.
-
-        Raises:
-            MissingAttributeError: it was called on no `graftax.Input`, or on several.
-        """
-        return symbolic_call.only_call(self, "input").args[0]
-
-    @Fallback
-    def output(self) -> Any:
-        """Return what stands for its output in the graph of layers in which it was called.
-
-        Raises:
-            MissingAttributeError: it was called on no `graftax.Input`, or on several.
-        """
-        return symbolic_call.results_of(symbolic_call.only_call(self, "output"))
-
     def _gx_record_again(self) -> None:
         """Record again the calls of layers below, which a copy has forgotten; a model that is a graph does so."""
 
@@ -335,7 +318,7 @@ class Layer(AddsLosses, KnowsColumns):
             else:
                 out = call(*args, **kwargs)
             if out is None:
-                raise no_output_error(self._gx_title())
+                raise call_errors.no_output_error(self._gx_title())
             if is_first:
                 look_for_lost([self])
             if found or self._gx_makes_mask or watch:
@@ -395,6 +378,6 @@ class Layer(AddsLosses, KnowsColumns):
         try:
             yield
         except Exception as error:
-            if (better := explained_call(self, self._gx_title(), error, args, kwargs)) is not None:
+            if (better := call_errors.explain_call(self, self._gx_title(), error, args, kwargs)) is not None:
                 raise better from cause_to_show(better, error)
             raise

@@ -81,3 +81,23 @@ def read_rows(text: str, home: str, fused: bool, weak: bool) -> dict[str, Op]:
 
 OPS = {name: op for section in SECTIONS for name, op in read_rows(*section).items()}
 """Every op by name, in the order of the table."""
+
+ALIASES = {
+    "absolute": "abs",
+    "amax": "max",
+    "amin": "min",
+    "bitwise_invert": "bitwise_not",
+    "bitwise_left_shift": "left_shift",
+    "bitwise_right_shift": "right_shift",
+    "conjugate": "conj",
+    "convert_to_numpy": "to_numpy",
+    "convert_to_tensor": "asarray",
+    "mod": "remainder",
+    "hard_swish": "hard_silu",
+    "swish": "silu",
+    "true_divide": "divide",
+}
+"""Second names that Keras has for the same function with the same arguments."""
+
+KEYWORDS = {"moments": {"axis": "axes"}}
+"""Second names of arguments that an op takes."""

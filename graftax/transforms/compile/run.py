@@ -10,17 +10,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import chain, repeat
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from graftax.backend import registry
 from graftax.backend.traced_checks import traces
 from graftax.core.errors import StateError
 from graftax.transforms.compile.settle import before_first_run, settle
-from graftax.transforms.compile.trace import Entry
 from graftax.transforms.lifting.lifted import assign
 from graftax.variables.state.donation import Donation
 from graftax.variables.state.home import HomesMoved
 from graftax.variables.state.unallocated import require_allocated
+
+if TYPE_CHECKING:
+    from graftax.transforms.compile.trace import Entry
 
 buffer_of = attrgetter("buffer")
 _LONE = max(map(sys.getrefcount, [object()]))

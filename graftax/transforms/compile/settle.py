@@ -7,12 +7,14 @@ moves while the program runs, and it is compiled once. What was beside others be
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from graftax.core.errors import StateError
-from graftax.transforms.compile.trace import Entry
 from graftax.variables.state.home import Home, HomesMoved
 from graftax.variables.state.storage import Storage
+
+if TYPE_CHECKING:
+    from graftax.transforms.compile.trace import Entry
 
 
 def settle(entry: Entry) -> None:

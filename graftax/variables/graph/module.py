@@ -18,6 +18,7 @@ from graftax.core.enum_members import unwrap_member
 from graftax.core.errors import ArgumentError, AssignmentError, MissingAttributeError
 from graftax.core.fallback import Fallback
 from graftax.core.keywords import Constructed, ConstructorSignature
+from graftax.core.later import import_later
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Holder, VariableLike
 from graftax.variables import creation
@@ -34,11 +35,15 @@ from graftax.variables.graph.plain_objects import look_for_lost
 from graftax.variables.graph.prints import Print, Same
 from graftax.variables.graph.reserved import OF_MODULES, Words, check_reserved
 from graftax.variables.graph.structure import structure as structure
-from graftax.variables.graph.tree_repr import tree_repr
 from graftax.variables.graph.walking import walk as walk
 from graftax.variables.graph.walking import walk_with_edges as walk_with_edges
 from graftax.variables.state import storage
 from graftax.variables.variable import Variable
+
+if TYPE_CHECKING:
+    from graftax.variables.graph import tree_repr
+else:
+    tree_repr = import_later("graftax.variables.graph.tree_repr")
 
 Child: TypeAlias = "Node | list[Any] | tuple[Any, ...] | dict[Any, Any]"
 
@@ -265,7 +270,7 @@ class Module(Adopting, Holder, Constructed):
             frame.note_structure(list(walk(self)))
 
     def __repr__(self) -> str:
-        return tree_repr(self)
+        return tree_repr.draw_tree(self)
 
     # --- hooks ------------------------------------------------------------------------------------------------------
 

@@ -8,11 +8,13 @@ lies on the default device; where a program has others, it gets one that is not 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from graftax.backend.meshes import Mesh
 from graftax.core.selectors import Selectable
 from graftax.core.typedefs import Shape
+
+if TYPE_CHECKING:
+    from graftax.backend.meshes import Mesh
 
 
 class Described(Selectable, Protocol):
