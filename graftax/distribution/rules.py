@@ -7,8 +7,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 from graftax.backend.meshes import Axes, Mesh
 from graftax.core.errors import ArgumentError, ArgumentTypeError
-from graftax.core.selectors import Selector, SelectorLike, Tally, compile_selector
+from graftax.core.selectors import Selector, SelectorLike, compile_selector
 from graftax.core.spellings import wholes
+from graftax.core.tally import Tally
 from graftax.distribution.axes import checked_axes, misfit
 from graftax.variables.state.home import Described
 

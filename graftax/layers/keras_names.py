@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from graftax.core.descriptors import Fallback
 from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
-from graftax.core.fallback import Fallback
 from graftax.core.later import import_later
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import ArrayLike

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from graftax.backend import registry
 from graftax.core import tree, user_line
+from graftax.core.descriptors import Fallback
 from graftax.core.errors import DTypeError
-from graftax.core.fallback import Fallback
 from graftax.core.later import import_later
 from graftax.core.promises import withdraw
 from graftax.core.short_traceback import cause_to_show, door, shorten

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 from graftax import ops
 from graftax.checkpoint.manager import CheckpointManager
+from graftax.core.descriptors import Fallback
 from graftax.core.errors import MissingAttributeError
-from graftax.core.fallback import Fallback
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
 from graftax.layers.call_context import call_context

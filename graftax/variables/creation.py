@@ -15,8 +15,9 @@ from typing import Any, TypeAlias
 from graftax.core.errors import CreatorError, CreatorRecursionError
 from graftax.core.roles import checked_roles
 from graftax.core.scopes import ScopeStack
-from graftax.core.selectors import Selector, SelectorLike, Tally, compile_selector
+from graftax.core.selectors import Selector, SelectorLike, compile_selector
 from graftax.core.short_traceback import door
+from graftax.core.tally import Tally
 from graftax.core.typedefs import VariableLike
 from graftax.core.user_functions import misfit
 from graftax.variables.graph.node import Branch

@@ -8,6 +8,7 @@ from graftax.core.argument_kinds import checked_flag
 from graftax.core.errors import SelectorError
 from graftax.core.selectors import SelectorLike, compile_selector
 from graftax.core.short_traceback import door
+from graftax.core.tally import pick
 from graftax.core.undefined import undefined_error
 from graftax.variables.graph.candidates import candidates
 from graftax.variables.graph.node import Branch, Edge, Leaf, Node
@@ -103,7 +104,7 @@ class Freezing(Branch):
     def _gx_set_frozen(self, where: SelectorLike, frozen: bool) -> list[str]:
         known = [one for one in candidates(self._gx_walked()) if one.variable.trainability.made]
         what = "freeze: where" if frozen else "unfreeze: where"
-        chosen = compile_selector(where).pick([(one.paths, one.variable) for one in known], what)
+        chosen = pick(compile_selector(where), [(one.paths, one.variable) for one in known], what)
         picked = {id(variable) for variable in chosen}
         if not frozen and all(variable.trainability.resting for variable in chosen):
             paths = [one.path for one in known if id(one.variable) in picked]

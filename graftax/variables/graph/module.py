@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from inspect import getattr_static
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, cast
 
-from graftax.core import attributes
+from graftax.core.descriptors import Absent, Fallback
 from graftax.core.enum_members import unwrap_member
 from graftax.core.errors import ArgumentError, AssignmentError, MissingAttributeError
-from graftax.core.fallback import Fallback
 from graftax.core.keywords import Constructed, ConstructorSignature
 from graftax.core.later import import_later
 from graftax.core.short_traceback import door
@@ -41,8 +40,10 @@ from graftax.variables.state import storage
 from graftax.variables.variable import Variable
 
 if TYPE_CHECKING:
+    from graftax.core import attributes
     from graftax.variables.graph import tree_repr
 else:
+    attributes = import_later("graftax.core.attributes")
     tree_repr = import_later("graftax.variables.graph.tree_repr")
 
 Child: TypeAlias = "Node | list[Any] | tuple[Any, ...] | dict[Any, Any]"
@@ -105,8 +106,8 @@ class Module(Adopting, Holder, Constructed):
         """Adapt what a class has just defined, such as its ``build``; called once for each class."""
 
     if not TYPE_CHECKING:  # a checker should see the class, its attributes, and the arguments of __init__
-        from_config = attributes.Absent(attributes.FROM_CONFIG)
-        get_config = attributes.Absent(attributes.GET_CONFIG)
+        from_config = Absent()
+        get_config = Absent()
 
         def __new__(cls, *args: Any, **kwargs: Any) -> Self:
             """Make a Module that remembers the creators of now, whatever its ``__init__`` does."""

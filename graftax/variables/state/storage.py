@@ -20,9 +20,8 @@ from graftax.core.static_numbers import add_follower
 from graftax.core.typedefs import Array, unwrap
 from graftax.core.undefined import undefined_error
 from graftax.variables.graph.node import Branch, Node
-from graftax.variables.state.assigned import Assigned
 from graftax.variables.state.donation import Donation, Placed, at_rest, donation_at, lock, wait_for_buffer
-from graftax.variables.state.home import Home, HomesMoved
+from graftax.variables.state.home import Assigned, Home, HomesMoved
 from graftax.variables.state.memo import Memo, computations
 
 if TYPE_CHECKING:
