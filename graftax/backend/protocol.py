@@ -242,7 +242,7 @@ class Backend(Protocol):
         """Return how notes begin that its libraries add to exceptions and that tell nothing about the user."""
         ...
 
-    def translated(self, error: Exception) -> GraftaxError | None:
+    def translate_error(self, error: Exception) -> GraftaxError | None:
         """Return the error of graftax that says what an error of its libraries means; None where that is not known."""
         ...
 

@@ -21,7 +21,7 @@ class Below(Protocol):
         """Return how the notes begin that they add to exceptions."""
         ...
 
-    def translated(self, error: Exception) -> Exception | None:
+    def translate_error(self, error: Exception) -> Exception | None:
         """Return what an error of one of them means, as an error of graftax; None for one that it does not know."""
         ...
 
@@ -64,5 +64,5 @@ def notices() -> tuple[str, ...]:
 
 def translate(error: Exception) -> Exception | None:
     """Return what an error of one of these libraries means; None if no backend knows it."""
-    told = (meant for one in _told if (meant := one.translated(error)) is not None)
+    told = (meant for one in _told if (meant := one.translate_error(error)) is not None)
     return next(told, None)

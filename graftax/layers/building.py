@@ -129,7 +129,7 @@ class Buildable(Module):
     def _gx_title(self) -> str:
         return f"layer {self._gx_path or self.name!r} ({type(self).__name__})"
 
-    def _gx_missing(self, name: str, message: str) -> MissingAttributeError:
+    def _gx_explain_missing(self, name: str, message: str) -> MissingAttributeError:
         return missing_attribute(self, name, message)
 
 

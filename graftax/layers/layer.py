@@ -17,7 +17,7 @@ from graftax.core.typedefs import Array, ArrayLike, Calls, Initializer, Shape
 from graftax.layers import added_losses, building, lost_masks, masking, shapes
 from graftax.layers.added_losses import AddsLosses, keep_penalty
 from graftax.layers.arguments import check_flag
-from graftax.layers.call_context import named_part
+from graftax.layers.call_context import name_part
 from graftax.layers.inputs import inputs_in
 from graftax.layers.policy import DTypePolicy, as_policy
 from graftax.layers.signature import signature_of
@@ -243,24 +243,24 @@ class Layer(AddsLosses, KnowsColumns):
                     given_states.begin(self)
                 if self.compiles_call:
                     if masks.entries or (kwargs and any(name.endswith("mask") for name in kwargs)):
-                        return self._gx_masked_call(args, kwargs)
-                    out = self._gx_compiled(args, kwargs)
+                        return self._gx_call_with_masks(args, kwargs)
+                    out = self._gx_call_compiled(args, kwargs)
                     if out is not eager_call.MISSED:
                         return out
-                return self._gx_traced_call(args, kwargs)
+                return self._gx_call_traced(args, kwargs)
             except MetSymbolic:
                 return symbolic_call.record_call(self, args, kwargs)
             except Exception as error:
                 shorten(error)
                 raise
 
-    def _gx_traced_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _gx_call_traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if storage.frames.top is not None and (path := self._gx_path):
-            with named_part(path):
+            with name_part(path):
                 return self._gx_call(*args, **kwargs)
         return self._gx_call(*args, **kwargs)
 
-    def _gx_compiled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _gx_call_compiled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the eager call as one program, or `eager_call.MISSED`."""
         plans = self._gx_plans
         if plans is None:
@@ -268,16 +268,16 @@ class Layer(AddsLosses, KnowsColumns):
             object.__setattr__(self, "_gx_plans", plans)
         return eager_call.call(plans, self, self._gx_call, args, kwargs)
 
-    def _gx_masked_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _gx_call_with_masks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Compute an eager call with masks: a program takes them as arguments; the output gets its own afterwards."""
         if storage.frames.top is not None or self._gx_hands_on_masks:
-            return self._gx_traced_call(args, kwargs)
+            return self._gx_call_traced(args, kwargs)
         signature = signature_of(type(self).call)
         found = masking.masks_of_call(signature, args, self._gx_named_masks(args, kwargs))
         given = masking.by_name(self, signature, args, kwargs, found)
-        out = self._gx_compiled(args, given) if given is not None else eager_call.MISSED
+        out = self._gx_call_compiled(args, given) if given is not None else eager_call.MISSED
         if out is eager_call.MISSED:
-            return self._gx_traced_call(args, kwargs)
+            return self._gx_call_traced(args, kwargs)
         if found and contexts.top is not None:
             contexts.top.masks_met = True
         return masking.with_mask(self, out, signature.argument_of(signature.first, args, kwargs), signature, found)
@@ -290,7 +290,7 @@ class Layer(AddsLosses, KnowsColumns):
         context = CallContext(self, training, outer)
         if outer is None or outer.root is None:  # the outermost call: terms of an earlier one are no part of this loss
             added_losses.forget(self, context.number, context.frames)
-        with contexts.entered(context), self._gx_explained(args, kwargs):
+        with contexts.entered(context), self._gx_explain_errors(args, kwargs):
             is_first = not building.is_built(self)
             if is_first and (prepare := building.again.top) is not None:
                 prepare(self)
@@ -374,7 +374,7 @@ class Layer(AddsLosses, KnowsColumns):
         return registry.current().arrays.numpy.zeros(sizes, dtype)  # type: ignore[no-any-return]
 
     @contextmanager
-    def _gx_explained(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[None]:
+    def _gx_explain_errors(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[None]:
         try:
             yield
         except Exception as error:

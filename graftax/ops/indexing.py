@@ -23,7 +23,7 @@ def positions(a: Arrays, indices: Array) -> Any:
     return a.asarray(indices, "int32") if indices.dtype.itemsize < 4 else indices
 
 
-def counted_from_0(a: Arrays, indices: Array, size: Any) -> Any:
+def count_from_0(a: Arrays, indices: Array, size: Any) -> Any:
     """Return wide indices with negative ones, which only compiled code can have, moved beyond the end of the axis.
 
     JAX counts negative indices from the end, whatever its mode for indices out of range is.
@@ -53,7 +53,7 @@ def _sizes_as_indices(a: Arrays, size: int | tuple[int, ...], dtype: np.dtype[An
 @row
 def take(a: Arrays, x: Array, indices: Array, axis: int | None) -> Any:
     size = x.size if axis is None else x.shape[axis_in_range("take", axis, x.ndim)]
-    return sum_wide(a, _take, axis, x, counted_from_0(a, indices, size))
+    return sum_wide(a, _take, axis, x, count_from_0(a, indices, size))
 
 
 def _take(a: Arrays, axis: int | None, x: Array, indices: Array) -> Any:
@@ -63,7 +63,7 @@ def _take(a: Arrays, axis: int | None, x: Array, indices: Array) -> Any:
 @row
 def take_along_axis(a: Arrays, x: Array, indices: Array, axis: int) -> Any:
     size = x.shape[axis_in_range("take_along_axis", axis, x.ndim)]
-    return sum_wide(a, _take_along, axis, x, counted_from_0(a, indices, size))
+    return sum_wide(a, _take_along, axis, x, count_from_0(a, indices, size))
 
 
 def _take_along(a: Arrays, axis: int, x: Array, indices: Array) -> Any:
@@ -74,7 +74,7 @@ def _take_along(a: Arrays, axis: int, x: Array, indices: Array) -> Any:
 def gather_nd(a: Arrays, x: Array, indices: Array) -> Any:
     depth = indices.shape[-1]
     sizes = tuple(x.shape[:depth])
-    places = counted_from_0(a, indices, sizes)
+    places = count_from_0(a, indices, sizes)
     found = sum_wide(a, _gather, depth, x, places)
     if a.is_concrete(places):
         return found

@@ -14,7 +14,7 @@ from graftax.core.free_sizes import any_free
 from graftax.core.typedefs import Array
 from graftax.ops.checks import axis_in_range, check_places, check_range, is_outside, register_check
 from graftax.ops.functions import accumulate_wide, in_float32, row
-from graftax.ops.indexing import counted_from_0, one_hot, positions
+from graftax.ops.indexing import count_from_0, one_hot, positions
 
 
 @register_check("scatter")
@@ -43,7 +43,7 @@ def _check(arrays: Arrays, op: str, shape: tuple[int, ...], indices: Array, name
 
 
 def _tuple(a: Arrays, indices: Array, shape: tuple[int, ...]) -> tuple[Any, ...]:
-    indices = counted_from_0(a, indices, tuple(shape[: indices.shape[-1]]))
+    indices = count_from_0(a, indices, tuple(shape[: indices.shape[-1]]))
     return tuple(indices[..., i] for i in range(indices.shape[-1]))
 
 
@@ -62,7 +62,7 @@ def _check_scatter_add(arrays: Arrays, x: Array, indices: Array, updates: Array)
 
 @row
 def scatter_add(a: Arrays, x: Array, indices: Array, updates: Array) -> Any:
-    return _add(a, x, counted_from_0(a, indices, x.shape[0]), updates)
+    return _add(a, x, count_from_0(a, indices, x.shape[0]), updates)
 
 
 @in_float32

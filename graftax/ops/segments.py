@@ -12,7 +12,7 @@ from graftax.core.errors import ShapeError
 from graftax.core.typedefs import Array
 from graftax.ops.checks import CHECKS, check_range
 from graftax.ops.functions import accumulate_wide, in_float32, require_real, row
-from graftax.ops.indexing import counted_from_0
+from graftax.ops.indexing import count_from_0
 from graftax.ops.reductions import to_inexact
 
 
@@ -33,7 +33,7 @@ for _name in ("sum", "mean", "max", "min", "softmax"):
 @row
 @accumulate_wide
 def segment_sum(a: Arrays, x: Array, segment_ids: Array, num_segments: int) -> Any:
-    places = counted_from_0(a, segment_ids, num_segments)
+    places = count_from_0(a, segment_ids, num_segments)
     return a.scatter_add(a.numpy.zeros((num_segments, *x.shape[1:]), x.dtype), places, x)
 
 
@@ -62,14 +62,14 @@ def _extreme(a: Arrays, x: Array, segment_ids: Array, num_segments: int, reducti
     else:
         neutral = math.inf if reduction == "min" else -math.inf
     start = a.numpy.full((num_segments, *x.shape[1:]), neutral, x.dtype)
-    return a.scatter_reduce(start, counted_from_0(a, segment_ids, num_segments), x, reduction)
+    return a.scatter_reduce(start, count_from_0(a, segment_ids, num_segments), x, reduction)
 
 
 @row
 @require_real
 @in_float32
 def segment_softmax(a: Arrays, x: Array, segment_ids: Array, num_segments: int) -> Any:
-    x, ids = to_inexact(a, x), counted_from_0(a, segment_ids, num_segments)
+    x, ids = to_inexact(a, x), count_from_0(a, segment_ids, num_segments)
     highest: Any = a.stop_gradient(_extreme(a, a.stop_gradient(x), ids, num_segments, "max"))
     highest = a.numpy.where(highest == -math.inf, 0, highest)
     powers = a.numpy.exp(x - a.numpy.take(highest, ids, 0))

@@ -13,7 +13,7 @@ from graftax.core.free_sizes import any_free, is_free
 from graftax.core.typedefs import Array
 from graftax.ops.checks import axis_in_range, check_range, register_check
 from graftax.ops.functions import row
-from graftax.ops.indexing import counted_from_0
+from graftax.ops.indexing import count_from_0
 from graftax.ops.numbers import check_filling
 from graftax.ops.wide_sums import spread, sum_wide
 
@@ -216,7 +216,7 @@ def _check_bincount(arrays: Arrays, x: Array, length: int | None) -> None:
 def bincount(a: Arrays, x: Array, length: int | None) -> Any:
     if length is None:
         return a.numpy.bincount(x)
-    flat = counted_from_0(a, x, length).reshape(-1)
+    flat = count_from_0(a, x, length).reshape(-1)
     return a.scatter_add(a.numpy.zeros((length,), "int32"), flat, a.numpy.ones(flat.shape, "int32"))
 
 
