@@ -22,7 +22,7 @@ import numpy as np
 import graftax as gx
 from graftax import distribution as gd
 from graftax import layers
-from graftax.variables.state.unallocated import allocating_nothing
+from graftax.variables.state.unallocated import allocate_nothing
 
 GIB = 2**30
 
@@ -86,7 +86,7 @@ def lowered_step(sizes: Sizes, distribution: gd.Distribution) -> tuple[int, Any]
     with distribution.scope():
         model = Transformer(sizes)
     spec = gx.ArraySpec((sizes.rows, sizes.length), "int32")
-    with allocating_nothing():
+    with allocate_nothing():
         optimizer = gx.optimizers.AdamW(3e-4, global_clipnorm=1.0)
         abstract = gx.build_abstract(model, spec)
         gx.set_dtype_policy("mixed_bfloat16", abstract)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.architecture.plan import BELOW, CIRCLES, LAZY, PACKAGE
-from tests.architecture.rules import Rule, files_below, of_text, read_package, read_tests, violations
+from tests.architecture.plan import BELOW, CIRCLES, LATER, LAZY, PACKAGE
+from tests.architecture.rules import Rule, files_below, imported_later, of_text, read_package, read_tests, violations
 from tests.architecture.samples import BAD, GOOD
 
 # --- the package --------------------------------------------------------------------------------------------------
@@ -18,6 +18,15 @@ def test_every_listed_exception_is_needed():
     without = violations(read_package(), lazy={})
     used = {(v.where.partition(":")[0], v.text.partition(":")[0]) for v in without if v.rule == Rule.HIDDEN}
     assert set(LAZY) - used == set()
+
+
+def test_every_module_that_is_listed_as_imported_later_is():
+    assert imported_later(read_package()) == set(LATER)
+
+
+def test_what_is_imported_later_is_not_below_a_layer():
+    # an import at the top of any file would bring it along
+    assert not files_below("graftax.layers.dense", read_package()) & set(LATER)
 
 
 def test_every_listed_circle_is_needed():

@@ -12,7 +12,7 @@ import pytest
 import graftax
 from graftax import layers, optimizers
 from graftax.core.foreign_names import NAMES
-from graftax.core.namespaces import SPACES, public_names
+from graftax.core.missing_names import SPACES, public_names
 from graftax.layers.building import names_made_by
 
 PACKAGE = Path(graftax.__file__).parent

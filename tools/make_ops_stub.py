@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from graftax.ops.foreign_names import ALIASES
 from graftax.ops.signatures import Op, Parameter, parameters
-from graftax.ops.table import OPS
+from graftax.ops.table import ALIASES, OPS
 
 OPS_FOLDER = Path(__file__).parents[1] / "graftax" / "ops"
 STUB = OPS_FOLDER / "__init__.pyi"

@@ -38,7 +38,7 @@ z`` is ``2 * z`` (not conjugated).
 **Structures** are nested tuples, lists, dicts in the order in which they were written, named tuples and None, and
 what the program registered with the library; see `Tracing`. **Levels** are compared by identity.
 
-**Errors.** ``translated`` says what an error of the library means. ``libraries`` are the packages whose lines are
+**Errors.** ``translate_error`` says what an error of the library means. ``libraries`` are the packages whose lines are
 none of the user's, the backend's own included. ``wording`` has the words for messages.
 """
 

@@ -36,7 +36,7 @@ class BackendBase:
         """Return True if the backend has the group of that name."""
         return group in self.groups
 
-    def translated(self, error: Exception) -> GraftaxError | None:
+    def translate_error(self, error: Exception) -> GraftaxError | None:
         """Return the error of graftax that says what an error of the libraries means; None where that is not known."""
         return None
 

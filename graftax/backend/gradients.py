@@ -42,7 +42,7 @@ class Gradients(Tracing, Protocol):
         """Tell it no more; recorders may stop in any order."""
         ...
 
-    def unrecorded_copy(self, value: Array, level: object) -> Array:
+    def copy_unrecorded(self, value: Array, level: object) -> Array:
         """Return a copy that the recorders of that level do not notice."""
         ...
 

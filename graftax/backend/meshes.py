@@ -71,7 +71,7 @@ class Meshes(Protocol):
         """Return into how many parts an axis is split among the devices of this process."""
         ...
 
-    def joined_rows(self, x: np.ndarray[Any, Any], sharding: Any) -> Array:
+    def join_rows(self, x: np.ndarray[Any, Any], sharding: Any) -> Array:
         """Return the array that lies so, of which each process gives the part of its own devices."""
         ...
 

@@ -22,23 +22,24 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
-from graftax.backend.callbacks import Callbacks
-from graftax.backend.compiling import Compiling
-from graftax.backend.control_flow import ControlFlow
-from graftax.backend.exporting import Exporting
-from graftax.backend.gradients import Gradients
-from graftax.backend.meshes import Meshes
 from graftax.backend.neural import Neural
 from graftax.backend.packing import Packing
-from graftax.backend.processes import Processes
-from graftax.backend.tracing import Tracing
-from graftax.backend.vectorizing import Vectorizing
-from graftax.backend.wording import Wording
 from graftax.core.errors import GraftaxError
 from graftax.core.typedefs import Array, DTypeLike, Shape
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from graftax.backend.callbacks import Callbacks
+    from graftax.backend.compiling import Compiling
+    from graftax.backend.control_flow import ControlFlow
+    from graftax.backend.exporting import Exporting
+    from graftax.backend.gradients import Gradients
+    from graftax.backend.meshes import Meshes
+    from graftax.backend.processes import Processes
+    from graftax.backend.tracing import Tracing
+    from graftax.backend.vectorizing import Vectorizing
+    from graftax.backend.wording import Wording
 
 
 class Arrays(Neural, Packing, Protocol):
@@ -241,7 +242,7 @@ class Backend(Protocol):
         """Return how notes begin that its libraries add to exceptions and that tell nothing about the user."""
         ...
 
-    def translated(self, error: Exception) -> GraftaxError | None:
+    def translate_error(self, error: Exception) -> GraftaxError | None:
         """Return the error of graftax that says what an error of its libraries means; None where that is not known."""
         ...
 

@@ -8,7 +8,7 @@ from importlib.metadata import entry_points
 from typing import cast
 
 from graftax.backend.protocol import Backend
-from graftax.core import foreign_errors, libraries
+from graftax.core import libraries
 from graftax.core.errors import BackendError
 from graftax.core.scopes import ScopeStack, register_sign
 
@@ -36,7 +36,6 @@ def load(name: str) -> Backend:
     if name not in _loaded:
         backend = _factory(name)()
         libraries.add(backend)
-        foreign_errors.add(backend)
         _loaded[name] = backend
     return _loaded[name]
 
@@ -122,11 +121,9 @@ def use(name: str) -> _Use:
 def scope(backend: Backend) -> Iterator[Backend]:
     """Put a backend object in charge for a block; for backends that are not registered, as in tests."""
     new = libraries.add(backend)
-    foreign_errors.add(backend)
     try:
         with _scope.entered(backend):
             yield backend
     finally:
         if new:
             libraries.remove(backend)
-            foreign_errors.remove(backend)

@@ -59,22 +59,22 @@ class Rendezvous:
         Raises:
             ProcessError: some did not come, or are dead; names them.
         """
-        with self._lost():
+        with self._explain_loss():
             self.processes.put(f"{self._key}/{point}/came/{self.index}", b"")
             try:
                 self.processes.barrier(f"{self._key}/{point}", self.timeout)
             except TimeoutError:
                 came = {int(name) for name in self.processes.list_values(f"{self._key}/{point}/came")}
-                raise self._missed(point, sorted(set(range(self.count)) - came)) from None
+                raise self._absence_error(point, sorted(set(range(self.count)) - came)) from None
 
     def say(self, topic: str, value: bytes) -> None:
         """Tell the others something; `said` has it after all have met."""
-        with self._lost():
+        with self._explain_loss():
             self.processes.put(f"{self._key}/{topic}/of/{self.index}", value)
 
     def said(self, topic: str) -> dict[int, bytes]:
         """Return what was said, by process."""
-        with self._lost():
+        with self._explain_loss():
             return {
                 int(name): value
                 for name, value in sorted(self.processes.list_values(f"{self._key}/{topic}/of").items())
@@ -89,7 +89,7 @@ class Rendezvous:
 
     def announce(self, topic: str, value: bytes) -> None:
         """Tell the others something, as process 0."""
-        with self._lost():
+        with self._explain_loss():
             self.processes.put(f"{self._key}/{topic}", value)
 
     def heard(self, topic: str) -> bytes:
@@ -98,11 +98,11 @@ class Rendezvous:
         Raises:
             ProcessError: it says nothing in time, or is dead.
         """
-        with self._lost():
+        with self._explain_loss():
             try:
                 return self.processes.get(f"{self._key}/{topic}", self.timeout)
             except TimeoutError:
-                raise self._missed(topic, [0]) from None
+                raise self._absence_error(topic, [0]) from None
 
     def agree(self, facts: Sequence[tuple[str, str]], instead: str) -> None:
         """Compare with the others what each is about to do, thing by thing.
@@ -141,10 +141,10 @@ class Rendezvous:
     def forget(self) -> None:
         """Let process 0 forget what was said at the meeting before this; call it once all have met here."""
         if self.index == 0 and self._before is not None:
-            with self._lost():
+            with self._explain_loss():
                 self.processes.forget(self._before)
 
-    def _missed(self, point: str, missing: Sequence[int]) -> ProcessError:
+    def _absence_error(self, point: str, missing: Sequence[int]) -> ProcessError:
         who, here = ", ".join(map(str, missing)), f"{self.name} ({point}): process {self.index}"
         return ProcessError(
             f"{here} waited {self.timeout:g} s for process {who} of {self.count}"
@@ -156,7 +156,7 @@ class Rendezvous:
         )
 
     @contextmanager
-    def _lost(self) -> Iterator[None]:
+    def _explain_loss(self) -> Iterator[None]:
         try:
             yield
         except ConnectionError as error:

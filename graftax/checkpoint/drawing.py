@@ -26,7 +26,7 @@ from graftax.checkpoint.waiting import WaitingPlace
 from graftax.core.errors import UnsupportedValue
 from graftax.variables.graph.module import Module, Node
 from graftax.variables.random_state import RandomState
-from graftax.variables.state.assigned import Assigned
+from graftax.variables.state.home import Assigned
 from graftax.variables.variable import Variable
 
 _INLINE = 64 << 10  # values of type bytes longer than this are written to a data file

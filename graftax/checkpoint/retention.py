@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from graftax.core import user_line
 from graftax.core.errors import ArgumentError
 from graftax.core.foreign_keywords import KEYWORDS
-from graftax.core.keywords import unknown_keyword
 from graftax.core.known_names import closest
+from graftax.core.unknown_keywords import unknown_keyword
 
 GOALS = ("min", "max")
 

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 from graftax.checkpoint.index import Index, Kind
 from graftax.core.errors import ArgumentError
 from graftax.core.globs import Below
-from graftax.core.selectors import Selector, SelectorLike, Tally, compile_selector
+from graftax.core.selectors import Selector, SelectorLike, compile_selector
 from graftax.core.spellings import spellings
+from graftax.core.tally import Tally
 from graftax.variables.graph.module import Module
 
 

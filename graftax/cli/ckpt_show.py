@@ -9,7 +9,8 @@ from graftax.checkpoint.paths import node_paths
 from graftax.checkpoint.reader import Reader
 from graftax.cli.output import escape_control, format_value, moment, print_json, print_table, size
 from graftax.cli.show_table import tree
-from graftax.core.selectors import Tally, compile_selector
+from graftax.core.selectors import compile_selector
+from graftax.core.tally import Tally
 
 
 def run(options: Namespace) -> int:

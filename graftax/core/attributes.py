@@ -6,7 +6,6 @@ Misspelt names get the one that was meant; methods of Keras and torch get the li
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from inspect import getattr_static
 from typing import Any, NamedTuple
 
 from graftax.core.errors import MissingAttributeError
@@ -151,36 +150,26 @@ def not_to_set(it: object, name: str) -> MissingAttributeError:
     )
 
 
-class Absent:
-    """An attribute that classes of other libraries have: looking it up, also by ``super()``, says what to write.
-
-    Args:
-        answer: Why there is none; ``{it}`` stands for the class.
-    """
-
-    def __init__(self, answer: Answer) -> None:
-        self._answer = answer
-        self._name = ""
-
-    def __set_name__(self, owner: type[Any], name: str) -> None:
-        self._name = name
-
-    def __get__(self, instance: object, owner: type[Any]) -> Any:
-        name, answer = owner.__name__, self._answer
-        raise MissingAttributeError(f"{name} has no {self._name!r}", answer.why, answer.line.format(it=name))
-
-
 def public_names(it: object) -> list[str]:
     """Return the names that an object has, but for those that only say that they are absent."""
     kind = type(it)
     return [
         *(name for name in vars(it) if not name.startswith("_")),
-        *(n for n in dir(kind) if not n.startswith("_") and not isinstance(getattr_static(kind, n), Absent)),
+        *(n for n in dir(kind) if not n.startswith("_") and n not in ABSENT),
     ]
 
 
-FROM_CONFIG = Answer("a class is called with its settings, and no dict of them is kept", "{it}(**config)")
-GET_CONFIG = Answer(_KEPT, "copy.deepcopy(x) of an object x of {it}")
+ABSENT = {
+    "from_config": Answer("a class is called with its settings, and no dict of them is kept", "{it}(**config)"),
+    "get_config": Answer(_KEPT, "copy.deepcopy(x) of an object x of {it}"),
+}
+"""What classes of other libraries have, and none of ours."""
+
+
+def absent_error(owner: type[Any], name: str) -> MissingAttributeError:
+    """Return the error for one of these, also looked up by ``super()``."""
+    answer = ABSENT[name]
+    return MissingAttributeError(f"{owner.__name__} has no {name!r}", answer.why, answer.line.format(it=owner.__name__))
 
 
 def missing_attribute_error(

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from graftax.core.errors import ArgumentTypeError
-from graftax.core.misbound import misbound
+from graftax.core.later import import_later
 from graftax.core.short_traceback import shorten
 from graftax.core.wrapping import wraps
+
+if TYPE_CHECKING:
+    from graftax.core import misbound
+else:
+    misbound = import_later("graftax.core.misbound")
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -38,7 +43,7 @@ def checked_call(method: Callable[P, R]) -> Callable[P, R]:
         try:
             return method(*args, **kwargs)
         except Exception as error:
-            if type(error) is TypeError and (wrong := misbound(method, args, kwargs)) is not None:
+            if type(error) is TypeError and (wrong := misbound.explain_call(method, args, kwargs)) is not None:
                 try:
                     raise wrong from None
                 except ArgumentTypeError:

@@ -1,6 +1,6 @@
 """What errors of other libraries mean, told in three beats with the user's own line.
 
-Each backend knows those of its own (`add`); NumPy, which is below all of them, is known here, by the
+Each backend knows those of its own (`graftax.core.libraries`); NumPy, which is below all of them, is known here, by the
 words of its text. What nobody knows stays as it is, with the user's line as a note.
 """
 
@@ -8,42 +8,19 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import Protocol
+from typing import cast
 
-from graftax.core import user_line
+from graftax.core import libraries, user_line
 from graftax.core.broadcasting import mismatch, suggestion
 from graftax.core.errors import GraftaxError, ShapeError
 from graftax.core.free_sizes import equality_constraint
-
-
-class Translator(Protocol):
-    """What knows the errors of a library (`graftax.backend.protocol.Backend`)."""
-
-    def translated(self, error: Exception) -> GraftaxError | None:
-        """Return what one of them means; None for one that it does not know."""
-        ...
-
-
-_translators: list[Translator] = []
-
-
-def add(translator: Translator) -> None:
-    """Ask a backend, too, what errors mean that are caught from now on."""
-    if not any(one is translator for one in _translators):
-        _translators.append(translator)
-
-
-def remove(translator: Translator) -> None:
-    """Ask a backend no longer, which was in use for a while."""
-    _translators[:] = [one for one in _translators if one is not translator]
 
 
 def translate(error: Exception) -> GraftaxError | None:
     """Return the error of graftax that says the same; None if there is none."""
     if isinstance(error, GraftaxError):
         return None
-    told = (meant for one in _translators if (meant := one.translated(error)) is not None)
-    better = next(told, None) or _of_numpy(str(error))
+    better = cast("GraftaxError | None", libraries.translate(error)) or _of_numpy(str(error))
     if better is not None:
         better.place = user_line.of_traceback(error.__traceback__) or better.place
     return better

@@ -1,4 +1,4 @@
-"""What the backends in use say of the libraries below them: their names and their notices."""
+"""What the backends in use say of the libraries below them: their names, their notices, what their errors mean."""
 
 from __future__ import annotations
 
@@ -19,6 +19,10 @@ class Below(Protocol):
     @property
     def notices(self) -> Collection[str]:
         """Return how the notes begin that they add to exceptions."""
+        ...
+
+    def translate_error(self, error: Exception) -> Exception | None:
+        """Return what an error of one of them means, as an error of graftax; None for one that it does not know."""
         ...
 
 
@@ -56,3 +60,9 @@ def names() -> frozenset[str]:
 def notices() -> tuple[str, ...]:
     """Return how the notes begin that say nothing about the user's code."""
     return _notices
+
+
+def translate(error: Exception) -> Exception | None:
+    """Return what an error of one of these libraries means; None if no backend knows it."""
+    told = (meant for one in _told if (meant := one.translate_error(error)) is not None)
+    return next(told, None)

@@ -125,7 +125,7 @@ def is_binding_error(error: Exception) -> bool:
     return type(error) is TypeError and (error.__traceback__ is None or error.__traceback__.tb_next is None)
 
 
-def misbound(
+def explain_call(
     fn: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], title: str = ""
 ) -> ArgumentTypeError | None:
     """Return the error for a call whose arguments do not fit the signature; None where they do.
@@ -138,9 +138,9 @@ def misbound(
 
     Example:
         >>> def scale(x, factor=1.0): ...
-        >>> print(misbound(scale, (), {"factr": 2.0}).instead)
+        >>> print(explain_call(scale, (), {"factr": 2.0}).instead)
         factor= in place of factr=
-        >>> print(misbound(scale, (1, 2, 3), {}).received)
+        >>> print(explain_call(scale, (1, 2, 3), {}).received)
         scale() got 3 positional arguments
     """
     try:

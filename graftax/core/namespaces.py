@@ -1,24 +1,18 @@
-"""What a namespace of graftax answers to a name that it has not: the one that was meant, wherever that is."""
+"""What a package offers, and its `__getattr__`: names that it has not are answered by `graftax.core.missing_names`."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
-from functools import cache
-from importlib import import_module
-from importlib.machinery import PathFinder
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
-from graftax.core.errors import MissingAttributeError
-from graftax.core.foreign_names import NAMES
-from graftax.core.known_names import ForeignNames, closest, squash
+from graftax.core.later import import_later
 
-SPACES = (
-    "layers", "activations", "losses", "metrics", "optimizers", "optimizers.schedules", "initializers", "regularizers",
-    "constraints", "callbacks", "data", "summary", "training", "reparam", "adapters", "random", "backend", "export",
-    "ops", "generation", "distribution",
-)  # fmt: skip
-_MANY = 60
+if TYPE_CHECKING:
+    from graftax.core import missing_names
+    from graftax.core.known_names import ForeignNames
+else:
+    missing_names = import_later("graftax.core.missing_names")
 
 
 def make_getattr(space: str, foreign: ForeignNames | None = None) -> Callable[[str], Any]:
@@ -30,48 +24,12 @@ def make_getattr(space: str, foreign: ForeignNames | None = None) -> Callable[[s
     """
 
     def answer(name: str) -> Any:
-        plain = name.startswith("_")
-        if not plain and _is_submodule(space, name):  # the import of it asks, too
-            plain = closest(name, public_names(space)) is None
-        if plain:
-            raise AttributeError(f"module {_title(space)!r} has no attribute {name!r}", name=name)
-        raise missing_name_error(space, name, foreign)
+        if name.startswith("_"):  # what tools ask of any module
+            title = ".".join(filter(None, ("graftax", space)))
+            raise AttributeError(f"module {title!r} has no attribute {name!r}", name=name)
+        raise missing_names.explain_missing(space, name, foreign)
 
     return answer
-
-
-def _is_submodule(space: str, name: str) -> bool:
-    module = _module(space)
-    path = vars(module).get("__path__")
-    return bool(path) and PathFinder.find_spec(f"{module.__name__}.{name}", path) is not None
-
-
-def missing_name_error(space: str, name: str, foreign: ForeignNames | None = None) -> MissingAttributeError:
-    """Return the error for a name that a namespace has not."""
-    answer = (foreign or {}).get(squash(name)) if f"{space}.{name}" not in NAMES else None
-    return MissingAttributeError(f"{_title(space)} has no {name!r}", *(answer or _answer(space, name)))
-
-
-@cache  # some programs ask for names that are not there again and again
-def _answer(space: str, name: str) -> tuple[str, str]:
-    """Return what the namespace has, and the line to write."""
-    title = _title(space)
-    names = list(public_names(space))
-    there = f"it has {', '.join(names)}" if len(names) <= _MANY else f"dir({title}) lists what it has"
-    line = NAMES.get(f"{space}.{name}") or NAMES.get(name)
-    if line is None:
-        near = closest(name, names)
-        line = f"{title}.{near}" if near else _find_elsewhere(space, name) or f"dir({title})"
-    return there, line
-
-
-def public_names(space: str) -> Iterator[str]:
-    """Yield the names that a namespace offers."""
-    module = _module(space)
-    home = module.__name__ if module.__file__ and "__init__" in module.__file__ else module.__name__.rpartition(".")[0]
-    for name in getattr(module, "__all__", None) or list(vars(module)):
-        if not name.startswith("_") and (hasattr(module, "__all__") or _is_own(getattr(module, name), home)):
-            yield name
 
 
 def names_in(module: dict[str, Any], *modules: str) -> list[str]:
@@ -90,28 +48,3 @@ def names_in(module: dict[str, Any], *modules: str) -> list[str]:
         for name, found in module.items()
         if not name.startswith("_") and (name in modules or not inspect.ismodule(found))
     )
-
-
-def _is_own(value: object, home: str) -> bool:
-    return (inspect.isclass(value) or inspect.isfunction(value)) and value.__module__.startswith(home)
-
-
-def _find_elsewhere(space: str, name: str) -> str:
-    """Return where another namespace has the name; those that have it as it stands come first."""
-    known = {other: list(public_names(other)) for other in ("", *SPACES) if other != space}
-    for fits in (lambda own: name in own and name, lambda own: closest(name, own)):
-        for other, names in known.items():
-            if near := fits(names):
-                return f"{_title(other)}.{near}"
-    return ""
-
-
-def _module(space: str) -> Any:
-    module: Any = import_module("graftax")
-    for part in filter(None, space.split(".")):
-        module = getattr(module, part)
-    return module
-
-
-def _title(space: str) -> str:
-    return ".".join(filter(None, ("graftax", space)))

@@ -41,7 +41,7 @@ def named_role(text: str) -> str | None:
     return role
 
 
-def checked_roles(roles: Sequence[str]) -> tuple[str, ...]:
+def check_roles(roles: Sequence[str]) -> tuple[str, ...]:
     """Return the roles, if there are such, and some.
 
     Raises:

@@ -10,13 +10,18 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from graftax.core import libraries, user_line
 from graftax.core.argument_kinds import flags_of, no_flag
 from graftax.core.errors import ArgumentTypeError, GraftaxError
-from graftax.core.misbound import misbound
+from graftax.core.later import import_later
 from graftax.core.wrapping import wraps
+
+if TYPE_CHECKING:
+    from graftax.core import misbound
+else:
+    misbound = import_later("graftax.core.misbound")
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -47,10 +52,10 @@ def door(fn: Callable[P, R]) -> Callable[P, R]:
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             if flags and (error := no_flag(flags, args, kwargs)) is not None:
-                raise misbound(fn, args, kwargs) or error
+                raise misbound.explain_call(fn, args, kwargs) or error
             return fn(*args, **kwargs)
         except Exception as error:
-            if type(error) is TypeError and (wrong := misbound(fn, args, kwargs)) is not None:
+            if type(error) is TypeError and (wrong := misbound.explain_call(fn, args, kwargs)) is not None:
                 try:
                     raise wrong from None
                 except ArgumentTypeError:
@@ -103,7 +108,7 @@ def not_taken(
     while innermost.tb_next is not None:
         innermost = innermost.tb_next
     # raised in a line of ours, thus before the first one of the function
-    return misbound(fn, args, kwargs) if user_line.root_of(innermost.tb_frame) == "graftax" else None
+    return misbound.explain_call(fn, args, kwargs) if user_line.root_of(innermost.tb_frame) == "graftax" else None
 
 
 def cause_to_show(translated: GraftaxError, error: Exception) -> Exception | None:

@@ -7,10 +7,15 @@ asked for.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from graftax.core import foreign_errors
 from graftax.core.errors import CompileError, GradientError
+from graftax.core.later import import_later
+
+if TYPE_CHECKING:
+    from graftax.core import foreign_errors
+else:
+    foreign_errors = import_later("graftax.core.foreign_errors")
 
 
 def check_known(label: str, value: Any) -> None:

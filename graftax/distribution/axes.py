@@ -34,7 +34,7 @@ def parts(mesh: Mesh, axes: Axes) -> int:
     return math.prod(size_of(mesh, entry) for entry in axes)
 
 
-def checked_axes(axes: object, mesh: Mesh, label: str) -> Axes:
+def check_axes(axes: object, mesh: Mesh, label: str) -> Axes:
     """Return the axes of each dimension, after a check that the mesh has them and that none occurs twice.
 
     Raises:

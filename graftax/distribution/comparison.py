@@ -22,8 +22,7 @@ from graftax.distribution.moving import optimizers_beside, variables_below
 from graftax.distribution.placing import Placing
 from graftax.variables import keys
 from graftax.variables.graph.module import Module
-from graftax.variables.state.assigned import Assigned
-from graftax.variables.state.home import Housed
+from graftax.variables.state.home import Assigned, Housed
 from graftax.variables.variable import Variable
 
 _WHOLE = 1 << 20

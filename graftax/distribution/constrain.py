@@ -9,7 +9,7 @@ from graftax.backend.meshes import Axes
 from graftax.core.errors import ArgumentError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, unwrap
-from graftax.distribution.axes import checked_axes, size_of
+from graftax.distribution.axes import check_axes, size_of
 from graftax.distribution.of_module import active_distribution
 from graftax.variables.state.storage import frames
 
@@ -49,7 +49,7 @@ def constrain(x: ArrayLike, axes: Axes) -> Array:
     mesh = _mesh_in_play(value)
     if mesh is None:
         return value  # type: ignore[no-any-return]
-    wanted = checked_axes(axes, mesh, "constrain")
+    wanted = check_axes(axes, mesh, "constrain")
     fitting = tuple(
         None if size % size_of(mesh, entry) else entry for size, entry in zip(value.shape, wanted, strict=True)
     )

@@ -17,7 +17,7 @@ from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import unwrap
 from graftax.distribution import first_run
-from graftax.distribution.axes import checked_axes, misfit, size_of
+from graftax.distribution.axes import check_axes, misfit, size_of
 from graftax.distribution.comparison import compare_programs
 from graftax.distribution.home import DistributionHome
 from graftax.distribution.local_rows import join_local_rows
@@ -26,7 +26,7 @@ from graftax.distribution.mesh import require_everyone
 from graftax.distribution.moving import place
 from graftax.distribution.placing import SPLIT_ROLES, Decision
 from graftax.distribution.report import PlacementReport, report
-from graftax.distribution.rules import Rule, RuleTallies, checked_rules
+from graftax.distribution.rules import Rule, RuleTallies, check_rules
 from graftax.distribution.scope import DistributionScope
 from graftax.variables.creation import scopes
 from graftax.variables.graph.module import Module
@@ -85,8 +85,8 @@ class Distribution:
             )
         require_everyone(self.mesh)
         self.data: tuple[str, ...] = (data,) if isinstance(data, str) else tuple(data)
-        checked_axes((self.data,), self.mesh, f"{type(self).__name__}(data={data!r})")
-        self.rules = checked_rules(rules, self.mesh)
+        check_axes((self.data,), self.mesh, f"{type(self).__name__}(data={data!r})")
+        self.rules = check_rules(rules, self.mesh)
         if not 0 <= tolerance <= 1:
             raise ArgumentError(f"tolerance={tolerance!r}", "it is a share of bytes, from 0 to 1", "tolerance=0.02")
         self.tolerance = tolerance
@@ -128,7 +128,7 @@ class Distribution:
         ruled, why = (RuleTallies(self.rules) if tallies is None else tallies).axes(spec, self.mesh)
         axes = self.axes(spec, ruled)
         if axes is not ruled:
-            axes = checked_axes(axes, self.mesh, f"{type(self).__name__}.axes for {spec.path!r}")
+            axes = check_axes(axes, self.mesh, f"{type(self).__name__}.axes for {spec.path!r}")
             if (problem := misfit(axes, tuple(spec.shape), self.mesh)) is not None:
                 raise ArgumentError(
                     f"{type(self).__name__}.axes gave {axes} for {spec.path!r} of shape {tuple(spec.shape)}", *problem

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from graftax.backend.meshes import Axes, Mesh
 from graftax.core.errors import ArgumentError
 from graftax.core.short_traceback import door
-from graftax.distribution.axes import checked_axes, names_in, size_of
+from graftax.distribution.axes import check_axes, names_in, size_of
 from graftax.distribution.distribution import Distribution
 from graftax.distribution.placing import Decision
 from graftax.distribution.rules import Rule
@@ -61,7 +61,7 @@ class FullyShardedDataParallel(Distribution):
     ) -> None:
         super().__init__(mesh, rules, data=data, tolerance=tolerance)
         axes = self.data if over is None else (over,) if isinstance(over, str) else tuple(over)
-        checked_axes((axes,), self.mesh, f"{type(self).__name__}(over={over!r})")
+        check_axes((axes,), self.mesh, f"{type(self).__name__}(over={over!r})")
         self.over: tuple[str, ...] = axes
         if type(min_size) is not int or min_size < 1:
             raise ArgumentError(f"min_size={min_size!r}", "it is a number of elements", "min_size=2**14")

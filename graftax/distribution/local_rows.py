@@ -33,4 +33,4 @@ def join_local_rows(distribution: Placing, rows: np.ndarray[Any, Any], before: i
             "each takes as many, and the rows of other processes are not here to fill up",
             f"batches of {max(count // parts, 1) * parts} rows, and no shorter one at the end (drop_last=True)",
         )
-    return meshes.joined_rows(rows, sharding)
+    return meshes.join_rows(rows, sharding)

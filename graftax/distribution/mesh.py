@@ -60,11 +60,11 @@ def mesh(*, devices: Sequence[Any] | None = None, **axes: int) -> Mesh:
     places = math.prod(sizes.values())
     if devices is None:
         warn_of_copies()
-        return meshes.mesh(sizes, _shared_out(given, places, shown))
+        return meshes.mesh(sizes, _share_out(given, places, shown))
     return meshes.mesh(sizes, given[:places])
 
 
-def _shared_out(devices: list[Any], places: int, shown: str) -> list[Any]:
+def _share_out(devices: list[Any], places: int, shown: str) -> list[Any]:
     """Return the first devices, as many of each process, in their order.
 
     Raises:

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 from graftax.backend.meshes import Axes, Mesh
 from graftax.core.errors import ArgumentError, ArgumentTypeError
-from graftax.core.selectors import Selector, SelectorLike, Tally, compile_selector
+from graftax.core.selectors import Selector, SelectorLike, compile_selector
 from graftax.core.spellings import wholes
-from graftax.distribution.axes import checked_axes, misfit
+from graftax.core.tally import Tally
+from graftax.distribution.axes import check_axes, misfit
 from graftax.variables.state.home import Described
 
 
@@ -41,7 +42,7 @@ class CheckedRule(NamedTuple):
         return f"the rule ({self.where.text}, {self.axes})"
 
 
-def checked_rules(rules: Sequence[Rule], mesh: Mesh) -> tuple[CheckedRule, ...]:
+def check_rules(rules: Sequence[Rule], mesh: Mesh) -> tuple[CheckedRule, ...]:
     """Return the rules after checks.
 
     Raises:
@@ -60,7 +61,7 @@ def checked_rules(rules: Sequence[Rule], mesh: Mesh) -> tuple[CheckedRule, ...]:
                 f"a rule {rule!r:.80}", "a rule is a pair of a selector and axes", '("**/kernel", (None, "model"))'
             )
         where = compile_selector(rule[0])
-        axes = checked_axes(rule[1], mesh, f"the rule ({where.text}, {rule[1]!r})")
+        axes = check_axes(rule[1], mesh, f"the rule ({where.text}, {rule[1]!r})")
         found.append(CheckedRule(where, axes, not isinstance(rule, OptionalRule)))
     return tuple(found)
 

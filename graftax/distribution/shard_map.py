@@ -12,7 +12,7 @@ from graftax.core.short_traceback import door, door_around
 from graftax.core.typedefs import Array, unwrap
 from graftax.core.user_functions import check_functions
 from graftax.core.wrapping import function_name
-from graftax.distribution.axes import checked_axes, misfit
+from graftax.distribution.axes import check_axes, misfit
 from graftax.distribution.distribution import Distribution
 from graftax.transforms.lifting.frames import Around, PartFrame
 from graftax.transforms.lifting.lifted import Lifted
@@ -91,9 +91,9 @@ def shard_map(
         raise ArgumentError(
             f"in_axes={in_axes!r} of shard_map({name})", "it has axes for each argument, in a list", '[("data", None)]'
         )
-    taken = [checked_axes(axes, grid, f"shard_map({name}), argument {i}") for i, axes in enumerate(in_axes)]
+    taken = [check_axes(axes, grid, f"shard_map({name}), argument {i}") for i, axes in enumerate(in_axes)]
     several = isinstance(out_axes, list)
-    given = [checked_axes(axes, grid, f"shard_map({name}), out_axes") for axes in (out_axes if several else [out_axes])]
+    given = [check_axes(axes, grid, f"shard_map({name}), out_axes") for axes in (out_axes if several else [out_axes])]
 
     @door_around(fn)
     def run(*args: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 from graftax.core import tree
 from graftax.core.errors import ExportError, MissingAttributeError, NotBuiltError
 from graftax.core.selectors import SelectorLike
-from graftax.export.signature import InputLike, Signature, masked_input
+from graftax.export.signature import InputLike, Signature, masked_input_error
 from graftax.export.spec import Spec
 from graftax.layers.building import Outline
 from graftax.layers.layer import Layer
@@ -40,7 +40,7 @@ def specs_of_first_call(module: Module) -> tuple[Any, ...]:
     """
     if isinstance(module, Layer) and (begun := _symbolic_input(module)) is not None:
         if carries_mask(begun):
-            raise masked_input(f"the input of the graph of {type(module).__name__}")
+            raise masked_input_error(f"the input of the graph of {type(module).__name__}")
         return (tree.map_structure(_spec_of, begun),)
     first: tuple[Any, ...] | None = getattr(module, "_gx_first_call", None)
     if first is None:
@@ -62,7 +62,7 @@ def specs_of_first_call(module: Module) -> tuple[Any, ...]:
     first_named: Mapping[str, Any] = getattr(module, "_gx_first_named", {})
     named = [name for name, one in first_named.items() if any(leaf and leaf.dtype for leaf in tree.flatten(one))]
     if any(leaf is not None and leaf.masked for leaf in tree.flatten(first)):
-        raise masked_input(f"the input of the first call of {type(module).__name__}")
+        raise masked_input_error(f"the input of the first call of {type(module).__name__}")
     if named:
         raise ExportError(
             f"{type(module).__name__} was first called with {', '.join(f'{name}=...' for name in named)}",

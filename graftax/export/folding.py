@@ -7,6 +7,7 @@ from typing import Any
 from graftax.backend import registry
 from graftax.core.errors import SelectorError
 from graftax.core.selectors import SelectorLike, compile_selector
+from graftax.core.tally import pick
 from graftax.reparam.base import Reparam
 from graftax.reparam.quantized import QuantizedWeight
 from graftax.transforms.lifting.frames import Substitution
@@ -104,7 +105,7 @@ class Folding:
                 "fold= selects expressions, such as weights with LoRA or Int8, and here it has no effect",
                 "leave fold= out",
             )
-        self._selector.pick((((one._gx_path,), one) for one in self._met.values()), "fold=")
+        pick(self._selector, (((one._gx_path,), one) for one in self._met.values()), "fold=")
 
 
 def _compute(node: Reparam) -> tuple[Storage, Computation]:

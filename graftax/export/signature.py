@@ -17,7 +17,7 @@ from graftax.core.short_traceback import door
 from graftax.core.typedefs import ArrayLike, unwrap
 from graftax.core.user_functions import check_takes
 from graftax.core.wrapping import function_name
-from graftax.export.sizes import checked_constraints
+from graftax.export.sizes import check_constraints
 from graftax.export.spec import Spec, with_none
 from graftax.layers.layer import Layer
 from graftax.variables import masks
@@ -84,7 +84,7 @@ class Signature:
         self.assigns = bool(assigns)
         self.fold = fold
         self.arguments = _argument_names(fn, len(inputs))
-        self.constraints = checked_constraints(constraints, self.free)
+        self.constraints = check_constraints(constraints, self.free)
 
     @property
     def specs(self) -> list[Spec]:
@@ -141,7 +141,7 @@ def function_of(fn: Any) -> Callable[..., Any]:
     return predict
 
 
-def masked_input(name: str) -> ExportError:
+def masked_input_error(name: str) -> ExportError:
     """Return the error for an input with a mask, which a program cannot have."""
     return ExportError(
         f"{name} carries a mask",
@@ -185,7 +185,7 @@ def _is_numbers(value: object) -> bool:
 def _array(value: Any, fn: object) -> np.ndarray[Any, Any]:
     """Return an example on the host, in the dtype that arrays of the backend have."""
     if masks.mask_of(value) is not None or masks.mask_of(unwrap(value)) is not None:
-        raise masked_input(f"an example for {_name_of(fn)}")
+        raise masked_input_error(f"an example for {_name_of(fn)}")
     value = unwrap(value)
     if (unfit := no_plain_numbers(value, "an example")) is not None:
         raise unfit

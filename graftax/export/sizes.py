@@ -61,7 +61,7 @@ def names_in(text: str, source: str) -> list[str]:
     return list(found)
 
 
-def checked_constraints(constraints: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
+def check_constraints(constraints: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
     """Return constraints that compare expressions of these names.
 
     Raises:

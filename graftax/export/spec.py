@@ -45,7 +45,7 @@ class Spec:
             raise ArgumentTypeError(said, "a shape is a text of sizes, or a tuple of them", 'Spec("batch 8")')
         self.shape: tuple[Size, ...] = tuple(parse(one, said) for one in parts)
         self.dtype = dtype_name(dtype)
-        self.bounds = _checked_bounds(bounds, self.dtype)
+        self.bounds = _check_bounds(bounds, self.dtype)
 
     @property
     def names(self) -> list[str]:
@@ -86,7 +86,7 @@ def with_none(said: str, shape: Sequence[object]) -> ArgumentError:
     )
 
 
-def _checked_bounds(bounds: object, dtype: str) -> tuple[float, float] | None:
+def _check_bounds(bounds: object, dtype: str) -> tuple[float, float] | None:
     if bounds is None:
         return None
     if not isinstance(bounds, tuple | list) or len(bounds) != 2 or not all(isinstance(b, int | float) for b in bounds):

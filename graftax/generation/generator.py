@@ -86,7 +86,7 @@ class Generator:
         check_functions("Generator", "graftax.generation.Generator(step, max_new_tokens=32)", step)
         given = ["tokens", "cache", *["positions"] * hyperparameters.check_flag("with_positions", with_positions)]
         check_takes("Generator", "step", step, given, f"def step({', '.join(given)}): return logits, cache")
-        self._sampler = _checked_sampler(sampler)
+        self._sampler = _check_sampler(sampler)
         stops = _stop_tokens(stop_tokens)
         least = _check_count("min_new_tokens", min_new_tokens)
         most = hyperparameters.check_positive("max_new_tokens", max_new_tokens, "it counts tokens, from 1 up", 32)
@@ -210,7 +210,7 @@ def _check_scores(generated: Generated) -> None:
         )
 
 
-def _checked_sampler(sampler: object) -> Sampler | BeamSearch:
+def _check_sampler(sampler: object) -> Sampler | BeamSearch:
     if sampler is None:
         return GreedySampler()
     if not isinstance(sampler, Sampler | BeamSearch):

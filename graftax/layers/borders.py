@@ -69,7 +69,7 @@ def _size(value: Any) -> int:
     return number if number < 2**31 else -1
 
 
-def checked_mode(mode: str | None, padding: str | Pairs, usual: str | None) -> str | None:
+def check_mode(mode: str | None, padding: str | Pairs, usual: str | None) -> str | None:
     """Return what stands in the borders, if it is known and there are borders.
 
     Args:
@@ -100,7 +100,7 @@ def checked_mode(mode: str | None, padding: str | Pairs, usual: str | None) -> s
     return mode
 
 
-def filled_borders(
+def fill_borders(
     x: Array, padding: str | Pairs, mode: str | None, window: Shape, strides: Shape
 ) -> tuple[Array, str | Pairs]:
     """Return the array with borders of its own values, and the padding that is left to do.
@@ -108,7 +108,7 @@ def filled_borders(
     Args:
         x: ``(batch, *space, channels)``.
         padding: As `standardize_padding` returned it.
-        mode: As `checked_mode` returned it.
+        mode: As `check_mode` returned it.
         window: How many values a window spans on each axis.
         strides: Its steps.
 

@@ -12,7 +12,7 @@ from graftax.core.short_traceback import door
 from graftax.layers.layer import Layer
 from graftax.ops.symbolic import Symbolic
 from graftax.transforms.py_function import ArraySpec
-from graftax.variables.state.unallocated import allocating_nothing
+from graftax.variables.state.unallocated import allocate_nothing
 
 L = TypeVar("L", bound=Layer)
 
@@ -59,7 +59,7 @@ def build_abstract(model: L, *inputs: Any) -> L:
     given = [tree.map_structure(_outline, one) for one in inputs]
     _ = registry.current().tracing  # or say which backends have it
     found = copy.deepcopy(model)
-    with allocating_nothing():
+    with allocate_nothing():
         found.build_for(*given)
     return found
 

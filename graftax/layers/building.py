@@ -8,13 +8,13 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from types import CodeType, FunctionType, MappingProxyType
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from graftax.core import tree, user_line
-from graftax.core.attributes import OF_LAYERS, missing_attribute_error, public_names
 from graftax.core.dtypes import is_floating
 from graftax.core.errors import GraftaxError, MissingAttributeError, NotBuiltError, StateError
 from graftax.core.known_names import closest
+from graftax.core.later import import_later
 from graftax.core.scopes import ScopeStack
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
@@ -31,6 +31,11 @@ from graftax.variables.calls import CallContext, contexts
 from graftax.variables.graph.module import Module, walk
 from graftax.variables.state import storage
 from graftax.variables.variable import Variable
+
+if TYPE_CHECKING:
+    from graftax.core import attributes
+else:
+    attributes = import_later("graftax.core.attributes")
 
 _under_way: ScopeStack[Any] = ScopeStack("build")
 _called: ScopeStack[Any] = ScopeStack("build in a call")
@@ -124,7 +129,7 @@ class Buildable(Module):
     def _gx_title(self) -> str:
         return f"layer {self._gx_path or self.name!r} ({type(self).__name__})"
 
-    def _gx_missing(self, name: str, message: str) -> MissingAttributeError:
+    def _gx_explain_missing(self, name: str, message: str) -> MissingAttributeError:
         return missing_attribute(self, name, message)
 
 
@@ -306,14 +311,14 @@ def missing_attribute(self: Buildable, name: str, message: str) -> MissingAttrib
     """Return the error for what a layer has not: a weight is missing until it is built, anything else for good."""
     later = () if self.__dict__.get("built", False) else names_made_by(type(self))
     near = name if name in later else None
-    if near is None and name not in OF_LAYERS:
-        misspelt = closest(name, public_names(self))
+    if near is None and name not in attributes.OF_LAYERS:
+        misspelt = closest(name, attributes.public_names(self))
         near = closest(name, later) if misspelt is None else None
     else:
         misspelt = None
-    if near is None and (misspelt or name in OF_LAYERS or not _COMPUTED_NAMES.intersection(later)):
-        return missing_attribute_error(
-            self, name, "model" if hasattr(type(self), "fit") else "layer", OF_LAYERS, self._gx_title()
+    if near is None and (misspelt or name in attributes.OF_LAYERS or not _COMPUTED_NAMES.intersection(later)):
+        return attributes.missing_attribute_error(
+            self, name, "model" if hasattr(type(self), "fit") else "layer", attributes.OF_LAYERS, self._gx_title()
         )
     return MissingAttributeError(
         f"{name!r} of {self._gx_title()}, which is not built",

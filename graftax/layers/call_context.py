@@ -40,7 +40,7 @@ _parts: ScopeStack[str] = ScopeStack("part of a program")
 
 
 @contextmanager
-def named_part(path: str) -> Iterator[None]:
+def name_part(path: str) -> Iterator[None]:
     """Let what is traced in the block belong to the layer of a path, for profilers and `graftax.find_nan`."""
     backend = registry.current()
     if not backend.has("tracing"):

@@ -12,8 +12,7 @@ from graftax.core.dtypes import is_complex
 from graftax.core.errors import ArgumentTypeError, DTypeError, GraftaxError, MissingAttributeError, StateError
 from graftax.core.foreign_keywords import CALLS
 from graftax.core.known_names import closest
-from graftax.core.short_traceback import cause_to_show
-from graftax.layers.description import describe_call
+from graftax.layers.inputs import describe_call
 from graftax.layers.inputs_of_call import line_for_one_argument
 from graftax.variables.graph.module import Module
 
@@ -23,34 +22,7 @@ CALLERS = frozenset({"_gx_call", "watched_call"})
 _BINDING = re.compile(r"call\(\) (missing|takes|got)")
 
 
-class CallErrors:
-    """A block in which a layer is called: errors from it tell the layer, and what it got.
-
-    A class takes half the time of a generator, at each call.
-
-    Args:
-        layer: The layer.
-        args: What it was called with.
-        kwargs: What it was called with by name.
-    """
-
-    __slots__ = ("_args", "_kwargs", "_layer")
-
-    def __init__(self, layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self._layer, self._args, self._kwargs = layer, args, kwargs
-
-    def __enter__(self) -> None:
-        """Begin the block."""
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        if not isinstance(error, Exception):
-            return
-        better = explained_call(self._layer, self._layer._gx_title(), error, self._args, self._kwargs)
-        if better is not None:
-            raise better from cause_to_show(better, error)
-
-
-def explained_call(
+def explain_call(
     layer: Any, title: str, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> GraftaxError | None:
     """Return the error to raise in place of one from the call of a layer; None if it says enough, with where it was."""

@@ -102,6 +102,6 @@ def encode(indices: Array, size: int, mode: str, dtype: str, weights: ArrayLike 
     return ops.cast(ops.sum(hot, axis=-2), dtype)
 
 
-def checked_modes(mode: str, modes: Sequence[str] = ("int", *MODES)) -> str:
+def check_modes(mode: str, modes: Sequence[str] = ("int", *MODES)) -> str:
     """Return the mode of a layer that makes integers itself."""
     return check_choice("output_mode", mode, modes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from graftax.core.errors import ArgumentTypeError, SelectorError
 from graftax.core.selectors import SelectorLike, compile_selector
+from graftax.core.tally import pick
 from graftax.layers.layer import Layer
 from graftax.variables.graph.module import walk_with_edges
 
@@ -42,5 +43,5 @@ def chosen_layers(model: Layer, where: SelectorLike | None, function: str) -> li
         raise SelectorError(
             f"{function}={selector!r}", "roles are those of Variables, and layers are chosen", '"layers/*"'
         )
-    chosen = {id(layer) for layer in selector.pick(layers, function)}
+    chosen = {id(layer) for layer in pick(selector, layers, function)}
     return [(path, layer) for (path,), layer in layers if id(layer) in chosen]

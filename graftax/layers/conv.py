@@ -10,7 +10,7 @@ from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array, Shape
 from graftax.layers.activations import ActivationLike
 from graftax.layers.arguments import check_positive, for_each_axis, single_shape
-from graftax.layers.borders import Padding, Pairs, checked_mode, filled_borders, standardize_padding
+from graftax.layers.borders import Padding, Pairs, check_mode, fill_borders, standardize_padding
 from graftax.layers.kernel_layer import KernelLayer
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.weight_settings import WeightSettings
@@ -66,7 +66,7 @@ class Conv(KernelLayer):
         self.kernel_size = for_each_axis("kernel_size", kernel_size, self.space)
         self.strides = for_each_axis("strides", strides, self.space)
         self.padding = standardize_padding(padding, self.space, self.paddings)
-        self.padding_mode = checked_mode(padding_mode, self.padding, "zeros")
+        self.padding_mode = check_mode(padding_mode, self.padding, "zeros")
         self.dilation_rate = for_each_axis("dilation_rate", dilation_rate, self.space)
         self.groups = check_positive("groups", groups, example=1)
         if self.filters % self.groups:
@@ -93,7 +93,7 @@ class Conv(KernelLayer):
         if self.padding_mode == "zeros":
             return x, self.padding
         window = tuple((n - 1) * d + 1 for n, d in zip(self.kernel_size, self.dilation_rate, strict=True))
-        return filled_borders(x, self.padding, self.padding_mode, window, self.strides)
+        return fill_borders(x, self.padding, self.padding_mode, window, self.strides)
 
 
 class Conv1D(Conv):

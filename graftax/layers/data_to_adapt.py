@@ -9,8 +9,7 @@ import numpy as np
 
 from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.typedefs import unwrap
-from graftax.layers.description import all_numbers
-from graftax.layers.inputs import is_table
+from graftax.layers.inputs import all_numbers, is_table
 from graftax.layers.table_columns import Known, has_the_columns, in_known_order, known_columns
 from graftax.ops.checks import subscript
 

@@ -9,7 +9,7 @@ from graftax import ops
 from graftax.core.typedefs import Array, Shape
 from graftax.layers.activations import ActivationLike
 from graftax.layers.arguments import check_last_axis, check_positive, for_each_axis, single_shape
-from graftax.layers.borders import Padding, checked_mode, filled_borders, standardize_padding
+from graftax.layers.borders import Padding, check_mode, fill_borders, standardize_padding
 from graftax.layers.kernel_layer import KernelLayer
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.weight_settings import WeightSettings
@@ -64,7 +64,7 @@ class DepthwiseConv(KernelLayer):
         self.kernel_size = for_each_axis("kernel_size", kernel_size, self.space)
         self.strides = for_each_axis("strides", strides, self.space)
         self.padding = standardize_padding(padding, self.space, self.paddings)
-        self.padding_mode = checked_mode(padding_mode, self.padding, "zeros")
+        self.padding_mode = check_mode(padding_mode, self.padding, "zeros")
         self.depth_multiplier = check_positive("depth_multiplier", depth_multiplier, 1)
         self.dilation_rate = for_each_axis("dilation_rate", dilation_rate, self.space)
 
@@ -80,7 +80,7 @@ class DepthwiseConv(KernelLayer):
         *window, channels, _ = kernel.shape
         check_last_axis(x, channels)
         spans = tuple((n - 1) * d + 1 for n, d in zip(window, self.dilation_rate, strict=True))
-        x, padding = filled_borders(x, self.padding, self.padding_mode, spans, self.strides)
+        x, padding = fill_borders(x, self.padding, self.padding_mode, spans, self.strides)
         grouped = ops.reshape(kernel, (*window, 1, channels * self.depth_multiplier))
         return ops.conv(x, grouped, self.strides, padding, self.dilation_rate, channels)
 

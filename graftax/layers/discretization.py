@@ -15,7 +15,7 @@ from graftax.core.errors import ArgumentError, StateError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, unwrap
 from graftax.layers.arguments import array_shape, check_positive, widen
-from graftax.layers.category_encoding import checked_modes, encode
+from graftax.layers.category_encoding import check_modes, encode
 from graftax.layers.data_to_adapt import DataToAdapt
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
@@ -70,7 +70,7 @@ class Discretization(Layer):
                 "boundaries are given, or adapt() makes so many bins",
                 "num_bins=10, or bin_boundaries=[0.0, 1.0]",
             )
-        self.output_mode = checked_modes(output_mode)
+        self.output_mode = check_modes(output_mode)
         self.num_bins = None if num_bins is None else check_positive("num_bins", num_bins, 10)
         self.bin_boundaries = None if bin_boundaries is None else _in_order(bin_boundaries)
 

@@ -12,7 +12,7 @@ from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
 from graftax.layers.arguments import check_positive
-from graftax.layers.category_encoding import checked_modes, encode
+from graftax.layers.category_encoding import check_modes, encode
 from graftax.layers.host_array import host_array
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
@@ -63,7 +63,7 @@ class Hashing(Layer):
         if mask_value is not None and self.num_bins < 2:
             raise ArgumentError(f"num_bins={num_bins}, mask_value={mask_value!r}", "no bin is left", "num_bins=2")
         self.salt = None if salt is None else checked_seed(salt)
-        self.output_mode = checked_modes(output_mode)
+        self.output_mode = check_modes(output_mode)
 
     def __call__(self, inputs: Any) -> Array:
         """Compute the bins on the host, at once."""

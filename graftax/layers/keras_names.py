@@ -1,18 +1,27 @@
-"""Names under which Keras's users look for the Variables of a layer. An attribute of one's own of such a name wins."""
+"""Names under which Keras's users look for the weights, the input and the output of a layer.
+
+An attribute of one's own of such a name wins.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from graftax.core.descriptors import Fallback
 from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
-from graftax.core.fallback import Fallback
+from graftax.core.later import import_later
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import ArrayLike
 from graftax.layers.building import Buildable
 from graftax.variables.variable import Variable
+
+if TYPE_CHECKING:
+    from graftax.layers import symbolic_call
+else:
+    symbolic_call = import_later("graftax.layers.symbolic_call")
 
 
 class KerasNames(Buildable):
@@ -94,6 +103,29 @@ class KerasNames(Buildable):
             for variable, value in zip(variables, before, strict=True):
                 variable.assign(value)
             raise
+
+    @Fallback
+    def input_shape(self) -> Any:
+        """Return the shape (or structure of shapes) that it was built for; None before."""
+        return self._gx_input_shape
+
+    @Fallback
+    def input(self) -> Any:
+        """Return what it was called with in a graph of layers: what stands for the first argument.
+
+        Raises:
+            MissingAttributeError: it was called on no `graftax.Input`, or on several.
+        """
+        return symbolic_call.only_call(self, "input").args[0]
+
+    @Fallback
+    def output(self) -> Any:
+        """Return what stands for its output in the graph of layers in which it was called.
+
+        Raises:
+            MissingAttributeError: it was called on no `graftax.Input`, or on several.
+        """
+        return symbolic_call.results_of(symbolic_call.only_call(self, "output"))
 
 
 def _weights(layer: Buildable) -> list[Variable]:

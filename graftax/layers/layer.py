@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from graftax.backend import registry
 from graftax.core import tree
+from graftax.core.descriptors import Fallback
 from graftax.core.errors import DTypeError
-from graftax.core.fallback import Fallback
+from graftax.core.later import import_later
 from graftax.core.promises import withdraw
 from graftax.core.short_traceback import door, shorten
 from graftax.core.typedefs import Array, ArrayLike, Calls, Initializer, Shape
-from graftax.layers import added_losses, building, dropped_masks, lost_masks, masking, shapes, symbolic_call
+from graftax.layers import added_losses, building, dropped_masks, lost_masks, masking, shapes
 from graftax.layers.added_losses import AddsLosses, keep_penalty
 from graftax.layers.arguments import check_flag
-from graftax.layers.call_context import named_part
-from graftax.layers.call_errors import CallErrors, no_call, no_output_error
+from graftax.layers.call_context import name_part
+from graftax.layers.explained_calls import ExplainedCall
 from graftax.layers.inputs import inputs_in
 from graftax.layers.policy import DTypePolicy, as_policy
 from graftax.layers.signature import signature_of
@@ -36,6 +37,12 @@ from graftax.variables.regularizers import RegularizerLike
 from graftax.variables.spec import VariableSpec, sizes
 from graftax.variables.state import storage
 from graftax.variables.variable import Variable, make
+
+if TYPE_CHECKING:
+    from graftax.layers import call_errors, symbolic_call
+else:
+    call_errors = import_later("graftax.layers.call_errors")
+    symbolic_call = import_later("graftax.layers.symbolic_call")
 
 R = TypeVar("R")
 
@@ -112,7 +119,7 @@ class Layer(AddsLosses, KnowsColumns):
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
         """Compute the output; subclasses must define it, with any arguments they like."""
-        raise no_call(self)
+        raise call_errors.no_call(self)
 
     def compute_mask(self, inputs: Any, mask: Any) -> Any:
         """Return the mask of the output, given that of the input; None for none."""
@@ -214,29 +221,6 @@ class Layer(AddsLosses, KnowsColumns):
         """Return the dtype in which it computes."""
         return self._gx_dtypes.compute_dtype
 
-    @Fallback
-    def input_shape(self) -> Any:
-        """Return the shape (or structure of shapes) that it was built for; None before."""
-        return self._gx_input_shape
-
-    @Fallback
-    def input(self) -> Any:
-        """Return what it was called with in a graph of layers: what stands for the first argument.
-
-        Raises:
-            MissingAttributeError: it was called on no `graftax.Input`, or on several.
-        """
-        return symbolic_call.only_call(self, "input").args[0]
-
-    @Fallback
-    def output(self) -> Any:
-        """Return what stands for its output in the graph of layers in which it was called.
-
-        Raises:
-            MissingAttributeError: it was called on no `graftax.Input`, or on several.
-        """
-        return symbolic_call.results_of(symbolic_call.only_call(self, "output"))
-
     def _gx_record_again(self) -> None:
         """Record again the calls of layers below, which a copy has forgotten; a model that is a graph does so."""
 
@@ -253,24 +237,24 @@ class Layer(AddsLosses, KnowsColumns):
                     given_states.begin(self)
                 if self.compiles_call:
                     if masks.entries or (kwargs and any(name.endswith("mask") for name in kwargs)):
-                        return self._gx_masked_call(args, kwargs)
-                    out = self._gx_compiled(args, kwargs)
+                        return self._gx_call_with_masks(args, kwargs)
+                    out = self._gx_call_compiled(args, kwargs)
                     if out is not eager_call.MISSED:
                         return out
-                return self._gx_traced_call(args, kwargs)
+                return self._gx_call_traced(args, kwargs)
             except MetSymbolic:
                 return symbolic_call.record_call(self, args, kwargs)
             except Exception as error:
                 shorten(error)
                 raise
 
-    def _gx_traced_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _gx_call_traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if storage.frames.read() and (path := self._gx_path):
-            with named_part(path):
+            with name_part(path):
                 return self._gx_call(*args, **kwargs)
         return self._gx_call(*args, **kwargs)
 
-    def _gx_compiled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _gx_call_compiled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the eager call as one program, or `eager_call.MISSED`."""
         plans = self._gx_plans
         if plans is None:
@@ -278,16 +262,16 @@ class Layer(AddsLosses, KnowsColumns):
             object.__setattr__(self, "_gx_plans", plans)
         return eager_call.call(plans, self, self._gx_call, args, kwargs)
 
-    def _gx_masked_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _gx_call_with_masks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Compute an eager call with masks: a program takes them as arguments; the output gets its own afterwards."""
         if storage.frames.top is not None or self._gx_hands_on_masks:
-            return self._gx_traced_call(args, kwargs)
+            return self._gx_call_traced(args, kwargs)
         signature = signature_of(type(self).call)
         found = masking.masks_of_call(signature, args, self._gx_named_masks(args, kwargs))
         given = masking.by_name(self, signature, args, kwargs, found)
-        out = self._gx_compiled(args, given) if given is not None else eager_call.MISSED
+        out = self._gx_call_compiled(args, given) if given is not None else eager_call.MISSED
         if out is eager_call.MISSED:
-            return self._gx_traced_call(args, kwargs)
+            return self._gx_call_traced(args, kwargs)
         if found and contexts.top is not None:
             contexts.top.masks_met = True
         first = signature.argument_of(signature.first, args, kwargs)
@@ -301,7 +285,7 @@ class Layer(AddsLosses, KnowsColumns):
         context = CallContext(self, training, outer)
         if outer is None or outer.root is None:  # the outermost call: terms of an earlier one are no part of this loss
             added_losses.forget(self, context.number, context.frames)
-        with contexts.entered(context), CallErrors(self, args, kwargs):
+        with contexts.entered(context), ExplainedCall(self, args, kwargs):
             is_first = not building.is_built(self)
             if is_first and (prepare := building.again.top) is not None:
                 prepare(self)
@@ -329,7 +313,7 @@ class Layer(AddsLosses, KnowsColumns):
             else:
                 out = call(*args, **kwargs)
             if out is None:
-                raise no_output_error(self._gx_title())
+                raise call_errors.no_output_error(self._gx_title())
             if is_first:
                 look_for_lost([self])
             if found or self._gx_makes_mask or (masks.entries and (watch is not None or masks.watches.get())):

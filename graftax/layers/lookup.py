@@ -16,7 +16,7 @@ from graftax.core.errors import ArgumentError, ArgumentTypeError, IndexRangeErro
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
 from graftax.layers.arguments import check_flag, check_positive
-from graftax.layers.category_encoding import MODES, checked_modes, encode
+from graftax.layers.category_encoding import MODES, check_modes, encode
 from graftax.layers.hashing import hash_token
 from graftax.layers.host_array import host_array
 from graftax.layers.layer import Layer
@@ -51,7 +51,7 @@ class Lookup(Layer):
         self.max_tokens = None if max_tokens is None else check_positive("max_tokens", max_tokens, 20000)
         self.num_oov_indices = 0 if _is_zero(num_oov_indices) else check_positive("num_oov_indices", num_oov_indices, 1)
         self.mask_token, self.oov_token = mask_token, oov_token
-        self.output_mode = checked_modes(output_mode, ("int", *MODES, "tf_idf"))
+        self.output_mode = check_modes(output_mode, ("int", *MODES, "tf_idf"))
         self.invert = check_flag("invert", invert)
         if self.invert and (self.num_oov_indices > 1 or self.output_mode != "int"):
             raise ArgumentError(

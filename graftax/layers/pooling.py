@@ -9,7 +9,7 @@ from graftax import ops
 from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array, Shape
 from graftax.layers.arguments import for_each_axis, narrow, single_shape, widen
-from graftax.layers.borders import Padding, Pairs, checked_mode, filled_borders, standardize_padding
+from graftax.layers.borders import Padding, Pairs, check_mode, fill_borders, standardize_padding
 from graftax.layers.layer import Layer
 from graftax.layers.masked_space import clear_hidden, lower_hidden, over_space
 from graftax.layers.masking import hide
@@ -35,7 +35,7 @@ class Pooling(Layer):
         self.pool_size = for_each_axis("pool_size", pool_size, self.space)
         self.strides = self.pool_size if strides is None else for_each_axis("strides", strides, self.space)
         self.padding = standardize_padding(padding, self.space, ("valid", "same"))
-        self.padding_mode = checked_mode(padding_mode, self.padding, None)
+        self.padding_mode = check_mode(padding_mode, self.padding, None)
         if not isinstance(self.padding, str):
             for size, pair in zip(self.pool_size, self.padding, strict=True):
                 if max(pair) >= size:
@@ -50,7 +50,7 @@ class Pooling(Layer):
 
     def add_borders(self, x: Array) -> tuple[Array, str | Pairs]:
         """Return the input with borders of its own values, if these are asked for, and what padding is left to do."""
-        return filled_borders(x, self.padding, self.padding_mode, self.pool_size, self.strides)
+        return fill_borders(x, self.padding, self.padding_mode, self.pool_size, self.strides)
 
     def largest(self, x: Array) -> Array:
         """Return the largest value of each window."""

@@ -19,7 +19,7 @@ from graftax.variables.initializers import InitializerLike
 from graftax.variables.regularizers import RegularizerLike
 
 
-def checked_start(start: ArrayLike) -> Array:
+def check_start(start: ArrayLike) -> Array:
     """Return the position of the first row as an array.
 
     Raises:
@@ -106,7 +106,7 @@ class PositionEmbedding(Layer):
                 f"the vectors were made of {self.position_embeddings.shape[1]} numbers, at the first call",
                 "a new layer for other features",
             )
-        first = checked_start(start)
+        first = check_start(start)
         arrays = registry.current().arrays
         if shape[1] > self.sequence_length or arrays.is_concrete(first):
             host = int(arrays.to_numpy(first)) if arrays.is_concrete(first) else 0
@@ -173,7 +173,7 @@ class SinePositionEncoding(Layer):
         features = ops.arange(shape[2])
         pair = ops.cast(features // 2, dtype) * (2 / shape[2])
         speeds = ops.power(ops.asarray(self.max_wavelength, dtype), -pair)
-        positions = ops.cast(checked_start(start), dtype) + ops.arange(shape[1], dtype=dtype)
+        positions = ops.cast(check_start(start), dtype) + ops.arange(shape[1], dtype=dtype)
         angles = positions[:, None] * speeds
         encoding = ops.where(ops.equal(features % 2, 0), ops.sin(angles), ops.cos(angles))
         return ops.broadcast_to(narrow(encoding, x, self.compute_dtype), shape)

@@ -99,7 +99,7 @@ class StackedRNNCells(Layer):
         super().__init__(name, trainable, dtype)
         if not isinstance(cells, list | tuple) or not cells:
             raise ArgumentTypeError(f"cells={cells!r:.60}", "it is a list of cells", "[LSTMCell(8), LSTMCell(8)]")
-        self.cells = [checked_cell(cell) for cell in cells]
+        self.cells = [check_cell(cell) for cell in cells]
 
     @property
     def state_size(self) -> list[Any]:
@@ -132,7 +132,7 @@ class StackedRNNCells(Layer):
         return x, new
 
 
-def checked_cell(cell: object) -> Any:
+def check_cell(cell: object) -> Any:
     """Return the cell, if it is a layer that says how large its state is.
 
     Raises:

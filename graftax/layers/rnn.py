@@ -15,7 +15,7 @@ from graftax.layers.layer import Layer
 from graftax.layers.masking import as_bool, check_mask, expand_mask, hide
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.recurrent import over_time
-from graftax.layers.recurrent_cell import StackedRNNCells, check_next_states, checked_cell, dropout_of, first_states
+from graftax.layers.recurrent_cell import StackedRNNCells, check_cell, check_next_states, dropout_of, first_states
 from graftax.layers.stateful import Stateful
 
 
@@ -80,7 +80,7 @@ class RNN(Stateful):
         dtype: str | DTypePolicy | None = None,
     ) -> None:
         super().__init__(name, trainable, dtype)
-        self.cell: Any = StackedRNNCells(cell) if isinstance(cell, list | tuple) else checked_cell(cell)
+        self.cell: Any = StackedRNNCells(cell) if isinstance(cell, list | tuple) else check_cell(cell)
         self.return_sequences = check_flag("return_sequences", return_sequences)
         self.return_state = check_flag("return_state", return_state)
         self.go_backwards = check_flag("go_backwards", go_backwards)

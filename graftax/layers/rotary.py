@@ -12,7 +12,7 @@ from graftax.core.typedefs import Array, ArrayLike
 from graftax.layers.arguments import array_shape, narrow, single_shape, widen
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
-from graftax.layers.position_embedding import checked_start
+from graftax.layers.position_embedding import check_start
 
 
 class RotaryEmbedding(Layer):
@@ -63,7 +63,7 @@ class RotaryEmbedding(Layer):
                 f"features are turned in pairs, and {size} is odd",
                 "an even size of heads",
             )
-        start = checked_start(start)
+        start = check_start(start)
         length, half = x.shape[1], x.shape[3] // 2
         x, given = widen(x), x
         speeds = ops.power(self.base, -ops.arange(half, dtype=x.dtype) / half)

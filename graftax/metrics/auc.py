@@ -99,7 +99,7 @@ class AUC(ElementMetric):
         self.thresholds = (-1e-7, *map(float, inner), 1 + 1e-7)  # 0 and 1 lie between the outer ones
         self.from_logits = arguments.check_flag("from_logits", from_logits)
         self.multi_label = arguments.check_flag("multi_label", multi_label)
-        self.num_labels, self.label_weights = _checked_labels(self.multi_label, num_labels, label_weights)
+        self.num_labels, self.label_weights = _check_labels(self.multi_label, num_labels, label_weights)
         self.sums: Variable | None = None
         if self.num_labels is not None:
             self.sums = self.add_variable((2, 4, self.num_thresholds, self.num_labels), name="sums")
@@ -177,7 +177,7 @@ def _integrate(right: Array, positives: Array, ones: Array) -> Array:
     return ops.sum(ops.divide_no_nan(slope * (more + rest * ops.log(ratio)), ones[1:]), axis=0)
 
 
-def _checked_labels(multi_label: bool, num_labels: object, weights: object) -> tuple[int | None, list[float] | None]:
+def _check_labels(multi_label: bool, num_labels: object, weights: object) -> tuple[int | None, list[float] | None]:
     """Return how many labels have curves, None for as many as come, and their weights."""
     if weights is not None:
         listed = list(weights) if isinstance(weights, list | tuple | np.ndarray) else None

@@ -126,7 +126,7 @@ class Count(ElementMetric):
         dtype: str = "float32",
     ) -> None:
         super().__init__(name, dtype)
-        self.thresholds = thresholds if thresholds is None else checked_thresholds(thresholds)
+        self.thresholds = thresholds if thresholds is None else check_thresholds(thresholds)
         self.gives_several = isinstance(thresholds, list | tuple)
         self.at = (0.5,) if self.thresholds is None else self.thresholds
         self.sums = self.add_variable((2, len(self.at)))
@@ -220,7 +220,7 @@ class FalseNegatives(Count):
     cell = FN
 
 
-def checked_thresholds(
+def check_thresholds(
     thresholds: float | list[float] | tuple[float, ...], name: str = "thresholds"
 ) -> tuple[float, ...]:
     """Return thresholds, one or several, as a tuple of finite numbers.

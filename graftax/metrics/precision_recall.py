@@ -8,7 +8,7 @@ from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array
 from graftax.core.undefined import undefined_error
 from graftax.metrics import exact
-from graftax.metrics.confusion import ElementMetric, checked_thresholds
+from graftax.metrics.confusion import ElementMetric, check_thresholds
 
 
 class Share(ElementMetric):
@@ -24,7 +24,7 @@ class Share(ElementMetric):
         class_id: int | None = None,
     ) -> None:
         super().__init__(name, dtype)
-        self.thresholds = checked_thresholds(threshold, "threshold")
+        self.thresholds = check_thresholds(threshold, "threshold")
         self.gives_several = isinstance(threshold, list | tuple)
         self.threshold = self.thresholds if self.gives_several else self.thresholds[0]
         self.top_k = None if top_k is None else arguments.check_positive("top_k", top_k, "it counts from 1 up", 1)

@@ -11,12 +11,17 @@ Example:
     (2, 4)
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from graftax.core.later import import_later
 from graftax.ops import image as image
 from graftax.ops.dispatch import op_function
-from graftax.ops.foreign_names import ALIASES, missing_op
-from graftax.ops.table import OPS
+from graftax.ops.table import ALIASES, OPS
+
+if TYPE_CHECKING:
+    from graftax.ops import foreign_names
+else:
+    foreign_names = import_later("graftax.ops.foreign_names")
 
 __all__ = [*(name for name in OPS if "." not in name), *ALIASES, "image"]  # pyright: ignore[reportUnsupportedDunderAll]  # the stub has them one by one
 
@@ -30,7 +35,7 @@ def __getattr__(name: str) -> Any:
         return globals().setdefault(name, op_function(name))
     if name.startswith("_"):  # what tools ask of any module
         raise AttributeError(f"module 'graftax.ops' has no attribute {name!r}")
-    raise missing_op(name, OPS)
+    raise foreign_names.missing_op(name, OPS)
 
 
 def __dir__() -> list[str]:

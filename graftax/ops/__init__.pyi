@@ -344,14 +344,20 @@ def linspace(
 ) -> Array:
     """Return so many evenly spaced values from start to stop."""
 
-def to_numpy(x: ArrayLike) -> np.ndarray[Any, Any]:
-    """Return the values as a NumPy array on the host; it may be read-only."""
-
 def view_as_complex(x: ArrayLike) -> Array:
     """Make complex numbers of real and imaginary parts: (..., 2) -> (...)."""
 
 def view_as_real(x: ArrayLike) -> Array:
     """Lay real and imaginary parts along a new last axis: (...) -> (..., 2)."""
+
+def take(x: ArrayLike, indices: ArrayLike, axis: int | None = None) -> Array:
+    """Take elements or slices by index; in compiled code without checks, an index out of range gives nan."""
+
+def take_along_axis(x: ArrayLike, indices: ArrayLike, axis: int) -> Array:
+    """Take elements by index along one axis; in compiled code without checks, an index out of range gives nan."""
+
+def to_numpy(x: ArrayLike) -> np.ndarray[Any, Any]:
+    """Return the values as a NumPy array on the host; it may be read-only."""
 
 def shape(x: ArrayLike) -> tuple[int, ...]:
     """Return the sizes of the axes."""
@@ -362,12 +368,6 @@ def ndim(x: ArrayLike) -> int:
 def size(x: ArrayLike) -> int:
     """Return the number of elements."""
 
-def take(x: ArrayLike, indices: ArrayLike, axis: int | None = None) -> Array:
-    """Take elements or slices by index; in compiled code without checks, an index out of range gives nan."""
-
-def take_along_axis(x: ArrayLike, indices: ArrayLike, axis: int) -> Array:
-    """Take elements by index along one axis; in compiled code without checks, an index out of range gives nan."""
-
 def nonzero(x: ArrayLike) -> tuple[Array, ...]:
     """Return the indices of the values that are not zero, one array for each axis; eager only."""
 
@@ -376,6 +376,18 @@ def unique(x: ArrayLike) -> Array:
 
 def bincount(x: ArrayLike, length: int | None = None) -> Array:
     """Count how often each integer from 0 occurs; compiled code needs length and ignores integers out of range."""
+
+def gather_nd(x: ArrayLike, indices: ArrayLike) -> Array:
+    """Take elements or slices by index tuples; in compiled code without checks, an index out of range gives nan."""
+
+def one_hot(indices: ArrayLike, num_classes: int, axis: int = -1, dtype: DTypeLike | None = "float32") -> Array:
+    """Return 1 at the index and 0 elsewhere; in compiled code without checks, an index out of range gives only 0."""
+
+def slice(x: ArrayLike, begin: ArrayLike, shape: int | Sequence[int]) -> Array:
+    """Return the block of a shape that starts at begin; in compiled code without checks, a block that leaves x is moved inside."""
+
+def slice_update(x: ArrayLike, begin: ArrayLike, updates: ArrayLike) -> Array:
+    """Replace the block of x that starts at begin; in compiled code without checks, a block that leaves x is moved inside."""
 
 def broadcast_to(x: ArrayLike, shape: int | Sequence[int]) -> Array:
     """Repeat along axes of size 1 up to a shape."""
@@ -389,59 +401,11 @@ def repeat(x: ArrayLike, repeats: int | Sequence[int], axis: int | None = None) 
 def reshape(x: ArrayLike, shape: int | Sequence[int]) -> Array:
     """Return the same elements in another shape; one size may be -1."""
 
-def gather_nd(x: ArrayLike, indices: ArrayLike) -> Array:
-    """Take elements or slices by index tuples; in compiled code without checks, an index out of range gives nan."""
-
-def one_hot(indices: ArrayLike, num_classes: int, axis: int = -1, dtype: DTypeLike | None = "float32") -> Array:
-    """Return 1 at the index and 0 elsewhere; in compiled code without checks, an index out of range gives only 0."""
-
-def scatter_add(x: ArrayLike, indices: ArrayLike, updates: ArrayLike) -> Array:
-    """Add updates[i] to row indices[i] of x; compiled code without checks ignores an index out of range."""
-
-def scatter(indices: ArrayLike, values: ArrayLike, shape: int | Sequence[int]) -> Array:
-    """Put values at index tuples into zeros, and add those at the same place; compiled code without checks ignores an index out of range."""
-
-def scatter_update(x: ArrayLike, indices: ArrayLike, updates: ArrayLike) -> Array:
-    """Replace elements or slices of x at index tuples; compiled code without checks ignores an index out of range."""
-
-def segment_sum(x: ArrayLike, segment_ids: ArrayLike, num_segments: int) -> Array:
-    """Sum rows by segment id; compiled code without checks ignores an id out of range."""
-
-def segment_mean(x: ArrayLike, segment_ids: ArrayLike, num_segments: int) -> Array:
-    """Compute the means of rows by segment id, 0 where there are none; compiled code without checks ignores an id out of range."""
-
-def segment_max(x: ArrayLike, segment_ids: ArrayLike, num_segments: int) -> Array:
-    """Return the largest of the rows with each segment id; -inf, or the least integer, where there are none."""
-
-def segment_min(x: ArrayLike, segment_ids: ArrayLike, num_segments: int) -> Array:
-    """Return the smallest of the rows with each segment id; inf, or the largest integer, where there are none."""
-
-def segment_softmax(x: ArrayLike, segment_ids: ArrayLike, num_segments: int) -> Array:
-    """Compute exp(x) normalised to sum 1 over the rows of each segment; its shape is that of x."""
-
-def multi_hot(indices: ArrayLike, num_classes: int, axis: int = -1, dtype: DTypeLike | None = "float32") -> Array:
-    """Return 1 at each index along the last axis of indices, else 0: (..., n) -> (..., num_classes)."""
-
-def in_top_k(targets: ArrayLike, predictions: ArrayLike, k: int) -> Array:
-    """Return True where the class of a target is among the k with the largest predictions."""
-
 def append(x: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
     """Join values to x along an axis, or both flattened."""
 
-def unravel_index(indices: ArrayLike, shape: int | Sequence[int]) -> tuple[Array, ...]:
-    """Convert indices into the flattened array to indices for each axis of a shape; in compiled code without checks, an index out of range gives the sizes."""
-
 def select(conditions: Sequence[ArrayLike], choices: Sequence[ArrayLike], default: float = 0.0) -> Array:
     """Return the elements of the first choice whose condition holds, else the default."""
-
-def rearrange(x: ArrayLike, pattern: str, **sizes: int) -> Array:
-    """Split, order and merge axes by a pattern: rearrange(x, 'b (h p) c -> b h (p c)', p=2)."""
-
-def slice(x: ArrayLike, begin: ArrayLike, shape: int | Sequence[int]) -> Array:
-    """Return the block of a shape that starts at begin; in compiled code without checks, a block that leaves x is moved inside."""
-
-def slice_update(x: ArrayLike, begin: ArrayLike, updates: ArrayLike) -> Array:
-    """Replace the block of x that starts at begin; in compiled code without checks, a block that leaves x is moved inside."""
 
 def split(x: ArrayLike, sections: int | Sequence[int], axis: int = 0) -> list[Array]:
     """Split into equal parts, or at indices."""
@@ -474,6 +438,42 @@ def isin(x: ArrayLike, values: ArrayLike) -> Array:
 
 def stop_gradient(x: ArrayLike) -> Array:
     """Return the same values, which gradients take for constants."""
+
+def scatter_add(x: ArrayLike, indices: ArrayLike, updates: ArrayLike) -> Array:
+    """Add updates[i] to row indices[i] of x; compiled code without checks ignores an index out of range."""
+
+def scatter(indices: ArrayLike, values: ArrayLike, shape: int | Sequence[int]) -> Array:
+    """Put values at index tuples into zeros, and add those at the same place; compiled code without checks ignores an index out of range."""
+
+def scatter_update(x: ArrayLike, indices: ArrayLike, updates: ArrayLike) -> Array:
+    """Replace elements or slices of x at index tuples; compiled code without checks ignores an index out of range."""
+
+def multi_hot(indices: ArrayLike, num_classes: int, axis: int = -1, dtype: DTypeLike | None = "float32") -> Array:
+    """Return 1 at each index along the last axis of indices, else 0: (..., n) -> (..., num_classes)."""
+
+def in_top_k(targets: ArrayLike, predictions: ArrayLike, k: int) -> Array:
+    """Return True where the class of a target is among the k with the largest predictions."""
+
+def unravel_index(indices: ArrayLike, shape: int | Sequence[int]) -> tuple[Array, ...]:
+    """Convert indices into the flattened array to indices for each axis of a shape; in compiled code without checks, an index out of range gives the sizes."""
+
+def segment_sum(x: ArrayLike, segment_ids: ArrayLike, num_segments: int) -> Array:
+    """Sum rows by segment id; compiled code without checks ignores an id out of range."""
+
+def segment_mean(x: ArrayLike, segment_ids: ArrayLike, num_segments: int) -> Array:
+    """Compute the means of rows by segment id, 0 where there are none; compiled code without checks ignores an id out of range."""
+
+def segment_max(x: ArrayLike, segment_ids: ArrayLike, num_segments: int) -> Array:
+    """Return the largest of the rows with each segment id; -inf, or the least integer, where there are none."""
+
+def segment_min(x: ArrayLike, segment_ids: ArrayLike, num_segments: int) -> Array:
+    """Return the smallest of the rows with each segment id; inf, or the largest integer, where there are none."""
+
+def segment_softmax(x: ArrayLike, segment_ids: ArrayLike, num_segments: int) -> Array:
+    """Compute exp(x) normalised to sum 1 over the rows of each segment; its shape is that of x."""
+
+def rearrange(x: ArrayLike, pattern: str, **sizes: int) -> Array:
+    """Split, order and merge axes by a pattern: rearrange(x, 'b (h p) c -> b h (p c)', p=2)."""
 
 def matmul(x: ArrayLike, y: ArrayLike) -> Array:
     """Compute the matrix product over the last two axes; the other axes are broadcast."""
@@ -661,11 +661,11 @@ def hypot(x: ArrayLike, y: ArrayLike) -> Array:
 def arctan2(x: ArrayLike, y: ArrayLike) -> Array:
     """Compute the angle of the point (y, x), in radians; its gradient at the origin is 0."""
 
-def angle(x: ArrayLike) -> Array:
-    """Compute the angle of a complex number, in radians; its gradient at 0 is 0."""
-
 def logaddexp(x: ArrayLike, y: ArrayLike) -> Array:
     """Compute log(exp(x) + exp(y)) without overflow; its gradient is 0 where both are -inf."""
+
+def divide_no_nan(x: ArrayLike, y: ArrayLike) -> Array:
+    """Compute x / y, and 0 where y is 0; the gradient is 0 there, too."""
 
 def erf(x: ArrayLike) -> Array:
     """Compute the Gauss error function."""
@@ -682,14 +682,14 @@ def softplus(x: ArrayLike) -> Array:
 def log_sigmoid(x: ArrayLike) -> Array:
     """Compute log(sigmoid(x)) without overflow."""
 
-def divide_no_nan(x: ArrayLike, y: ArrayLike) -> Array:
-    """Compute x / y, and 0 where y is 0; the gradient is 0 there, too."""
-
 def xlogy(x: ArrayLike, y: ArrayLike) -> Array:
     """Compute x * log(y), and 0 where x is 0."""
 
 def squared_difference(x: ArrayLike, y: ArrayLike) -> Array:
     """Compute (x - y)**2."""
+
+def angle(x: ArrayLike) -> Array:
+    """Compute the angle of a complex number, in radians; its gradient at 0 is 0."""
 
 def erfc(x: ArrayLike) -> Array:
     """Compute 1 - erf(x), exact where erf(x) is near 1."""
@@ -947,18 +947,6 @@ def max_pool(
 ) -> Array:
     """Return the maximum over windows."""
 
-def dot_product_attention(
-    query: ArrayLike,
-    key: ArrayLike,
-    value: ArrayLike,
-    mask: ArrayLike | None = None,
-    bias: ArrayLike | None = None,
-    scale: float | None = None,
-    is_causal: bool = False,
-    implementation: str | None = None,
-) -> Array:
-    """Compute attention over values; implementation chooses the kernel of the library, such as 'cudnn' on a GPU."""
-
 def average_pool(
     x: ArrayLike,
     window: int | Sequence[int],
@@ -998,6 +986,26 @@ def space_to_depth(x: ArrayLike, block: int) -> Array:
 def depth_to_space(x: ArrayLike, block: int) -> Array:
     """Move channels into blocks of space: (n, h, w, b b c) -> (n, h b, w b, c)."""
 
+def sum_pool(
+    x: ArrayLike,
+    window: int | Sequence[int],
+    strides: int | Sequence[int] | None = None,
+    padding: str | Sequence[Sequence[int]] = "valid",
+) -> Array:
+    """Sum over windows."""
+
+def dot_product_attention(
+    query: ArrayLike,
+    key: ArrayLike,
+    value: ArrayLike,
+    mask: ArrayLike | None = None,
+    bias: ArrayLike | None = None,
+    scale: float | None = None,
+    is_causal: bool = False,
+    implementation: str | None = None,
+) -> Array:
+    """Compute attention over values; implementation chooses the kernel of the library, such as 'cudnn' on a GPU."""
+
 def unfold(
     x: ArrayLike,
     kernel_size: int | Sequence[int],
@@ -1016,14 +1024,6 @@ def fold(
     stride: int | Sequence[int] = 1,
 ) -> Array:
     """Add columns up where unfold took them from: (n, c times size of the window, windows) -> (n, c, height, width)."""
-
-def sum_pool(
-    x: ArrayLike,
-    window: int | Sequence[int],
-    strides: int | Sequence[int] | None = None,
-    padding: str | Sequence[Sequence[int]] = "valid",
-) -> Array:
-    """Sum over windows."""
 
 def normalize(x: ArrayLike, axis: int | Sequence[int] | None = -1, ord: float = 2, epsilon: float = 1e-12) -> Array:
     """Divide by the norm over axes, or by epsilon where that is smaller."""

@@ -9,9 +9,9 @@ from graftax.backend.protocol import Arrays
 from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array
 from graftax.ops.checks import axis_in_range
+from graftax.ops.functions import in_float32, row
 from graftax.ops.neural import sigmoid, softplus
 from graftax.ops.reductions import to_inexact
-from graftax.ops.structure import in_float32, row
 
 _SELU_ALPHA = 1.6732632423543772
 _SELU_SCALE = 1.0507009873554805

@@ -12,8 +12,9 @@ from graftax.backend.protocol import Arrays
 from graftax.core.errors import ArgumentError, DTypeError, ShapeError
 from graftax.core.typedefs import Array, Shape
 from graftax.ops.checks import check_range, register_check
+from graftax.ops.functions import require_real, row
+from graftax.ops.indexing import positions
 from graftax.ops.reductions import to_inexact
-from graftax.ops.structure import positions, require_real, row
 
 
 @register_check("ctc_loss")

@@ -5,20 +5,25 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from graftax.backend import registry
-from graftax.core import foreign_errors
 from graftax.core.enum_members import unwrap_member
 from graftax.core.errors import ArgumentError, ArgumentTypeError, GraftaxError
 from graftax.core.free_sizes import is_free
 from graftax.core.known_names import unknown
+from graftax.core.later import import_later
 from graftax.core.static_numbers import check_constant, check_known
 from graftax.core.typedefs import VariableLike
 from graftax.ops.parameter_kinds import Takes
 from graftax.ops.signatures import Parameter
+
+if TYPE_CHECKING:
+    from graftax.core import foreign_errors
+else:
+    foreign_errors = import_later("graftax.core.foreign_errors")
 
 _MOST = 2**31 - 1
 

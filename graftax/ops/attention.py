@@ -7,10 +7,7 @@ from typing import Any
 from graftax.backend.protocol import Arrays
 from graftax.core.errors import DTypeError, ShapeError
 from graftax.core.typedefs import Array
-from graftax.ops.neural import FUNCTIONS
-from graftax.ops.structure import row
-
-__all__ = ["FUNCTIONS"]
+from graftax.ops.functions import row
 
 
 @row

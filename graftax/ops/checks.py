@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from graftax.backend import traced_checks
 from graftax.backend.protocol import Arrays
 from graftax.core.enum_members import unwrap_member
-from graftax.core.errors import ArgumentError, DTypeError, GraftaxError, IndexRangeError, NumericsError, ShapeError
+from graftax.core.errors import DTypeError, GraftaxError, IndexRangeError, ShapeError
 from graftax.core.free_sizes import any_free
 from graftax.core.typedefs import Array, VariableLike
 
@@ -180,29 +180,6 @@ def axis_in_range(op: str, axis: int, ndim: int) -> int:
     return axis % ndim
 
 
-@register_check("take")
-def _take(arrays: Arrays, x: Array, indices: Array, axis: int | None) -> None:
-    size = x.size if axis is None else x.shape[axis_in_range("take", axis, x.ndim)]
-    check_range(arrays, "take", "indices", indices, size)
-
-
-@register_check("take_along_axis")
-def _take_along_axis(arrays: Arrays, x: Array, indices: Array, axis: int) -> None:
-    axis = axis_in_range("take_along_axis", axis, x.ndim)
-    if indices.ndim != x.ndim:
-        raise ShapeError(
-            f"take_along_axis: x {list(x.shape)}, indices {list(indices.shape)}",
-            "both need the same number of axes",
-            "ops.expand_dims(indices, axis)",
-        )
-    check_range(arrays, "take_along_axis", "indices", indices, x.shape[axis])
-
-
-@register_check("gather_nd")
-def _gather_nd(arrays: Arrays, x: Array, indices: Array) -> None:
-    check_places(arrays, "gather_nd", tuple(x.shape), indices)
-
-
 def check_places(arrays: Arrays, op: str, shape: tuple[int, ...], indices: Array) -> None:
     """Raise unless the last axis of indices holds index tuples into a shape."""
     depth = indices.shape[-1] if indices.ndim else 0
@@ -232,168 +209,5 @@ def _no_such_element(op: str, shape: tuple[int, ...], host: Any) -> GraftaxError
     )
 
 
-@register_check("one_hot")
-def _one_hot(arrays: Arrays, indices: Array, num_classes: int, axis: int, dtype: str) -> None:
-    check_range(arrays, "one_hot", "indices", indices, num_classes)
-
-
-@register_check("scatter_add")
-def _scatter_add(arrays: Arrays, x: Array, indices: Array, updates: Array) -> None:
-    axis_in_range("scatter_add", 0, x.ndim)
-    check_range(arrays, "scatter_add", "indices", indices, x.shape[0])
-    wanted = (*indices.shape, *x.shape[1:])
-    if tuple(getattr(updates, "shape", ())) not in ((), wanted):
-        raise ShapeError(
-            f"scatter_add: x {list(x.shape)}, indices {list(indices.shape)}, updates {list(updates.shape)}",
-            f"updates need the shape {list(wanted)}: one row of x for each index",
-            f"ops.broadcast_to(updates, {wanted})",
-        )
-
-
-@register_check("slice")
-def _slice(arrays: Arrays, x: Array, begin: Array, shape: Any) -> None:
-    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
-    _block(arrays, "slice", x, begin, sizes)
-
-
-@register_check("slice_update")
-def _slice_update(arrays: Arrays, x: Array, begin: Array, updates: Array) -> None:
-    _block(arrays, "slice_update", x, begin, tuple(getattr(updates, "shape", ())))
-
-
-def _block(arrays: Arrays, op: str, x: Array, begin: Array, sizes: tuple[int, ...]) -> None:
-    have = tuple(x.shape)
-    if begin.dtype.kind not in "iu":
-        check_range(arrays, op, "begin", begin, 0)
-    if tuple(begin.shape) != (len(have),) or len(sizes) != len(have) or any(map(_is_larger, sizes, have)):
-        raise ShapeError(
-            f"{op}: x {list(have)}, begin {list(begin.shape)}, a block of {list(sizes)}",
-            "begin and block need one number for each axis of x, and the block must fit in x",
-            f"begin of shape [{len(have)}], a block of at most {list(have)}",
-        )
-    if any_free((*have, *sizes)):  # they are known when the program runs
-        return
-    explain = partial(_leaves, op, have, sizes)
-    room = np.array(have, "int32") - np.array(sizes, "int32") + 1
-    if at_hand(arrays, explain, partial(is_outside, room), begin) and (error := explain(arrays.to_numpy(begin))):
-        raise error
-
-
-def _is_larger(size: int, limit: int) -> bool:
-    return not any_free((size, limit)) and size > limit
-
-
-def _leaves(op: str, have: tuple[int, ...], sizes: tuple[int, ...], host: Any) -> GraftaxError | None:
-    for axis, (first, size, limit) in enumerate(zip(host.tolist(), sizes, have, strict=True)):
-        if not 0 <= first <= limit - size:
-            return IndexRangeError(
-                f"{op}: begin[{axis}] = {first} is not in [0, {limit - size + 1})",
-                f"a block of {size} would leave axis {axis}, which has {limit}",
-                "ops.clip(begin, 0, ...) if the nearest block will do",
-            )
-    return None
-
-
-@register_check("floor_divide", "remainder", "fmod")
-def _divisor(arrays: Arrays, x: Any, y: Any) -> None:
-    if type(y) in (int, bool):
-        zero = y == 0 and getattr(x, "dtype", np.dtype(int)).kind in "iub"
-    elif isinstance(y, (float, complex)) or y.dtype.kind not in "iub" or isinstance(x, (float, complex)):
-        return
-    else:
-        zero = at_hand(arrays, _divides_by_zero, lambda divisors: divisors == 0, y) and not arrays.to_numpy(y).all()
-    if zero:
-        raise _divides_by_zero(arrays.to_numpy(cast(Array, y)) if hasattr(y, "shape") else y)
-
-
-def _divides_by_zero(y: Any) -> GraftaxError:
-    return NumericsError(
-        f"integer division by zero: y = {_format_value(y)}",
-        "integers have no infinity",
-        "cast to float32 first, which gives inf, or ops.where(y == 0, 1, y)",
-    )
-
-
-@register_check("power")
-def _power(arrays: Arrays, x: Any, y: Any) -> None:
-    if isinstance(x, (float, complex)) or getattr(x, "dtype", np.dtype(int)).kind not in "iub":
-        return
-    if isinstance(y, (float, complex)) or (not isinstance(y, int) and y.dtype.kind != "i"):
-        return
-    if isinstance(y, int):
-        if y < 0:
-            raise _fraction(y)
-    elif at_hand(arrays, _fraction, lambda exponents: exponents < 0, y) and (arrays.to_numpy(y) < 0).any():
-        raise _fraction(arrays.to_numpy(y))
-
-
-def _fraction(y: object) -> GraftaxError:
-    return NumericsError(
-        f"power: an integer to the power of {_format_value(y)}",
-        "integers have no fractions",
-        'ops.power(ops.cast(x, "float32"), ...)',
-    )
-
-
-def _format_value(value: object) -> str:
+def format_value(value: object) -> str:
     return np.array2string(value, threshold=8, separator=", ") if isinstance(value, np.ndarray) else str(value)
-
-
-@register_check("bincount")
-def _bincount(arrays: Arrays, x: Array, length: int | None) -> None:
-    if length is not None:
-        check_range(arrays, "bincount", "x", x, length)
-    else:
-        check_range(arrays, "bincount", "x", x, np.iinfo(np.int32).max)
-
-
-@register_check("diagonal", "trace")
-def _diagonal(arrays: Arrays, x: Array, offset: int, axis1: int, axis2: int) -> None:
-    if axis_in_range("diagonal", axis1, x.ndim) == axis_in_range("diagonal", axis2, x.ndim):
-        raise ArgumentError(
-            f"the diagonal over axis1 = {axis1}, axis2 = {axis2} of x {list(x.shape)}",
-            "both are the same axis",
-            "axis1=0, axis2=1",
-        )
-
-
-@register_check("tril", "triu")
-def _matrices(arrays: Arrays, x: Array, k: int) -> None:
-    if x.ndim < 2:
-        raise ShapeError(f"tril, triu: x {list(x.shape)}", "a matrix has two axes", "ops.diag(x), or x[None]")
-
-
-@register_check("meshgrid")
-def _meshgrid(arrays: Arrays, operands: Any, indexing: str) -> None:
-    for i, one in enumerate(operands):
-        if one.ndim != 1:
-            raise ShapeError(f"meshgrid: operands[{i}] {list(one.shape)}", "it takes vectors", "ops.ravel(x)")
-
-
-@register_check("tensordot")
-def _tensordot(arrays: Arrays, x: Array, y: Array, axes: object) -> None:
-    if isinstance(axes, int) and not 0 <= axes <= min(x.ndim, y.ndim):
-        raise ShapeError(
-            f"tensordot: x {list(x.shape)}, y {list(y.shape)}, axes = {axes}",
-            f"so many axes are summed over, {min(x.ndim, y.ndim)} at most",
-            "axes=1 for a matrix product",
-        )
-
-
-@register_check("quantile", "nanquantile")
-def _quantile(
-    arrays: Arrays, x: Array, q: float | tuple[float, ...], axis: int | tuple[int, ...] | None, keepdims: bool
-) -> None:
-    for one in q if isinstance(q, tuple) else (q,):
-        if not 0 <= one <= 1:
-            raise ArgumentError(f"quantile: q = {q}", "a quantile is in [0, 1]", "q=0.9 for 90 percent")
-
-
-@register_check("top_k")
-def _top_k(arrays: Arrays, x: Array, k: int) -> None:
-    if not x.ndim or not 0 <= k <= x.shape[-1]:
-        raise ArgumentError(
-            f"top_k: k = {k}, x {list(x.shape)}",
-            "k is at most the size of the last axis",
-            f"k <= {x.shape[-1] if x.ndim else 'its size, of an array with an axis'}",
-        )

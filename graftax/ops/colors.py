@@ -14,10 +14,10 @@ import numpy as np
 from graftax.backend.protocol import Arrays
 from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array
+from graftax.ops.functions import FUNCTIONS, in_float32
 from graftax.ops.reductions import to_inexact
 from graftax.ops.sampling import pair
 from graftax.ops.slopes_in_range import quotient
-from graftax.ops.structure import FUNCTIONS, in_float32
 
 _LUMA = (0.2989, 0.587, 0.114)
 

@@ -7,8 +7,8 @@ from typing import Any
 from graftax.backend.protocol import Arrays
 from graftax.core.errors import DTypeError, ShapeError
 from graftax.core.typedefs import Array
+from graftax.ops.functions import row
 from graftax.ops.reductions import to_inexact
-from graftax.ops.structure import row
 
 
 @row

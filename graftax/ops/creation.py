@@ -15,8 +15,8 @@ from graftax.core.errors import ArgumentError, DTypeError
 from graftax.core.free_sizes import is_free
 from graftax.core.static_numbers import check_constant
 from graftax.core.typedefs import Array
+from graftax.ops.functions import FUNCTIONS, row
 from graftax.ops.numbers import check_filling
-from graftax.ops.structure import FUNCTIONS, row
 
 
 @row

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -18,21 +18,36 @@ from graftax.core.dtypes import is_inexact
 from graftax.core.enum_members import unwrap_member
 from graftax.core.errors import ArgumentTypeError, DTypeError, GraftaxError
 from graftax.core.free_sizes import is_free
+from graftax.core.later import import_later
 from graftax.core.masked_arrays import entries
-from graftax.core.misbound import call_text, is_binding_error, too_many
 from graftax.core.typedefs import VariableLike
 from graftax.core.wrapping import wraps
 from graftax.ops import source
 from graftax.ops.arguments import maker
 from graftax.ops.checks import CHECKS, axis_in_range
-from graftax.ops.explain import explain
-from graftax.ops.foreign_names import KEYWORDS, missing_arguments_error, unknown_arguments_error
-from graftax.ops.functions import FUNCTIONS
+from graftax.ops.functions import import_function
 from graftax.ops.masked_results import with_mask, without_mask
 from graftax.ops.numbers import INT32, NUMBERS, check_number, check_weak, is_in_range, refuse_kind
-from graftax.ops.signatures import Op, Parameter, array_parameters, format_parameters, parameters, settings, signature
+from graftax.ops.signatures import (
+    NUMPY,
+    Op,
+    Parameter,
+    array_parameters,
+    format_parameters,
+    parameters,
+    settings,
+    signature,
+)
 from graftax.ops.symbolic import MetSymbolic, Symbolic, record_op
-from graftax.ops.table import OPS
+from graftax.ops.table import KEYWORDS, OPS
+
+if TYPE_CHECKING:
+    from graftax.core import misbound
+    from graftax.ops import explain, foreign_names
+else:
+    misbound = import_later("graftax.core.misbound")
+    explain = import_later("graftax.ops.explain")
+    foreign_names = import_later("graftax.ops.foreign_names")
 
 _ATOMS = frozenset({int, str, float, complex, bool, type(None)})
 _REAL = frozenset({bool, int, float})
@@ -49,10 +64,11 @@ def op_function(name: str) -> Callable[..., Any]:
 
 def build(op: Op) -> Callable[..., Any]:
     """Return the public function of a row."""
+    function_of_row = import_function(op)  # first of all: its file has the checks of the op
     bindings: dict[Backend, Any] = {}
     space = {
         "bindings": bindings,
-        "bind": partial(_bind, op, bindings),
+        "bind": partial(_bind, op, function_of_row, bindings),
         "current": current,
         "prepare": partial(_prepare, array_parameters(op)),
         "sequence": _sequence,
@@ -69,7 +85,7 @@ def build(op: Op) -> Callable[..., Any]:
         "with_mask": with_mask,
         "without_mask": without_mask,
         "again": _call_with_aliases,
-        "explain": explain,
+        "explain": _explain,
         "op": op,
         "__name__": "graftax.ops",
     }
@@ -88,15 +104,20 @@ def build(op: Op) -> Callable[..., Any]:
         except MetSymbolic:
             return record_op(op.name, function, args, options)
         except TypeError as error:
-            if is_binding_error(error):  # one argument by its place and by its name
+            if misbound.is_binding_error(error):  # one argument by its place and by its name
                 raise _given_twice(op, args, options) from None
             raise
 
-    origin = f"\n\nAs {op.source.removeprefix('fused ')}.{op.name}." if "numpy" in op.source else ""
+    origin = f"\n\nAs numpy.{op.name}." if op.home == NUMPY else ""
     function.__doc__ = op.doc + origin
     function.__annotations__ = {}
     function.__signature__ = signature(op)  # type: ignore[attr-defined]
     return function
+
+
+def _explain(op: Op, error: Exception, arguments: dict[str, Any]) -> NoReturn:
+    """Raise what a failure inside of the backend means."""
+    explain.explain_failure(op, error, arguments)
 
 
 def _given_twice(op: Op, args: tuple[Any, ...], options: dict[str, Any]) -> ArgumentTypeError:
@@ -106,7 +127,7 @@ def _given_twice(op: Op, args: tuple[Any, ...], options: dict[str, Any]) -> Argu
     return ArgumentTypeError(
         f"{op.name}() got {twice} twice",
         f"by its place and by its name; its arguments are ({format_parameters(op)})",
-        f"ops.{call_text(op.name, places)}",
+        f"ops.{misbound.call_text(op.name, places)}",
     )
 
 
@@ -117,33 +138,28 @@ def _call_with_aliases(op: Op, arguments: dict[str, Any], function: Callable[...
     if more:
         places = list(signature(op).parameters.values())
         count = sum(one.kind is one.POSITIONAL_OR_KEYWORD for one in places) + len(more)
-        raise too_many(
-            op.name, count, f"its arguments are ({format_parameters(op)})", f"ops.{call_text(op.name, places)}"
+        raise misbound.too_many(
+            op.name, count, f"its arguments are ({format_parameters(op)})", f"ops.{misbound.call_text(op.name, places)}"
         )
     if unknown:
         second = KEYWORDS.get(op.name, {})
         defaults = {name: one.default for name, one in signature(op).parameters.items()}
         if all(name in second and arguments[second[name]] is defaults[second[name]] for name in unknown):
             return function(**{**arguments, **{second[name]: value for name, value in unknown.items()}})
-        raise unknown_arguments_error(op.name, format_parameters(op), names, unknown)
-    raise missing_arguments_error(
+        raise foreign_names.unknown_arguments_error(op.name, format_parameters(op), names, unknown)
+    raise foreign_names.missing_arguments_error(
         op.name, format_parameters(op), [name for name in names if arguments[name] is _ABSENT]
     )
 
 
-def _bind(op: Op, bindings: dict[Backend, Any]) -> tuple[set[type], Callable[..., Any], Callable[..., str], Any]:
+def _bind(
+    op: Op, function: Callable[..., Any] | None, bindings: dict[Backend, Any]
+) -> tuple[set[type], Callable[..., Any], Callable[..., str], Any]:
     """Look an op up in the backend in charge, once."""
     backend = current()
     arrays = backend.arrays
-    target: Callable[..., Any]
-    if op.source in ("composition", "fused"):
-        target = partial(FUNCTIONS[op.name], arrays)
-    else:
-        space: Any = arrays
-        for part in op.source.removeprefix("fused ").split("."):
-            space = getattr(space, part)
-        target = getattr(space, op.name)
-    if op.source.startswith("fused"):
+    target: Callable[..., Any] = partial(function, arrays) if function else getattr(arrays.numpy, op.name)
+    if op.fused:
         static = tuple(one.name for one in parameters(op) if not one.takes_arrays)
         target = arrays.fuse(target, static)
     native = _native.setdefault(backend, set())

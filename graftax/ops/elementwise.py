@@ -6,7 +6,7 @@ from typing import Any
 
 from graftax.backend.protocol import Arrays
 from graftax.core.typedefs import Array
-from graftax.ops.structure import row
+from graftax.ops.functions import row
 from graftax.ops.wide_sums import spread_half
 
 

@@ -29,7 +29,7 @@ _PLAIN = (TypeError, ValueError, IndexError, OverflowError, ZeroDivisionError, A
 _EXPLAIN: dict[str, Callable[..., GraftaxError | None]] = {}
 
 
-def explain(row: Op, error: Exception, arguments: dict[str, Any]) -> NoReturn:
+def explain_failure(row: Op, error: Exception, arguments: dict[str, Any]) -> NoReturn:
     """Raise what went wrong as an error of graftax; what is not understood is raised as it came."""
     if isinstance(error, GraftaxError):
         raise error

@@ -8,26 +8,6 @@ from difflib import get_close_matches
 from graftax.core.errors import ArgumentTypeError, MissingAttributeError
 from graftax.ops.foreign_keywords import suggest_keyword
 
-ALIASES = {
-    "absolute": "abs",
-    "amax": "max",
-    "amin": "min",
-    "bitwise_invert": "bitwise_not",
-    "bitwise_left_shift": "left_shift",
-    "bitwise_right_shift": "right_shift",
-    "conjugate": "conj",
-    "convert_to_numpy": "to_numpy",
-    "convert_to_tensor": "asarray",
-    "mod": "remainder",
-    "hard_swish": "hard_silu",
-    "swish": "silu",
-    "true_divide": "divide",
-}
-"""Second names that Keras has for the same function with the same arguments."""
-
-KEYWORDS = {"moments": {"axis": "axes"}}
-"""Second names of arguments that an op takes."""
-
 _OPS = {
     "avg_pool": "average_pool",
     "pixel_shuffle": "depth_to_space",

@@ -6,11 +6,16 @@ Example:
     (2, 4, 6, 3)
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from graftax.core.later import import_later
 from graftax.ops.dispatch import build
-from graftax.ops.foreign_names import missing_op
 from graftax.ops.table import OPS
+
+if TYPE_CHECKING:
+    from graftax.ops import foreign_names
+else:
+    foreign_names = import_later("graftax.ops.foreign_names")
 
 _NAMES = {name.removeprefix("image."): op for name, op in OPS.items() if name.startswith("image.")}
 __all__ = [*_NAMES]  # pyright: ignore[reportUnsupportedDunderAll]  # the stub has them one by one
@@ -21,7 +26,7 @@ def __getattr__(name: str) -> Any:
         return globals().setdefault(name, build(_NAMES[name]))
     if name.startswith("_"):  # what tools ask of any module
         raise AttributeError(f"module 'graftax.ops.image' has no attribute {name!r}")
-    raise missing_op(f"image.{name}", OPS)
+    raise foreign_names.missing_op(f"image.{name}", OPS)
 
 
 def __dir__() -> list[str]:

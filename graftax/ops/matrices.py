@@ -11,8 +11,8 @@ import numpy as np
 from graftax.backend.protocol import Arrays
 from graftax.core.errors import NumericsError, ShapeError
 from graftax.core.typedefs import Array
+from graftax.ops.functions import FUNCTIONS, in_float32, row
 from graftax.ops.reductions import to_inexact
-from graftax.ops.structure import FUNCTIONS, in_float32, row
 
 
 def _linalg(name: str, a: Arrays, *matrices: Any, **options: Any) -> Any:

@@ -7,8 +7,8 @@ from typing import Any
 
 from graftax.backend.protocol import Arrays
 from graftax.core.typedefs import Array
+from graftax.ops.functions import in_float32, require_real, row
 from graftax.ops.reductions import cumprod, cumsum, even_scale, median, quantile, require_some, root, to_inexact
-from graftax.ops.structure import in_float32, require_real, row
 
 Axes = int | tuple[int, ...] | None
 

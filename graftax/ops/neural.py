@@ -8,10 +8,8 @@ from typing import Any
 from graftax.backend.protocol import Arrays
 from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array
-from graftax.ops.reductions import FUNCTIONS, accumulate_wide, to_inexact
-from graftax.ops.structure import in_float32, require_real, row
-
-__all__ = ["FUNCTIONS"]
+from graftax.ops.functions import accumulate_wide, in_float32, require_real, row
+from graftax.ops.reductions import to_inexact
 
 # --- elementwise ----------------------------------------------------------------------------------------------------
 

@@ -8,8 +8,8 @@ from graftax.backend.protocol import Arrays
 from graftax.core.errors import ShapeError
 from graftax.core.typedefs import Array
 from graftax.ops.checks import axis_in_range
+from graftax.ops.functions import in_float32, require_real, row
 from graftax.ops.reductions import norm, standardize, to_inexact
-from graftax.ops.structure import in_float32, require_real, row
 
 Axes = int | tuple[int, ...] | None
 

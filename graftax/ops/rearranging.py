@@ -9,7 +9,7 @@ from typing import Any
 from graftax.backend.protocol import Arrays
 from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array
-from graftax.ops.structure import row
+from graftax.ops.functions import row
 
 _GROUP = re.compile(r"\(([^()]*)\)|(\S+)")
 _NAME = re.compile(r"[A-Za-z_]\w*|\.\.\.|1")

@@ -9,11 +9,9 @@ from graftax.backend.host import limits
 from graftax.backend.protocol import Arrays
 from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array
-from graftax.ops.checks import axis_in_range
+from graftax.ops.checks import axis_in_range, register_check
+from graftax.ops.functions import accumulate_wide, in_float32, require_real, row
 from graftax.ops.slopes_in_range import quotient
-from graftax.ops.structure import FUNCTIONS, accumulate_wide, in_float32, require_real, row
-
-__all__ = ["FUNCTIONS", "accumulate_wide", "in_float32", "to_inexact"]
 
 
 def to_inexact(a: Arrays, x: Array) -> Any:
@@ -106,6 +104,24 @@ def _count(x: Array, axis: int | tuple[int, ...] | None) -> int:
 def median(a: Arrays, x: Array, axis: int | tuple[int, ...] | None, keepdims: bool) -> Any:
     require_some("median", x, axis)
     return a.numpy.median(x, axis=axis, keepdims=keepdims)
+
+
+@register_check("quantile", "nanquantile")
+def _check_quantile(
+    arrays: Arrays, x: Array, q: float | tuple[float, ...], axis: int | tuple[int, ...] | None, keepdims: bool
+) -> None:
+    for one in q if isinstance(q, tuple) else (q,):
+        if not 0 <= one <= 1:
+            raise ArgumentError(f"quantile: q = {q}", "a quantile is in [0, 1]", "q=0.9 for 90 percent")
+
+
+@register_check("percentile", "nanpercentile")
+def _check_percentile(
+    arrays: Arrays, x: Array, q: float | tuple[float, ...], axis: int | tuple[int, ...] | None, keepdims: bool
+) -> None:
+    for one in q if isinstance(q, tuple) else (q,):
+        if not 0 <= one <= 100:
+            raise ArgumentError(f"percentile: q = {q}", "a percentile is in [0, 100]", "q=90")
 
 
 @row

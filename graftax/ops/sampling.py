@@ -14,9 +14,10 @@ from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.free_sizes import any_free
 from graftax.core.typedefs import Array
 from graftax.ops.checks import axis_in_range
+from graftax.ops.functions import FUNCTIONS, in_float32
 from graftax.ops.neural import pads_of
 from graftax.ops.reductions import to_inexact
-from graftax.ops.structure import FUNCTIONS, in_float32, pad
+from graftax.ops.structure import pad
 
 Sizes = int | tuple[int, ...]
 

@@ -12,8 +12,9 @@ from graftax.backend.protocol import Arrays
 from graftax.core.errors import ShapeError
 from graftax.core.free_sizes import any_free
 from graftax.core.typedefs import Array
-from graftax.ops.checks import check_places, check_range, is_outside, register_check
-from graftax.ops.structure import accumulate_wide, counted_from_0, one_hot, positions, row
+from graftax.ops.checks import axis_in_range, check_places, check_range, is_outside, register_check
+from graftax.ops.functions import accumulate_wide, in_float32, row
+from graftax.ops.indexing import count_from_0, one_hot, positions
 
 
 @register_check("scatter")
@@ -42,8 +43,31 @@ def _check(arrays: Arrays, op: str, shape: tuple[int, ...], indices: Array, name
 
 
 def _tuple(a: Arrays, indices: Array, shape: tuple[int, ...]) -> tuple[Any, ...]:
-    indices = counted_from_0(a, indices, tuple(shape[: indices.shape[-1]]))
+    indices = count_from_0(a, indices, tuple(shape[: indices.shape[-1]]))
     return tuple(indices[..., i] for i in range(indices.shape[-1]))
+
+
+@register_check("scatter_add")
+def _check_scatter_add(arrays: Arrays, x: Array, indices: Array, updates: Array) -> None:
+    axis_in_range("scatter_add", 0, x.ndim)
+    check_range(arrays, "scatter_add", "indices", indices, x.shape[0])
+    wanted = (*indices.shape, *x.shape[1:])
+    if tuple(getattr(updates, "shape", ())) not in ((), wanted):
+        raise ShapeError(
+            f"scatter_add: x {list(x.shape)}, indices {list(indices.shape)}, updates {list(updates.shape)}",
+            f"updates need the shape {list(wanted)}: one row of x for each index",
+            f"ops.broadcast_to(updates, {wanted})",
+        )
+
+
+@row
+def scatter_add(a: Arrays, x: Array, indices: Array, updates: Array) -> Any:
+    return _add(a, x, count_from_0(a, indices, x.shape[0]), updates)
+
+
+@in_float32
+def _add(a: Arrays, x: Array, indices: Array, updates: Array) -> Any:
+    return a.scatter_add(x, indices, a.asarray(updates, x.dtype))
 
 
 @row

@@ -11,8 +11,9 @@ from graftax.backend.protocol import Arrays
 from graftax.core.errors import ShapeError
 from graftax.core.typedefs import Array
 from graftax.ops.checks import CHECKS, check_range
+from graftax.ops.functions import accumulate_wide, in_float32, require_real, row
+from graftax.ops.indexing import count_from_0
 from graftax.ops.reductions import to_inexact
-from graftax.ops.structure import counted_from_0, in_float32, require_real, row, segment_sum
 
 
 def _check(op: str, arrays: Arrays, x: Array, segment_ids: Array, num_segments: int) -> None:
@@ -27,6 +28,13 @@ def _check(op: str, arrays: Arrays, x: Array, segment_ids: Array, num_segments: 
 
 for _name in ("sum", "mean", "max", "min", "softmax"):
     CHECKS[f"segment_{_name}"] = partial(_check, f"segment_{_name}")
+
+
+@row
+@accumulate_wide
+def segment_sum(a: Arrays, x: Array, segment_ids: Array, num_segments: int) -> Any:
+    places = count_from_0(a, segment_ids, num_segments)
+    return a.scatter_add(a.numpy.zeros((num_segments, *x.shape[1:]), x.dtype), places, x)
 
 
 @row
@@ -54,14 +62,14 @@ def _extreme(a: Arrays, x: Array, segment_ids: Array, num_segments: int, reducti
     else:
         neutral = math.inf if reduction == "min" else -math.inf
     start = a.numpy.full((num_segments, *x.shape[1:]), neutral, x.dtype)
-    return a.scatter_reduce(start, counted_from_0(a, segment_ids, num_segments), x, reduction)
+    return a.scatter_reduce(start, count_from_0(a, segment_ids, num_segments), x, reduction)
 
 
 @row
 @require_real
 @in_float32
 def segment_softmax(a: Arrays, x: Array, segment_ids: Array, num_segments: int) -> Any:
-    x, ids = to_inexact(a, x), counted_from_0(a, segment_ids, num_segments)
+    x, ids = to_inexact(a, x), count_from_0(a, segment_ids, num_segments)
     highest: Any = a.stop_gradient(_extreme(a, a.stop_gradient(x), ids, num_segments, "max"))
     highest = a.numpy.where(highest == -math.inf, 0, highest)
     powers = a.numpy.exp(x - a.numpy.take(highest, ids, 0))

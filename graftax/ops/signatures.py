@@ -9,6 +9,9 @@ from functools import cache
 
 from graftax.ops.parameter_kinds import KINDS, Kind
 
+NUMPY = "numpy_functions"
+"""The home of ops that are functions of the NumPy namespace of the backend: it has checks of their arguments."""
+
 
 @dataclass(frozen=True, slots=True)
 class Op:
@@ -19,9 +22,8 @@ class Op:
         signature: The parameters with their kinds, as Python writes types.
         result: The type of the result.
         doc: One sentence.
-        source: ``"numpy"`` (the namespace of the backend), ``"composition"`` (of ours), and
-            ``"fused numpy"``, ``"fused"``: the same, in a form that backends may compile, since all but the arrays is
-            static and no value is looked at.
+        home: The file of `graftax.ops` with its function, and checks of its arguments.
+        fused: Backends may compile it, since all but the arrays is static and no value is looked at.
         weak: Python numbers among the operands take the dtype of the others.
     """
 
@@ -29,7 +31,8 @@ class Op:
     signature: str
     result: str
     doc: str
-    source: str
+    home: str
+    fused: bool
     weak: bool
 
 

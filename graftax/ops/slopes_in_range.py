@@ -13,8 +13,8 @@ from typing import Any
 from graftax.backend.protocol import Arrays
 from graftax.core.dtypes import is_inexact
 from graftax.core.typedefs import Array
+from graftax.ops.functions import row
 from graftax.ops.numbers import NUMBERS
-from graftax.ops.structure import row
 from graftax.ops.wide_sums import spread_half
 
 Slopes = Callable[[Arrays, Any, Any, Any], tuple[Callable[[Any], Any], Callable[[Any], Any]]]

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from graftax.backend.host import limits
 from graftax.backend.protocol import Arrays
 from graftax.core.dtypes import is_inexact
-from graftax.core.errors import ArgumentError, DTypeError, GraftaxError
+from graftax.core.errors import DTypeError, GraftaxError, NumericsError
 from graftax.core.typedefs import Array
-from graftax.ops.checks import at_hand, register_check
+from graftax.ops.checks import at_hand, format_value, register_check
+from graftax.ops.functions import in_float32, require_real, row
 from graftax.ops.numbers import NUMBERS
+from graftax.ops.numpy_functions import check_divisor
 from graftax.ops.reductions import to_inexact
 from graftax.ops.slopes_in_range import logaddexp
-from graftax.ops.structure import in_float32, require_real, row
 
 
 @row
@@ -65,6 +65,27 @@ def angle(a: Arrays, x: Array) -> Any:
         return a.numpy.angle(x)
     zero = a.numpy.equal(x, 0)
     return _stop_in_corner(a, zero, a.numpy.angle(x), a.numpy.angle(a.numpy.where(zero, 1, x)))
+
+
+@register_check("power")
+def _check_power(arrays: Arrays, x: Any, y: Any) -> None:
+    if isinstance(x, (float, complex)) or getattr(x, "dtype", np.dtype(int)).kind not in "iub":
+        return
+    if isinstance(y, (float, complex)) or (not isinstance(y, int) and y.dtype.kind != "i"):
+        return
+    if isinstance(y, int):
+        if y < 0:
+            raise _fraction(y)
+    elif at_hand(arrays, _fraction, lambda exponents: exponents < 0, y) and (arrays.to_numpy(y) < 0).any():
+        raise _fraction(arrays.to_numpy(y))
+
+
+def _fraction(y: object) -> GraftaxError:
+    return NumericsError(
+        f"power: an integer to the power of {format_value(y)}",
+        "integers have no fractions",
+        'ops.power(ops.cast(x, "float32"), ...)',
+    )
 
 
 @row
@@ -129,6 +150,9 @@ def heaviside(a: Arrays, x: Any, y: Any) -> Any:
     return a.numpy.where(x == 0, y, a.numpy.where(x > 0, 1, x * 0))  # nan stays nan
 
 
+register_check("fmod")(check_divisor)
+
+
 @row
 @require_real
 def fmod(a: Arrays, x: Array, y: Array) -> Any:
@@ -143,37 +167,6 @@ def gcd(a: Arrays, x: Array, y: Array) -> Any:
 @row
 def lcm(a: Arrays, x: Array, y: Array) -> Any:
     return a.numpy.lcm(_integers("lcm", x), y)
-
-
-@register_check("left_shift", "right_shift")
-def _shift(arrays: Arrays, x: Array, y: Array) -> None:
-    if isinstance(y, int):
-        negative = y < 0
-    else:
-        looked = at_hand(arrays, _no_places, lambda places: places < 0, y)
-        negative = looked and bool((arrays.to_numpy(y) < 0).any())
-    if negative:
-        raise _no_places(y)
-
-
-def _no_places(y: Array) -> GraftaxError:
-    return ArgumentError(
-        f"bits moved by y = {np.min(y)} places", "a number of places is not negative", "the shift to the other side"
-    )
-
-
-@register_check("nan_to_num")
-def _nan_to_num(arrays: Arrays, x: Array, nan: float, posinf: float | None, neginf: float | None) -> None:
-    if x.dtype.kind in "iub":
-        return
-    largest = limits(x.dtype.name)[1]
-    for name, value in (("nan", nan), ("posinf", posinf), ("neginf", neginf)):
-        if value is not None and math.isfinite(value) and abs(value) > largest:
-            raise ArgumentError(
-                f"nan_to_num: {name} = {value} for x of dtype {x.dtype.name}",
-                f"it becomes infinite there, above {largest}",
-                f"{name}={largest}, or None for the largest number",
-            )
 
 
 def _integers(op: str, x: Array) -> Array:

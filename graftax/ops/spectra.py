@@ -11,8 +11,8 @@ from graftax.backend.protocol import Arrays
 from graftax.core.errors import ArgumentError, DTypeError, ShapeError
 from graftax.core.typedefs import Array
 from graftax.ops.checks import axis_in_range
+from graftax.ops.functions import FUNCTIONS, accumulate_wide, in_float32, row
 from graftax.ops.reductions import to_inexact
-from graftax.ops.structure import FUNCTIONS, accumulate_wide, in_float32, row
 
 
 def _transform(name: str, a: Arrays, x: Array, n: int | None, axis: int) -> Any:

@@ -10,9 +10,9 @@ from graftax.backend.protocol import Arrays
 from graftax.core.errors import ArgumentError, GraftaxError, NumericsError, ShapeError
 from graftax.core.typedefs import Array
 from graftax.ops.checks import at_hand, axis_in_range, register_check
+from graftax.ops.functions import in_float32, require_real, row
 from graftax.ops.reductions import even_scale, quantile, require_some, to_inexact
 from graftax.ops.slopes_in_range import quotient
-from graftax.ops.structure import in_float32, require_real, row
 
 Axes = int | tuple[int, ...] | None
 
@@ -40,13 +40,6 @@ def average(a: Arrays, x: Array, axis: Axes, weights: Array | None, keepdims: bo
     weights = a.numpy.broadcast_to(weights, x.shape)
     total = a.numpy.sum(weights, axis=axis, keepdims=keepdims)
     return quotient(a, a.numpy.sum(x * weights, axis=axis, keepdims=keepdims), total)
-
-
-@register_check("percentile", "nanpercentile")
-def _percentile(arrays: Arrays, x: Array, q: float | tuple[float, ...], axis: Axes, keepdims: bool) -> None:
-    for one in q if isinstance(q, tuple) else (q,):
-        if not 0 <= one <= 100:
-            raise ArgumentError(f"percentile: q = {q}", "a percentile is in [0, 100]", "q=90")
 
 
 @row

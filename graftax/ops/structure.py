@@ -3,108 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from graftax.backend.host import limits
 from graftax.backend.protocol import Arrays
-from graftax.core.errors import ArgumentError, DTypeError, ShapeError
+from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.free_sizes import any_free, is_free
 from graftax.core.typedefs import Array
-from graftax.core.wrapping import wraps
-from graftax.ops.checks import axis_in_range, is_outside
+from graftax.ops.checks import axis_in_range, check_range, register_check
+from graftax.ops.functions import row
+from graftax.ops.indexing import count_from_0
 from graftax.ops.numbers import check_filling
 from graftax.ops.wide_sums import spread, sum_wide
-
-FUNCTIONS: dict[str, Callable[..., Any]] = {}
-"""By op: ``function(arrays, *arguments)``; an underscore at the end of the Python name is dropped."""
-
-
-def row(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Register a function under its name."""
-    FUNCTIONS[function.__name__.rstrip("_")] = function
-    return function
-
-
-def require_real(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Refuse complex numbers for a function of ``x`` that is not defined for them.
-
-    Raises:
-        DTypeError: they are complex.
-    """
-
-    @wraps(function)
-    def call(a: Arrays, x: Array, *args: Any, **options: Any) -> Any:
-        if x.dtype.kind == "c":
-            name = function.__name__
-            raise DTypeError(f"{name}: x {x.dtype.name}", "it takes real numbers", f"ops.{name}(ops.abs(x))")
-        return function(a, x, *args, **options)
-
-    return call
-
-
-def in_float32(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compute half precision in float32 for a function of ``x``, and round at the end."""
-
-    @wraps(function)
-    def run(a: Arrays, x: Array, *args: Any, **options: Any) -> Any:
-        dtype = x.dtype
-        if dtype.itemsize >= 4 or dtype.kind in "iub":
-            return function(a, x, *args, **options)
-        found = function(a, a.asarray(x, "float32"), *args, **options)
-        return tuple(a.asarray(one, dtype) for one in found) if isinstance(found, tuple) else a.asarray(found, dtype)
-
-    return run
-
-
-def accumulate_wide(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Do the same for what adds up or multiplies; narrow integers and booleans give 32 bits, as those of sum do."""
-    inner = in_float32(function)
-
-    @wraps(function)
-    def run(a: Arrays, x: Array, *args: Any, **options: Any) -> Any:
-        return inner(a, _to_32_bits(a, x), *args, **options)
-
-    return run
-
-
-def _to_32_bits(a: Arrays, x: Array) -> Any:
-    narrow = x.dtype.kind in "iub" and x.dtype.itemsize < 4
-    return a.asarray(x, "uint32" if x.dtype.kind == "u" else "int32") if narrow else x
-
-
-def positions(a: Arrays, indices: Array) -> Any:
-    """Return indices wide enough for any axis: JAX compares them with its size in their own dtype."""
-    return a.asarray(indices, "int32") if indices.dtype.itemsize < 4 else indices
-
-
-def counted_from_0(a: Arrays, indices: Array, size: Any) -> Any:
-    """Return wide indices with negative ones, which only compiled code can have, moved beyond the end of the axis.
-
-    JAX counts negative indices from the end, whatever its mode for indices out of range is.
-
-    Args:
-        a: The arrays of the backend in charge.
-        indices: Integers.
-        size: The size of the axis; for index tuples a tuple of sizes.
-    """
-    wide = positions(a, indices)
-    if wide.dtype.kind == "u" or a.is_concrete(wide):  # what is at hand has been checked
-        return wide
-    return a.numpy.where(wide < 0, _sizes_as_indices(a, size, wide.dtype), wide)
-
-
-def _sizes_as_indices(a: Arrays, size: int | tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-    """Return sizes as indices of this dtype; the largest of them where a size is larger."""
-    if any_free(size if isinstance(size, tuple) else (size,)):  # known to the program alone
-        return (
-            a.numpy.stack([a.asarray(one, dtype) for one in size])
-            if isinstance(size, tuple)
-            else a.asarray(size, dtype)
-        )
-    return np.minimum(size, np.iinfo(dtype).max).astype(dtype)
 
 
 @row
@@ -144,93 +55,6 @@ def stop_gradient(a: Arrays, x: Array) -> Any:
 @row
 def reshape(a: Arrays, x: Array, shape: int | tuple[int, ...]) -> Any:
     return x.reshape(shape)
-
-
-@row
-def take(a: Arrays, x: Array, indices: Array, axis: int | None) -> Any:
-    size = x.size if axis is None else x.shape[axis_in_range("take", axis, x.ndim)]
-    return sum_wide(a, _take, axis, x, counted_from_0(a, indices, size))
-
-
-def _take(a: Arrays, axis: int | None, x: Array, indices: Array) -> Any:
-    return a.numpy.take(x, indices, axis)
-
-
-@row
-def take_along_axis(a: Arrays, x: Array, indices: Array, axis: int) -> Any:
-    size = x.shape[axis_in_range("take_along_axis", axis, x.ndim)]
-    return sum_wide(a, _take_along, axis, x, counted_from_0(a, indices, size))
-
-
-def _take_along(a: Arrays, axis: int, x: Array, indices: Array) -> Any:
-    return a.numpy.take_along_axis(x, indices, axis)
-
-
-@row
-def gather_nd(a: Arrays, x: Array, indices: Array) -> Any:
-    depth = indices.shape[-1]
-    sizes = tuple(x.shape[:depth])
-    places = counted_from_0(a, indices, sizes)
-    found = sum_wide(a, _gather, depth, x, places)
-    if a.is_concrete(places):
-        return found
-    inside = a.numpy.all(
-        ~is_outside(_sizes_as_indices(a, sizes, places.dtype), places), axis=-1
-    )  # JAX takes the nearest element where take gives nan
-    return a.numpy.where(inside.reshape((*inside.shape, *[1] * (x.ndim - depth))), found, _out_of_range_result(a, x))
-
-
-def _gather(a: Arrays, depth: int, x: Any, places: Any) -> Any:
-    return x[tuple(places[..., i] for i in range(depth))]
-
-
-def _out_of_range_result(a: Arrays, x: Array) -> Any:
-    """Return the result of `take` for indices out of range: nan, or for integers the lowest or highest number."""
-    if x.dtype.kind not in "iub":
-        return a.asarray(math.nan, x.dtype)
-    low, high = limits(x.dtype.name)
-    return a.asarray(low if x.dtype.kind == "i" else high, x.dtype)
-
-
-@row
-def one_hot(a: Arrays, indices: Array, num_classes: int, axis: int, dtype: str | None) -> Any:
-    axis = axis_in_range("one_hot", axis, indices.ndim + 1)
-    indices = positions(a, indices)
-    classes = a.numpy.arange(num_classes, dtype=indices.dtype).reshape((-1, *[1] * (indices.ndim - axis)))
-    return a.asarray(a.numpy.expand_dims(indices, axis) == classes, dtype)
-
-
-@row
-def scatter_add(a: Arrays, x: Array, indices: Array, updates: Array) -> Any:
-    return _add(a, x, counted_from_0(a, indices, x.shape[0]), updates)
-
-
-@in_float32
-def _add(a: Arrays, x: Array, indices: Array, updates: Array) -> Any:
-    return a.scatter_add(x, indices, a.asarray(updates, x.dtype))
-
-
-@row
-@accumulate_wide
-def segment_sum(a: Arrays, x: Array, segment_ids: Array, num_segments: int) -> Any:
-    places = counted_from_0(a, segment_ids, num_segments)
-    return a.scatter_add(a.numpy.zeros((num_segments, *x.shape[1:]), x.dtype), places, x)
-
-
-@row
-def slice_(a: Arrays, x: Array, begin: Array, shape: int | tuple[int, ...]) -> Any:
-    return a.slice(x, _clip_begin(a, begin), (shape,) if isinstance(shape, int) else tuple(shape))
-
-
-@row
-def slice_update(a: Arrays, x: Array, begin: Array, updates: Array) -> Any:
-    return a.slice_update(x, _clip_begin(a, begin), updates if a.is_array(updates) else a.asarray(updates, x.dtype))
-
-
-def _clip_begin(a: Arrays, begin: Array) -> Any:
-    """Return the begin of a block, moved to 0 if it is negative; JAX moves one that is too large."""
-    wide = positions(a, begin)
-    return wide if wide.dtype.kind == "u" or a.is_concrete(wide) else a.numpy.maximum(wide, 0)
 
 
 @row
@@ -342,6 +166,16 @@ def argsort(a: Arrays, x: Array, axis: int, descending: bool) -> Any:
     return x.shape[axis] - 1 - a.numpy.flip(backwards, axis)
 
 
+@register_check("top_k")
+def _check_top_k(arrays: Arrays, x: Array, k: int) -> None:
+    if not x.ndim or not 0 <= k <= x.shape[-1]:
+        raise ArgumentError(
+            f"top_k: k = {k}, x {list(x.shape)}",
+            "k is at most the size of the last axis",
+            f"k <= {x.shape[-1] if x.ndim else 'its size, of an array with an axis'}",
+        )
+
+
 @row
 def top_k(a: Arrays, x: Array, k: int) -> Any:
     return a.top_k(x, k)
@@ -370,11 +204,19 @@ def isin(a: Arrays, x: Array, values: Array) -> Any:
     return a.numpy.isin(x, values)
 
 
+@register_check("bincount")
+def _check_bincount(arrays: Arrays, x: Array, length: int | None) -> None:
+    if length is not None:
+        check_range(arrays, "bincount", "x", x, length)
+    else:
+        check_range(arrays, "bincount", "x", x, np.iinfo(np.int32).max)
+
+
 @row
 def bincount(a: Arrays, x: Array, length: int | None) -> Any:
     if length is None:
         return a.numpy.bincount(x)
-    flat = counted_from_0(a, x, length).reshape(-1)
+    flat = count_from_0(a, x, length).reshape(-1)
     return a.scatter_add(a.numpy.zeros((length,), "int32"), flat, a.numpy.ones(flat.shape, "int32"))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from graftax.backend.protocol import Arrays
 from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array
-from graftax.ops.structure import accumulate_wide, row
+from graftax.ops.functions import accumulate_wide, row
 
 Sizes = int | tuple[int, ...]
 

@@ -14,7 +14,7 @@ from graftax.core.selectors import Selector
 from graftax.core.short_traceback import door
 from graftax.reparam.adapted import Adapted, adapter_of
 from graftax.reparam.base import leaves_of
-from graftax.reparam.distance import checked_tolerance, distance, tolerance_for
+from graftax.reparam.distance import check_tolerance, distance, tolerance_for
 from graftax.reparam.places import expressions, give_penalty, replace, thaw
 from graftax.variables.graph.module import Module, structure, walk_with_edges
 from graftax.variables.state.storage import concretely
@@ -193,7 +193,7 @@ def merge(model: Module, *names: str, tolerance: float | None = None) -> None:
         >>> layer.kernel, bool(np.allclose(layer.kernel, before))
         (Variable('kernel', shape=(2, 3), dtype=float32, ...), True)
     """
-    limit = None if tolerance is None else checked_tolerance(tolerance)
+    limit = None if tolerance is None else check_tolerance(tolerance)
     chosen = _weights_with(model, _check_names(names, "merge"), "merge")
     for weight in chosen:
         _check_order(weight, names)
@@ -247,7 +247,7 @@ class _Named:
 # --- inside -----------------------------------------------------------------------------------------------------------
 
 
-def _adapted_weights(model: Module) -> list[Adapted]:
+def _find_adapted_weights(model: Module) -> list[Adapted]:
     return [weight for chain in _chains(model) for weight in chain]
 
 
@@ -295,7 +295,7 @@ def _check_nesting(chain: list[Adapted], names: tuple[str, ...]) -> None:
 
 def _weights_with(model: Module, names: tuple[str, ...], function: str) -> list[Adapted]:
     """Return the adapted weights that have one of these; all, if there are no names."""
-    known = _adapted_weights(model)
+    known = _find_adapted_weights(model)
     if not known:
         raise GraftError(
             f"adapters.{function}: {type(model).__name__} has no adapters",

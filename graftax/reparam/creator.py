@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeAlias
 from graftax.core.argument_kinds import checked_flag
 from graftax.core.errors import ArgumentError
 from graftax.core.hyperparameters import check_integer, check_number, is_number
-from graftax.variables.graph.adjustable import Adjustable
+from graftax.variables.graph.structure import Adjustable
 
 Check: TypeAlias = "Callable[[str, Any], Any]"
 """Returns what is kept of a setting, given its name and value, or raises."""

@@ -35,7 +35,7 @@ def tolerance_for(error: float) -> str:
     return f"{math.ceil(wanted / step) * step:.2g}"
 
 
-def checked_tolerance(tolerance: object) -> float:
+def check_tolerance(tolerance: object) -> float:
     """Return a tolerance as a float, if it is a distance that a weight may move."""
     if not isinstance(tolerance, int | float | np.number) or isinstance(tolerance, bool) or not tolerance >= 0:
         raise ArgumentError(f"tolerance={tolerance!r}", "it is a distance", "tolerance=1e-3")

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
 from graftax.core.errors import AssignmentError, CreatorError, GraftError, SelectorError
-from graftax.core.roles import checked_roles
+from graftax.core.roles import check_roles
 from graftax.core.selectors import SelectorLike
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import VariableLike
 from graftax.reparam.adapted import Adapted
 from graftax.reparam.base import Reparam
-from graftax.reparam.distance import checked_tolerance, distance, tolerance_for
+from graftax.reparam.distance import check_tolerance, distance, tolerance_for
 from graftax.reparam.places import (
     Weight,
     chosen_weights,
@@ -94,8 +94,8 @@ def graft(
     check_creator(creator)
     if tolerance is None:
         tolerance = getattr(creator, "tolerance", 1e-3)
-    tolerance = checked_tolerance(tolerance)
-    wanted = checked_roles(roles)
+    tolerance = check_tolerance(tolerance)
+    wanted = check_roles(roles)
     known = [weight for weight in weights(module) if weight.node.role in wanted]
     chosen = chosen_weights(known, where, "graft: where")
     made: list[tuple[Weight, Graft]] = []

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.selectors import SelectorLike, compile_selector
+from graftax.core.tally import pick
 from graftax.core.typedefs import VariableLike
 from graftax.reparam.base import Reparam, leaves_of
 from graftax.variables.graph.module import Module, structure, walk, walk_with_edges
@@ -96,7 +97,7 @@ def chosen_weights(weights: list[Weight], where: SelectorLike, function: str) ->
         SelectorError: there are none, or a part of the selector is in vain.
     """
     by_node = {id(weight.node): weight for weight in weights}
-    nodes = compile_selector(where).pick([((weight.path,), weight.node) for weight in weights], function)
+    nodes = pick(compile_selector(where), [((weight.path,), weight.node) for weight in weights], function)
     return [by_node[id(node)] for node in nodes]
 
 

@@ -11,6 +11,7 @@ from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.hyperparameters import check_flag
 from graftax.core.selectors import SelectorLike, compile_selector
 from graftax.core.short_traceback import door
+from graftax.core.tally import pick
 from graftax.core.typedefs import Array, ArrayLike, unwrap
 from graftax.reparam.creator import Check, CheckedCreator, check_positive, count, share
 from graftax.reparam.mask import MaskedWeight
@@ -57,7 +58,7 @@ def prune(module: Module, fraction: ArrayLike, where: SelectorLike = "**", globa
     if registry.current().arrays.is_concrete(wanted) and not 0 <= float(wanted) <= 1:
         raise ArgumentError(f"fraction={float(wanted):g}", "it is the part that is 0 then", "a number from 0 to 1")
     found = {"/".join(map(str, edges)): w for edges, w in walk_with_edges(module) if isinstance(w, MaskedWeight)}
-    chosen = compile_selector(where).pick([((path,), weight) for path, weight in found.items()], "prune: where")
+    chosen = pick(compile_selector(where), [((path,), weight) for path, weight in found.items()], "prune: where")
     for group in [chosen] if globally else [[weight] for weight in chosen]:
         sizes = [ops.cast(ops.reshape(ops.abs(weight.value), (-1,)), "float32") for weight in group]
         masks = [ops.reshape(weight.mask, (-1,)) for weight in group]

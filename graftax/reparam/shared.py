@@ -13,7 +13,7 @@ from graftax.reparam.creator import Check, CheckedCreator, flag
 from graftax.variables.spec import VariableSpec
 
 
-def _checked_source(_: str, source: object) -> VariableLike:
+def _check_source(_: str, source: object) -> VariableLike:
     if not isinstance(source, VariableLike):
         raise ArgumentTypeError(
             f"Shared(source={type(source).__name__})",
@@ -53,7 +53,7 @@ class Shared(CheckedCreator):
     Source: Press and Wolf, arXiv 1608.05859.
     """
 
-    checks: ClassVar[Mapping[str, Check]] = {"source": _checked_source, "transpose": flag}
+    checks: ClassVar[Mapping[str, Check]] = {"source": _check_source, "transpose": flag}
 
     def __init__(self, source: VariableLike, transpose: bool = False) -> None:
         self.source: Any = source

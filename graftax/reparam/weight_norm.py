@@ -7,7 +7,7 @@ from collections.abc import Callable
 from graftax import ops
 from graftax.core.typedefs import Array, VariableLike
 from graftax.reparam.base import Reparam
-from graftax.variables.graph.adjustable import Adjustable
+from graftax.variables.graph.structure import Adjustable
 from graftax.variables.initializers import Ones
 from graftax.variables.spec import VariableSpec
 from graftax.variables.state.storage import concretely

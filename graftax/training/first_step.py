@@ -12,7 +12,7 @@ from graftax.core import tree
 from graftax.core.errors import GraftaxError, StateError
 from graftax.core.typedefs import Shape
 from graftax.layers.building import unbuilt_below
-from graftax.layers.description import describe_call
+from graftax.layers.inputs import describe_call
 from graftax.layers.inputs_of_call import spread_inputs
 from graftax.layers.layer import Layer
 from graftax.training.batch import Batch, unpack

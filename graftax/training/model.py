@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 from graftax import ops
 from graftax.checkpoint.manager import CheckpointManager
+from graftax.core.descriptors import Fallback
 from graftax.core.errors import MissingAttributeError
-from graftax.core.fallback import Fallback
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
 from graftax.layers.call_context import call_context
@@ -77,8 +77,8 @@ class Model(SummaryMixin):
     _gx_run_eagerly = False
     _gx_steps_per_execution = 1
 
-    def _gx_missing(self, name: str, message: str) -> MissingAttributeError:
-        return foreign_names.missing_attribute_error(self, name) or super()._gx_missing(name, message)
+    def _gx_explain_missing(self, name: str, message: str) -> MissingAttributeError:
+        return foreign_names.missing_attribute_error(self, name) or super()._gx_explain_missing(name, message)
 
     # --- compile ------------------------------------------------------------------------------------------------------
 

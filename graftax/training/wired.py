@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from graftax.core import tree
+from graftax.core.descriptors import Fallback
 from graftax.core.errors import ArgumentError, ArgumentTypeError, MissingAttributeError, StateError
-from graftax.core.fallback import Fallback
 from graftax.core.scopes import ScopeStack
 from graftax.layers.input_layer import InputLayer
 from graftax.layers.layer import Layer

@@ -79,12 +79,12 @@ class Arithmetic(VariableLike):
     @door
     def numpy(self) -> np.ndarray[Any, Any]:
         """Return the value on the host as a read-only NumPy array, which stays as it is when the value changes."""
-        value = self._gx_leaving()
+        value = self._gx_leave()
         array = registry.current().arrays.to_numpy(value).view()
         array.flags.writeable = False
         return array
 
-    def _gx_leaving(self) -> Any:
+    def _gx_leave(self) -> Any:
         """Return the value for Python or NumPy, from which no gradient comes back, which a tape tells."""
         value = self.value
         if (frame := frames.top) is not None:
@@ -124,7 +124,7 @@ class Arithmetic(VariableLike):
         return int(self.value)
 
     def __float__(self) -> float:
-        return float(self._gx_leaving())
+        return float(self._gx_leave())
 
     def __format__(self, spec: str) -> str:
         return format(self.value, spec) if spec else str(self)

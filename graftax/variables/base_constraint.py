@@ -11,7 +11,7 @@ from graftax.core.hyperparameters import is_number
 from graftax.core.typedefs import Array
 from graftax.core.undefined import undefined_error
 from graftax.variables.floating import to_floating
-from graftax.variables.graph.adjustable import Adjustable
+from graftax.variables.graph.structure import Adjustable
 
 
 class BaseConstraint(Adjustable):

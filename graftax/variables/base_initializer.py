@@ -10,7 +10,7 @@ from graftax.core.errors import ArgumentError, DTypeError
 from graftax.core.promises import withdraw
 from graftax.core.typedefs import Array, Shape
 from graftax.core.undefined import undefined_error
-from graftax.variables.graph.adjustable import Adjustable
+from graftax.variables.graph.structure import Adjustable
 
 
 class BaseInitializer(Adjustable):

@@ -13,10 +13,11 @@ from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 from graftax.core.errors import CreatorError, CreatorRecursionError
-from graftax.core.roles import checked_roles
+from graftax.core.roles import check_roles
 from graftax.core.scopes import ScopeStack
-from graftax.core.selectors import Selector, SelectorLike, Tally, compile_selector
+from graftax.core.selectors import Selector, SelectorLike, compile_selector
 from graftax.core.short_traceback import door
+from graftax.core.tally import Tally
 from graftax.core.typedefs import VariableLike
 from graftax.core.user_functions import misfit
 from graftax.variables.graph.node import Branch
@@ -125,7 +126,7 @@ def variable_creator_scope(
         False
     """
     check_creator(creator)
-    seen = None if roles is None else checked_roles(roles)
+    seen = None if roles is None else check_roles(roles)
     scope = CreatorScope(creator, None if where is None else compile_selector(where), seen)
     try:
         with scopes.entered(scope):

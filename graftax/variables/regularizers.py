@@ -15,7 +15,7 @@ from graftax.core.typedefs import Array
 from graftax.core.undefined import undefined_error
 from graftax.core.user_functions import check_signature
 from graftax.variables.floating import to_floating
-from graftax.variables.graph.adjustable import Adjustable
+from graftax.variables.graph.structure import Adjustable
 from graftax.variables.spec import Regularizer
 
 __all__ = [

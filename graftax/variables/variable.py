@@ -24,11 +24,10 @@ from graftax.variables.arithmetic import Arithmetic
 from graftax.variables.array_names import refuse_setting
 from graftax.variables.constraints import ConstraintLike
 from graftax.variables.contradictions import check_name
-from graftax.variables.first_buffer import first_buffer
 from graftax.variables.fitting import fit, fit_term
 from graftax.variables.graph.node import BOOKKEEPING, UNCHANGING, Leaf
 from graftax.variables.graph.structure import structure
-from graftax.variables.initial_value import infer_spec
+from graftax.variables.initial_value import infer_spec, make_buffer
 from graftax.variables.regularizers import RegularizerLike
 from graftax.variables.spec import Constraint, Regularizer, VariableSpec, sizes
 from graftax.variables.state.storage import Storage, autocast, changing, touch, tracer_of
@@ -140,7 +139,7 @@ class Variable(Leaf, Arithmetic):
         self._dtype = backend.arrays.canonical_dtype(spec.dtype)
         home = None if spec.placement is None else spec.placement.home(spec)
         if is_allocating():
-            self._storage = Storage(first_buffer(spec, initializer, backend, home), backend, self)
+            self._storage = Storage(make_buffer(spec, initializer, backend, home), backend, self)
         else:
             self._storage = UnallocatedStorage(self._shape, self._dtype, backend, self)
         self._storage.home = home

@@ -20,6 +20,7 @@ from tests.architecture.plan import (
     FLOORS,
     HEAVY,
     JAX_HOME,
+    LATER,
     LAZY,
     LIGHT,
     MAX_LINES,
@@ -41,6 +42,7 @@ class Rule(StrEnum):
     HIDDEN = "hidden import"
     CYCLE = "cycle"
     CIRCLE = "circle through types"
+    LATER = "later import"
     RELATIVE = "relative import"
     STAR = "star import"
     LONG_FILE = "long file"
@@ -84,6 +86,7 @@ class _Reader(ast.NodeVisitor):
         self.module = module
         self.imports: list[Import] = []
         self.broken: list[Violation] = []
+        self.later: dict[str, ast.Call] = {}
         self._depth = 0
         self._types_only = False
 
@@ -132,6 +135,8 @@ class _Reader(ast.NodeVisitor):
         name = ast.unparse(node.func).split(".")[-1]
         if name in ("import_module", "__import__"):
             self._found(node, "import_module", lazy=True)
+        if name == "import_later" and node.args:
+            self.later[ast.literal_eval(node.args[0])] = node
         self.generic_visit(node)
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
@@ -196,7 +201,7 @@ def violations(
     for module, text in sources.items():
         found += [*_of_place(module), *of_text(module, text)]
         reader = _read(module, text)
-        found += reader.broken
+        found += [*reader.broken, *_of_later(reader)]
         graph[module], foreign[module] = set(), set()
         for one in reader.imports:
             if one.lazy and not one.types_only and (module, one.target) not in lazy:
@@ -218,6 +223,16 @@ def violations(
                 graph[module].add(target)
     found += [*_cycles(_with_packages(graph)), *_circles(graph, for_types, circles)]
     return [*found, *_heavy(graph, foreign, [m for m in graph if fnmatches(_part(m), light)])]
+
+
+def _of_later(reader: _Reader) -> Iterator[Violation]:
+    """What a module imports later is listed, and it imports it for types, too: so the other rules see it."""
+    for target, node in reader.later.items():
+        where = f"{reader.module}:{node.lineno}"
+        if target not in LATER:
+            yield Violation(Rule.LATER, where, f"{target}: import it at the top, or list it with its reason")
+        if not any(one.types_only and one.target == target for one in reader.imports):
+            yield Violation(Rule.LATER, where, f"{target}: import it under TYPE_CHECKING, too")
 
 
 def _of_place(module: str) -> Iterator[Violation]:
@@ -324,6 +339,11 @@ def _heavy(graph: Mapping[str, set[str]], foreign: Mapping[str, set[str]], light
             for target in sorted((graph[module] | inits) & graph.keys() - paths.keys()):
                 paths[target] = [*paths[module], target]
                 queue.append(target)
+
+
+def imported_later(sources: Mapping[str, str]) -> set[str]:
+    """The modules that some module imports later."""
+    return {target for name, text in sources.items() for target in _read(name, text).later}
 
 
 # --- the sources ---

@@ -27,6 +27,12 @@ GOOD = {
 }
 
 BAD = [
+    (Rule.LATER, "graftax.layers.dense", "x = import_later('graftax.core.tree')"),
+    (
+        Rule.LATER,
+        "graftax.layers.dense",
+        "from graftax.core.later import import_later\nx = import_later('graftax.core.misbound')",
+    ),
     (Rule.UPWARD, "graftax.core.errors", "from graftax.core.tree import flatten\nfrom graftax.ops import add"),
     (Rule.UPWARD, "graftax.layers.dense", "import graftax.training.model"),
     (Rule.UPWARD, "graftax.ops", "from graftax.variables.graph.module import Module"),

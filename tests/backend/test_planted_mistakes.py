@@ -214,7 +214,7 @@ MISTAKES: dict[str, tuple[Callable[[], Wrapper], str, set[str]]] = {
         {"gradients/own forward rule"},
     ),
     "copies are recorded": (
-        lambda: of_jax(gradients={"unrecorded_copy": lambda value, level: value * 1}),
+        lambda: of_jax(gradients={"copy_unrecorded": lambda value, level: value * 1}),
         "gradients/rec",
         {"gradients/recording"},
     ),
@@ -291,7 +291,7 @@ def test_the_wrapper_itself_is_no_mistake(start: str) -> None:
         ({"name": "no word"}, {"backend/name"}),
         ({"libraries": ()}, {"backend/libraries"}),
         ({"has": lambda group: True}, {"backend/groups"}),
-        ({"translated": lambda error: KeyError("mine")}, {"backend/errors of others"}),
+        ({"translate_error": lambda error: KeyError("mine")}, {"backend/errors of others"}),
     ],
 )
 def test_what_a_backend_says_of_itself_is_looked_at(change: dict[str, Any], rows: set[str]) -> None:

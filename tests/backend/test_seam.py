@@ -81,7 +81,7 @@ class Mine(BackendBase):
     def __init__(self) -> None:
         self.arrays = registry.load("numpy").arrays
 
-    def translated(self, error: Exception) -> GraftaxError | None:
+    def translate_error(self, error: Exception) -> GraftaxError | None:
         return ArgumentError("mine", "it is broken", "another") if isinstance(error, Broken) else None
 
 

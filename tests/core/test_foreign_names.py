@@ -12,7 +12,7 @@ from graftax.core.foreign_keywords import KEYWORDS as FOREIGN_KEYWORDS
 from graftax.core.foreign_keywords import WORDS
 from graftax.core.foreign_names import NAMES
 from graftax.core.known_names import closest
-from graftax.core.namespaces import SPACES, public_names
+from graftax.core.missing_names import SPACES, public_names
 
 ASKED = {
     "layers.LayerNorm": "graftax.layers.LayerNormalization",

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from graftax.core.errors import SelectorError
 from graftax.core.roles import ROLES
-from graftax.core.selectors import compile_selector, nearest, no_match_error, select
+from graftax.core.selectors import compile_selector, select
+from graftax.core.tally import nearest, no_match_error, pick
 
 
 def item(path, role="weight", shape=()):
@@ -138,13 +139,13 @@ def test_a_predicate_becomes_a_selector_by_decoration():
 def test_every_part_must_be_of_use(selector, told):
     items = [((path,), item(path)) for path in ("a/kernel", "a/bias", "head/kernel")]
     with pytest.raises(SelectorError, match=told):
-        compile_selector(selector).pick(items, "where=")
+        pick(compile_selector(selector), items, "where=")
 
 
 def test_roles_and_predicates_may_deny_what_is_not_there():
     items = [((path,), item(path)) for path in ("a/kernel", "a/bias")]
     chosen = select("**/kernel") & ~select("role:slot") & ~select(lambda v: len(v.shape) > 0)
-    assert [one.path for one in chosen.pick(items, "where=")] == ["a/kernel"]
+    assert [one.path for one in pick(chosen, items, "where=")] == ["a/kernel"]
 
 
 def test_parts_go_with_the_whole_by_path_and_denial_wins():

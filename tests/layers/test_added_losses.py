@@ -12,16 +12,9 @@ from graftax import layers, ops
 from graftax.backend import registry
 from graftax.core.errors import StateError, TracerLeakError
 from graftax.layers.call_context import call_context
+from tests.layers.small_layers import Mean
 
 X = np.ones((4, 2), "float32")
-
-
-class Mean(gx.Layer):
-    """Adds the mean of its input."""
-
-    def call(self, x):
-        self.add_loss(ops.mean(x))
-        return x * 1.0
 
 
 class Pair(gx.Layer):

@@ -7,16 +7,9 @@ import pytest
 import graftax as gx
 from graftax import layers, ops
 from graftax.core.errors import StateError
+from tests.layers.small_layers import Mean
 
 X = np.ones((4, 2), "float32")
-
-
-class Mean(gx.Layer):
-    """Adds the mean of its input."""
-
-    def call(self, x):
-        self.add_loss(ops.mean(x))
-        return x * 1.0
 
 
 class Whole(gx.Layer):

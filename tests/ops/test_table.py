@@ -3,6 +3,8 @@
 import inspect
 import linecache
 import traceback
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,17 +12,19 @@ import pytest
 from graftax import ops
 from graftax.backend.registry import use
 from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
-from graftax.ops import attention, checks
+from graftax.ops import checks
 from graftax.ops.dispatch import build
+from graftax.ops.functions import FUNCTIONS, import_function
 from graftax.ops.parameter_kinds import KINDS
 from graftax.ops.signatures import Op, parameters
 from graftax.ops.table import OPS, SECTIONS, read_rows
+from tests.architecture.rules import files_below, read_package
 
 
 def made(monkeypatch: pytest.MonkeyPatch, signature: str, weak: bool = True) -> object:
     """An op of that signature which gives back what its function got."""
-    op = Op("echo", signature, "Array", "What came.", "composition", weak)
-    monkeypatch.setitem(attention.FUNCTIONS, "echo", lambda arrays, *args, **options: (*args, *options.values()))
+    op = Op("echo", signature, "Array", "What came.", "functions", False, weak)
+    monkeypatch.setitem(FUNCTIONS, "echo", lambda arrays, *args, **options: (*args, *options.values()))
     return build(op)
 
 
@@ -89,21 +93,36 @@ def test_a_kind_says_what_a_setting_may_be(
 
 def test_a_row_with_an_unknown_kind_is_refused_by_name() -> None:
     with pytest.raises(SyntaxError, match="echo: size: Sise"):
-        parameters(Op("echo", "x, size: Sise", "Array", "What came.", "fused", False))
+        parameters(Op("echo", "x, size: Sise", "Array", "What came.", "functions", True, False))
 
 
 def test_a_line_that_is_no_row_is_refused() -> None:
     with pytest.raises(SyntaxError, match="not a row of the table of ops: twice the value"):
-        read_rows("double(x): 2 * x.\ntwice the value", "fused", False)
+        read_rows("double(x): 2 * x.\ntwice the value", "functions", True, False)
 
 
 def test_every_kind_is_used_and_every_function_and_check_has_a_row() -> None:
     used = {id(one.kind) for op in OPS.values() for one in parameters(op)}
     assert [name for name, kind in KINDS.items() if id(kind) not in used] == []
     assert sum(len(read_rows(*section)) for section in SECTIONS) == len(OPS), "a name is there twice"
-    composed = {name for name, op in OPS.items() if op.source in ("composition", "fused")}
-    assert set(attention.FUNCTIONS) == composed
+    composed = {name for name, op in OPS.items() if import_function(op)}
+    assert set(FUNCTIONS) == composed
     assert set(checks.CHECKS) <= set(OPS)
+
+
+def test_importing_the_file_that_a_row_names_brings_the_function_and_the_checks() -> None:
+    """Else an op would depend on which other op was used before it."""
+    package = read_package()
+    for name, op in OPS.items():
+        home = f"graftax.ops.{op.home}"
+        imported = {home, *files_below(home, package)}
+        assert {*map(defining_file, (import_function(op), checks.CHECKS.get(name)))} <= {*imported, None}, name
+
+
+def defining_file(function: Any) -> str | None:
+    while isinstance(function, partial):
+        function = function.func
+    return function and function.__module__
 
 
 def test_arrays_that_may_be_left_out_need_no_preparation() -> None:

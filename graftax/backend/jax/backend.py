@@ -37,7 +37,7 @@ class JaxBackend(BackendBase):
         self.meshes = JaxMeshes()
         self.processes = JaxProcesses()
 
-    def translated(self, error: Exception) -> GraftaxError | None:
+    def translate_error(self, error: Exception) -> GraftaxError | None:
         """Return the error of graftax that says what an error of JAX means."""
         return foreign.translate(error)
 

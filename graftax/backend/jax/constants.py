@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 
-def owned(constant: Any) -> Any:
+def copy_constant(constant: Any) -> Any:
     """Return a constant of a trace that shares nothing with an array of NumPy.
 
     As long as a program keeps what JAX has made of such an array, a later trace would find that again, and not the

@@ -83,7 +83,7 @@ class JaxMeshes:
         indices = NamedSharding(sharding.mesh, PartitionSpec(*spec[: axis + 1])).addressable_devices_indices_map(shape)
         return len({repr(index) for index in indices.values()})
 
-    def joined_rows(self, x: np.ndarray[Any, Any], sharding: Any) -> Any:
+    def join_rows(self, x: np.ndarray[Any, Any], sharding: Any) -> Any:
         """Return `jax.make_array_from_process_local_data`."""
         return jax.make_array_from_process_local_data(sharding, copy_for_device(x))
 

@@ -31,7 +31,7 @@ def join(parts: Sequence[Any]) -> Any:
         return _join(parts)
     if _are_on_the_host(parts) and _is_rare("join", tuple(part.shape for part in parts)):
         return jax.device_put(np.concatenate([np.from_dlpack(part).reshape(-1) for part in parts]))
-    return _joined(parts)
+    return _join_parts(parts)
 
 
 def split(row: Any, shapes: Sequence[Shape]) -> list[Any]:
@@ -101,7 +101,7 @@ def _common_shape(shapes: Iterable[Shape]) -> Shape:
 
 
 @jax.jit
-def _joined(parts: Sequence[Any]) -> Any:
+def _join_parts(parts: Sequence[Any]) -> Any:
     return _join([jnp.asarray(part) for part in parts])
 
 

@@ -91,7 +91,7 @@ def _bernoulli(key: jax.Array, p: float | jax.Array, shape: Shape) -> Any:
 
 
 @_sampler("size")
-def _shuffled_range(key: jax.Array, size: int) -> Any:
+def _shuffle_range(key: jax.Array, size: int) -> Any:
     return jax.random.permutation(key, size)
 
 
@@ -152,7 +152,7 @@ class JaxRandom:
 
     def permutation(self, key: Array, x: int | Array) -> Any:
         """Return a shuffle of ``arange(x)``, or of the first axis of ``x``."""
-        return _shuffled_range(key, size=int(x)) if isinstance(x, (int, np.integer)) else _shuffle(key, x)
+        return _shuffle_range(key, size=int(x)) if isinstance(x, (int, np.integer)) else _shuffle(key, x)
 
     def categorical(self, key: Array, logits: Array, axis: int = -1, shape: Shape | None = None) -> Any:
         """Draw from softmax(logits) along an axis."""

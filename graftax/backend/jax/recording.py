@@ -61,17 +61,17 @@ class _Staged:
         self._count = count
 
     def __call__(self, *inputs: Any) -> Sequence[Any]:
-        closed_over = map(_fixed, inputs[: self._count])
+        closed_over = map(_hold_fixed, inputs[: self._count])
         results: list[Any] = jax.core.eval_jaxpr(self._program, closed_over, *inputs[self._count :])
         return results
 
 
 @jax.custom_jvp
-def _fixed(x: jax.Array) -> Any:
+def _hold_fixed(x: jax.Array) -> Any:
     return x
 
 
-@_fixed.defjvp
+@_hold_fixed.defjvp
 def _(primals: Any, tangents: Any) -> Any:
     raise GradientError(
         "a function with a derivative of its own closes over an array that the gradient depends on",
@@ -221,7 +221,7 @@ class RecordingLevel(tracing.Level):  # type: ignore[misc]
         if not self.recorders:
             return result
         if primitive.name == "stop_gradient":  # gives back what it got, by which the two could not be told apart
-            return self._renewed(result) if result is args[0] else result
+            return self._renew(result) if result is args[0] else result
         # only operations with a program inside can close over arrays, and all of these have several results
         constants = _constants_in(params) if primitive.multiple_results else []
         call: Callable[..., Sequence[Any]] | None = None
@@ -288,7 +288,7 @@ class RecordingLevel(tracing.Level):  # type: ignore[misc]
         """Return the state of a mutable object of jax."""
         return self.parent_trace.cur_qdd(x)
 
-    def _renewed(self, x: jax.Array) -> Any:
+    def _renew(self, x: jax.Array) -> Any:
         with tracing.at(self.parent_trace):
             return jnp.copy(x)
 

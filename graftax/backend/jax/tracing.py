@@ -29,7 +29,7 @@ from jax.extend.core import primitives
 from jax.interpreters import ad, batching, mlir
 from jax.interpreters.partial_eval import dce_jaxpr as dce_jaxpr
 
-from graftax.backend.jax.constants import owned
+from graftax.backend.jax.constants import copy_constant
 from graftax.core.errors import BackendError, StaleReadError
 from graftax.core.scopes import register_ambient, register_sign
 from graftax.core.typedefs import VariableLike
@@ -329,7 +329,7 @@ def stage(function: Callable[[list[Any]], list[Any]], leaves: list[Any], shared:
         eqns=[e for e in jaxpr.eqns if e.primitive is not late_input],
         debug_info=jaxpr.debug_info.with_unknown_names(),
     )
-    return lifted, [*map(owned, closed.consts)]
+    return lifted, [*map(copy_constant, closed.consts)]
 
 
 @contextmanager

@@ -140,7 +140,7 @@ class JaxTransforms(JaxControl):
         """Tell it no more."""
         recording.stop(recorder, level)
 
-    def unrecorded_copy(self, value: Any, level: Any) -> Any:
+    def copy_unrecorded(self, value: Any, level: Any) -> Any:
         """Return a copy that the recorders of that level do not notice."""
         with tracing.at(level.parent_trace):
             return jnp.copy(value)

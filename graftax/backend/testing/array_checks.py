@@ -32,7 +32,7 @@ class _Standin(VariableLike):
     __lt__ = __le__ = __gt__ = __ge__ = asked
 
 
-def _attributes(kit: Kit) -> None:
+def _check_attributes(kit: Kit) -> None:
     x = kit.array(X)
     assert tuple(x.shape) == (2, 3)
     assert all(type(n) is int for n in x.shape), "sizes in shape are no integers of Python"
@@ -48,7 +48,7 @@ def _attributes(kit: Kit) -> None:
         len(kit.array(1.0))
 
 
-def _dtypes(kit: Kit) -> None:
+def _check_dtypes(kit: Kit) -> None:
     for name in DTYPES:
         x = kit.array([0, 1], name)
         dtype = x.dtype
@@ -65,7 +65,7 @@ def _dtypes(kit: Kit) -> None:
         kit.backend.arrays.canonical_dtype("float31")
 
 
-def _conversion(kit: Kit) -> None:
+def _check_conversion(kit: Kit) -> None:
     for value, dtype in (
         (1, "int32"), (1.0, "float32"), (True, "bool"), (1j, "complex64"), ([1, 2], "int32"), ([], "float32"),
         (np.float64(1), "float32"), (np.int64(1), "int32"), (np.arange(3, dtype="uint64"), "uint32"),
@@ -76,7 +76,7 @@ def _conversion(kit: Kit) -> None:
     kit.close(kit.array(kit.array(X), "int32"), X.astype("int32"), "another dtype")
 
 
-def _refusals(kit: Kit) -> None:
+def _check_refusals(kit: Kit) -> None:
     with raises(ArgumentTypeError):
         kit.array("text")
     with raises(ShapeError):
@@ -87,7 +87,7 @@ def _refusals(kit: Kit) -> None:
         kit.array(np.ma.masked_array([1.0, 2.0], [True, False]))
 
 
-def _memory(kit: Kit) -> None:
+def _check_memory(kit: Kit) -> None:
     raw = np.zeros(4 * 20_000 + 64, "uint8")
     start = -raw.ctypes.data % 64  # where a library would gladly take the memory as it is
     source = raw[start : start + 4 * 20_000].view("float32")
@@ -102,7 +102,7 @@ def _memory(kit: Kit) -> None:
     kit.close(y, X, "an array after its values on the host were written to")
 
 
-def _adoption(kit: Kit) -> None:
+def _check_adoption(kit: Kit) -> None:
     raw = np.arange(4 * 3 + 64, dtype="uint8")
     start = -raw.ctypes.data % 64
     aligned, other = raw[start : start + 8].view("float32"), np.array([[True, False]])
@@ -113,7 +113,7 @@ def _adoption(kit: Kit) -> None:
         kit.close(x, source, "an array that took over the memory of one of NumPy")
 
 
-def _weak_references(kit: Kit) -> None:
+def _check_weak_references(kit: Kit) -> None:
     x = kit.array(X)
     alive = weakref.ref(x)
     assert alive() is x
@@ -121,7 +121,7 @@ def _weak_references(kit: Kit) -> None:
     assert alive() is None, "something keeps an array alive that nobody uses"
 
 
-def _operators(kit: Kit) -> None:
+def _check_operators(kit: Kit) -> None:
     x, y = kit.array(X), kit.array(X + 7)
     for what, found, expected in (
         ("x + y", x + y, X + (X + 7)), ("x - 1", x - 1, X - 1), ("2 - x", 2 - x, 2 - X), ("x * y", x * y, X * (X + 7)),
@@ -141,7 +141,7 @@ def _operators(kit: Kit) -> None:
     kit.close(kit.array([1, 2], "int8") + 1, np.array([2, 3], "int8"), "a Python number has no dtype of its own")
 
 
-def _dtypes_that_meet(kit: Kit) -> None:
+def _check_dtypes_that_meet(kit: Kit) -> None:
     for one, other, wanted in (
         ("int8", "int32", "int32"), ("uint8", "int8", "int16"), ("uint32", "int32", "int32"), ("bool", "int8", "int8"),
         ("int32", "float16", "float16"), ("float16", "bfloat16", "float32"), ("bfloat16", "float32", "float32"),
@@ -152,7 +152,7 @@ def _dtypes_that_meet(kit: Kit) -> None:
             assert found == wanted, f"{left} + {right} is {found}, not {wanted}"
 
 
-def _variables_go_first(kit: Kit) -> None:
+def _check_variables_go_first(kit: Kit) -> None:
     x, standin = kit.array(X), _Standin()
     for what, found in (
         ("+", x + standin), ("-", x - standin), ("*", x * standin), ("/", x / standin), ("//", x // standin),
@@ -161,7 +161,7 @@ def _variables_go_first(kit: Kit) -> None:
         assert found == "asked", f"array {what} VariableLike"
 
 
-def _indexing(kit: Kit) -> None:
+def _check_indexing(kit: Kit) -> None:
     x = kit.array(X)
     for what, found, expected in (
         ("x[0]", x[0], X[0]), ("x[-1, 1]", x[-1, 1], X[-1, 1]), ("x[:, ::2]", x[:, ::2], X[:, ::2]),
@@ -176,7 +176,7 @@ def _indexing(kit: Kit) -> None:
         kit.close(row, expected, "iteration")
 
 
-def _python_numbers(kit: Kit) -> None:
+def _check_python_numbers(kit: Kit) -> None:
     assert float(kit.array(1.5)) == 1.5
     assert int(kit.array(3)) == 3
     assert bool(kit.array(True)) is True
@@ -192,7 +192,7 @@ def _python_numbers(kit: Kit) -> None:
     np.testing.assert_array_equal(np.asarray(kit.array(X)), X)
 
 
-def _results_have_at_most_32_bits(kit: Kit) -> None:
+def _check_results_have_at_most_32_bits(kit: Kit) -> None:
     numpy = kit.backend.arrays.numpy
     for what, found in (
         ("arange", numpy.arange(3)), ("sum of integers", numpy.sum(kit.array([1, 2]))),
@@ -204,7 +204,7 @@ def _results_have_at_most_32_bits(kit: Kit) -> None:
         assert found.dtype.itemsize <= 4, f"{what} gives {found.dtype}"
 
 
-def _namespace(kit: Kit) -> None:
+def _check_namespace(kit: Kit) -> None:
     absent = []
     for name in NAMES:
         space: Any = kit.backend.arrays.numpy
@@ -215,7 +215,7 @@ def _namespace(kit: Kit) -> None:
     assert not absent, f"numpy has no {', '.join(absent)}"
 
 
-def _updates(kit: Kit) -> None:
+def _check_updates(kit: Kit) -> None:
     arrays, x = kit.backend.arrays, kit.array(X)
     changed = X.copy()
     changed[1] = 9
@@ -235,7 +235,7 @@ def _updates(kit: Kit) -> None:
     kit.close(x, X, "the array that the changes were made from")
 
 
-def _packing(kit: Kit) -> None:
+def _check_packing(kit: Kit) -> None:
     arrays = kit.backend.arrays
     parts = [X, X[0], np.array(4.0, "float32"), X[:, :0]]
     row = arrays.join([kit.array(part) for part in parts])
@@ -244,7 +244,7 @@ def _packing(kit: Kit) -> None:
         kit.close(found, part, "split")
 
 
-def _calls(kit: Kit) -> None:
+def _check_calls(kit: Kit) -> None:
     arrays, x = kit.backend.arrays, kit.array(X)
     with arrays.eager():
         kit.close(x + 1, X + 1, "in eager()")
@@ -257,7 +257,7 @@ def _calls(kit: Kit) -> None:
     )
 
 
-def _devices(kit: Kit) -> None:
+def _check_devices(kit: Kit) -> None:
     devices = kit.backend.devices
     names = devices.list()
     assert names
@@ -280,23 +280,23 @@ def _devices(kit: Kit) -> None:
 CHECKS = [
     *rows(
         "arrays",
-        attributes=_attributes,
-        dtypes=_dtypes,
-        conversion=_conversion,
-        refusals=_refusals,
-        memory=_memory,
-        adoption=_adoption,
-        weak_references=_weak_references,
-        operators=_operators,
-        dtypes_that_meet=_dtypes_that_meet,
-        variables_go_first=_variables_go_first,
-        indexing=_indexing,
-        Python_numbers=_python_numbers,
-        at_most_32_bits=_results_have_at_most_32_bits,
-        namespace=_namespace,
-        updates=_updates,
-        packing=_packing,
-        calls=_calls,
+        attributes=_check_attributes,
+        dtypes=_check_dtypes,
+        conversion=_check_conversion,
+        refusals=_check_refusals,
+        memory=_check_memory,
+        adoption=_check_adoption,
+        weak_references=_check_weak_references,
+        operators=_check_operators,
+        dtypes_that_meet=_check_dtypes_that_meet,
+        variables_go_first=_check_variables_go_first,
+        indexing=_check_indexing,
+        Python_numbers=_check_python_numbers,
+        at_most_32_bits=_check_results_have_at_most_32_bits,
+        namespace=_check_namespace,
+        updates=_check_updates,
+        packing=_check_packing,
+        calls=_check_calls,
     ),
-    *rows("devices", devices=_devices),
+    *rows("devices", devices=_check_devices),
 ]

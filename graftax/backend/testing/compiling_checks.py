@@ -19,7 +19,7 @@ class _Cell:
         self.buffer = buffer
 
 
-def _compiled(kit: Kit) -> None:
+def _check_compiled(kit: Kit) -> None:
     compiling, numpy = kit.backend.compiling, kit.backend.arrays.numpy
     calls: list[bool] = []
 
@@ -35,7 +35,7 @@ def _compiled(kit: Kit) -> None:
     assert calls == [False], f"compiled runs a function once for arguments of one kind, with traced values: {calls}"
 
 
-def _late_inputs(kit: Kit) -> None:
+def _check_late_inputs(kit: Kit) -> None:
     shared = kit.array([1.0, 1.0])
     one, other, constant = _Cell(shared), _Cell(shared), kit.array([10.0, 10.0])
     calls: list[int] = []
@@ -60,7 +60,7 @@ def _late_inputs(kit: Kit) -> None:
     kit.close(one.buffer, np.array([1, 1], "float32"), "the buffer, which only the caller changes")
 
 
-def _inside_of_a_trace(kit: Kit) -> None:
+def _check_inside_of_a_trace(kit: Kit) -> None:
     compiling = kit.backend.compiling
     outside = compiling.level()
     seen: list[Any] = []
@@ -80,7 +80,7 @@ def _inside_of_a_trace(kit: Kit) -> None:
     assert compiling.eager()
 
 
-def _failures(kit: Kit) -> None:
+def _check_failures(kit: Kit) -> None:
     compiling = kit.backend.compiling
     outside = compiling.level()
 
@@ -97,7 +97,7 @@ def _failures(kit: Kit) -> None:
     assert compiling.level() is outside, "a trace that failed left its level behind"
 
 
-def _several_in_a_row(kit: Kit) -> None:
+def _check_several_in_a_row(kit: Kit) -> None:
     cells = [_Cell(kit.array([1.0, 2.0])), _Cell(kit.array([3.0]))]
 
     def function(lift: Any, leaves: list[Any]) -> Any:
@@ -119,7 +119,7 @@ def _several_in_a_row(kit: Kit) -> None:
         kit.close(value, expected, "what cells in a group become")
 
 
-def _gradients_of_programs(kit: Kit) -> None:
+def _check_gradients_of_programs(kit: Kit) -> None:
     if not kit.backend.has("gradients"):
         return
     numpy = kit.backend.arrays.numpy
@@ -128,7 +128,7 @@ def _gradients_of_programs(kit: Kit) -> None:
     kit.close(found, 3 * X**2, "the gradient of a program")
 
 
-def _kinds(kit: Kit) -> None:
+def _check_kinds(kit: Kit) -> None:
     kind = kit.backend.compiling.kind
     one = kind(kit.array(X))
     assert kind(kit.array(X + 5)) == one, "arrays of one shape and dtype are of one kind"
@@ -138,11 +138,11 @@ def _kinds(kit: Kit) -> None:
 
 CHECKS = rows(
     "compiling",
-    compiled=_compiled,
-    kinds=_kinds,
-    late_inputs=_late_inputs,
-    inside_of_a_trace=_inside_of_a_trace,
-    failures=_failures,
-    several_in_a_row=_several_in_a_row,
-    gradients_of_programs=_gradients_of_programs,
+    compiled=_check_compiled,
+    kinds=_check_kinds,
+    late_inputs=_check_late_inputs,
+    inside_of_a_trace=_check_inside_of_a_trace,
+    failures=_check_failures,
+    several_in_a_row=_check_several_in_a_row,
+    gradients_of_programs=_check_gradients_of_programs,
 )

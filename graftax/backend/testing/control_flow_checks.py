@@ -11,7 +11,7 @@ from graftax.backend.testing.check import Kit, raises, rows
 X = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], "float32")
 
 
-def _branches(kit: Kit) -> None:
+def _check_branches(kit: Kit) -> None:
     flow, x = kit.backend.control_flow, kit.array(X)
     for flag, expected in ((True, X + 1), (False, X * 2)):
         kit.close(flow.cond(kit.array(flag), lambda x: x + 1, lambda x: x * 2, x), expected, f"cond of {flag}")
@@ -20,7 +20,7 @@ def _branches(kit: Kit) -> None:
         kit.close(flow.switch(kit.array(index), functions, x), expected, f"switch of {index}")
 
 
-def _loops(kit: Kit) -> None:
+def _check_loops(kit: Kit) -> None:
     flow = kit.backend.control_flow
     last = flow.while_loop(lambda n: n < 100, lambda n: n * 3, kit.array(1), lambda: ValueError("backwards"))
     kit.close(last, np.array(243, "int32"), "while_loop")
@@ -43,7 +43,7 @@ def _loops(kit: Kit) -> None:
     kit.close(carry, np.array(4, "int32"), "scan over nothing")
 
 
-def _staged(kit: Kit) -> None:
+def _check_staged(kit: Kit) -> None:
     flow, numpy = kit.backend.control_flow, kit.backend.arrays.numpy
     calls: list[int] = []
     closed = kit.array([10.0, 20.0])
@@ -69,7 +69,7 @@ def _staged(kit: Kit) -> None:
     assert not program.may_equal(other), "a program is known to differ from one that does something else"
 
 
-def _derivatives(kit: Kit) -> None:
+def _check_derivatives(kit: Kit) -> None:
     if not kit.backend.has("gradients"):
         return
     flow, gradients, numpy = kit.backend.control_flow, kit.backend.gradients, kit.backend.arrays.numpy
@@ -93,7 +93,7 @@ def _derivatives(kit: Kit) -> None:
         slope(lambda x: flow.while_loop(lambda n: n < 10, lambda n: n * n, x, lambda: ArithmeticError("backwards")))
 
 
-def _calls_of_python(kit: Kit) -> None:
+def _check_calls_of_python(kit: Kit) -> None:
     callbacks = kit.backend.callbacks
     seen: list[Any] = []
 
@@ -120,6 +120,12 @@ def _calls_of_python(kit: Kit) -> None:
 
 
 CHECKS = [
-    *rows("control_flow", branches=_branches, loops=_loops, staged=_staged, derivatives=_derivatives),
-    *rows("callbacks", calls_of_Python=_calls_of_python),
+    *rows(
+        "control_flow",
+        branches=_check_branches,
+        loops=_check_loops,
+        staged=_check_staged,
+        derivatives=_check_derivatives,
+    ),
+    *rows("callbacks", calls_of_Python=_check_calls_of_python),
 ]

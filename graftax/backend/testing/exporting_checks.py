@@ -16,7 +16,7 @@ class _Cell:
         self.buffer = buffer
 
 
-def _free_sizes(kit: Kit) -> None:
+def _check_free_sizes(kit: Kit) -> None:
     exporting = kit.backend.exporting
     x, y = exporting.free_inputs([(("batch", 3), "float32"), (("2*batch",), "int32")], ["batch >= 2"])
     assert exporting.sizes_of(x) == ("batch", 3), f"sizes_of(x) is {exporting.sizes_of(x)}"
@@ -28,7 +28,7 @@ def _free_sizes(kit: Kit) -> None:
         exporting.free_inputs([(("batch",), "float32")], ["batch is large"])
 
 
-def _programs(kit: Kit) -> None:
+def _check_programs(kit: Kit) -> None:
     exporting, numpy = kit.backend.exporting, kit.backend.arrays.numpy
     cell = _Cell(kit.array([1.0, 2.0, 3.0]))
 
@@ -46,7 +46,7 @@ def _programs(kit: Kit) -> None:
         assert __file__.encode() not in written.program + written.portable, "the lines of the source are in the bytes"
 
 
-def _decisions(kit: Kit) -> None:
+def _check_decisions(kit: Kit) -> None:
     leaves = kit.backend.exporting.free_inputs([(("batch",), "float32")], [])
 
     def decides(lift: object, leaves: list[Any]) -> Any:
@@ -56,4 +56,4 @@ def _decisions(kit: Kit) -> None:
         kit.backend.compiling.trace(decides, leaves)
 
 
-CHECKS = rows("exporting", free_sizes=_free_sizes, programs=_programs, decisions=_decisions)
+CHECKS = rows("exporting", free_sizes=_check_free_sizes, programs=_check_programs, decisions=_check_decisions)

@@ -109,7 +109,7 @@ def _at_kink(name: str, kit: Kit) -> None:
     kit.close(gradient, np.asarray(wanted).astype(kit.host(kit.array(where)).dtype), f"the gradient of {name}")
 
 
-def _value_and_grad(kit: Kit) -> None:
+def _check_value_and_grad(kit: Kit) -> None:
     gradients, numpy, x = kit.backend.gradients, kit.backend.arrays.numpy, kit.array([1.0, 2.0])
     calls: list[Any] = []
     outside = gradients.level()
@@ -132,7 +132,7 @@ def _value_and_grad(kit: Kit) -> None:
     kit.close(second, np.array([6, 12], "float32"), "a gradient of a gradient")
 
 
-def _vjp_and_jvp(kit: Kit) -> None:
+def _check_vjp_and_jvp(kit: Kit) -> None:
     gradients, x = kit.backend.gradients, kit.array([1.0, 2.0])
     y, pull = gradients.vjp(lambda a, b: [a * b, a], x, kit.array([5.0, 7.0]))
     kit.close(y[0], np.array([5, 14], "float32"), "the results of vjp")
@@ -147,7 +147,7 @@ def _vjp_and_jvp(kit: Kit) -> None:
     kit.close(tangent, np.array([2, 12], "float32"), "the tangent")
 
 
-def _own_rule(kit: Kit) -> None:
+def _check_own_rule(kit: Kit) -> None:
     gradients, numpy = kit.backend.gradients, kit.backend.arrays.numpy
 
     def forward(leaves: list[Any]) -> tuple[list[Any], list[Any], Any]:
@@ -175,7 +175,7 @@ def _own_rule(kit: Kit) -> None:
         )(x)
 
 
-def _own_forward_rule(kit: Kit) -> None:
+def _check_own_forward_rule(kit: Kit) -> None:
     gradients, arrays, x = kit.backend.gradients, kit.backend.arrays, kit.array([1.0, 2.0])
 
     def cubed(x: Any) -> Any:
@@ -194,7 +194,7 @@ def _own_forward_rule(kit: Kit) -> None:
     kit.close(second, np.array([30, 30], "float32"), "a rule is differentiated, too")
 
 
-def _tap(kit: Kit) -> None:
+def _check_tap(kit: Kit) -> None:
     gradients, numpy = kit.backend.gradients, kit.backend.arrays.numpy
     heard: list[Any] = []
 
@@ -221,20 +221,20 @@ class _Recorder:
         self.tracked |= {id(value): value for value in outputs}
 
 
-def _recording(kit: Kit) -> None:
+def _check_recording(kit: Kit) -> None:
     gradients, numpy, x = kit.backend.gradients, kit.backend.arrays.numpy, kit.array([1.0, 2.0])
     recorder = _Recorder(x)
     level, _ = gradients.start_recording(recorder)
     try:
         y = numpy.sum(numpy.exp(x * 2))
         numpy.exp(kit.array([5.0]))  # of nothing that is tracked
-        copy = gradients.unrecorded_copy(x, level)
+        copy = gradients.copy_unrecorded(x, level)
     finally:
         gradients.stop_recording(recorder, level)
     numpy.exp(x)
     assert recorder.steps, "nothing was recorded"
     assert recorder.tracks([y]), "the result was not recorded"
-    assert not recorder.tracks([copy]), "unrecorded_copy was recorded"
+    assert not recorder.tracks([copy]), "copy_unrecorded was recorded"
     values = {id(x): kit.array([3.0, 4.0])}
     for call, inputs, outputs in recorder.steps:
         again = call(*(values.get(id(one), one) for one in inputs))
@@ -247,11 +247,11 @@ CHECKS = [
     *(Check(f"gradients/kinks/{name}", "gradients", partial(_at_kink, name)) for name in KINKS),
     *rows(
         "gradients",
-        value_and_grad=_value_and_grad,
-        vjp_and_jvp=_vjp_and_jvp,
-        own_rule=_own_rule,
-        own_forward_rule=_own_forward_rule,
-        tap=_tap,
-        recording=_recording,
+        value_and_grad=_check_value_and_grad,
+        vjp_and_jvp=_check_vjp_and_jvp,
+        own_rule=_check_own_rule,
+        own_forward_rule=_check_own_forward_rule,
+        tap=_check_tap,
+        recording=_check_recording,
     ),
 ]

@@ -11,7 +11,7 @@ from graftax.backend.testing.check import Kit, rows
 X = np.arange(24.0, dtype="float32").reshape(8, 3)
 
 
-def _meshes(kit: Kit) -> None:
+def _check_meshes(kit: Kit) -> None:
     meshes = kit.backend.meshes
     devices = meshes.devices()
     mesh = meshes.mesh({"data": 1, "model": len(devices)}, devices)
@@ -21,7 +21,7 @@ def _meshes(kit: Kit) -> None:
     assert mesh == meshes.mesh({"data": 1, "model": len(devices)}, devices), "equal meshes are equal"
 
 
-def _placing(kit: Kit) -> None:
+def _check_placing(kit: Kit) -> None:
     meshes = kit.backend.meshes
     mesh = meshes.mesh({"data": 1}, meshes.devices()[:1])
     split, whole = meshes.sharding(mesh, ("data", None)), meshes.sharding(mesh, ())
@@ -44,12 +44,12 @@ def _placing(kit: Kit) -> None:
     assert meshes.mesh_of(X) is None, "a NumPy array lies over no mesh"
 
 
-def _shards(kit: Kit) -> None:
+def _check_shards(kit: Kit) -> None:
     meshes = kit.backend.meshes
     mesh = meshes.mesh({"data": 1}, meshes.devices()[:1])
     split = meshes.sharding(mesh, ("data", None))
     assert meshes.local_parts(split, 0) == 1, "one device of this process has one part"
-    kit.close(meshes.joined_rows(X, split), X, "joined_rows of one process")
+    kit.close(meshes.join_rows(X, split), X, "join_rows of one process")
 
     def function(shares: list[Any]) -> list[Any]:
         (x,) = (meshes.varying(one, ("data",)) for one in shares)
@@ -60,4 +60,4 @@ def _shards(kit: Kit) -> None:
     kit.close(mean, X[0], "mean_of_shards")
 
 
-CHECKS = rows("meshes", axes=_meshes, placing=_placing, shards=_shards)
+CHECKS = rows("meshes", axes=_check_meshes, placing=_check_placing, shards=_check_shards)

@@ -10,7 +10,7 @@ from graftax.backend.testing.check import Kit, rows
 X = np.arange(24.0, dtype="float32").reshape(8, 3)
 
 
-def _alone(kit: Kit) -> None:
+def _check_alone(kit: Kit) -> None:
     processes = kit.backend.processes
     assert not processes.join(Joining()), "where nobody has started others, a process stays alone"
     assert (processes.index(), processes.count()) == (0, 1), "one that is alone is process 0 of 1"
@@ -19,7 +19,7 @@ def _alone(kit: Kit) -> None:
     assert processes.preempted(1) is False, "nobody has asked one that is alone to end"
 
 
-def _parts(kit: Kit) -> None:
+def _check_parts(kit: Kit) -> None:
     processes, x = kit.backend.processes, kit.array(X)
     assert not processes.is_spread(x), "an array on one device is not spread"
     assert processes.boxes(x) is None, "an array that is all here has no boxes elsewhere"
@@ -34,4 +34,4 @@ def _parts(kit: Kit) -> None:
     assert asked == [((0, 0), (8, 3))], "each box is read once"
 
 
-CHECKS = rows("processes", alone=_alone, parts=_parts)
+CHECKS = rows("processes", alone=_check_alone, parts=_check_parts)

@@ -19,7 +19,7 @@ def _key(kit: Kit) -> Any:
     return kit.backend.random.key(SEED)
 
 
-def _keys(kit: Kit) -> None:
+def _check_keys(kit: Kit) -> None:
     random = kit.backend.random
     kit.close(_key(kit), np.array([0x01234567, 0x89ABCDEF], "uint32"), "key")
     kit.close(random.key(-1), np.array([0xFFFFFFFF, 0xFFFFFFFF], "uint32"), "key of a negative seed")
@@ -27,20 +27,22 @@ def _keys(kit: Kit) -> None:
     kit.close(random.fold_in(_key(kit), 7), np.array([4088276499, 716131499], "uint32"), "fold_in")
     kit.close(random.fold_in(_key(kit), 0xFFFFFFFF), np.array([3817488396, 205695334], "uint32"), "fold_in")
     kit.close(
-        random.fold_in(_key(kit), kit.array(7)), np.array([4088276499, 716131499], "uint32"), "fold_in of an array"
+        random.fold_in(_key(kit), kit.array(7)),
+        np.array([4088276499, 716131499], "uint32"),
+        "fold_in of an array",
     )
     three = [[1300777217, 3691926423], [1732957046, 53132507], [1004234386, 1809863715]]
     kit.close(random.split(_key(kit), 3), np.array(three, "uint32"), "split")
 
 
-def _bits(kit: Kit) -> None:
+def _check_bits(kit: Kit) -> None:
     six = [[2441484950, 1684041645, 1346056881], [492367484, 3425123764, 3244788998]]
     kit.close(kit.backend.random.bits(_key(kit), (2, 3)), np.array(six, "uint32"), "bits")
     kit.close(kit.backend.random.bits(_key(kit), ()), np.array(2441484950, "uint32"), "bits of shape ()")
     kit.close(kit.backend.random.bits(_key(kit), (0, 2)), np.zeros((0, 2), "uint32"), "no bits")
 
 
-def _uniform(kit: Kit) -> None:
+def _check_uniform(kit: Kit) -> None:
     random = kit.backend.random
     three = np.array([0.5684524774551392, 0.3920964002609253, 0.31340324878692627], "float32")
     found = random.uniform(_key(kit), (3,), "float32")
@@ -55,7 +57,7 @@ def _uniform(kit: Kit) -> None:
     assert many.max() < 1, "uniform reaches maxval"
 
 
-def _normal(kit: Kit) -> None:
+def _check_normal(kit: Kit) -> None:
     random = kit.backend.random
     four = np.array([0.1724357306957245, -0.2738591432571411, -0.4862266182899475, -1.2022247314453125], "float32")
     kit.close(random.normal(_key(kit), (4,), "float32"), four, "normal")
@@ -66,7 +68,7 @@ def _normal(kit: Kit) -> None:
     assert abs(many.std() - 1) < 0.05
 
 
-def _integers(kit: Kit) -> None:
+def _check_integers(kit: Kit) -> None:
     random = kit.backend.random
     six = np.array([1, -1, -3, 7, -3, -1], "int32")
     kit.close(random.randint(_key(kit), (6,), -3, 11, "int32"), six, "randint")
@@ -79,11 +81,19 @@ def _integers(kit: Kit) -> None:
     kit.close(random.categorical(_key(kit), kit.array(_LOGITS)), np.array([2, 0], "int32"), "categorical")
 
 
-def _purity(kit: Kit) -> None:
+def _check_purity(kit: Kit) -> None:
     key = _key(kit)
     first, again = kit.backend.random.bits(key, (4,)), kit.backend.random.bits(key, (4,))
     kit.close(again, kit.host(first), "the same key again")
     kit.close(key, np.array([0x01234567, 0x89ABCDEF], "uint32"), "the key after a draw")
 
 
-CHECKS = rows("random", keys=_keys, bits=_bits, uniform=_uniform, normal=_normal, integers=_integers, purity=_purity)
+CHECKS = rows(
+    "random",
+    keys=_check_keys,
+    bits=_check_bits,
+    uniform=_check_uniform,
+    normal=_check_normal,
+    integers=_check_integers,
+    purity=_check_purity,
+)

@@ -14,7 +14,7 @@ X = np.array([[1.0, -2.0, 3.0], [0.5, 4.0, -1.0]], "float32")
 _Pair = namedtuple("_Pair", "left right")
 
 
-def _containers(kit: Kit) -> None:
+def _check_containers(kit: Kit) -> None:
     tracing = kit.backend.tracing
     tree = {"b": [1, (2, None)], "a": _Pair(3, {"z": 4, "c": 5}), "e": ()}
     leaves, structure = tracing.flatten(tree)
@@ -34,14 +34,14 @@ def _containers(kit: Kit) -> None:
     assert ways == [("['w']", "[0]"), ("['w']", "[1]", ".left"), ("['w']", "[1]", ".right")], f"ways are {ways}"
 
 
-def _memory(kit: Kit) -> None:
+def _check_memory(kit: Kit) -> None:
     source = np.ones(20_000, "float32")
     (leaf,), _ = kit.backend.tracing.flatten(source)
     source[:] = 7
     assert (np.asarray(leaf) == 1).all(), "flatten has to copy arrays of NumPy: their owner may write there"
 
 
-def _eager_code(kit: Kit) -> None:
+def _check_eager_code(kit: Kit) -> None:
     tracing = kit.backend.tracing
     assert tracing.level() is tracing.level(), "the level of eager code is another object each time"
     assert tracing.eager()
@@ -53,7 +53,7 @@ def _eager_code(kit: Kit) -> None:
         kit.close(kit.array(X) + 1, X + 1, "computed at the level of eager code")
 
 
-def _shapes(kit: Kit) -> None:
+def _check_shapes(kit: Kit) -> None:
     tracing, arrays = kit.backend.tracing, kit.backend.arrays
     seen: list[bool] = []
 
@@ -67,7 +67,7 @@ def _shapes(kit: Kit) -> None:
     assert (tuple(found["half"].shape), str(found["half"].dtype)) == ((2, 3), "float16")
 
 
-def _axis_origins(kit: Kit) -> None:
+def _check_axis_origins(kit: Kit) -> None:
     numpy, seen = kit.backend.arrays.numpy, []
 
     def function(given: list[Any]) -> AxisQuestion:
@@ -92,7 +92,7 @@ def _checks_at_once(kit: Kit) -> None:
         tracing.note_check(lambda value: ValueError(f"bad {value}"), kit.array(True), [kit.array(1.0)])
 
 
-def _map_rows(kit: Kit) -> None:
+def _check_map_rows(kit: Kit) -> None:
     vectorizing, numpy = kit.backend.vectorizing, kit.backend.arrays.numpy
     expected = np.stack([row * row.sum() for row in X])
     for size in (None, 1, 2):
@@ -103,7 +103,7 @@ def _map_rows(kit: Kit) -> None:
     kit.close(vectorizing.map_rows(lambda row: kit.array(1.0), kit.array(X)), np.ones(2, "float32"), "a constant")
 
 
-def _levels_of_rows(kit: Kit) -> None:
+def _check_levels_of_rows(kit: Kit) -> None:
     vectorizing, outside = kit.backend.vectorizing, kit.backend.vectorizing.level()
     seen: list[Any] = []
 
@@ -116,7 +116,7 @@ def _levels_of_rows(kit: Kit) -> None:
     assert vectorizing.level() is outside, "the level after map_rows is not the one before"
 
 
-def _named_axes(kit: Kit) -> None:
+def _check_named_axes(kit: Kit) -> None:
     vectorizing = kit.backend.vectorizing
     seen: list[Any] = []
 
@@ -132,12 +132,12 @@ def _named_axes(kit: Kit) -> None:
 CHECKS = [
     *rows(
         "tracing",
-        containers=_containers,
-        memory=_memory,
-        eager_code=_eager_code,
-        shapes=_shapes,
-        axis_origins=_axis_origins,
+        containers=_check_containers,
+        memory=_check_memory,
+        eager_code=_check_eager_code,
+        shapes=_check_shapes,
+        axis_origins=_check_axis_origins,
         checks_at_once=_checks_at_once,
     ),
-    *rows("vectorizing", map_rows=_map_rows, levels=_levels_of_rows, named_axes=_named_axes),
+    *rows("vectorizing", map_rows=_check_map_rows, levels=_check_levels_of_rows, named_axes=_check_named_axes),
 ]

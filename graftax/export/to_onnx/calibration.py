@@ -11,7 +11,7 @@ import numpy as np
 from graftax.core import tree
 from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import unwrap
-from graftax.export.signature import Signature, masked_input
+from graftax.export.signature import Signature, masked_input_error
 from graftax.export.to_onnx.integers import Ranges
 from graftax.export.to_onnx.messages import Numbers
 from graftax.export.to_onnx.runtime import Session
@@ -28,7 +28,7 @@ def batches_of(calibration: Iterable[Any], signature: Signature) -> list[list[Nu
     found = []
     for number, batch in enumerate(calibration):
         if masks.mask_of(batch) is not None:
-            raise masked_input(f"batch {number} of calibration")
+            raise masked_input_error(f"batch {number} of calibration")
         parts = batch if isinstance(batch, tuple) else (batch,)
         arrays = [np.asarray(unwrap(leaf)) for leaf in tree.flatten(parts) if leaf is not None]
         kinds = [(spec.dtype, len(spec.shape)) for spec in signature.specs]

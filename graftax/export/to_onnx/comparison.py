@@ -143,11 +143,11 @@ def _difference(name: str, expected: Numbers, got: Numbers, at: Mapping[str, int
             f"{said}, element {[int(i) for i in place]}: {got[place]} from the file, {expected[place]} from the "
             "function",
             f"they differ by {error:.2g} of the largest magnitude, and {allowed:g} is allowed; the file was deleted",
-            f"tolerance={_rounded_up(error):g}, if this error is small enough for you; gx.export.save, which "
+            f"tolerance={_round_up(error):g}, if this error is small enough for you; gx.export.save, which "
             "writes the program itself, and so computes what the function does",
         )
     return error
 
 
-def _rounded_up(error: float) -> float:
+def _round_up(error: float) -> float:
     return float(f"{error * 1.5:.0e}") if 0 < error < math.inf else 1.0

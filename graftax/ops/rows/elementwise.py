@@ -78,24 +78,33 @@ maximum(x: Ordered, y: Ordered): Return the larger of the two; nan if one is nan
 minimum(x: Ordered, y: Ordered): Return the smaller of the two; nan if one is nan; equal values share the gradient.
 where(condition: Array, x, y):
     Return x where the condition holds, else y; both branches are computed and differentiated.
+"""
+
+POWER = """
 power(x, y): Compute x to the power of y; the slope of x**0 is 0 at 0, too.
 """
 
-FUSED = """
+QUOTIENTS = """
 divide(x, y): Compute x / y; integers give floats, and a division by 0 gives inf or nan.
 hypot(x: Ordered, y: Ordered): Compute sqrt(x**2 + y**2) without overflow; its gradient at the origin is 0.5 for each.
 arctan2(x: Ordered, y: Ordered): Compute the angle of the point (y, x), in radians; its gradient at the origin is 0.
-angle(x): Compute the angle of a complex number, in radians; its gradient at 0 is 0.
 logaddexp(x: Ordered, y: Ordered):
     Compute log(exp(x) + exp(y)) without overflow; its gradient is 0 where both are -inf.
+divide_no_nan(x, y): Compute x / y, and 0 where y is 0; the gradient is 0 there, too.
+"""
+
+STABLE = """
 erf(x): Compute the Gauss error function.
 sigmoid(x): Compute 1 / (1 + exp(-x)) without overflow.
 rsqrt(x): Compute 1 / sqrt(x).
 softplus(x): Compute log(1 + exp(x)) without overflow.
 log_sigmoid(x): Compute log(sigmoid(x)) without overflow.
-divide_no_nan(x, y): Compute x / y, and 0 where y is 0; the gradient is 0 there, too.
 xlogy(x, y): Compute x * log(y), and 0 where x is 0.
 squared_difference(x, y): Compute (x - y)**2.
+"""
+
+SPECIAL = """
+angle(x): Compute the angle of a complex number, in radians; its gradient at 0 is 0.
 erfc(x): Compute 1 - erf(x), exact where erf(x) is near 1.
 erfinv(x): Compute the inverse of erf; infinite at -1 and 1.
 lgamma(x): Compute the logarithm of the absolute value of the gamma function.

@@ -1,6 +1,6 @@
 """Rows of functions of images, ``(..., height, width, channels)``, in the namespace ``ops.image``."""
 
-IMAGE = """
+SAMPLING = """
 image.resize(x: Ordered, size: Sizes, interpolation: Interpolation = 'bilinear', antialias: Flag = False):
     Resize to (height, width), centres of pixels on centres: (..., h, w, c) -> (..., height, width, c).
 image.scale_and_translate(x: Ordered, output_shape: Sizes, scale: Array, translation: Array, spatial_dims: Axes,
@@ -18,6 +18,9 @@ image.affine_transform(x: Ordered, transform: Array, interpolation: Sampling = '
 image.map_coordinates(x: Ordered, coordinates: Array, interpolation: Sampling = 'bilinear',
     fill_mode: FillMode = 'constant', fill_value: Real = 0.0):
     Sample images at (row, column): (n, h, w, c), (n, ..., 2) -> (n, ..., c).
+"""
+
+COLORS = """
 image.gaussian_blur(x: Ordered, size: Sizes = 3, sigma: Reals = 1.0):
     Average (height, width) neighbours of each pixel by a normal distribution; the edge is reflected.
 image.rgb_to_grayscale(x: Ordered): Weigh red, green and blue as eyes do: (..., 3) -> (..., 1).

@@ -6,10 +6,6 @@ conv(x, kernel: SameDType, strides: Sizes = 1, padding: Padding = 'valid', dilat
 conv_transpose(x, kernel: SameDType, strides: Sizes = 1, padding: Padding = 'valid', dilation: Sizes = 1):
     Compute the transpose of conv, channels last.
 max_pool(x, window: Sizes, strides: Sizes | None = None, padding: Padding = 'valid'): Return the maximum over windows.
-dot_product_attention(query, key: SameDType, value: SameDType, mask: Array | None = None,
-    bias: Array | None = None, scale: Real | None = None, is_causal: Flag = False,
-    implementation: AttentionKernel | None = None):
-    Compute attention over values; implementation chooses the kernel of the library, such as 'cudnn' on a GPU.
 average_pool(x, window: Sizes, strides: Sizes | None = None, padding: Padding = 'valid'):
     Compute the mean over windows; padding is not counted.
 adaptive_average_pool(x, size: Sizes):
@@ -23,11 +19,21 @@ separable_conv(x, depthwise_kernel: SameDType, pointwise_kernel: SameDType, stri
     Convolve each channel with its own filters, and mix the channels of each place; channels last.
 space_to_depth(x, block: Size): Move blocks of space into the channels: (n, h, w, c) -> (n, h / b, w / b, b b c).
 depth_to_space(x, block: Size): Move channels into blocks of space: (n, h, w, b b c) -> (n, h b, w b, c).
+sum_pool(x, window: Sizes, strides: Sizes | None = None, padding: Padding = 'valid'): Sum over windows.
+"""
+
+ATTENTION = """
+dot_product_attention(query, key: SameDType, value: SameDType, mask: Array | None = None,
+    bias: Array | None = None, scale: Real | None = None, is_causal: Flag = False,
+    implementation: AttentionKernel | None = None):
+    Compute attention over values; implementation chooses the kernel of the library, such as 'cudnn' on a GPU.
+"""
+
+FOLDING = """
 unfold(x, kernel_size: Sizes, dilation: Sizes = 1, padding: Counts = 0, stride: Sizes = 1):
     Lay each window of images, channels first, in a column: (n, c, h, w) -> (n, c times size of the window, windows).
 fold(x, output_size: Sizes, kernel_size: Sizes, dilation: Sizes = 1, padding: Counts = 0, stride: Sizes = 1):
     Add columns up where unfold took them from: (n, c times size of the window, windows) -> (n, c, height, width).
-sum_pool(x, window: Sizes, strides: Sizes | None = None, padding: Padding = 'valid'): Sum over windows.
 """
 
 NORMALIZATIONS = """

@@ -198,7 +198,7 @@ class Checked(Module):
             self._gx_refuse_late(name, value)
         return value
 
-    def _gx_missing(self, name: str, message: str) -> MissingAttributeError:
+    def _gx_explain_missing(self, name: str, message: str) -> MissingAttributeError:
         # what wraps an optimizer keeps no slots of its own, and has other names
         if "slot_dtype" in kinds_of(type(self)) and "slot_dtype" not in vars(self) and not name.startswith("_"):
             kind = type(self).__name__

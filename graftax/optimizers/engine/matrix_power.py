@@ -46,12 +46,12 @@ def _power(a: Arrays, power: float, matrix: Array, epsilon: Array) -> Any:
 
 
 def _by_eigh(power: float, matrix: Array, epsilon: Array) -> Any:
-    values, vectors = _damped(matrix, epsilon)
+    values, vectors = _damp(matrix, epsilon)
     return ops.matmul(vectors * values**power, ops.transpose(vectors))
 
 
 def _power_jvp(a: Arrays, power: float, primals: tuple[Array, ...], tangents: tuple[Array, ...]) -> tuple[Any, Any]:
-    values, vectors = _damped(*primals)
+    values, vectors = _damp(*primals)
     change = (tangents[0] + ops.transpose(tangents[0])) / 2 + tangents[1] * ops.eye(len(values), dtype=values.dtype)
     low, high = values[:, None], values[None]
     near = ops.abs(low - high) <= float(np.finfo(str(values.dtype)).eps) ** (1 / 3) * ops.maximum(low, high)
@@ -61,6 +61,6 @@ def _power_jvp(a: Arrays, power: float, primals: tuple[Array, ...], tangents: tu
     return _power(a, power, *primals), ops.matmul(ops.matmul(vectors, slopes * turned), ops.transpose(vectors))
 
 
-def _damped(matrix: Array, epsilon: Array) -> tuple[Array, Array]:
+def _damp(matrix: Array, epsilon: Array) -> tuple[Array, Array]:
     values, vectors = ops.eigh(matrix)
     return ops.maximum(values, 0.0) + epsilon, vectors

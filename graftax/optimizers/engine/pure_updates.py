@@ -93,7 +93,7 @@ class PureUpdates(SlotKeeper):
         """
         kind = type(self).__name__
         _check_mappings(kind, {"gradients": gradients, "state": state, "values": values})
-        known = self._gx_named(values)
+        known = self._gx_find_variables(values)
         if set(gradients) != set(values):
             raise ArgumentError(
                 f"{kind}.pure_update got gradients for {sorted(gradients)} and values for {sorted(values)}",
@@ -109,8 +109,8 @@ class PureUpdates(SlotKeeper):
                 f"{kind} keeps exactly {list(own)}",
                 "state = optimizer.pure_state(variables), and from then on what pure_update returns",
             )
-        given = [self._gx_checked_value(kind, "state", path, own[path], value) for path, value in state.items()]
-        given += [self._gx_checked_value(kind, "values", path, known[path], value) for path, value in values.items()]
+        given = [self._gx_check_value(kind, "state", path, own[path], value) for path, value in state.items()]
+        given += [self._gx_check_value(kind, "values", path, known[path], value) for path, value in values.items()]
         backend = registry.current()
         level = backend.tracing.level() if backend.has("tracing") else None
         frame = Substitution(frames.top, ((variable._storage, value) for variable, value in given), level)
@@ -126,7 +126,7 @@ class PureUpdates(SlotKeeper):
             )
         return after
 
-    def _gx_named(self, values: Mapping[str, Any]) -> dict[str, Variable]:
+    def _gx_find_variables(self, values: Mapping[str, Any]) -> dict[str, Variable]:
         """Return the variables that these are the values of."""
         known: dict[str, list[Variable]] = {}
         for variable, state in self._gx_slots.items():
@@ -147,7 +147,7 @@ class PureUpdates(SlotKeeper):
             )
         return {path: known[path][0] for path in values}
 
-    def _gx_checked_value(
+    def _gx_check_value(
         self, kind: str, label: str, path: str, variable: Variable, value: object
     ) -> tuple[Variable, Array]:
         array = registry.current().arrays.asarray(unwrap(value))

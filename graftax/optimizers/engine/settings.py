@@ -14,6 +14,7 @@ from graftax.core.errors import ArgumentError, AssignmentError, MissingAttribute
 from graftax.core.known_names import closest
 from graftax.core.selectors import Selector, SelectorLike, compile_selector
 from graftax.core.spellings import wholes
+from graftax.core.tally import pick
 from graftax.core.typedefs import Array, VariableLike
 from graftax.optimizers.arguments.functions_of_the_step import refuse_function
 from graftax.optimizers.arguments.kinds import NOT_NEGATIVE, Kind
@@ -208,7 +209,7 @@ class Rules:
                 known.update({id(v): v for v in (variable, *around)})
         items = [((v.path, *wholes(v)), v) for v in known.values()]
         for selector in self._unchecked:
-            selector.pick(items, "rules=: the selector")
+            pick(selector, items, "rules=: the selector")
         self._unchecked = []
 
 

@@ -13,7 +13,7 @@ from graftax.optimizers.engine.numbers import compute_dtype
 from graftax.variables import creation, initializers
 from graftax.variables.graph.module import Module
 from graftax.variables.spec import VariableSpec
-from graftax.variables.state.unallocated import allocating_nothing, is_allocated
+from graftax.variables.state.unallocated import allocate_nothing, is_allocated
 from graftax.variables.variable import Variable
 
 OF_THE_BASE = ("accumulated_gradient", "moving_average")
@@ -87,11 +87,11 @@ def make_slot(owner: Module, variable: Variable, name: str, slot: Slot, default_
         placement=None if (home := variable._storage.home) is None else home.for_slot(variable.shape),
     )
     there = is_allocated(variable._storage)
-    with creation.reenter_scopes(owner._gx_captured), allocating_nothing(not there):
-        return cast(Variable, creation.create(spec, _named_by_path))
+    with creation.reenter_scopes(owner._gx_captured), allocate_nothing(not there):
+        return cast(Variable, creation.create(spec, _name_by_path))
 
 
-def _named_by_path(spec: VariableSpec) -> Variable:
+def _name_by_path(spec: VariableSpec) -> Variable:
     """Return the plain Variable. Nothing owns a slot, so its name has to say where it belongs."""
     return Variable.from_spec(replace(spec, name=spec.path))
 

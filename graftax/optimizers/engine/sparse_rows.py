@@ -9,7 +9,7 @@ from graftax.backend import registry
 from graftax.core.errors import DTypeError, ShapeError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, Shape
-from graftax.ops.structure import counted_from_0
+from graftax.ops.indexing import count_from_0
 
 
 class IndexedRows:
@@ -63,7 +63,7 @@ class IndexedRows:
 
     def _flatten(self) -> tuple[Any, Any]:
         count = self.indices.size
-        indices = counted_from_0(registry.current().arrays, self.indices, self.shape[0])
+        indices = count_from_0(registry.current().arrays, self.indices, self.shape[0])
         return ops.reshape(indices, (count,)), ops.reshape(self.values, (count, *self.shape[1:]))
 
     @door

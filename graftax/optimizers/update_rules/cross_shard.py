@@ -66,8 +66,8 @@ class CrossShard(AroundOptimizer, PureUpdates):
         """Take one step with the optimizer inside."""
         return self.optimizer.minimize(loss_fn, variables, has_aux)
 
-    def _gx_named(self, values: Mapping[str, Any]) -> dict[str, Variable]:
-        return self.optimizer._gx_named(values)
+    def _gx_find_variables(self, values: Mapping[str, Any]) -> dict[str, Variable]:
+        return self.optimizer._gx_find_variables(values)
 
     def __repr__(self) -> str:
         return f"CrossShard({self.optimizer!r})"

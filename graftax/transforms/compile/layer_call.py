@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable
-from typing import Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import numpy as np
 
 from graftax.backend import registry
 from graftax.backend.host import copy_for_device
-from graftax.backend.program import Cell, Lift, Program
 from graftax.backend.protocol import Backend
 from graftax.backend.traced_checks import EAGER, traces
 from graftax.core import scopes
@@ -31,6 +30,9 @@ from graftax.variables.state.donation import at_rest
 from graftax.variables.state.storage import TRIES, Storage, exchange, frames
 from graftax.variables.state.unallocated import require_allocated
 from graftax.variables.variable import Variable
+
+if TYPE_CHECKING:
+    from graftax.backend.program import Cell, Lift, Program
 
 MISSED: Final = object()
 """What `call` gives where the forward is to run as it stands."""

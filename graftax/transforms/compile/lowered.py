@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, cast
 
 from graftax.backend.program import Lowering
-from graftax.transforms.compile.settle import settle
+from graftax.transforms.compile.run import settle
 from graftax.transforms.compile.trace import Entry
 from graftax.variables.state.storage import Storage
 from graftax.variables.variable import Variable

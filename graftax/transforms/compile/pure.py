@@ -8,7 +8,7 @@ from typing import Any
 from graftax.backend import registry
 
 
-def compiled_if_possible(function: Callable[..., Any]) -> Callable[..., Any]:
+def compile_if_possible(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the function compiled; as it is on a backend that does not compile."""
     backend = registry.current()
     return backend.compiling.compiled(function) if backend.has("compiling") else function

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import attrgetter
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -18,10 +18,12 @@ from graftax.backend.host import copy_for_device
 from graftax.core import scopes
 from graftax.transforms.compile import run_eagerly as eagerly
 from graftax.transforms.compile.run import buffer_of, run_donating
-from graftax.transforms.compile.trace import Entry
 from graftax.variables import masks
 from graftax.variables.state.home import HomesMoved
 from graftax.variables.state.storage import frames
+
+if TYPE_CHECKING:
+    from graftax.transforms.compile.trace import Entry
 
 MISSED: Final = object()
 """What `Repeated.run` gives where the call has to be looked at as a whole."""

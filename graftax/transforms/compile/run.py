@@ -1,4 +1,9 @@
-"""Running a compiled function: state in, state out, and no Variable lost whatever happens on the way."""
+"""Running a compiled function: state in, state out, and no Variable lost whatever happens on the way.
+
+Before a program runs, all that it reads and assigns is settled over one mesh, or on the default device. Of Variables
+that a distribution has placed, the others of their program are beside: each device gets a copy. So nothing moves while
+the program runs, and it is compiled once. What was beside others before and is not now goes back.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +11,23 @@ import signal
 import sys
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, repeat
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from graftax.backend import registry
 from graftax.backend.traced_checks import traces
 from graftax.core.errors import StateError
-from graftax.transforms.compile.settle import before_first_run, settle
-from graftax.transforms.compile.trace import Entry
 from graftax.transforms.lifting.lifted import assign
 from graftax.variables.state.donation import Donation
-from graftax.variables.state.home import HomesMoved
+from graftax.variables.state.home import Home, HomesMoved
+from graftax.variables.state.storage import Storage
 from graftax.variables.state.unallocated import require_allocated
+
+if TYPE_CHECKING:
+    from graftax.transforms.compile.trace import Entry
 
 buffer_of = attrgetter("buffer")
 _LONE = max(map(sys.getrefcount, [object()]))
@@ -125,3 +132,59 @@ def run_nested(entry: Entry, leaves: list[Any]) -> list[Any]:
     results = run(donated, [storage.read() for storage in entry.read_only], leaves)
     assign(entry.written, results[entry.results :])
     return results
+
+
+# --- where Variables lie --------------------------------------------------------------------------------------------
+
+
+def settle(entry: Entry) -> None:
+    """Let all that a program reads and assigns lie over one mesh; looks again whenever a home has changed.
+
+    Raises:
+        StateError: Variables have been placed over two meshes.
+    """
+    cells = [*entry.read_only, *entry.written]
+    anchor = _anchor(cells)
+    for cell in cells:
+        if cell.home is not None and cell.home.fixed:
+            continue
+        wanted = None if anchor is None else anchor.beside()
+        if not cell.passing and not _is_same_home(cell.home, wanted):
+            cell.move(wanted)
+    entry.settled = HomesMoved.count
+
+
+def before_first_run(entry: Entry, leaves: Sequence[object]) -> None:
+    """Look at a program and the arguments of its first run, if it is spread over a mesh."""
+    cells = [*entry.read_only, *entry.written]
+    if (anchor := _anchor(cells)) is not None:
+        anchor.before_first_run(cells, leaves, bool(entry.written), lambda: _text(entry, leaves))
+
+
+def _text(entry: Entry, leaves: Sequence[object]) -> str:
+    """Return the program as it goes to the compiler."""
+    donated, read_only = ([cell.buffer for cell in cells] for cells in (entry.donated_cells(), entry.read_only))
+    return entry.program.lower(donated, read_only, list(leaves)).text()
+
+
+def _is_same_home(one: Home | None, other: Home | None) -> bool:
+    return one is other or (one is not None and other is not None and one.mesh == other.mesh)
+
+
+def _anchor(cells: Sequence[Storage]) -> Home | None:
+    """Return the home of one that was placed, if one was."""
+    found: Storage | None = None
+    for cell in cells:
+        if cell.home is None or not cell.home.fixed:
+            continue
+        if found is None:
+            found = cell
+        elif cell.home.mesh != cast(Home, found.home).mesh:
+            one, other = cast(Home, found.home).mesh, cell.home.mesh
+            raise StateError(
+                f"the variables {found.path!r} and {cell.path!r} in one compiled function, over the meshes "
+                f"{dict(one.shape)} and {dict(other.shape)}",
+                "a program runs over one mesh",
+                "distribution.place(model, ...) for all that it reads and assigns, with one distribution",
+            )
+    return None if found is None else found.home

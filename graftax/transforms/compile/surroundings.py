@@ -10,12 +10,12 @@ from types import FunctionType
 from typing import Any
 
 from graftax.core import libraries
-from graftax.variables.graph.adjustable import Adjustable
 from graftax.variables.graph.class_attributes import bases_of_user, in_class
 from graftax.variables.graph.config_objects import Look, attributes_in, is_config
 from graftax.variables.graph.containers import elements_of, is_container
 from graftax.variables.graph.node import Node
 from graftax.variables.graph.prints import Print, print_of
+from graftax.variables.graph.structure import Adjustable
 
 
 class Around(Node):

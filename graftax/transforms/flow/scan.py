@@ -13,7 +13,7 @@ from graftax.core.free_sizes import is_free
 from graftax.core.short_traceback import door
 from graftax.core.static_numbers import check_known
 from graftax.core.user_functions import check_functions, check_takes
-from graftax.transforms.compile.pure import compiled_if_possible
+from graftax.transforms.compile.pure import compile_if_possible
 from graftax.transforms.flow.body import trace_until_stable
 from graftax.transforms.lifting.agreement import as_dtypes, common_length
 from graftax.transforms.lifting.carried import Carry, masks_of, masks_of_rows, set_masks
@@ -135,7 +135,7 @@ class _Loops:
         """Return the function compiled, or the one of the same key that was."""
         with self._lock:
             if key not in self.compiled:  # under the lock: two threads would compile it twice
-                self.compiled[key] = compiled_if_possible(function)
+                self.compiled[key] = compile_if_possible(function)
                 if len(self.compiled) > self._kept:
                     self.compiled.popitem(last=False)
             self.compiled.move_to_end(key)

@@ -62,12 +62,12 @@ def while_loop(
         )
     backend = registry.current()
     if backend.has("tracing") and backend.tracing.staged_within(None):
-        return _compiled_while(cond_fn, body_fn, init, maximum_iterations)
+        return _compile_while(cond_fn, body_fn, init, maximum_iterations)
     carry, left = init, maximum_iterations
     while left is None or left > 0:
         flag = predicate("while_loop", cond_fn(carry))
         if not backend.arrays.is_concrete(flag):  # differs from row to row, from here on
-            return _compiled_while(cond_fn, body_fn, carry, left)
+            return _compile_while(cond_fn, body_fn, carry, left)
         if not bool(flag):
             break
         carry = body_fn(carry)
@@ -78,7 +78,7 @@ def while_loop(
 _LINE = "graftax.while_loop(lambda carry: carry[0] < 10, lambda carry: (carry[0] + 1, carry[1]), (0, x))"
 
 
-def _compiled_while(
+def _compile_while(
     cond_fn: Callable[[Any], Any], body_fn: Callable[[Any], Any], init: object, maximum_iterations: int | None
 ) -> Any:
     transforms = registry.current().control_flow

@@ -6,14 +6,16 @@ A mask belongs to an array object, and a transform runs its function on objects 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from graftax.backend import registry
-from graftax.backend.tracing import Tracing
 from graftax.core import user_line
 from graftax.core.typedefs import Array, Shape, unwrap
 from graftax.transforms.lifting.outline import arrays_of, order_like
 from graftax.variables import masks
+
+if TYPE_CHECKING:
+    from graftax.backend.tracing import Tracing
 
 
 def hand_on(old: Iterable[Any], new: Iterable[Any]) -> None:

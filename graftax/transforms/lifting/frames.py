@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Container, Hashable, Iterable, Sequence
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from graftax.backend import registry
-from graftax.backend.meshes import Mesh
-from graftax.backend.program import Lift
 from graftax.core.typedefs import Array
 from graftax.transforms.compile.seen import Seen
 from graftax.variables.graph.module import Module, walk
@@ -17,6 +15,10 @@ from graftax.variables.state.pack import in_groups, place_of, shares_row
 from graftax.variables.state.storage import Frame, Storage, frames
 from graftax.variables.state.unallocated import is_allocated
 from graftax.variables.variable import Variable
+
+if TYPE_CHECKING:
+    from graftax.backend.meshes import Mesh
+    from graftax.backend.program import Lift
 
 _PACKED = ("weight", "state", "slot")  # others, such as a counter, are looked at after each call
 _WORTH_IT = 4  # arrays; to pass fewer of them as one gains nothing

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from graftax.backend import registry, traced_checks
-from graftax.backend.control_flow import Staged
-from graftax.backend.program import Lift
 from graftax.core.errors import StateError
 from graftax.core.typedefs import Array
 from graftax.transforms.lifting.attribute_frame import AttributeFrame
@@ -15,6 +13,10 @@ from graftax.transforms.lifting.frames import Around
 from graftax.transforms.lifting.lifted import Lifted, assign
 from graftax.transforms.lifting.outline import Outline, arrays_of
 from graftax.variables.state.storage import Storage
+
+if TYPE_CHECKING:
+    from graftax.backend.control_flow import Staged
+    from graftax.backend.program import Lift
 
 
 class _StagedFrame(AttributeFrame):

@@ -97,7 +97,7 @@ class Record:
         assigned = self._assigned.get(storage) or self._before_watched.get(storage)
         return assigned is not None and assigned() is value and self.tracks((value,))
 
-    def passed_on(self, value: Array, copy: Array) -> None:
+    def note_copy(self, value: Array, copy: Array) -> None:
         """Note that one array is a copy of another."""
         self.record(_SAME, (value,), (copy,))
 

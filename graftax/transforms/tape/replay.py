@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from graftax.backend import registry
 from graftax.core.typedefs import Array
-from graftax.transforms.compile.pure import compiled_if_possible
+from graftax.transforms.compile.pure import compile_if_possible
 
 NOT_A_SLOT = -1
 """In the place of a slot: a constant, or an output that has no gradient."""
@@ -210,7 +210,7 @@ class _Compiler:
                     self.sights.popitem(last=False)
                 if self.sights[sight] < self.at:
                     return None
-                found = compiled_if_possible(function)
+                found = compile_if_possible(function)
                 self.compiled[sight] = key, found
                 if len(self.compiled) > self.kept:
                     self.compiled.popitem(last=False)

@@ -34,7 +34,7 @@ class Watcher(Protocol):
         """Return True if the value is on its record because it was assigned to the Variable while the tape records."""
         ...
 
-    def passed_on(self, value: Array, copy: Array) -> None:
+    def note_copy(self, value: Array, copy: Array) -> None:
         """Note that the one array is the other, for gradients, too."""
         ...
 
@@ -108,10 +108,10 @@ class Watching(Frame):
         found = storage.buffer if self.parent is None else self.parent.read(storage)
         if lone and not self._is_recorded_otherwise(storage, found):
             return found, found
-        own = registry.current().gradients.unrecorded_copy(found, self.level)
+        own = registry.current().gradients.copy_unrecorded(found, self.level)
         following = [watcher for watcher in self._watchers if watcher.follows(storage, found)]
         for watcher in following:
-            watcher.passed_on(found, own)
+            watcher.note_copy(found, own)
         if self.parent is not None:
             return found, own
         storage.buffer = own

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from graftax.core.errors import ArgumentTypeError
-from graftax.core.selectors import Selector, SelectorLike, Tally, compile_selector
+from graftax.core.selectors import Selector, SelectorLike, compile_selector
 from graftax.core.short_traceback import door
+from graftax.core.tally import Tally
 from graftax.core.typedefs import Shape
 from graftax.variables.graph.candidates import candidates
 from graftax.variables.graph.module import Module, walk_with_edges

@@ -8,6 +8,7 @@ from graftax.core.argument_kinds import checked_flag
 from graftax.core.errors import SelectorError
 from graftax.core.selectors import SelectorLike, compile_selector
 from graftax.core.short_traceback import door
+from graftax.core.tally import pick
 from graftax.core.undefined import undefined_error
 from graftax.variables.graph.candidates import candidates
 from graftax.variables.graph.node import Branch, Edge, Leaf, Node
@@ -24,9 +25,9 @@ class Freezing(Branch):
 
     _gx_frozen = False
 
-    def _gx_walked(self) -> Iterator[tuple[tuple[Edge, ...], Node]]:
+    def _gx_walk(self) -> Iterator[tuple[tuple[Edge, ...], Node]]:
         """Yield this and every Node below it, with its edges."""
-        raise undefined_error(self, "_gx_walked()")
+        raise undefined_error(self, "_gx_walk()")
 
     @property
     def trainable(self) -> bool:
@@ -42,7 +43,7 @@ class Freezing(Branch):
     def trainable(self, value: bool) -> None:
         value = checked_flag("trainable", value)
         try:
-            for _, node in self._gx_walked():
+            for _, node in self._gx_walk():
                 if isinstance(node, Leaf):
                     storage.changing(node, "trainable")
                     node.trainability = node.trainability.with_frozen(not value)
@@ -101,9 +102,9 @@ class Freezing(Branch):
         return self._gx_set_frozen(where, False)
 
     def _gx_set_frozen(self, where: SelectorLike, frozen: bool) -> list[str]:
-        known = [one for one in candidates(self._gx_walked()) if one.variable.trainability.made]
+        known = [one for one in candidates(self._gx_walk()) if one.variable.trainability.made]
         what = "freeze: where" if frozen else "unfreeze: where"
-        chosen = compile_selector(where).pick([(one.paths, one.variable) for one in known], what)
+        chosen = pick(compile_selector(where), [(one.paths, one.variable) for one in known], what)
         picked = {id(variable) for variable in chosen}
         if not frozen and all(variable.trainability.resting for variable in chosen):
             paths = [one.path for one in known if id(one.variable) in picked]

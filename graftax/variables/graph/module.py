@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from inspect import getattr_static
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, cast
 
-from graftax.core import attributes
+from graftax.core.descriptors import Absent, Fallback
 from graftax.core.enum_members import unwrap_member
 from graftax.core.errors import ArgumentError, AssignmentError, MissingAttributeError
-from graftax.core.fallback import Fallback
 from graftax.core.keywords import Constructed, ConstructorSignature
+from graftax.core.later import import_later
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Holder, VariableLike
 from graftax.variables import creation
@@ -34,11 +34,17 @@ from graftax.variables.graph.plain_objects import look_for_lost
 from graftax.variables.graph.prints import Print, Same
 from graftax.variables.graph.reserved import OF_MODULES, Words, check_reserved
 from graftax.variables.graph.structure import structure as structure
-from graftax.variables.graph.tree_repr import tree_repr
 from graftax.variables.graph.walking import walk as walk
 from graftax.variables.graph.walking import walk_with_edges as walk_with_edges
 from graftax.variables.state import storage
 from graftax.variables.variable import Variable
+
+if TYPE_CHECKING:
+    from graftax.core import attributes
+    from graftax.variables.graph import tree_repr
+else:
+    attributes = import_later("graftax.core.attributes")
+    tree_repr = import_later("graftax.variables.graph.tree_repr")
 
 Child: TypeAlias = "Node | list[Any] | tuple[Any, ...] | dict[Any, Any]"
 
@@ -87,7 +93,7 @@ class Module(Adopting, Holder, Constructed):
     _gx_words: ClassVar[Words] = OF_MODULES
 
     # --- what Python does with Modules is intercepted here, and nowhere else; kinds of Modules have the methods of
-    # --- their own that are called: _gx_prepare_class, _gx_missing, _gx_given
+    # --- their own that are called: _gx_prepare_class, _gx_explain_missing, _gx_given
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -100,8 +106,8 @@ class Module(Adopting, Holder, Constructed):
         """Adapt what a class has just defined, such as its ``build``; called once for each class."""
 
     if not TYPE_CHECKING:  # a checker should see the class, its attributes, and the arguments of __init__
-        from_config = attributes.Absent(attributes.FROM_CONFIG)
-        get_config = attributes.Absent(attributes.GET_CONFIG)
+        from_config = Absent()
+        get_config = Absent()
 
         def __new__(cls, *args: Any, **kwargs: Any) -> Self:
             """Make a Module that remembers the creators of now, whatever its ``__init__`` does."""
@@ -127,7 +133,7 @@ class Module(Adopting, Holder, Constructed):
                 if name.startswith("_") or hasattr(type(self), name):  # the latter is a property that failed inside
                     raise
                 said = str(error)
-            raise self._gx_missing(name, said)
+            raise self._gx_explain_missing(name, said)
 
     def __init__(self, name: str | None = None) -> None:
         if name is not None and not (isinstance(name, str) and re.fullmatch(r"[A-Za-z_.][\w.\-]*", name)):
@@ -140,7 +146,7 @@ class Module(Adopting, Holder, Constructed):
 
     # --- attributes -------------------------------------------------------------------------------------------------
 
-    def _gx_missing(self, name: str, message: str) -> MissingAttributeError:
+    def _gx_explain_missing(self, name: str, message: str) -> MissingAttributeError:
         """Return the error for an attribute that is not there, ``message`` being what Python says of it."""
         return attributes.missing_attribute_error(self, name, "module", attributes.OF_MODULES)
 
@@ -190,7 +196,7 @@ class Module(Adopting, Holder, Constructed):
 
     # --- the graph --------------------------------------------------------------------------------------------------
 
-    def _gx_walked(self) -> Iterator[tuple[tuple[Edge, ...], Node]]:
+    def _gx_walk(self) -> Iterator[tuple[tuple[Edge, ...], Node]]:
         return walk_with_edges(self)
 
     def _gx_children(self) -> list[tuple[Edge, Child]]:
@@ -221,13 +227,13 @@ class Module(Adopting, Holder, Constructed):
     @property
     def submodules(self) -> list[Module]:
         """Return all Modules below this one, each once, depth first."""
-        self._gx_asked()
+        self._gx_note_walk()
         return [node for node in walk(self) if isinstance(node, Module) and node is not self]
 
     @property
     def variables(self) -> list[Variable]:
         """Return all Variables below this Module, each once, in definition order."""
-        self._gx_asked()
+        self._gx_note_walk()
         nodes = list(walk(self))
         look_for_lost(nodes)
         return [node for node in nodes if isinstance(node, Variable)]
@@ -245,7 +251,7 @@ class Module(Adopting, Holder, Constructed):
     @door
     def named_variables(self) -> dict[str, Variable]:
         """Return Variables by their path from this Module."""
-        self._gx_asked()
+        self._gx_note_walk()
         result: dict[str, Variable] = {}
         for edges, node in walk_with_edges(self):
             if isinstance(node, Variable):
@@ -259,13 +265,13 @@ class Module(Adopting, Holder, Constructed):
                 result[path] = node
         return result
 
-    def _gx_asked(self) -> None:
+    def _gx_note_walk(self) -> None:
         """Tell the function being compiled, if any, that it asks what there is below."""
         if (frame := storage.frames.top) is not None:
             frame.note_structure(list(walk(self)))
 
     def __repr__(self) -> str:
-        return tree_repr(self)
+        return tree_repr.draw_tree(self)
 
     # --- hooks ------------------------------------------------------------------------------------------------------
 

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from graftax.variables.graph.adjustable import Adjustable, watch
 from graftax.variables.graph.config_objects import Look, is_config
 from graftax.variables.graph.containers import (
     MAY_CHANGE,
@@ -22,6 +21,7 @@ from graftax.variables.graph.containers import (
     kind_of_array,
     size_of,
 )
+from graftax.variables.graph.structure import Adjustable, watch
 
 Print: TypeAlias = "Same | tuple[str, Any]"
 

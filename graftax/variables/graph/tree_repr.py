@@ -54,7 +54,7 @@ class TreeRepr(str):
 TreeRepr.__name__ = "str"
 
 
-def tree_repr(root: Branch) -> TreeRepr:
+def draw_tree(root: Branch) -> TreeRepr:
     """Return the tree below a Module, in at most 40 lines of 80 columns."""
     name = f"{root._gx_path or root.name!r}"
     lines: list[str] = []

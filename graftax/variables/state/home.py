@@ -7,12 +7,15 @@ lies on the default device; where a program has others, it gets one that is not 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from weakref import WeakKeyDictionary
 
-from graftax.backend.meshes import Mesh
 from graftax.core.selectors import Selectable
 from graftax.core.typedefs import Shape
+
+if TYPE_CHECKING:
+    from graftax.backend.meshes import Mesh
 
 
 class Described(Selectable, Protocol):
@@ -90,3 +93,28 @@ class HomesMoved:
     """A count of homes that were given, changed or taken away after their Variable was made."""
 
     count = 0
+
+
+class Assigned:
+    """Counts assignments in eager code, by what they change; several processes ask each other whether all made them.
+
+    Compiled functions assign alike in all processes.
+    """
+
+    counts: ClassVar[WeakKeyDictionary[Housed, int]] = WeakKeyDictionary()
+
+    @classmethod
+    def note(cls, cell: Housed) -> None:
+        """Count one more."""
+        cls.counts[cell] = cls.counts.get(cell, 0) + 1
+
+    @classmethod
+    def counts_of(cls, cells: Iterable[Housed]) -> dict[Housed, int]:
+        """Return how often each of some was assigned, in their order; without those that were not."""
+        return {cell: count for cell in cells if (count := cls.counts.get(cell, 0))}
+
+    @classmethod
+    def forget(cls, cells: Iterable[Housed]) -> None:
+        """Count these from nothing."""
+        for cell in cells:
+            cls.counts.pop(cell, None)

@@ -6,10 +6,12 @@ One whose computation itself assigns a Variable is not kept.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from graftax.backend.program import Cell
 from graftax.core.scopes import ScopeStack
+
+if TYPE_CHECKING:
+    from graftax.backend.program import Cell
 
 T = TypeVar("T")
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from graftax.backend import registry
-from graftax.backend.meshes import Mesh
 from graftax.backend.protocol import Backend
 from graftax.core.errors import StaleReadError, TracerLeakError
 from graftax.core.scopes import ScopeStack, register_ambient
@@ -21,10 +20,12 @@ from graftax.core.static_numbers import add_follower
 from graftax.core.typedefs import Array, unwrap
 from graftax.core.undefined import undefined_error
 from graftax.variables.graph.node import Branch, Node
-from graftax.variables.state.assigned import Assigned
 from graftax.variables.state.donation import Donation, Placed, at_rest, donation_at, lock, wait_for_buffer
-from graftax.variables.state.home import Home, HomesMoved
+from graftax.variables.state.home import Assigned, Home, HomesMoved
 from graftax.variables.state.memo import Memo, computations
+
+if TYPE_CHECKING:
+    from graftax.backend.meshes import Mesh
 
 
 class Frame:

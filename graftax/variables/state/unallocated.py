@@ -93,7 +93,7 @@ def require_allocated(storages: Iterable[Storage]) -> None:
 
 
 @contextmanager
-def allocating_nothing(really: bool = True) -> Iterator[None]:
+def allocate_nothing(really: bool = True) -> Iterator[None]:
     """Let Variables made in the block have no values.
 
     Args:

@@ -10,7 +10,7 @@ import graftax as gx
 from graftax import distribution as gd
 from graftax import ops
 from graftax.backend.jax.meshes import JaxMeshes
-from graftax.variables import first_buffer
+from graftax.variables import initial_value
 from tests.distribution.eight.programs import compilations
 
 X = np.random.default_rng(0).normal(size=(16, 8)).astype("float32")
@@ -80,7 +80,7 @@ def test_f5_what_is_assigned_stays_split() -> None:
 
 
 def test_f9_large_weights_are_drawn_in_parts_with_the_bits_of_one_device(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(first_buffer, "_LARGE", 2**10)
+    monkeypatch.setattr(initial_value, "_LARGE", 2**10)
     made: list[Any] = []
     make = JaxMeshes.make
 

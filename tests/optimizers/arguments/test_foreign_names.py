@@ -8,7 +8,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers, ops, optimizers
-from graftax.core import keywords
+from graftax.core import foreign_keywords
 from graftax.core.errors import ArgumentTypeError, MissingAttributeError
 from graftax.optimizers import schedules
 from graftax.optimizers.arguments import foreign_names
@@ -98,9 +98,9 @@ def test_a4_keyword_names_of_elsewhere():
         if kind in (optimizers.Optax, schedules.Schedule):  # the one needs its argument first, the other has none
             continue
         own = foreign_names.names_of(kind)
-        for name, ours in keywords.KEYWORDS.items():
+        for name, ours in foreign_keywords.KEYWORDS.items():
             meant = next((one for one in ours if one in own), None)
-            if meant is None or name in own or name in keywords.WORDS:
+            if meant is None or name in own or name in foreign_keywords.WORDS:
                 continue
             with pytest.raises(ArgumentTypeError, match=f"{kind.__name__} got {name}=0.5") as caught:
                 kind(**{name: 0.5})

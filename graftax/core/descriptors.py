@@ -1,9 +1,16 @@
-"""Fallback: a property that gives way to whatever is assigned under its name."""
+"""Attributes of classes that act in a way of their own: one that gives way, and one that says what to write instead."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+
+from graftax.core.later import import_later
+
+if TYPE_CHECKING:
+    from graftax.core import attributes
+else:
+    attributes = import_later("graftax.core.attributes")
 
 T = TypeVar("T")
 
@@ -34,3 +41,13 @@ class Fallback(Generic[T]):
     if TYPE_CHECKING:  # what is assigned lies in the object itself
 
         def __set__(self, instance: object, value: object) -> None: ...
+
+
+class Absent:
+    """An attribute that classes of other libraries have: looking it up, also by ``super()``, says what to write."""
+
+    def __set_name__(self, owner: type[Any], name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: object, owner: type[Any]) -> Any:
+        raise attributes.absent_error(owner, self._name)
