@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from graftax.core.errors import ArgumentTypeError
+from graftax.core.hyperparameters import said_number
 
 _WORDS = {"bool": "True or False", "int": "an integer", "float": "a number", "str": "a name", "None": "None"}
 _SEQUENCE = "Sequence["
@@ -39,6 +40,11 @@ def misfit(kind: type[Any], parameter: inspect.Parameter, value: object) -> Argu
     wanted = " or ".join(_WORDS.get(part, "a sequence") for part in parts if part not in _OBJECTS)
     default = parameter.default
     example = _EXAMPLES.get(parts[0], (1, 2)) if default is parameter.empty else default
+    said = said_number(value)
+    if said is not None and "float" in parts:
+        example = said
+    elif said is not None and "int" in parts and said == int(said):
+        example = int(said)
     return ArgumentTypeError(f"{kind.__name__} got {name}={value!r:.40}", f"it is {wanted}", f"{name}={example!r}")
 
 

@@ -1,12 +1,25 @@
-"""Why two shapes do not broadcast, in words."""
+"""The shape that several broadcast to, and why two of them do not, in words."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from graftax.core.free_sizes import equality_constraint
+from graftax.core.free_sizes import equality_constraint, is_free
+from graftax.core.typedefs import Shape
 
 INSTEAD = "reshape one, or insert an axis of size 1 with ops.expand_dims"
+
+
+def broadcast_shape(*shapes: Shape) -> Shape:
+    """Return the shape to which shapes that fit broadcast, as NumPy does; their sizes may be free.
+
+    Example:
+        >>> broadcast_shape((5, 1), (2, 1, 3))
+        (2, 5, 3)
+    """
+    ndim = max(map(len, shapes), default=0)
+    columns = zip(*((1,) * (ndim - len(shape)) + tuple(shape) for shape in shapes), strict=True)
+    return tuple(next((size for size in sizes if is_free(size) or size != 1), 1) for sizes in columns)
 
 
 def mismatch(left: Sequence[object], right: Sequence[object]) -> str | None:

@@ -1,34 +1,41 @@
-"""Checks of what losses, metrics, initializers, penalties and constraints are made with: kind, range, finite or not."""
+"""Checks of what losses, metrics, initializers, penalties and constraints are made with: kind, range, finite or not.
+
+What is refused may say a number in another form, such as 8 of ``8.0``, ``(8,)`` and ``"8"``, which messages name.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, SupportsFloat, TypeVar
 
-from graftax.core.errors import ArgumentError
+from graftax.core.enum_members import unwrap_member
+from graftax.core.errors import ArgumentError, GraftaxError
 from graftax.core.static_numbers import check_known
+
+_Number = TypeVar("_Number", int, float)
 
 SUMS = ("float32", "float64")
 """Dtypes in which a sum over many batches keeps its digits."""
 
 
-def check_number(name: str, value: Any, fits: bool, reason: str, example: float) -> float:
+def check_number(name: str, value: Any, fits: Callable[[float], bool] | None, reason: str, example: float) -> float:
     """Return a finite number as a float.
 
     Args:
         name: What it is called.
         value: What was given.
-        fits: Whether it lies where it should, if it is a number.
+        fits: Tells whether a number lies where it should; None where all do.
         reason: Where it should lie.
         example: One that does.
 
     Raises:
         ArgumentError: it is none, or does not fit.
     """
-    if not is_number(value) or not math.isfinite(value) or not fits:
+    if not is_number(value) or not math.isfinite(value) or (fits is not None and not fits(value)):
         check_known(name, value)
-        raise ArgumentError(f"{name}={value!r}", reason, f"{name}={example}")
+        raise ArgumentError(f"{name}={value!r}", reason, f"{name}={meant_number(value, float(example), fits)}")
     return float(value)
 
 
@@ -44,12 +51,12 @@ def is_number(value: object) -> bool:
 
 def check_finite(name: str, value: object, reason: str = "it is one finite number", example: float = 1.0) -> float:
     """Return a number that must be finite."""
-    return check_number(name, value, True, reason, example)
+    return check_number(name, value, None, reason, example)
 
 
 def check_not_negative(name: str, value: Any, reason: str, example: float) -> float:
     """Return a finite number from 0 up."""
-    return check_number(name, value, is_number(value) and value >= 0, reason, example)
+    return check_number(name, value, lambda number: number >= 0, reason, example)
 
 
 def check_seed(value: object) -> int | None:
@@ -57,16 +64,14 @@ def check_seed(value: object) -> int | None:
     if value is None:
         return None
     reason = "a seed is an integer from 0 to 2**64 - 1, or None for the global one"
-    found = check_integer("seed", value, reason, 0)
-    if not 0 <= found < 2**64:
-        raise ArgumentError(f"seed={value!r}", reason, "seed=0")
-    return found
+    return check_integer("seed", value, reason, 0, 0, 2**64 - 1)
 
 
 def check_smoothing(value: Any) -> float:
     """Return a label smoothing, in [0, 1)."""
-    fits = is_number(value) and 0 <= value < 1
-    return check_number("label_smoothing", value, fits, "it is a share of the label, in [0, 1)", 0.1)
+    return check_number(
+        "label_smoothing", value, lambda share: 0 <= share < 1, "it is a share of the label, in [0, 1)", 0.1
+    )
 
 
 def check_threshold(value: object) -> float:
@@ -76,7 +81,7 @@ def check_threshold(value: object) -> float:
 
 def check_distance(name: str, value: Any) -> float:
     """Return a number above 0."""
-    return check_number(name, value, is_number(value) and value > 0, f"{name} is a distance above 0", 1.0)
+    return check_number(name, value, lambda number: number > 0, f"{name} is a distance above 0", 1.0)
 
 
 def check_flag(name: str, value: object) -> bool:
@@ -86,11 +91,14 @@ def check_flag(name: str, value: object) -> bool:
     return value
 
 
-def check_integer(name: str, value: object, reason: str, example: int) -> int:
-    """Return an integer, as one of Python."""
-    if isinstance(value, bool) or not isinstance(value, Integral):
+def check_integer(
+    name: str, value: object, reason: str, example: int, least: float = -math.inf, most: float = math.inf
+) -> int:
+    """Return an integer from a least to a largest one, as one of Python."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or not least <= int(value) <= most:
         check_known(name, value)
-        raise ArgumentError(f"{name}={value!r}", reason, f"{name}={example}")
+        meant = meant_number(value, example, lambda number: least <= number <= most)
+        raise ArgumentError(f"{name}={value!r}", reason, f"{name}={meant}")
     return int(value)
 
 
@@ -111,10 +119,7 @@ def check_ignored_label(value: object) -> int | None:
 
 def check_positive(name: str, value: object, reason: str, example: int) -> int:
     """Return an integer from 1 up."""
-    found = check_integer(name, value, reason, example)
-    if found < 1:
-        raise ArgumentError(f"{name}={value!r}", reason, f"{name}={example}")
-    return found
+    return check_integer(name, value, reason, example, 1)
 
 
 def check_sum_dtype(value: object) -> str:
@@ -131,3 +136,44 @@ def check_sum_dtype(value: object) -> str:
             'dtype="float32"; cast the result if it must be narrow',
         )
     return name
+
+
+def meant_number(value: object, example: _Number, fits: Callable[[_Number], bool] | None = None) -> _Number:
+    """Return the number that a value says, as what the example is: an integer or a float.
+
+    Args:
+        value: What was given, and refused.
+        example: A number that will do, for a value that says none, or one that does not fit.
+        fits: Tells whether a number lies where it should. Defaults to None: all do.
+
+    Example:
+        >>> meant_number((16,), 1), meant_number(8.0, 1), meant_number("0.3", 1.0), meant_number((2, 3), 1)
+        (16, 8, 0.3, 1)
+    """
+    said = said_number(value)
+    if said is None or (isinstance(example, int) and said != int(said)):
+        return example
+    number = type(example)(said)
+    return number if fits is None or fits(number) else example
+
+
+def said_number(value: object) -> float | None:
+    """Return the one finite number in a value; None if there is none, or there are several."""
+    found: object = unwrap_member(value)
+    try:
+        while isinstance(found, list | tuple) and len(found) == 1:
+            found = found[0]
+        item = getattr(found, "item", None)
+        if callable(item) and getattr(found, "size", 0) == 1:
+            found = item()
+        if isinstance(found, bool) or not isinstance(found, str | SupportsFloat):
+            return None
+        number = float(found)
+    except (
+        TypeError,
+        ValueError,
+        OverflowError,
+        GraftaxError,
+    ):  # no number, or one that only the compiled program knows
+        return None
+    return number if math.isfinite(number) else None

@@ -50,8 +50,8 @@ class RandomSampler(Sampler):
         if self.top_k is not None:
             hyperparameters.check_positive("top_k", self.top_k, "it is a number of tokens, from 1 up", 50)
         if self.top_p is not None:
-            fits = hyperparameters.is_number(self.top_p) and 0 < self.top_p <= 1
-            hyperparameters.check_number("top_p", self.top_p, fits, "it is a share of the probability, in (0, 1]", 0.9)
+            reason = "it is a share of the probability, in (0, 1]"
+            hyperparameters.check_number("top_p", self.top_p, lambda share: 0 < share <= 1, reason, 0.9)
 
     def sample(self, logits: Array, seed: Array | None) -> Array:
         """Return one token for each row."""

@@ -12,6 +12,7 @@ import numpy as np
 from graftax import ops
 from graftax.core.dtypes import is_complex, is_floating, is_inexact
 from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
+from graftax.core.hyperparameters import meant_number
 from graftax.core.static_numbers import check_known
 from graftax.core.typedefs import Array, Shape
 from graftax.layers import shapes
@@ -21,8 +22,13 @@ from graftax.ops.checks import axis_in_range
 def check_positive(name: str, value: int, example: int = 8) -> int:
     """Return the value, if it is an integer above 0; ``example`` is one that will do."""
     if (number := _integer(name, value)) < 1:
-        raise ArgumentError(f"{name}={value!r}", f"{name} is an integer above 0", f"{name}={example}")
+        meant = meant_number(value, example, _is_size)
+        raise ArgumentError(f"{name}={value!r}", f"{name} is an integer above 0", f"{name}={meant}")
     return number
+
+
+def _is_size(number: int) -> bool:
+    return 0 < number < 2**63
 
 
 def _integer(name: str, value: Any) -> int:
@@ -50,7 +56,9 @@ def axis_number(name: str, value: int) -> int:
     except TypeError:
         pass
     raise ArgumentError(
-        f"{name}={value!r}", "an axis is an integer, counted from the end where it is negative", f"{name}=-1"
+        f"{name}={value!r}",
+        "an axis is an integer, counted from the end where it is negative",
+        f"{name}={meant_number(value, -1)}",
     )
 
 
@@ -101,10 +109,11 @@ def for_each_axis(name: str, value: int | Sequence[int], space: int) -> Shape:
     one_each = given if isinstance(given, list | tuple) else [given] * space
     numbers = tuple(_integer(name, n) for n in one_each)
     if len(numbers) != space or min(numbers) < 1:
+        meant = meant_number(value, 2, _is_size)
         raise ArgumentError(
             f"{name}={value!r}",
             f"an integer above 0 is needed for each of {space} axes of space, or one for all",
-            f"{name}=2" if space == 1 else f"{name}=2, or {name}={(2,) * space}",
+            f"{name}={meant}" if space == 1 else f"{name}={meant}, or {name}={(meant,) * space}",
         )
     return numbers
 
@@ -121,7 +130,8 @@ def check_range(name: str, value: float, low: float, high: float) -> float:
     number = float(value) if isinstance(value, int | float | np.number) and not isinstance(value, bool) else math.nan
     if not low <= number <= high or math.isinf(number):
         middle = (low + high) / 2 if high < float("inf") else low + 1
-        raise ArgumentError(f"{name}={value!r}", f"{name} is a number from {low} to {high}", f"{name}={middle}")
+        meant = meant_number(value, float(middle), lambda number: low <= number <= high)
+        raise ArgumentError(f"{name}={value!r}", f"{name} is a number from {low} to {high}", f"{name}={meant}")
     return value if isinstance(value, int | float) else number
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from graftax import ops
 from graftax.core import tree
+from graftax.core.broadcasting import broadcast_shape
 from graftax.core.errors import ArgumentTypeError
 from graftax.core.typedefs import Array, Shape
 from graftax.core.undefined import undefined_error
@@ -56,7 +57,7 @@ class Merge(Layer):
         present = [(x, m) for x, m in zip(inputs, mask or (), strict=False) if m is not None]
         if not present:
             return None
-        shape = np.broadcast_shapes(*(np.shape(x) for x in inputs))
+        shape = broadcast_shape(*(np.shape(x) for x in inputs))
         axes = max(len(shape) - x.ndim + m.ndim for x, m in present)
         return reduce(ops.logical_and, [_place_mask(m, len(shape) - x.ndim, tuple(shape[:axes])) for x, m in present])
 

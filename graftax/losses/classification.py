@@ -231,8 +231,8 @@ class CategoricalGeneralizedCrossEntropy(Loss):
         name: str | None = None,
     ) -> None:
         super().__init__(reduction=reduction, name=name)
-        fits = arguments.is_number(q) and 0 < q <= 1
-        self.q = arguments.check_number("q", q, fits, "it is a power, above 0 and at most 1", 0.5)
+        reason = "it is a power, above 0 and at most 1"
+        self.q = arguments.check_number("q", q, lambda power: 0 < power <= 1, reason, 0.5)
         self.from_logits = arguments.check_flag("from_logits", from_logits)
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:

@@ -25,8 +25,8 @@ class BinaryFocalCrossentropy(Loss):
     """``-mean(w (1 - p_t)^gamma log p_t)``, p_t being ``p`` where the target is 1, and ``1 - p`` where it is 0.
 
     Args:
-        apply_class_balancing: True if targets of 1 are weighted by ``alpha`` and those of 0 by ``1 - alpha``. Defaults
-            to False.
+        apply_class_balancing: True if ``w`` is ``alpha`` for targets of 1 and ``1 - alpha`` for those of 0; else it
+            is 1. Defaults to False.
         alpha: The weight of targets of 1, in [0, 1]. Defaults to 0.25.
         gamma: How much less a good prediction counts; 0 is the plain crossentropy. Defaults to 2.0.
         from_logits: True if predictions are logits, so that ``p = sigmoid(y_pred)``. Defaults to False.
@@ -63,9 +63,8 @@ class BinaryFocalCrossentropy(Loss):
     ) -> None:
         super().__init__(reduction=reduction, name=name)
         self.apply_class_balancing = arguments.check_flag("apply_class_balancing", apply_class_balancing)
-        fits = arguments.is_number(alpha) and 0 <= alpha <= 1
         self.alpha = arguments.check_number(
-            "alpha", alpha, fits, "it is the weight of one of two classes, in [0, 1]", 0.25
+            "alpha", alpha, lambda share: 0 <= share <= 1, "it is the weight of one of two classes, in [0, 1]", 0.25
         )
         if not self.apply_class_balancing and self.alpha != 0.25:
             raise ArgumentError(

@@ -81,12 +81,12 @@ def categorical_generalized_cross_entropy(
 def gaussian_nll(
     y_true: ArrayLike, y_pred: ArrayLike, from_log_variance: bool = True, full: bool = False, epsilon: float = 1e-6
 ) -> Array:
-    """Compute ``mean(log(variance) + (y_true - mean)² / variance) / 2`` over the last axis; see `GaussianNLL`.
+    """Compute ``mean(s + (y_true - mean)² exp(-s)) / 2`` of means and log variances ``s``; see `GaussianNLL`.
 
     Args:
         y_true: Targets, ``(..., d)``.
-        y_pred: Means and behind them variances, ``(..., 2 d)``.
-        from_log_variance: True if these are logarithms of variances. Defaults to True.
+        y_pred: Means and behind them logarithms of variances, ``(..., 2 d)``.
+        from_log_variance: False if these are variances, of which ``s`` is the logarithm. Defaults to True.
         full: True to add the constant ``log(2 pi) / 2``. Defaults to False.
         epsilon: What variances are at least. Defaults to 1e-6.
 

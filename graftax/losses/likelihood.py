@@ -22,15 +22,16 @@ from graftax.variables.state import storage
 
 
 class GaussianNLL(Loss):
-    """``mean(log(variance) + (y_true - mean)² / variance) / 2`` over the last axis, for predicted means and variances.
+    """``mean(s + (y_true - mean)² exp(-s)) / 2`` over the last axis, for predicted means and log variances ``s``.
 
-    The first half of the last axis of the predictions are means, the second half says how far targets are around them.
+    The first half of the last axis of the predictions are means, the second half the logarithms of variances. With
+    ``from_log_variance=False`` these are variances, and ``s`` is their logarithm.
 
     Args:
         from_log_variance: True if the second half are logarithms of variances, as a plain layer gives them; False if
             they are variances, which are not negative. Defaults to True.
         full: True to add the constant ``log(2 pi) / 2``. Defaults to False.
-        epsilon: What variances are at least. Defaults to 1e-6.
+        epsilon: What variances are at least, so that ``s >= log(epsilon)``. Defaults to 1e-6.
         reduction: As for `Loss`.
         name: Its name.
 

@@ -47,6 +47,8 @@ class _Overlap(Loss):
 class Dice(_Overlap):
     """``1 - (2 Σ y_true y_pred + e) / (Σ y_true + Σ y_pred + e)``, one number for each sample.
 
+    ``e`` is 2e-7: nothing predicted where nothing is costs 0.
+
     Args:
         axis: The axes that the sums are over, such as (1, 2) for one index of each channel, of which the mean is
             taken. Defaults to None, all but the first.
@@ -86,6 +88,8 @@ class Dice(_Overlap):
 
 class Tversky(_Overlap):
     """``1 - (TP + e) / (TP + alpha FP + beta FN + e)``, one number for each sample; `Dice` where both are 1/2.
+
+    ``e`` is 1e-7: nothing predicted where nothing is costs 0.
 
     Args:
         alpha: How much a pixel counts that is predicted and is not there, from 0 up. Defaults to 0.5.

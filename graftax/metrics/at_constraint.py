@@ -49,8 +49,8 @@ class AtConstraint(ElementMetric):
         from_logits: bool,
     ) -> None:
         super().__init__(name, dtype)
-        fits = arguments.is_number(least) and 0 <= least <= 1
-        self.least = arguments.check_number(what, least, fits, "it is a share, in [0, 1]", 0.9)
+        reason = "it is a share, in [0, 1]"
+        self.least = arguments.check_number(what, least, lambda share: 0 <= share <= 1, reason, 0.9)
         self.num_thresholds = arguments.check_positive("num_thresholds", num_thresholds, "it counts from 1 up", 200)
         reason = "it is the number of a class, from 0 up"
         self.class_id = None if class_id is None else arguments.check_integer("class_id", class_id, reason, 0)

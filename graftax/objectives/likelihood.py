@@ -21,7 +21,7 @@ def gaussian_nll(
     full: bool = False,
     epsilon: float = 1e-6,
 ) -> Array:
-    """Compute ``mean(log(variance) + (y_true - mean)² / variance) / 2`` over the last axis.
+    """Compute ``mean(s + (y_true - mean)² exp(-s)) / 2`` over the last axis, ``s`` being the log variance.
 
     Raises:
         ShapeError: the predictions have not two numbers for each target.
@@ -31,7 +31,7 @@ def gaussian_nll(
     if not y_true.ndim or tuple(y_pred.shape) != (*y_true.shape[:-1], 2 * y_true.shape[-1]):
         raise ShapeError(
             f"y_true {list(y_true.shape)}, y_pred {list(y_pred.shape)}",
-            "the last axis of predictions has means and then variances, two numbers for each target",
+            "the last axis of predictions has means and then (log) variances, two numbers for each target",
             f"y_pred of shape {[*y_true.shape[:-1], 2 * y_true.shape[-1]] if y_true.ndim else [1, 2]}",
         )
     mean, spread = ops.split(y_pred, 2, axis=-1)

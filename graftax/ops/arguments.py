@@ -13,6 +13,7 @@ from graftax.backend import registry
 from graftax.core.enum_members import unwrap_member
 from graftax.core.errors import ArgumentError, ArgumentTypeError, GraftaxError
 from graftax.core.free_sizes import is_free
+from graftax.core.hyperparameters import meant_number
 from graftax.core.known_names import unknown
 from graftax.core.later import import_later
 from graftax.core.static_numbers import check_constant, check_known
@@ -97,14 +98,20 @@ def _integer(op: str, parameter: Parameter, value: Any) -> int:
 
 
 def _index(op: str, parameter: Parameter, value: Any) -> int:
-    example = f"{parameter.name}={-1 if parameter.kind.axis else 1}"
     if isinstance(value, (bool, np.bool_)) or getattr(getattr(value, "dtype", None), "kind", "") == "b":
+        example = f"{parameter.name}={_example(parameter)}"
         raise _type_error(op, parameter, value, "an integer is needed, not a flag", example)
     try:
         return operator.index(value)
     except TypeError as error:
         _raise_known(op, parameter, value, error)
-        raise _type_error(op, parameter, value, "an integer is needed", example) from None
+        least = parameter.kind.least
+        meant = meant_number(value, _example(parameter), lambda number: least is None or number >= least)
+        raise _type_error(op, parameter, value, "an integer is needed", f"{parameter.name}={meant}") from None
+
+
+def _example(parameter: Parameter) -> int:
+    return -1 if parameter.kind.axis else 1
 
 
 def _raise_known(op: str, parameter: Parameter, value: Any, error: Exception) -> None:
@@ -119,30 +126,40 @@ def _raise_known(op: str, parameter: Parameter, value: Any, error: Exception) ->
 
 def _check_real(op: str, parameter: Parameter, value: Any) -> float:
     name, least = parameter.name, parameter.kind.least
-    example = f"{name}=1.0"
     if isinstance(value, (bool, np.bool_, str, bytes)) or not hasattr(value, "__float__") or np.ndim(value):
-        raise _type_error(op, parameter, value, "a number is needed", example)
+        raise _type_error(op, parameter, value, "a number is needed", _real_example(parameter, value))
     check_constant(f"ops.{op}: {name}", value)
     try:
         found = float(value)
     except TypeError as error:
         _raise_known(op, parameter, value, error)
-        raise _type_error(op, parameter, value, "a number is needed", example) from None
+        raise _type_error(op, parameter, value, "a number is needed", _real_example(parameter, value)) from None
     if least is not None and not found >= least:
-        raise ArgumentError(f"{op}: {name} = {found}", f"it is a number of at least {least}", example)
+        raise ArgumentError(f"{op}: {name} = {found}", f"it is a number of at least {least}", f"{name}=1.0")
     return found
+
+
+def _real_example(parameter: Parameter, value: object) -> str:
+    least = parameter.kind.least
+    return f"{parameter.name}={meant_number(value, 1.0, lambda number: least is None or number >= least)}"
 
 
 def _check_number(op: str, parameter: Parameter, value: Any) -> Any:
     """Return a number as it came: an array of NumPy keeps its dtype."""
-    flags, example = parameter.kind.flags, f"{parameter.name}=1.0"
+    flags = parameter.kind.flags
     if is_free(value):
         return value
     if isinstance(value, (bool, np.bool_)) and not flags:
-        raise _type_error(op, parameter, value, "a number is needed, not a flag", example)
+        raise _type_error(op, parameter, value, "a number is needed, not a flag", f"{parameter.name}=1.0")
     if isinstance(value, (complex, str, bytes)) or not hasattr(value, "__float__"):
-        raise _type_error(op, parameter, value, "a number is needed", example)
-    return unwrap_member(_constant(op, parameter, value) if flags and hasattr(value, "shape") else value)
+        raise _type_error(op, parameter, value, "a number is needed", _real_example(parameter, value))
+    if flags and hasattr(value, "shape"):
+        return unwrap_member(_constant(op, parameter, value))
+    if shape := getattr(value, "shape", ()):
+        wants = f"one number is needed, and this has the shape {list(shape)}"
+        each = f"ops.stack([ops.{op}(...) for one in numbers]) for each of several"
+        raise _type_error(op, parameter, value, wants, f"{_real_example(parameter, value)}; {each}")
+    return unwrap_member(value)
 
 
 def _constant(op: str, parameter: Parameter, value: Any) -> Any:

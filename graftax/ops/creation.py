@@ -92,7 +92,7 @@ def _check_ends(a: Arrays, op: str, ends: Sequence[float], dtype: str | None) ->
         whole = dtype.startswith(("int", "uint"))
         for value in ends:
             if not a.is_array(value) and math.isfinite(value):
-                check_filling(a, op, "a value", np.asarray(math.trunc(value) if whole else float(value)), dtype)
+                check_filling(a, op, "a value", np.asarray(int(value) if whole else float(value)), dtype)
 
 
 @row

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from graftax.backend.protocol import Arrays
+from graftax.core.broadcasting import broadcast_shape
 from graftax.core.errors import NumericsError, ShapeError
 from graftax.core.typedefs import Array
 from graftax.ops.functions import FUNCTIONS, in_float32, row
@@ -24,20 +26,46 @@ def _linalg(name: str, a: Arrays, *matrices: Any, **options: Any) -> Any:
     function = getattr(a.numpy.linalg, name)
     if matrices[0].ndim < 2:
         raise ShapeError(f"{name}: x {list(matrices[0].shape)}", "a matrix has two axes", "x[None]")
+    if name in _ENDLESS:
+        matrices = tuple(a.numpy.where(a.numpy.isinf(x), a.asarray(math.nan, x.dtype), x) for x in matrices)
     try:
         result = function(*matrices, **options)
     except np.linalg.LinAlgError:
         if all(bool(a.numpy.all(a.numpy.isfinite(x))) for x in matrices):
             raise
-        result = function(*(a.numpy.zeros_like(x) for x in matrices), **options)  # nan in, nan out, as JAX has it
-        result = tuple(r * math.nan for r in result) if isinstance(result, tuple) else result * math.nan
+        result = _compute_finite(a, partial(function, **options), *matrices)
     if isinstance(result, tuple):
         return tuple(r if half is None else a.asarray(r, half) for r in result)
     return result if half is None else a.asarray(result, half)
 
 
-for _name in ("svd", "qr", "pinv"):
+def _compute_finite(a: Arrays, function: Callable[..., Any], x: Array, *others: Array) -> Any:
+    """Return the results of the matrices of a batch that are finite, and nan for the others, as JAX has it."""
+    finite = a.numpy.all(a.numpy.isfinite(x), axis=(-2, -1))
+    found = function(
+        a.numpy.where(finite[..., None, None], x, a.numpy.eye(*x.shape[-2:], dtype=x.dtype)),
+        *(a.numpy.where(a.numpy.isfinite(y), y, a.numpy.zeros_like(y)) for y in others),
+    )
+    for y in others:
+        finite = finite & a.numpy.all(a.numpy.isfinite(y), axis=(-2, -1) if y.ndim > 1 else None)
+
+    def leave_finite(result: Array) -> Any:
+        fits = finite.reshape(finite.shape + (1,) * (result.ndim - finite.ndim))
+        return a.numpy.where(fits, result, a.asarray(math.nan, result.dtype))
+
+    return tuple(map(leave_finite, found)) if isinstance(found, tuple) else leave_finite(found)
+
+
+_ENDLESS = ("svd", "pinv")
+"""What LAPACK computes by singular values: with infinity it may search for ever, with nan it ends at once."""
+
+for _name in ("qr", "pinv"):
     FUNCTIONS[_name] = partial(_linalg, _name)
+
+
+@row
+def svd(a: Arrays, x: Array, full_matrices: bool) -> Any:
+    return _linalg("svd", a, x, full_matrices=full_matrices)
 
 
 def _of_square(name: str, a: Arrays, x: Array) -> Any:
@@ -126,7 +154,7 @@ def _columns(a: Arrays, function: Any, x: Array, y: Array) -> Any:
 
 
 def _triangular(a: Arrays, x: Array, y: Array, lower: bool, adjoint: bool = False) -> Any:
-    shape = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    shape = broadcast_shape(x.shape[:-2], y.shape[:-2])
     x, y = (a.numpy.broadcast_to(one, (*shape, *one.shape[-2:])) for one in (x, y))
     return a.solve_triangular(x, y, lower, adjoint)
 
@@ -180,7 +208,7 @@ def lstsq(a: Arrays, x: Array, y: Array, rcond: float | None) -> Any:
     x, y = to_inexact(a, x), to_inexact(a, y)
     y = a.asarray(y, x.dtype)
     share = rcond if rcond is not None else _share(x)
-    return a.numpy.matmul(a.numpy.linalg.pinv(x, share), y)  # whose gradient is one where singular values are equal
+    return a.numpy.matmul(_linalg("pinv", a, x, rtol=share), y)  # whose gradient is one where singular values are equal
 
 
 def _is_kept(a: Arrays, s: Array, x: Array, rtol: float | None) -> Any:

@@ -12,6 +12,7 @@ from graftax.backend import registry
 from graftax.backend.protocol import Arrays
 from graftax.core.errors import NumericsError
 from graftax.core.typedefs import Array
+from graftax.ops.matrices import svd
 
 
 def balanced_factors(x: Array, rank: int, path: str) -> tuple[Array, Array]:
@@ -92,7 +93,7 @@ def _about_equal(a: Arrays, x: Array, y: Array) -> Any:
 
 def _svd(a: Arrays, x: Array) -> tuple[Any, Any, Any]:
     """Return the singular value decomposition; its derivative, which only higher ones need, is nan without a gap."""
-    u, s, vh = a.numpy.linalg.svd(x, full_matrices=False)
+    u, s, vh = svd(a, x, full_matrices=False)
     tied = a.numpy.sum(_about_equal(a, s[:, None], s)) > len(s)
 
     def rule(primals: tuple[Array, ...], tangents: tuple[Array, ...]) -> tuple[Any, Any]:

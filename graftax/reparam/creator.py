@@ -8,7 +8,7 @@ from typing import Any, ClassVar, TypeAlias
 
 from graftax.core.argument_kinds import checked_flag
 from graftax.core.errors import ArgumentError
-from graftax.core.hyperparameters import check_integer, check_number, is_number
+from graftax.core.hyperparameters import check_integer, check_number
 from graftax.variables.graph.structure import Adjustable
 
 Check: TypeAlias = "Callable[[str, Any], Any]"
@@ -35,17 +35,17 @@ def count(reason: str, example: int, least: int = 1, most: float = float("inf"))
 
 def check_positive(reason: str, example: float) -> Check:
     """Return a check for finite numbers above 0."""
-    return lambda name, value: check_number(name, value, is_number(value) and value > 0, reason, example)
+    return lambda name, value: check_number(name, value, lambda number: number > 0, reason, example)
 
 
 def not_negative(reason: str, example: float) -> Check:
     """Return a check for finite numbers from 0 up."""
-    return lambda name, value: check_number(name, value, is_number(value) and value >= 0, reason, example)
+    return lambda name, value: check_number(name, value, lambda number: number >= 0, reason, example)
 
 
 def share(reason: str, example: float) -> Check:
     """Return a check for numbers from 0 to 1."""
-    return lambda name, value: check_number(name, value, is_number(value) and 0 <= value <= 1, reason, example)
+    return lambda name, value: check_number(name, value, lambda number: 0 <= number <= 1, reason, example)
 
 
 def check_choice(choices: tuple[str, ...], reason: str) -> Check:
@@ -58,10 +58,7 @@ flag: Check = checked_flag
 
 
 def _count(reason: str, example: int, least: int, most: float, name: str, value: object) -> int:
-    found = check_integer(name, value, reason, example)
-    if not least <= found <= most:
-        raise ArgumentError(f"{name}={value!r}", reason, f"{name}={example}")
-    return found
+    return check_integer(name, value, reason, example, least, most)
 
 
 def _check_choice(choices: tuple[str, ...], reason: str, name: str, value: object) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from graftax.core.errors import ArgumentError
+from graftax.core.hyperparameters import meant_number
 from graftax.core.static_numbers import check_known
 
 
@@ -19,5 +20,7 @@ def check_chunk_size(name: str, chunk_size: int | None) -> None:
     if chunk_size is not None and (type(chunk_size) is not int or chunk_size < 1):
         check_known(f"{name}: chunk_size", chunk_size)
         raise ArgumentError(
-            f"{name} got chunk_size={chunk_size!r}", "it is a positive number of rows, or None", "chunk_size=64"
+            f"{name} got chunk_size={chunk_size!r}",
+            "it is a positive number of rows, or None",
+            f"chunk_size={meant_number(chunk_size, 64, lambda rows: rows > 0)}",
         )

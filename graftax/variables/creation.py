@@ -27,6 +27,7 @@ NextCreator: TypeAlias = Callable[[VariableSpec], VariableLike]
 Creator: TypeAlias = Callable[[NextCreator, VariableSpec], VariableLike]
 
 _DEEPEST = 100
+_DEEPEST_LAYERS = 5  # each may be larger than the one around it
 
 
 class CreatorScope:
@@ -92,7 +93,7 @@ def _ended(
 
 
 scopes: ScopeStack[CreatorScope] = ScopeStack("variable_creator_scope")
-_depth: ScopeStack[str] = ScopeStack("creation")
+_depth: ScopeStack[VariableSpec] = ScopeStack("creation")
 
 
 @door
@@ -205,7 +206,7 @@ def create(spec: VariableSpec, factory: NextCreator) -> VariableLike:
     make = factory
     for scope in active:  # outermost first, so that the innermost ends up in front
         make = _step(scope, make, spec)
-    with _depth.entered(spec.path):
+    with _depth.entered(spec):
         return make(spec)
 
 
@@ -213,6 +214,7 @@ def _step(scope: CreatorScope, inner: NextCreator, whole: VariableSpec) -> NextC
     def step(spec: VariableSpec) -> VariableLike:
         if not scope.applies(spec, whole):
             return inner(spec)
+        _check_layers_end(scope, spec)
         made = scope.creator(_Next(inner, scope, spec), spec)
         if not isinstance(made, VariableLike):
             raise CreatorError(
@@ -231,6 +233,23 @@ def _step(scope: CreatorScope, inner: NextCreator, whole: VariableSpec) -> NextC
         return made
 
     return step
+
+
+def _check_layers_end(scope: CreatorScope, spec: VariableSpec) -> None:
+    """Raise where a creator makes layers whose weights it sees, which have such layers again, without end."""
+    around = sum(one.owner is not None for one in _depth.items[:-1])  # while each of these weights is made
+    node = spec.owner
+    while node is not None:  # or after that, where the weight is computed for the first time
+        around += any(one is scope.creator for one in getattr(node, "_gx_creators", ()))
+        node = node._gx_owner
+    if around >= _DEEPEST_LAYERS:
+        raise CreatorRecursionError(
+            f"creator {scope.name} made layers inside of weights {around} times inside one another, the last one for "
+            f"the weight {spec.path!r}",
+            "weights of a layer made inside a creator go through all creators again, this one included",
+            'where= without what the creator makes, such as where="layers/*/kernel" in place of "**/kernel"; layers '
+            "that are built before the scope; or graftax.reparam.HyperNetwork(module) for what a module computes",
+        )
 
 
 def note_creator(expression: object, base: object, creator: Creator) -> None:

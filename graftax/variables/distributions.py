@@ -14,7 +14,7 @@ from graftax.backend import registry, traced_checks
 from graftax.backend.host import limits
 from graftax.core.dtypes import is_floating
 from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
-from graftax.core.hyperparameters import is_number
+from graftax.core.hyperparameters import is_number, meant_number
 from graftax.core.static_numbers import check_known
 from graftax.core.typedefs import Array, ArrayLike, Shape, unwrap
 from graftax.variables.spec import sizes
@@ -230,7 +230,9 @@ def _integer(name: str, value: object) -> int:
     if isinstance(plain, bool) or not isinstance(plain, Integral):
         check_known(name, plain)
         raise ArgumentError(
-            f"{name}={value!r:.40}", "it is one integer, known when the program is written", f"{name}=10"
+            f"{name}={value!r:.40}",
+            "it is one integer, known when the program is written",
+            f"{name}={meant_number(plain, 10)}",
         )
     return int(plain)
 

@@ -346,9 +346,7 @@ def choice(x: ArrayLike, count: int, replace: bool = True, p: ArrayLike | None =
         [0, 1, 2]
     """
     rows = distributions.rows(x)
-    number = hyperparameters.check_integer("count", count, "it counts rows", 1)
-    if number < 0:
-        raise ArgumentError(f"count={count}", "it counts rows, from 0 up", "count=1")
+    number = hyperparameters.check_integer("count", count, "it counts rows, from 0 up", 1, 0)
     return draws.choose_rows(key_of(seed), rows, number, hyperparameters.check_flag("replace", replace), p)  # type: ignore[no-any-return]
 
 

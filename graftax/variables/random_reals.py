@@ -159,8 +159,8 @@ def dropout(x: ArrayLike, rate: float, noise_shape: Shape | None = None, seed: S
     """
     arrays = registry.current().arrays
     array: Any = arrays.asarray(unwrap(x))
-    fits = hyperparameters.is_number(rate) and 0 <= rate < 1
-    share = hyperparameters.check_number("rate", rate, fits, "it is the share of zeros, in [0, 1)", 0.5)
+    reason = "it is the share of zeros, in [0, 1)"
+    share = hyperparameters.check_number("rate", rate, lambda share: 0 <= share < 1, reason, 0.5)
     if not is_floating(array.dtype):
         raise DTypeError(f"dropout of dtype {array.dtype.name}", "what stays is scaled", "an array of float32")
     given = tuple(array.shape)

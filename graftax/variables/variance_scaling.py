@@ -6,7 +6,7 @@ import math
 
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError
-from graftax.core.hyperparameters import check_number, is_number
+from graftax.core.hyperparameters import check_number
 from graftax.core.hyperparameters import check_seed as checked_seed
 from graftax.core.typedefs import Array, Shape
 from graftax.variables.base_initializer import SIGMAS, BaseInitializer, require_held, require_real
@@ -42,7 +42,7 @@ class VarianceScaling(BaseInitializer):
         distribution: str = "truncated_normal",
         seed: int | None = None,
     ) -> None:
-        scale = check_number("scale", scale, is_number(scale) and scale > 0, "a variance is positive", 1.0)
+        scale = check_number("scale", scale, lambda number: number > 0, "a variance is positive", 1.0)
         if mode not in ("fan_in", "fan_out", "fan_avg"):
             raise ArgumentError(f"mode={mode!r}", "there is no such mode", '"fan_in", "fan_out" or "fan_avg"')
         if distribution not in ("truncated_normal", "untruncated_normal", "uniform"):

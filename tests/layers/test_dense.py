@@ -97,7 +97,7 @@ def test_units_may_be_a_numpy_integer():
 
 @pytest.mark.parametrize("units", [0, -1, 2.0, True, None])
 def test_units_are_checked(units):
-    with pytest.raises(gx.errors.ArgumentError, match=r"units=(.|\n)*above 0\n.*units=8"):
+    with pytest.raises(gx.errors.ArgumentError, match=r"units=(.|\n)*above 0\n.*units=[82]"):
         layers.Dense(units)
 
 

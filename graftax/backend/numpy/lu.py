@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from graftax.core.typedefs import Array
 def factor(x: Array) -> tuple[Any, Any]:
     """Return both triangles of ``P @ x = L @ U`` in one, and the row that each was exchanged with."""
     size = x.shape[-1]
-    factors: np.ndarray[Any, Any] = np.array(x).reshape(-1, size, size)
+    factors: np.ndarray[Any, Any] = np.array(x).reshape(math.prod(x.shape[:-2]), size, size)
     pivots, every = np.zeros((len(factors), size), "int32"), np.arange(len(factors))
     for k in range(size):
         below: Any = factors[:, k:, k]
@@ -22,6 +23,7 @@ def factor(x: Array) -> tuple[Any, Any]:
         factors[:, k] = factors[every, pivots[:, k]]
         factors[every, pivots[:, k]] = kept
         pivot = factors[:, k, k, None]
-        factors[:, k + 1 :, k] /= np.where(pivot == 0, 1, pivot)
-        factors[:, k + 1 :, k + 1 :] -= factors[:, k + 1 :, k, None] * factors[:, k, None, k + 1 :]
+        with np.errstate(all="ignore"):  # infinity in, nan out
+            factors[:, k + 1 :, k] /= np.where(pivot == 0, 1, pivot)
+            factors[:, k + 1 :, k + 1 :] -= factors[:, k + 1 :, k, None] * factors[:, k, None, k + 1 :]
     return factors.reshape(x.shape), pivots.reshape(x.shape[:-1])

@@ -13,6 +13,7 @@ import numpy as np
 from graftax.backend import registry
 from graftax.core.dtypes import is_complex, is_floating
 from graftax.core.errors import ArgumentError, ArgumentTypeError, MissingAttributeError
+from graftax.core.hyperparameters import said_number
 from graftax.core.typedefs import VariableLike
 from graftax.optimizers.arguments import foreign_names
 from graftax.variables.graph.module import Module
@@ -60,13 +61,20 @@ class Kind:
         elif isinstance(found, VariableLike) or hasattr(found, "shape"):
             fits = not self.whole and is_real_scalar(found) and self._fits_current_value(found)
         elif not isinstance(found, int | float):
-            raise ArgumentTypeError(f"{owner}: {name}={value!r:.60}", self.words, f"{name}={self.instead}")
+            raise ArgumentTypeError(f"{owner}: {name}={value!r:.60}", self.words, self._line(name, value))
         else:
             plain = type(found) is int if self.whole else not isinstance(found, bool)
             fits = plain and not math.isnan(found) and self.fits(found)
         if not fits:
-            raise ArgumentError(f"{owner}: {name}={value!r:.60}", self.words, f"{name}={self.instead}")
+            raise ArgumentError(f"{owner}: {name}={value!r:.60}", self.words, self._line(name, value))
         return found if self.kept is None else self.kept(found)
+
+    def _line(self, name: str, value: object) -> str:
+        """Return what to write: the number that a refused value says, if it will do."""
+        said = said_number(value) if self.number else None
+        if said is None or not self.fits(said) or (self.whole and said != int(said)):
+            return f"{name}={self.instead}"
+        return f"{name}={int(said) if self.whole else said}"
 
     def _fits_current_value(self, holder: object) -> bool:
         """Tell whether what a Variable holds will do now; True where that is not known."""

@@ -12,6 +12,7 @@ import numpy as np
 from graftax.backend import registry
 from graftax.core.dtypes import is_complex
 from graftax.core.errors import ArgumentError, ArgumentTypeError, CompileError, ShapeError
+from graftax.core.hyperparameters import meant_number
 from graftax.core.typedefs import Array, VariableLike, unwrap
 from graftax.core.user_functions import check_takes
 from graftax.optimizers.engine.numbers import cast_to, widest_dtype
@@ -39,7 +40,7 @@ def keep(owner: Module, before: object, rate: Any) -> Any:
         raise ArgumentTypeError(
             f"learning_rate={rate!r:.100}",
             "it is a number, a schedule, another function of the step, or a Variable",
-            "learning_rate=1e-3",
+            f"learning_rate={meant_number(rate, 1e-3, lambda number: number >= 0)}",
         )
     if isinstance(rate, np.floating | np.integer):
         rate = float(str(rate))  # 0.1 as written, not its float32
