@@ -214,7 +214,7 @@ def makes_weights(kind: type[Buildable]) -> bool:
     if kind not in _makes_weights:
         defined = next(base.__module__ for base in kind.__mro__ if "build" in vars(base))
         ours = defined in _MACHINERY or defined.startswith("graftax.layers.")
-        _makes_weights[kind] = not ours or bool(_names_kept_by(kind, ("build", "call")))
+        _makes_weights[kind] = not ours or bool(names_kept_by(kind, ("build", "call")))
     return _makes_weights[kind]
 
 
@@ -337,12 +337,12 @@ _made_by: weakref.WeakKeyDictionary[type[Any], frozenset[str]] = weakref.WeakKey
 def names_made_by(kind: type[Buildable]) -> frozenset[str]:
     """Return names that `build` and `call` of a class assign, or what they call; and what else may make some."""
     if kind not in _made_by:
-        found = _names_kept_by(kind, ("build", "call"))
+        found = names_kept_by(kind, ("build", "call"))
         _made_by[kind] = frozenset(name for name in found if not name.startswith("_") or name in _COMPUTED_NAMES)
     return _made_by[kind]
 
 
-def _names_kept_by(kind: type[Buildable], methods: tuple[str, ...]) -> set[str]:
+def names_kept_by(kind: type[Buildable], methods: tuple[str, ...]) -> set[str]:
     """Return the names that methods of a class assign, or what they call; and what else may keep something."""
     found: set[str] = set()
     seen: set[CodeType] = set()

@@ -189,6 +189,11 @@ def build_for_hooks(model: TrainableModel, x: object) -> None:
             object.__setattr__(model, "_gx_never_called", build_all(model, x, model._gx_never_called))
 
 
+def waiting_in(module: Module) -> tuple[str, ...]:
+    """Return the paths of values of a checkpoint that wait for Variables of a Module."""
+    return tuple(module._gx_pending.waiting()) if module._gx_pending is not None else ()
+
+
 def require_restored(*modules: Module) -> None:
     """Raise if values of a checkpoint still wait for Variables of these.
 
@@ -196,8 +201,7 @@ def require_restored(*modules: Module) -> None:
         StateError: there are such values; the message names them.
     """
     for module in modules:
-        waiting = module._gx_pending.waiting() if module._gx_pending is not None else ()
-        if waiting:
+        if waiting := waiting_in(module):
             raise StateError(
                 f"training starts while {len(waiting)} restored values still wait: {', '.join(waiting[:5])}",
                 "the model is built now, and has no such Variables",

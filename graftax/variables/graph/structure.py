@@ -8,6 +8,8 @@ class Structure:
 
     def __init__(self) -> None:
         self.version = 0
+        self.made = 0
+        """How many Variables have been made: who listed some before a call sees whether it has to look again."""
 
     def bump(self) -> None:
         """Note that something has changed that a trace may depend on."""
