@@ -9,7 +9,7 @@ from inspect import signature
 from typing import Any
 
 from graftax.core import tree
-from graftax.core.errors import GraftaxError, StateError
+from graftax.core.errors import GradientError, GraftaxError, StateError
 from graftax.core.typedefs import Shape
 from graftax.layers.building import unbuilt_below
 from graftax.layers.description import describe_call
@@ -147,7 +147,12 @@ class FirstStep:
 
     def _trace(self, run: CompiledFunction[..., Any], batch: object) -> None:
         known = len(self._model.variables) if self._builds else 0
-        run.trace(batch)
+        try:
+            run.trace(batch)
+        except GradientError:
+            if not self._builds or len(self._model.variables) == known:
+                raise
+            run.trace(batch)  # with what it has built
         if self._builds and len(self._model.variables) > known:
             run.forget()  # the step has created weights after it asked for the trainable variables
         if self._unread is None:

@@ -165,7 +165,9 @@ def check_class(kind: type[Any], words: Words) -> None:
     """
     for base in kind.__mro__:
         slots = vars(base).get("__slots__", ())
-        hidden = [name for name in ([slots] if isinstance(slots, str) else slots) if not name.startswith("__")]
+        hidden = [
+            name for name in ([slots] if isinstance(slots, str) else slots) if not name.startswith(("__", "_gx_"))
+        ]
         if hidden:
             raise AssignmentError(
                 f"the class {base.__name__} has __slots__ for {', '.join(map(repr, hidden))}"
