@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from operator import is_
 from types import FunctionType, MethodType
 from typing import Any
@@ -135,6 +136,14 @@ def warn_of_lost(model: Module, loss: object, weights: object) -> None:
                     "trained nor saved. Instead: an attribute of the model, self.scale = gx.Variable(...); or of a "
                     "class of losses, class L(gx.losses.Loss)"
                 )
+        for where, part in _losses_in(inner):
+            names = [variable.name for variable in part.variables if variable.trainable]
+            if names and not is_inside(part, model):
+                user_line.warn(
+                    f"the loss {inner!r:.80} calls the loss {where} ({type(part).__name__}), which is no part "
+                    f"of this model: its Variables {', '.join(map(repr, names)):.80} are neither trained nor saved. Instead: "
+                    "that loss itself, compile(loss=...); or a class of losses that has it as an attribute"
+                )
 
 
 def refuse_late(model: object, name: str, value: object, compile_arguments: Mapping[str, Any]) -> None:
@@ -247,15 +256,32 @@ def makes_later(node: Module) -> bool:
     return isinstance(node, Loss) and bool(names_kept_by(type(node), ("call",)))
 
 
+def _losses_in(loss: object) -> Iterator[tuple[str, Loss]]:
+    """Yield the losses that a function calls. Other Modules, such as a teacher, are often not meant to be trained."""
+    if isinstance(loss, FunctionType | partial):
+        yield from ((name, one) for name, one in _uses_of(loss) if isinstance(one, Loss))
+
+
+def _uses_of(function: FunctionType | partial[Any]) -> Iterator[tuple[str, object]]:
+    """Yield what a function closes over and names, and what a partial was given."""
+    if isinstance(function, partial):
+        given = {**{str(i): one for i, one in enumerate(function.args)}, **function.keywords}
+        yield from ((f"{name!r} of partial", one) for name, one in given.items())
+        if isinstance(function.func, FunctionType | partial):
+            yield from _uses_of(function.func)
+        return
+    code = function.__code__
+    found = {name: function.__globals__.get(name) for name in code.co_names}
+    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+        with suppress(ValueError):  # not assigned yet
+            found[name] = cell.cell_contents
+    yield from ((repr(name), one) for name, one in found.items())
+
+
 def _hidden_in(loss: object) -> Iterator[tuple[str, Variable]]:
     """Yield the Variables that a function closes over and would train, and those that a plain object has."""
-    if isinstance(loss, FunctionType):
-        code = loss.__code__
-        found = {name: loss.__globals__.get(name) for name in code.co_names}
-        for name, cell in zip(code.co_freevars, loss.__closure__ or (), strict=True):
-            with suppress(ValueError):  # not assigned yet
-                found[name] = cell.cell_contents
-        yield from ((repr(n), one) for n, one in found.items() if isinstance(one, Variable) and one.trainable)
+    if isinstance(loss, FunctionType | partial):
+        yield from ((n, one) for n, one in _uses_of(loss) if isinstance(one, Variable) and one.trainable)
         return
     holder = loss.__self__ if isinstance(loss, MethodType) else loss
     if not isinstance(holder, Node | type):
