@@ -342,7 +342,7 @@ def names_made_by(kind: type[Buildable]) -> frozenset[str]:
     return _made_by[kind]
 
 
-def names_kept_by(kind: type[Buildable], methods: tuple[str, ...]) -> set[str]:
+def names_kept_by(kind: type[object], methods: tuple[str, ...]) -> set[str]:
     """Return the names that methods of a class assign, or what they call; and what else may keep something."""
     found: set[str] = set()
     seen: set[CodeType] = set()
@@ -359,7 +359,7 @@ def names_kept_by(kind: type[Buildable], methods: tuple[str, ...]) -> set[str]:
     return found
 
 
-def _codes(kind: type[Buildable], name: str) -> Iterator[CodeType]:
+def _codes(kind: type[object], name: str) -> Iterator[CodeType]:
     """Yield the code of a method, as each class above defines it, but for the machinery of `Module` and of layers."""
     for base in kind.__mro__:
         method = inspect.unwrap(vars(base)[name]) if callable(vars(base).get(name)) else None

@@ -9,7 +9,7 @@ from graftax.core.errors import ArgumentError, ArgumentTypeError, GradientError
 from graftax.core.typedefs import Array
 from graftax.core.user_functions import check_takes, misfit
 from graftax.optimizers.engine.gradients import Variables
-from graftax.transforms.gradients.late_variables import refuse_late
+from graftax.transforms.gradients.sources import refuse_late
 from graftax.variables.graph.module import Module
 
 

@@ -140,9 +140,9 @@ def warn_of_lost(model: Module, loss: object, weights: object) -> None:
             names = [variable.name for variable in part.variables if variable.trainable]
             if names and not is_inside(part, model):
                 user_line.warn(
-                    f"the loss {inner!r:.80} calls the loss {where} ({type(part).__name__}), which is no part "
-                    f"of this model: its Variables {', '.join(map(repr, names)):.80} are neither trained nor saved. Instead: "
-                    "that loss itself, compile(loss=...); or a class of losses that has it as an attribute"
+                    f"the loss {inner!r:.80} calls the loss {where} ({type(part).__name__}), which is no part of this "
+                    f"model: its Variables {', '.join(map(repr, names)):.80} are neither trained nor saved. "
+                    "Instead: that loss itself, compile(loss=...); or a class of losses that has it as an attribute"
                 )
 
 

@@ -173,8 +173,15 @@ class Model(SummaryMixin):
         Returns:
             The numbers to show, by name: means over the epoch so far. Those of your own step are shown as they are.
         """
-        loss, y_pred, masks = descend(self, batch)
-        _, y, sample_weight = unpack(batch)
+        x, y, sample_weight = unpack(batch)
+
+        def forward() -> tuple[Array, Any, Any]:
+            with call_context(training=True) as context:
+                y_pred = self(x, training=True)
+                loss = one_number(self, self.compute_loss(x, y, y_pred, sample_weight))
+                return loss, y_pred, context.mask_of(y_pred)
+
+        loss, y_pred, masks = descend(self, forward, x)
         return self._gx_measure(loss, y, y_pred, sample_weight, masks)
 
     def train_steps(self, batches: Batch) -> dict[str, Array]:
