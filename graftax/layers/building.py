@@ -28,7 +28,8 @@ from graftax.layers.undoing import undone_if_raised
 from graftax.layers.weight_settings import refuse_foreign, refuse_late
 from graftax.variables import creation, masks
 from graftax.variables.calls import CallContext, contexts
-from graftax.variables.graph.module import Module, walk
+from graftax.variables.graph.module import Module, walk, walk_with_edges
+from graftax.variables.graph.reserved import LOSS
 from graftax.variables.state import storage
 from graftax.variables.variable import Variable
 
@@ -260,8 +261,9 @@ def _outline_of(leaf: Any) -> Any:
 
 
 def unbuilt_below(layer: Buildable) -> list[Buildable]:
-    """Return the layer and those below it that may have weights, as far as they are not built."""
-    return [node for node in walk(layer) if isinstance(node, Buildable) and node._gx_lacks_weights]
+    """Return the layer and those below it that may have weights, but are not built; without those inside of losses."""
+    found = [(edges, one) for edges, one in walk_with_edges(layer) if isinstance(one, Buildable)]
+    return [one for edges, one in found if one._gx_lacks_weights and LOSS not in edges]
 
 
 def _build_below(layer: Buildable, input_shape: Any) -> None:

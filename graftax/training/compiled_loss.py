@@ -18,11 +18,11 @@ from graftax.losses.loss import Loss
 from graftax.variables.graph.config_objects import attributes_in
 from graftax.variables.graph.module import Module, walk
 from graftax.variables.graph.node import Branch, Node, is_inside, own_nodes
-from graftax.variables.graph.reserved import Own
+from graftax.variables.graph.reserved import LOSS, Own
 from graftax.variables.variable import Variable
 
-LOSS, WEIGHTS = "compiled_loss", "compiled_loss_weights"
-"""The attributes of a model: a loss, or losses by output, with Variables; the factors, which may change."""
+WEIGHTS = "compiled_loss_weights"
+"""The attribute of a model that holds the factors, which may change."""
 COMPILED = frozenset({"loss", "loss_weights", "weighted_metrics", "run_eagerly"})
 """Arguments of `compile` that are no attributes of a model."""
 

@@ -9,9 +9,9 @@ from typing import Any
 from graftax.layers.layer import Layer
 from graftax.layers.stateful import Stateful
 from graftax.metrics.metric import Metric
-from graftax.training.compiled_loss import LOSS
 from graftax.variables.graph.module import Module
 from graftax.variables.graph.node import Edge, ignored_attributes
+from graftax.variables.graph.reserved import LOSS
 from graftax.variables.graph.structure import structure
 from graftax.variables.graph.walking import walk_with_edges
 from graftax.variables.state.storage import frames

@@ -270,3 +270,14 @@ def test_the_loss_of_an_inner_model_rests_while_the_outer_one_is_trained(decay):
     assert not np.array_equal(inner.first.kernel.numpy(), kernel)
     inner.fit(X, X, verbose=0)
     assert float(inner.compiled_loss.scale) != before
+
+
+@pytest.mark.parametrize("place", ["loss", "a Variable in a loss", "loss that is a Module"])
+def test_a_model_is_built_by_its_shape_without_a_word_of_its_loss(place):
+    model = _model(place)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.build((None, 3))
+        assert model.count_params() == 12
+        model.fit(X, X, verbose=0)
+    assert model.count_params() > 12
