@@ -28,7 +28,8 @@ from graftax.layers.undoing import undone_if_raised
 from graftax.layers.weight_settings import refuse_foreign, refuse_late
 from graftax.variables import creation, masks
 from graftax.variables.calls import CallContext, contexts
-from graftax.variables.graph.module import Module, walk
+from graftax.variables.graph.module import Module, walk, walk_with_edges
+from graftax.variables.graph.reserved import LOSS
 from graftax.variables.state import storage
 from graftax.variables.variable import Variable
 
@@ -219,7 +220,7 @@ def makes_weights(kind: type[Buildable]) -> bool:
     if kind not in _makes_weights:
         defined = next(base.__module__ for base in kind.__mro__ if "build" in vars(base))
         ours = defined in _MACHINERY or defined.startswith("graftax.layers.")
-        _makes_weights[kind] = not ours or bool(_names_kept_by(kind, ("build", "call")))
+        _makes_weights[kind] = not ours or bool(names_kept_by(kind, ("build", "call")))
     return _makes_weights[kind]
 
 
@@ -265,8 +266,9 @@ def _outline_of(leaf: Any) -> Any:
 
 
 def unbuilt_below(layer: Buildable) -> list[Buildable]:
-    """Return the layer and those below it that may have weights, as far as they are not built."""
-    return [node for node in walk(layer) if isinstance(node, Buildable) and node._gx_lacks_weights]
+    """Return the layer and those below it that may have weights, but are not built; without those inside of losses."""
+    found = [(edges, one) for edges, one in walk_with_edges(layer) if isinstance(one, Buildable)]
+    return [one for edges, one in found if one._gx_lacks_weights and LOSS not in edges]
 
 
 def _build_below(layer: Buildable, input_shape: Any) -> None:
@@ -342,12 +344,12 @@ _made_by: weakref.WeakKeyDictionary[type[Any], frozenset[str]] = weakref.WeakKey
 def names_made_by(kind: type[Buildable]) -> frozenset[str]:
     """Return names that `build` and `call` of a class assign, or what they call; and what else may make some."""
     if kind not in _made_by:
-        found = _names_kept_by(kind, ("build", "call"))
+        found = names_kept_by(kind, ("build", "call"))
         _made_by[kind] = frozenset(name for name in found if not name.startswith("_") or name in _COMPUTED_NAMES)
     return _made_by[kind]
 
 
-def _names_kept_by(kind: type[Buildable], methods: tuple[str, ...]) -> set[str]:
+def names_kept_by(kind: type[object], methods: tuple[str, ...]) -> set[str]:
     """Return the names that methods of a class assign, or what they call; and what else may keep something."""
     found: set[str] = set()
     seen: set[CodeType] = set()
@@ -364,7 +366,7 @@ def _names_kept_by(kind: type[Buildable], methods: tuple[str, ...]) -> set[str]:
     return found
 
 
-def _codes(kind: type[Buildable], name: str) -> Iterator[CodeType]:
+def _codes(kind: type[object], name: str) -> Iterator[CodeType]:
     """Yield the code of a method, as each class above defines it, but for the machinery of `Module` and of layers."""
     for base in kind.__mro__:
         method = inspect.unwrap(vars(base)[name]) if callable(vars(base).get(name)) else None

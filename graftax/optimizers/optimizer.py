@@ -27,7 +27,7 @@ from graftax.optimizers.engine.rule import Rule
 from graftax.optimizers.engine.settings import RuleLike
 from graftax.optimizers.engine.step import steps_from
 from graftax.optimizers.engine.update import Update
-from graftax.optimizers.minimizer import check_loss_fn, loss_of
+from graftax.optimizers.minimizer import check_loss_fn, loss_of, watch_loss_fn
 from graftax.transforms.gradients.grad import value_and_grad
 from graftax.variables.graph.reserved import OF_OPTIMIZERS, Own, Words
 from graftax.variables.state import storage
@@ -248,7 +248,7 @@ class Optimizer(Planning, PureUpdates):
         for other in self.others:
             if type(other).minimize is not Optimizer.minimize:
                 raise _needs_the_loss(self, other)
-        trainable = require_trainable(variables)
+        trainable, loss_fn = require_trainable(variables), watch_loss_fn(loss_fn, variables)
         (_, found), gradients = self.value_and_scaled_grad(loss_fn, trainable, has_aux)
         self.apply(gradients, trainable)
         return found

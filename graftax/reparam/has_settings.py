@@ -1,13 +1,12 @@
 """HasSettings: the base of expressions and adapters, whose settings say with their parts what a weight is.
 
 What the forward pass of an expression changes, such as a counter of calls or a cache, is no setting: two programs that
-compute the same weight differ in it. So it is noticed when an expression computes: each attribute that is assigned
-meanwhile, and, at the first time, each list or dict that has changed in place.
+compute the same weight differ in it. So attributes are compared before and after the first time that an expression
+computes.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, TypeVar
 
@@ -18,25 +17,11 @@ Result = TypeVar("Result")
 _KEPT = "_gx_changed_by_forward"
 
 
-class _Computing(threading.local):
-    """How many expressions compute now, one inside of the other, in this thread."""
-
-    depth = 0
-
-
-_computing = _Computing()
-
-
 class HasSettings(Module):
     """Something with settings that a checkpoint has, and a restore compares."""
 
     untracked: ClassVar[frozenset[str]] = frozenset({_KEPT})
     _gx_changed_by_forward: frozenset[str] | None = None  # None: it has not computed yet
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if _computing.depth and not name.startswith("_"):
-            _note(self, (name,))
-        super().__setattr__(name, value)
 
     @property
     def _gx_settings(self) -> dict[str, Any]:
@@ -55,17 +40,13 @@ class HasSettings(Module):
 
 
 def compute(forward: Callable[[], Result], expression: HasSettings) -> Result:
-    """Call the forward pass of an expression, and note which attributes of expressions it changes.
+    """Call the forward pass of an expression; the first time, note which attributes of expressions it changes.
 
     Args:
         forward: The forward pass.
         expression: Whose it is.
     """
-    _computing.depth += 1
-    try:
-        return forward() if expression._gx_changed_by_forward is not None else _compute_first(forward, expression)
-    finally:
-        _computing.depth -= 1
+    return forward() if expression._gx_changed_by_forward is not None else _compute_first(forward, expression)
 
 
 def _compute_first(forward: Callable[[], Result], expression: HasSettings) -> Result:
@@ -76,10 +57,6 @@ def _compute_first(forward: Callable[[], Result], expression: HasSettings) -> Re
     finally:
         for one, old in zip(parts, before, strict=True):
             now = settings_of(one)
-            _note(one, [name for name, value in old.items() if name in now and not is_same(value, now[name])])
-
-
-def _note(expression: HasSettings, names: Iterable[str]) -> None:
-    known = expression._gx_changed_by_forward or frozenset()
-    if expression._gx_changed_by_forward is None or not known.issuperset(names):
-        object.__setattr__(expression, _KEPT, known.union(names))
+            changed = [name for name, value in now.items() if name not in old or not is_same(value, old[name])]
+            known = one._gx_changed_by_forward or frozenset()
+            object.__setattr__(one, _KEPT, known.union(changed))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -11,14 +12,16 @@ import numpy as np
 
 from graftax.core import tree, user_line
 from graftax.core.errors import AssignmentError
+from graftax.layers.building import names_kept_by
+from graftax.losses.loss import Loss
 from graftax.variables.graph.config_objects import attributes_in
 from graftax.variables.graph.module import Module, walk
-from graftax.variables.graph.node import Node, is_inside
-from graftax.variables.graph.reserved import Own
+from graftax.variables.graph.node import Branch, Node, is_inside, own_nodes
+from graftax.variables.graph.reserved import LOSS, Own
 from graftax.variables.variable import Variable
 
-LOSS, WEIGHTS = "compiled_loss", "compiled_loss_weights"
-"""The attributes of a model: a loss, or losses by output, with Variables; the factors, which may change."""
+WEIGHTS = "compiled_loss_weights"
+"""The attribute of a model that holds the factors, which may change."""
 COMPILED = frozenset({"loss", "loss_weights", "weighted_metrics", "run_eagerly"})
 """Arguments of `compile` that are no attributes of a model."""
 
@@ -26,13 +29,17 @@ COMPILED = frozenset({"loss", "loss_weights", "weighted_metrics", "run_eagerly"}
 def hold(model: Any, loss: object, weights: object) -> None:
     """Let a model hold the losses with Variables, beside those that it has as attributes, and the factors.
 
+    A loss that is not built yet, or makes Variables in its `call`, is held before it has them: values of checkpoints
+    wait for them there.
+
     Args:
         model: The model.
         loss: What `compile` was given.
         weights: The model's own factors, those of `own_factors`: compiled steps notice when they change.
     """
-    held = {name: node for name, one in _iterate_named(loss) if (node := _with_variables(one, model)) is not None}
-    may_change = isinstance(weights, dict | list) and not _trainable_factors(model, weights)
+    others = _held_otherwise(model)
+    held = {name: node for name, one in _iterate_named(loss) if (node := _to_hold(one, model, others)) is not None}
+    may_change = isinstance(weights, dict | list) and not _trainable_factors(weights, others)
     found = {LOSS: held.get("") or held or None, WEIGHTS: weights if may_change else None}
     for name, value in found.items():
         if value is not None:
@@ -44,7 +51,7 @@ def hold(model: Any, loss: object, weights: object) -> None:
 def modules_of(loss: object) -> list[Module]:
     """Return the losses that are Modules with Variables, or methods of these, each once."""
     nodes = [node for _, one in _iterate_named(loss) if (node := _node_of(one)) is not None]
-    return list(dict.fromkeys(node for node in nodes if any(isinstance(leaf, Variable) for leaf in walk(node))))
+    return list(dict.fromkeys(filter(_has_variables, nodes)))
 
 
 def variables_of(loss: object) -> list[Variable]:
@@ -78,7 +85,7 @@ def warn_of_lost(model: Module, loss: object, weights: object) -> None:
         loss: What `compile` was given.
         weights: The same. A factor is no weight to be trained: it would go where the loss is least, below 0.
     """
-    for name in _trainable_factors(model, weights):
+    for name in _trainable_factors(weights, _held_otherwise(model) if weights else frozenset()):
         user_line.warn(
             f"loss_weights has a Variable for {name!r}, which belongs to no Module: it is neither trained nor saved. "
             "Instead: gx.Variable(1.0, trainable=False), which is saved with the model; or an attribute of the model"
@@ -91,6 +98,14 @@ def warn_of_lost(model: Module, loss: object, weights: object) -> None:
                     f"the loss {inner!r:.80} uses the Variable {where}, which belongs to no Module: it is neither "
                     "trained nor saved. Instead: an attribute of the model, self.scale = gx.Variable(...); or of a "
                     "class of losses, class L(gx.losses.Loss)"
+                )
+        for where, part in _losses_in(inner):
+            names = [variable.name for variable in part.variables if variable.trainable]
+            if names and not is_inside(part, model):
+                user_line.warn(
+                    f"the loss {inner!r:.80} calls the loss {where} ({type(part).__name__}), which is no part of this "
+                    f"model: its Variables {', '.join(map(repr, names)):.80} are neither trained nor saved. "
+                    "Instead: that loss itself, compile(loss=...); or a class of losses that has it as an attribute"
                 )
 
 
@@ -139,10 +154,10 @@ def _iterate_named(loss: object) -> Iterator[tuple[str, object]]:
     yield from ((name, one) for name, one in parts if one is not None and not isinstance(one, str))
 
 
-def _trainable_factors(model: Module, weights: object) -> list[str]:
+def _trainable_factors(weights: object, others: frozenset[int]) -> list[str]:
     """Return the names of the outputs whose factors are Variables to be trained, which the model does not have."""
     found = [(name, one) for name, one in _iterate_named(weights) if isinstance(one, Variable) and one.trainable]
-    return [name for name, one in found if not is_inside(one, model)]
+    return [name for name, one in found if id(one) not in others]
 
 
 def _node_of(loss: object) -> Module | None:
@@ -151,23 +166,73 @@ def _node_of(loss: object) -> Module | None:
     return owner if isinstance(owner, Module) else None
 
 
-def _with_variables(loss: object, model: Module) -> Module | None:
-    """Return the Module of a loss that has Variables; None for others, and where the model has it already."""
+def _held_otherwise(model: Module) -> frozenset[int]:
+    """Return all that hangs below a model by other ways than what the last `compile` was given, by id."""
+    return frozenset(map(id, walk_parts(model, of_root=False)))
+
+
+def walk_parts(model: Node, of_root: bool) -> Iterator[Node]:
+    """Yield all below a model, each once, but for what `compile` gave to models below it, and if asked to itself."""
+    seen: set[int] = set()
+    waiting = [model]
+    while waiting:
+        node = waiting.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        yield node
+        if not isinstance(node, Module):
+            continue
+        is_compiled = vars(node).get("_gx_objectives") is not None
+        skipped = (LOSS, WEIGHTS) if is_compiled and not (of_root and node is model) else ()
+        waiting += [child for edges, child in own_nodes(node) if edges[0] not in skipped]
+
+
+def _to_hold(loss: object, model: Module, others: frozenset[int]) -> Module | None:
+    """Return the Module of a loss that has Variables, or will have; None where the model has it otherwise."""
     node = _node_of(loss)
-    if node is None or node is model or is_inside(node, model):
+    if node is None or node is model or id(node) in others:
         return None
-    return node if any(isinstance(leaf, Variable) for leaf in walk(node)) else None
+    return node if _has_variables(node) or makes_later(node) else None
+
+
+def _has_variables(node: Module) -> bool:
+    return any(isinstance(leaf, Variable) for leaf in walk(node))
+
+
+def makes_later(node: Module) -> bool:
+    """Tell whether a Module has a part that is not built, or is a loss whose `call` keeps something on it."""
+    if any(isinstance(one, Branch) and one._gx_lacks_weights for one in walk(node)):
+        return True
+    return isinstance(node, Loss) and bool(names_kept_by(type(node), ("call",)))
+
+
+def _losses_in(loss: object) -> Iterator[tuple[str, Loss]]:
+    """Yield the losses that a function calls. Other Modules, such as a teacher, are often not meant to be trained."""
+    if isinstance(loss, FunctionType | partial):
+        yield from ((name, one) for name, one in _uses_of(loss) if isinstance(one, Loss))
+
+
+def _uses_of(function: FunctionType | partial[Any]) -> Iterator[tuple[str, object]]:
+    """Yield what a function closes over and names, and what a partial was given."""
+    if isinstance(function, partial):
+        given = {**{str(i): one for i, one in enumerate(function.args)}, **function.keywords}
+        yield from ((f"{name!r} of partial", one) for name, one in given.items())
+        if isinstance(function.func, FunctionType | partial):
+            yield from _uses_of(function.func)
+        return
+    code = function.__code__
+    found = {name: function.__globals__.get(name) for name in code.co_names}
+    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+        with suppress(ValueError):  # not assigned yet
+            found[name] = cell.cell_contents
+    yield from ((repr(name), one) for name, one in found.items())
 
 
 def _hidden_in(loss: object) -> Iterator[tuple[str, Variable]]:
     """Yield the Variables that a function closes over and would train, and those that a plain object has."""
-    if isinstance(loss, FunctionType):
-        code = loss.__code__
-        found = {name: loss.__globals__.get(name) for name in code.co_names}
-        for name, cell in zip(code.co_freevars, loss.__closure__ or (), strict=True):
-            with suppress(ValueError):  # not assigned yet
-                found[name] = cell.cell_contents
-        yield from ((repr(n), one) for n, one in found.items() if isinstance(one, Variable) and one.trainable)
+    if isinstance(loss, FunctionType | partial):
+        yield from ((n, one) for n, one in _uses_of(loss) if isinstance(one, Variable) and one.trainable)
         return
     holder = loss.__self__ if isinstance(loss, MethodType) else loss
     if not isinstance(holder, Node | type):

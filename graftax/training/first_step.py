@@ -9,7 +9,7 @@ from inspect import signature
 from typing import Any
 
 from graftax.core import tree
-from graftax.core.errors import GraftaxError, StateError
+from graftax.core.errors import GradientError, GraftaxError, StateError
 from graftax.core.typedefs import Shape
 from graftax.layers.building import unbuilt_below
 from graftax.layers.inputs import describe_call
@@ -151,7 +151,12 @@ class FirstStep:
 
     def _trace(self, run: CompiledFunction[..., Any], batch: object) -> None:
         known = len(self._model.variables) if self._builds else 0
-        run.trace(batch)
+        try:
+            run.trace(batch)
+        except GradientError:
+            if not self._builds or len(self._model.variables) == known:
+                raise
+            run.trace(batch)  # with what it has built
         if self._builds and len(self._model.variables) > known:
             run.forget()  # the step has created weights after it asked for the trainable variables
         if self._unread is None:
@@ -193,6 +198,11 @@ def build_for_hooks(model: TrainableModel, x: object) -> None:
             object.__setattr__(model, "_gx_never_called", build_all(model, x, model._gx_never_called))
 
 
+def waiting_in(module: Module) -> tuple[str, ...]:
+    """Return the paths of values of a checkpoint that wait for Variables of a Module."""
+    return tuple(module._gx_pending.waiting()) if module._gx_pending is not None else ()
+
+
 def require_restored(*modules: Module) -> None:
     """Raise if values of a checkpoint still wait for Variables of these.
 
@@ -200,8 +210,7 @@ def require_restored(*modules: Module) -> None:
         StateError: there are such values; the message names them.
     """
     for module in modules:
-        waiting = module._gx_pending.waiting() if module._gx_pending is not None else ()
-        if waiting:
+        if waiting := waiting_in(module):
             raise StateError(
                 f"training starts while {len(waiting)} restored values still wait: {', '.join(waiting[:5])}",
                 "the model is built now, and has no such Variables",

@@ -15,7 +15,7 @@ from graftax.core.typedefs import Array
 from graftax.layers.call_context import call_context
 from graftax.metrics.metric import Metric
 from graftax.optimizers import registry as optimizers
-from graftax.optimizers.minimizer import Minimizer, check_returned
+from graftax.optimizers.minimizer import Minimizer
 from graftax.training import arguments, executions, foreign_names, loop, on_batch
 from graftax.training.active_loops import refuse_compile_between_steps
 from graftax.training.arguments import keywords
@@ -23,8 +23,7 @@ from graftax.training.batch import Batch, unpack
 from graftax.training.class_weights import ClassWeights
 from graftax.training.column_order import ordered_inputs, remember, sort_columns
 from graftax.training.compiled_loss import hold
-from graftax.training.dependence import level_around, require_dependent, warn_of_frozen
-from graftax.training.first_step import build_all, require_restored
+from graftax.training.descent import descend
 from graftax.training.held_metrics import all_metrics, results
 from graftax.training.hooks.callback import Callback
 from graftax.training.hooks.callback_list import CallbackList, as_list
@@ -175,24 +174,14 @@ class Model(SummaryMixin):
             The numbers to show, by name: means over the epoch so far. Those of your own step are shown as they are.
         """
         x, y, sample_weight = unpack(batch)
-        object.__setattr__(self, "_gx_never_called", build_all(self, x, self._gx_never_called))
-        require_restored(self, self.optimizer)
-        variables, level = self.trainable_variables, level_around()
 
-        def forward() -> tuple[Array, tuple[Any, Any, Any]]:
+        def forward() -> tuple[Array, Any, Any]:
             with call_context(training=True) as context:
                 y_pred = self(x, training=True)
                 loss = one_number(self, self.compute_loss(x, y, y_pred, sample_weight))
-                if variables:
-                    require_dependent(loss, level, self.optimizer)
-                return loss, (loss, y_pred, context.mask_of(y_pred))
+                return loss, y_pred, context.mask_of(y_pred)
 
-        if variables:
-            found = self.optimizer.minimize(forward, variables, has_aux=True)
-            _, (loss, y_pred, masks) = check_returned(self.optimizer, found)
-        else:
-            warn_of_frozen(self)
-            _, (loss, y_pred, masks) = forward()  # the loss is still reported
+        loss, y_pred, masks = descend(self, forward, x)
         return self._gx_measure(loss, y, y_pred, sample_weight, masks)
 
     def train_steps(self, batches: Batch) -> dict[str, Array]:

@@ -11,6 +11,7 @@ from graftax.training.active_loops import active_loop, isolated_metrics
 from graftax.training.batch import Batch, Parts, weighing_arguments
 from graftax.training.class_weights import ClassWeights
 from graftax.training.column_order import ordered_inputs, remember, sort_columns
+from graftax.training.compiled_loss import warn_of_lost
 from graftax.training.first_step import FirstStep
 from graftax.training.hooks.callback import Logs
 from graftax.training.objectives import required_objectives
@@ -54,6 +55,7 @@ def _on_batch(model: TrainableModel, step: str, batch: Batch, weighted_by: tuple
     try:
         first = None
         if step == "train_step" and not objectives.has_trained:
+            warn_of_lost(model, **objectives.given_losses())
             first = TrainedBefore(model, is_whole=False)
             first.begin()
         ready.prepare(run, given, [batch])

@@ -11,6 +11,7 @@ from graftax.layers.stateful import Stateful
 from graftax.metrics.metric import Metric
 from graftax.variables.graph.module import Module
 from graftax.variables.graph.node import Edge, ignored_attributes
+from graftax.variables.graph.reserved import LOSS
 from graftax.variables.graph.structure import structure
 from graftax.variables.graph.walking import walk_with_edges
 from graftax.variables.state.storage import frames
@@ -35,6 +36,8 @@ class Parts:
         """The Variables of the role "state"."""
         self.calls_python = False
         """Whether a layer runs arbitrary Python in its call."""
+        self.has_other_losses = False
+        """Whether a model below was compiled with a loss that has Variables."""
         self._version = structure.version
         self._containers: list[tuple[Any, list[Any]]] = []
         found: set[tuple[Edge, ...]] = set()
@@ -49,6 +52,9 @@ class Parts:
             if isinstance(node, Layer) and node.calls_python:
                 self.calls_python = True
             if isinstance(node, Module):
+                self.has_other_losses |= (
+                    bool(edges) and vars(node).get("_gx_objectives") is not None and LOSS in vars(node)
+                )
                 object.__setattr__(node, "_gx_watched", True)  # the counter of assignments to attributes
                 self._containers += ((one, _content(one)) for one in _containers_of(node))
 

@@ -10,7 +10,7 @@ from graftax.core.checked_calls import check_calls
 from graftax.core.undefined import undefined_error
 from graftax.layers.table_columns import KnowsColumns
 from graftax.metrics.metric import Metric
-from graftax.training.compiled_loss import COMPILED, LOSS, refuse_late
+from graftax.training.compiled_loss import COMPILED, refuse_late
 from graftax.training.executions import CompiledSteps
 from graftax.training.hooks.callback import Callback
 from graftax.training.hooks.callback_list import CallbackList
@@ -19,6 +19,7 @@ from graftax.training.objectives import Objectives
 from graftax.training.unused_targets import STEPS
 from graftax.training.whole.saving_mixin import SavingMixin
 from graftax.variables.graph.module import Module
+from graftax.variables.graph.reserved import LOSS
 
 
 class TrainableModel(SavingMixin):

@@ -11,7 +11,7 @@ from graftax.core.hyperparameters import is_number
 from graftax.core.typedefs import Array
 from graftax.core.undefined import undefined_error
 from graftax.variables.floating import to_floating
-from graftax.variables.graph.structure import Adjustable
+from graftax.variables.graph.structure import Adjustable, show_settings
 
 
 class BaseConstraint(Adjustable):
@@ -22,7 +22,7 @@ class BaseConstraint(Adjustable):
         raise undefined_error(self, "__call__(value)")
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
+        return show_settings(self)
 
 
 def widen(value: Array) -> Array:

@@ -10,7 +10,7 @@ from graftax.core.errors import ArgumentError, DTypeError
 from graftax.core.promises import withdraw
 from graftax.core.typedefs import Array, Shape
 from graftax.core.undefined import undefined_error
-from graftax.variables.graph.structure import Adjustable
+from graftax.variables.graph.structure import Adjustable, show_settings
 
 
 class BaseInitializer(Adjustable):
@@ -35,8 +35,7 @@ class BaseInitializer(Adjustable):
         raise undefined_error(self, "__call__(key, shape, dtype)")
 
     def __repr__(self) -> str:
-        arguments = ", ".join(f"{name}={value!r}" for name, value in vars(self).items() if value is not None)
-        return f"{type(self).__name__}({arguments})"
+        return show_settings(self, with_none=False)
 
 
 SIGMAS = 6

@@ -15,7 +15,7 @@ from graftax.core.typedefs import Array
 from graftax.core.undefined import undefined_error
 from graftax.core.user_functions import check_signature
 from graftax.variables.floating import to_floating
-from graftax.variables.graph.structure import Adjustable
+from graftax.variables.graph.structure import Adjustable, show_settings
 from graftax.variables.spec import Regularizer
 
 __all__ = [
@@ -38,7 +38,7 @@ class BaseRegularizer(Adjustable):
         raise undefined_error(self, "__call__(value)")
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
+        return show_settings(self)
 
 
 class L1(BaseRegularizer):

@@ -143,6 +143,7 @@ class Variable(Leaf, Arithmetic):
         else:
             self._storage = UnallocatedStorage(self._shape, self._dtype, backend, self)
         self._storage.home = home
+        structure.made += 1
         return self
 
     # --- what it is -------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 import copy
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -234,6 +235,51 @@ class PlainObject:
 def test_variables_that_nobody_has_are_warned_of(options):
     with pytest.warns(UserWarning, match="belongs to no Module: it is neither trained nor saved"):
         _model(**options).fit(X, Y, verbose=0)
+
+
+def _forward_to(loss):
+    return lambda y_true, y_pred: loss(y_true, y_pred)
+
+
+def _call(loss, y_true, y_pred):
+    return loss(y_true, y_pred)
+
+
+IN_FUNCTIONS = {
+    "closure": _forward_to,
+    "partial": lambda loss: partial(_call, loss),
+    "partial by name": lambda loss: partial(lambda y_true, y_pred, loss: loss(y_true, y_pred), loss=loss),
+    "partial of a closure": lambda loss: partial(_forward_to(loss)),
+}
+
+
+@pytest.mark.parametrize("kind", IN_FUNCTIONS)
+@pytest.mark.parametrize("way", ["fit", "train_on_batch"])
+def test_losses_in_functions_are_warned_of_where_nobody_trains_them(kind, way):
+    step = {"fit": lambda one: one.fit(X, Y, verbose=0), "train_on_batch": lambda one: one.train_on_batch(X, Y)}[way]
+    with pytest.warns(UserWarning, match=r"\(Scaled\), which is no part of this model.*'log_s' are neither trained"):
+        step(_model(IN_FUNCTIONS[kind](Scaled())))
+    held = _model("mse")
+    held.own = Scaled()
+    held.compile("sgd", IN_FUNCTIONS[kind](held.own))
+    frozen = Scaled()
+    frozen.log_s.trainable = False
+    network = gx.Sequential([gx.Input((1,)), gx.layers.Dense(1)])  # a teacher, which is not meant to be trained
+    compared = lambda y_true, y_pred: ops.mean((network(y_true) - network(y_pred)) ** 2, axis=-1)  # noqa: E731
+    for model in (held, *map(_model, (IN_FUNCTIONS[kind](frozen), IN_FUNCTIONS[kind](Running()), compared))):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            step(model)
+
+
+@pytest.mark.parametrize("wrap", [lambda f, v: f(v), lambda f, v: partial(lambda v, a, b: f(v)(a, b), v)])
+def test_a_variable_in_a_function_is_told_by_a_step_on_a_batch_too(wrap):
+    model = _model(wrap(_closed_over, gx.Variable(1.0)))
+    with pytest.warns(UserWarning, match="belongs to no Module: it is neither trained nor saved"):
+        model.train_on_batch(X, Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.train_on_batch(X, Y)
 
 
 def test_variables_that_somebody_has_are_not():

@@ -20,7 +20,7 @@ from graftax.optimizers.engine.numbers import cast_to, is_plain
 from graftax.optimizers.engine.slot import Slot
 from graftax.optimizers.lbfgs.line_search import Point, strong_wolfe
 from graftax.optimizers.lbfgs.quasi_newton import History
-from graftax.optimizers.minimizer import check_loss_fn, loss_of
+from graftax.optimizers.minimizer import check_loss_fn, loss_of, watch_loss_fn
 from graftax.transforms.flow.while_loop import while_loop
 from graftax.transforms.gradients.grad import value_and_grad
 from graftax.variables.state import storage
@@ -142,7 +142,7 @@ class LBFGS(SlotKeeper):
         self._gx_leave_scopes()
         before = [variable._gx_stored for variable in moving]
         try:
-            return _Descent(self, loss_fn, moving, has_aux).run()
+            return _Descent(self, watch_loss_fn(loss_fn, variables), moving, has_aux).run()
         except BaseException:
             for variable, value in zip(moving, before, strict=True):
                 variable.assign(value)

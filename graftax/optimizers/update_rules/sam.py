@@ -15,7 +15,7 @@ from graftax.optimizers.engine.gradients import Variables, require_trainable
 from graftax.optimizers.engine.numbers import cast_to
 from graftax.optimizers.engine.roots import root
 from graftax.optimizers.engine.total import total
-from graftax.optimizers.minimizer import check_loss_fn
+from graftax.optimizers.minimizer import check_loss_fn, watch_loss_fn
 from graftax.optimizers.optimizer import Optimizer
 from graftax.variables.state import storage
 
@@ -67,6 +67,7 @@ class SAM(AroundOptimizer, Checked):
         check_loss_fn(loss_fn)
         storage.touch(self)
         trainable = self.optimizer._gx_build(require_trainable(variables))
+        loss_fn = watch_loss_fn(loss_fn, variables)
         (_, found), gradients = self.optimizer.value_and_scaled_grad(loss_fn, trainable, has_aux)
         wide = "float64" if any(v.dtype == "float64" for v in trainable) else "float32"
         squares = [ops.sum(cast_to(g, wide) ** 2) for g in gradients]

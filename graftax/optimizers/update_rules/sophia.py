@@ -16,7 +16,7 @@ from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.slot import Slot, SlotValues
 from graftax.optimizers.engine.step import Step
 from graftax.optimizers.engine.total import total
-from graftax.optimizers.minimizer import check_loss_fn, loss_of
+from graftax.optimizers.minimizer import check_loss_fn, loss_of, watch_loss_fn
 from graftax.optimizers.optimizer import Optimizer
 from graftax.transforms.flow.branches import cond
 from graftax.transforms.gradients.grad import grad
@@ -128,6 +128,7 @@ class Sophia(Optimizer):
     def minimize(self, loss_fn: Callable[[], Any], variables: Variables, has_aux: bool = False) -> Any:
         """See `Minimizer`; estimates the curvature when it is due."""
         check_loss_fn(loss_fn)
+        loss_fn = watch_loss_fn(loss_fn, variables)
         due = ops.equal(self.iterations.value % self.update_every, 0)
         if self.accumulation_steps > 1:
             due = ops.logical_and(due, ops.equal(self.gathered.value, 0))

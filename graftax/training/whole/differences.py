@@ -19,12 +19,13 @@ from graftax.core.typedefs import VariableLike
 from graftax.layers.building import Buildable
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.set_remat_policy import RematPolicy
-from graftax.training.compiled_loss import LOSS, WEIGHTS
+from graftax.training.compiled_loss import WEIGHTS
 from graftax.training.whole.description import Describing
 from graftax.training.whole.rebuilding import Rebuilding
 from graftax.variables.graph.module import Module, walk_with_edges
 from graftax.variables.graph.node import Node, holds_node, ignored_attributes
 from graftax.variables.graph.prints import is_plain
+from graftax.variables.graph.reserved import LOSS
 from graftax.variables.trainability import Trainability
 from graftax.variables.variable import Variable
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar
 
 from graftax.backend import registry
 from graftax.core import tree
@@ -12,7 +12,16 @@ from graftax.core.errors import ArgumentTypeError, GradientError
 from graftax.core.short_traceback import door, door_around
 from graftax.core.typedefs import unwrap
 from graftax.core.wrapping import function_name
-from graftax.transforms.gradients.sources import at_home, check_sources, expand, first_argument, moved_value, value_of
+from graftax.transforms.gradients.sources import (
+    at_home,
+    check_sources,
+    expand,
+    first_argument,
+    modules_in,
+    moved_value,
+    refuse_late,
+    value_of,
+)
 from graftax.transforms.lifting.carried import hand_on
 from graftax.transforms.lifting.frames import Substitution
 from graftax.transforms.lifting.lifted import Lifted, Outcome
@@ -57,6 +66,8 @@ def value_and_grad(fn: Callable[P, R], wrt: object = None, has_aux: bool = False
             "graftax.value_and_grad(lambda: compute_loss(...), wrt=variables)()",
         )
 
+    modules = [] if wrt is None else modules_in(wrt)
+
     @door_around(fn)
     def run(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         structure = first_argument(fn, args) if wrt is None else expand(wrt)
@@ -69,6 +80,7 @@ def value_and_grad(fn: Callable[P, R], wrt: object = None, has_aux: bool = False
         check_sources(fn, sources, values)
         transforms = registry.current().gradients
         parent = frames.top
+        watched = refuse_late(fn, modules)
         lifted = Lifted(lambda result: transforms.flatten(_split(fn, result, has_aux)))
 
         def pure(values: list[Any]) -> tuple[Any, Outcome]:
@@ -78,7 +90,7 @@ def value_and_grad(fn: Callable[P, R], wrt: object = None, has_aux: bool = False
                 hand_on(leaves_of_it, values)
                 call_args = (tree.rebuild(args[0], iter(values)), *args[1:])
             frame = Substitution(parent, zip(storages, values, strict=False), transforms.level())
-            outcome = lifted(frame, lambda: cast(Callable[..., Any], fn)(*call_args, **kwargs))
+            outcome = lifted(frame, lambda: watched(*call_args, **kwargs))
             return outcome.leaves[0], outcome._replace(leaves=outcome.leaves[1:])
 
         (value, outcome), gradients = transforms.value_and_grad(pure)(values)

@@ -21,7 +21,7 @@ from graftax.variables.graph.containers import (
     kind_of_array,
     size_of,
 )
-from graftax.variables.graph.structure import Adjustable, watch
+from graftax.variables.graph.structure import Adjustable, settings_of, watch
 
 Print: TypeAlias = "Same | tuple[str, Any]"
 
@@ -134,7 +134,7 @@ def print_of(value: object, depth: int = 0, look: Look | None = None, in_config:
             return type(value).__name__, (*kind_of_array(value), bytes_of(value)())
         if isinstance(value, Adjustable):
             watch(value)
-            return type(value).__name__, OfObject(value, _prints(vars(value), depth, look or Look(), in_config))
+            return type(value).__name__, OfObject(value, _prints(settings_of(value), depth, look or Look(), in_config))
         if is_config(value):
             look = look or Look()
             if (found := look.enter(value)) is not None:
@@ -187,7 +187,7 @@ def mutable_parts(value: object, depth: int = 0, look: Look | None = None, in_co
         if not _is_constant(value):
             yield value
     elif isinstance(value, Adjustable):
-        inside, deeper = vars(value).values(), _OBJECT
+        inside, deeper = settings_of(value).values(), _OBJECT
     elif depth < _DEEPEST and is_config(value) and (found := look.enter(value)) is not None:
         yield value
         inside, deeper, in_config = found.values(), _OBJECT, True

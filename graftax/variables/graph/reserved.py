@@ -92,6 +92,9 @@ FACTORS = OWN._replace(instead='model.{name}["output"] = 0.5, one factor of the 
 
 Words = Mapping[str, Word]
 
+LOSS = "compiled_loss"
+"""The attribute of a model that holds a loss, or losses by output, with Variables. No call of the model uses these."""
+
 
 def _make_words(word: Word, names: str) -> dict[str, Word]:
     return dict.fromkeys(names.split(), word)
@@ -118,7 +121,7 @@ OF_MODELS: Words = {
     **_make_words(METHOD, "train_step train_steps test_step predict_step compute_loss compute_metrics"),
     **_make_words(PROPERTY, "metrics optimizer steps_per_execution"),
     **_make_words(FLAG, "stop_training"),
-    **_make_words(OWN, "compiled_loss"),
+    **_make_words(OWN, LOSS),
     **_make_words(FACTORS, "compiled_loss_weights"),
 }
 OF_SEQUENTIAL: Words = _make_words(METHOD, "add pop")
@@ -165,7 +168,9 @@ def check_class(kind: type[Any], words: Words) -> None:
     """
     for base in kind.__mro__:
         slots = vars(base).get("__slots__", ())
-        hidden = [name for name in ([slots] if isinstance(slots, str) else slots) if not name.startswith("__")]
+        hidden = [
+            name for name in ([slots] if isinstance(slots, str) else slots) if not name.startswith(("__", "_gx_"))
+        ]
         if hidden:
             raise AssignmentError(
                 f"the class {base.__name__} has __slots__ for {', '.join(map(repr, hidden))}"

@@ -10,6 +10,8 @@ class Structure:
 
     def __init__(self) -> None:
         self.version = 0
+        self.made = 0
+        """How many Variables have been made: who listed some before a call sees whether it has to look again."""
 
     def bump(self) -> None:
         """Note that something has changed that a trace may depend on."""
@@ -36,7 +38,7 @@ class Adjustable(Constructed):
         False
     """
 
-    __slots__ = ("_is_watched",)  # beside the settings, which are in ``__dict__``
+    __slots__ = ("_gx_is_watched",)  # beside the settings, which are in ``__dict__``
 
     def __setattr__(self, name: str, value: object) -> None:
         super().__setattr__(name, value)
@@ -47,14 +49,31 @@ class Adjustable(Constructed):
         _note_change(self)
 
 
+def settings_of(adjustable: Adjustable) -> dict[str, object]:
+    """Return the settings; of an object that is a Module, too, without what the graph keeps on it."""
+    return {name: value for name, value in vars(adjustable).items() if not name.startswith("_gx_")}
+
+
+def show_settings(adjustable: Adjustable, with_none: bool = True) -> str:
+    """Return the class and the settings as in a call.
+
+    Args:
+        adjustable: The object.
+        with_none: Whether settings that are None are shown. Defaults to True.
+    """
+    found = settings_of(adjustable).items()
+    shown = ", ".join(f"{name}={value!r}" for name, value in found if with_none or value is not None)
+    return f"{type(adjustable).__name__}({shown})"
+
+
 def watch(adjustable: Adjustable) -> None:
     """Note that a trace depends on the settings of this object."""
     _mark(adjustable, True)
 
 
-_mark = Adjustable._is_watched.__set__  # type: ignore[attr-defined]
+_mark = Adjustable._gx_is_watched.__set__  # type: ignore[attr-defined]
 
 
 def _note_change(adjustable: Adjustable) -> None:
-    if getattr(adjustable, "_is_watched", False):
+    if getattr(adjustable, "_gx_is_watched", False):
         structure.bump()

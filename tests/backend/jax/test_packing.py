@@ -34,7 +34,7 @@ def test_what_is_joined_comes_out_again(dtype):
 
 def test_a_few_times_need_no_program_and_many_times_give_the_same(monkeypatch):
     compiled = []
-    for name in ("_joined", "_parts"):
+    for name in ("_join_parts", "_parts"):
         program = getattr(packing, name)
         monkeypatch.setattr(
             packing, name, lambda *a, _run=program, _name=name, **k: compiled.append(_name) or _run(*a, **k)
@@ -47,7 +47,7 @@ def test_a_few_times_need_no_program_and_many_times_give_the_same(monkeypatch):
     for _ in range(packing._OFTEN):
         again = packing.join(given)
         others = packing.split(again, shapes)
-    assert compiled == ["_joined", "_parts"]
+    assert compiled == ["_join_parts", "_parts"]
     np.testing.assert_array_equal(first, again)
     for one, other in zip(halves, others, strict=True):
         np.testing.assert_array_equal(one, other)
