@@ -19,6 +19,8 @@ def warn(layer: Any) -> None:
             f"Its call takes the mask. If it has used it up, and the output has no such steps, {none} that returns "
             "None; if the output has the same mask, set supports_masking = True on the class."
         )
+    elif type(layer).__module__.startswith("graftax."):
+        what = "If hidden positions are to count like the others, say so: mask=None in the call."
     else:
         what = f"Set supports_masking = True on the class, or {none}."
     user_line.warn(

@@ -15,6 +15,7 @@ from graftax.layers.building import unbuilt_below
 from graftax.layers.inputs import describe_call
 from graftax.layers.inputs_of_call import spread_inputs
 from graftax.layers.layer import Layer
+from graftax.training.assigned_by_evaluation import warn_of_assigned
 from graftax.training.batch import Batch, unpack
 from graftax.training.objectives import Objectives
 from graftax.training.output_masks import masks_of
@@ -163,6 +164,8 @@ class FirstStep:
             return
         note, self._build_note = self._build_note, ""  # it has nothing to do with what is unread
         self._unread.look(run, batch, self._objectives)
+        if self._unread.step == "test_step":
+            warn_of_assigned(self._model, run.trace_arguments(batch)[0], self._objectives)
         self._build_note = note
 
 

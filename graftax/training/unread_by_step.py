@@ -38,7 +38,7 @@ class UnreadByStep:
         trained: UnreadByStep | None = None,
         warns_of_metrics: bool = True,
     ) -> None:
-        self._step, self._weighted_by, self._trained = step, weighted_by, trained
+        self.step, self._weighted_by, self._trained = step, weighted_by, trained
         self._asks_metrics, self._warns_of_metrics = True, warns_of_metrics
         self._idle: list[str] = []  # metrics
         self._own = [name for name in (step, "compute_loss", "compute_metrics") if model._gx_has_own(name)]
@@ -68,7 +68,7 @@ class UnreadByStep:
         if self._idle and self._warns_of_metrics:
             self._asks_metrics = False
             own = next(name for name in self._own if name != "compute_loss")
-            line = "self" if own == self._step else "super()"
+            line = "self" if own == self.step else "super()"
             user_line.warn(
                 f"metrics of compile: {', '.join(map(repr, self._idle))}. {self._kind}.{own} never updates them, "
                 f"so they are not among its numbers. Instead: return {{'loss': loss, **{line}.compute_metrics(x, y, "
@@ -83,7 +83,7 @@ class UnreadByStep:
         of = f" of {', '.join(map(repr, idle))}" if any(idle) else ""
         own = self._own[0]
         why = f"{self._kind}.{own} does not use them: no result depends on them"
-        if own == self._step:
+        if own == self.step:
             instead = "x, y, sample_weight = batch, and self.compute_loss(x, y, y_pred, sample_weight)"
         elif own == "compute_loss":
             instead = "ops.mean(losses * sample_weight), with losses of shape (batch,), in compute_loss"

@@ -1,6 +1,7 @@
 """How masks go from layer to layer, and what layers of one's own have to say about them."""
 
 import gc
+import warnings
 
 import numpy as np
 import pytest
@@ -220,3 +221,18 @@ def test_l15_one_sided_masks(make):
         make()([X, X], mask=MASK)
     with pytest.raises(ShapeError, match="mask of shape"):
         make()([X, X], mask=[MASK, MASK[:, :2]])
+
+
+@pytest.mark.parametrize("make", [L.SimpleRNNCell, L.GRUCell, L.LSTMCell, L.PReLU], ids=lambda make: make.__name__)
+def test_a_mask_that_a_layer_of_ours_drops_may_be_given_up_in_the_call(make):
+    token = L.Embedding(5, 4, mask_zero=True)(np.array([1, 0, 2]))
+    layer = make(4) if make is not L.PReLU else make(shared_axes=(1,))
+    states = [] if make is L.PReLU else [[np.zeros((3, 4), "float32")] * (2 if make is L.LSTMCell else 1)]
+    if not type(layer).supports_masking:
+        with pytest.warns(UserWarning, match="mask=None in the call"):
+            layer(token, *states)
+    again = make(4) if make is not L.PReLU else make(shared_axes=(1,))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        again(token, *states, mask=None)
+        gx.jit(lambda x: again(x, *states, mask=None))(token)

@@ -14,6 +14,7 @@ from graftax.core.user_functions import check_functions, check_takes
 from graftax.transforms.lifting.frames import Substitution
 from graftax.transforms.lifting.streams import is_stream
 from graftax.variables import masks
+from graftax.variables.added_loss import AddedLoss
 from graftax.variables.state.storage import Storage, frames
 
 T = TypeVar("T")
@@ -79,6 +80,12 @@ class _Unassigned(Substitution):
 
     def write(self, storage: Storage, value: Array) -> None:
         """Let a random stream move on, and refuse all else."""
+        if isinstance(storage.user, AddedLoss):
+            raise StateError(
+                f"associative_scan: the function calls a layer that adds a term of the loss, {storage.path!r}",
+                "it is called for many places at a time, also for some that no result is made of",
+                "graftax.scan, which adds up the terms place by place; or self.add_loss(...) outside of the scan",
+            )
         if not is_stream(storage):
             raise StateError(
                 f"associative_scan: the function assigned the variable {storage.path!r}",

@@ -131,3 +131,15 @@ def test_elements_and_results_that_do_not_fit():
         gx.associative_scan(lambda a, b: ops.sum(a + b), np.ones(6))
     with pytest.raises(DTypeError, match="none is converted silently"):
         gx.associative_scan(lambda a, b: ops.cast(a + b, "float32"), np.ones(6, "int32"))
+
+
+@modes
+def test_a_term_of_the_loss_is_told_as_such(mode):
+    class Penalized(gx.Layer):
+        def call(self, x):
+            self.add_loss(ops.mean(x))
+            return x
+
+    layer = Penalized()
+    with pytest.raises(StateError, match="a layer that adds a term of the loss"):
+        mode(lambda x: gx.associative_scan(lambda left, right: layer(left + right), x))(X)
