@@ -37,9 +37,9 @@ def warn_of_assigned(model: Any, entry: Entry, objectives: Objectives) -> None:
     more = f" and {len(found) - 3} more" if len(found) > 3 else ""
     user_line.warn(
         f"the evaluation of {type(model).__name__} assigns {', '.join(map(repr, found[:3]))}{more}: after a "
-        "validation, the training goes on from other values than without one. Instead: assign only where training is True; or "
-        "gx.Variable(..., role='state'), which gets its value back after a validation, or role='counter', which is to "
-        "move"
+        "validation, the training goes on from other values than without one. Instead: assign only where training is "
+        "True; or gx.Variable(..., role='state'), which gets its value back after a validation, or role='counter', "
+        "which is to move"
     )
 
 
