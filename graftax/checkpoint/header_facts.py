@@ -16,7 +16,7 @@ from graftax.checkpoint.paths import node_paths
 from graftax.core.errors import ArgumentError, GraftaxError
 from graftax.reparam.settings import is_same, text_of
 
-KEY = "graftax.objects"
+KEY = "graftax_objects"
 """The entry of the metadata."""
 _PLAIN: tuple[bool, str, dict[str, object]] = (True, "weight", {})
 _OURS = "graftax.reparam."

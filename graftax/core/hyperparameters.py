@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any, SupportsFloat, TypeVar
+from typing import Any, TypeVar
 
 from graftax.core.enum_members import unwrap_member
 from graftax.core.errors import ArgumentError, GraftaxError
@@ -35,7 +35,9 @@ def check_number(name: str, value: Any, fits: Callable[[float], bool] | None, re
     """
     if not is_number(value) or not math.isfinite(value) or (fits is not None and not fits(value)):
         check_known(name, value)
-        raise ArgumentError(f"{name}={value!r}", reason, f"{name}={meant_number(value, float(example), fits)}")
+        meant = meant_number(value, float(example), fits)
+        instead = int(meant) if isinstance(example, int) and meant == int(meant) else meant
+        raise ArgumentError(f"{name}={value!r}", reason, f"{name}={instead}")
     return float(value)
 
 
@@ -163,10 +165,10 @@ def said_number(value: object) -> float | None:
     try:
         while isinstance(found, list | tuple) and len(found) == 1:
             found = found[0]
-        item = getattr(found, "item", None)
-        if callable(item) and getattr(found, "size", 0) == 1:
-            found = item()
-        if isinstance(found, bool) or not isinstance(found, str | SupportsFloat):
+        # no Variable, and no array of a backend: a tape would warn of the conversion, or the number is not known yet
+        if type(found).__module__ == "numpy" and getattr(found, "size", 0) == 1:
+            found = found.item()  # type: ignore[attr-defined]
+        if isinstance(found, bool) or not isinstance(found, str | Real):
             return None
         number = float(found)
     except (

@@ -26,6 +26,7 @@ class Constructed:
     """The base of what refuses keywords that its ``__init__`` does not take, and says which one was meant.
 
     Example:
+        >>> from graftax.core.errors import ArgumentTypeError
         >>> class Scale(Constructed):
         ...     def __init__(self, factor=1.0): ...
         >>> try:

@@ -57,7 +57,7 @@ class Objectives:
         """The names of the outputs of a graph of layers, if they have names."""
         check_losses(loss, loss_weights)
         self.given = [
-            GivenArgument("compile", name, value, f"model.compile(..., {name}=...) again: the optimizer goes on")
+            GivenArgument("compile", name, value, f"model.compile again, with the other {name}: the optimizer goes on")
             for name, value in (("loss", loss), ("metrics", metrics), ("weighted_metrics", weighted_metrics))
         ]
         """The dicts and lists that the caller has; the model has copies, since several may be compiled with one."""
