@@ -18,6 +18,7 @@ from graftax.layers.undoing import undone_if_raised
 from graftax.training.held_metrics import untouched_left_out
 from graftax.training.parts import parts_of
 from graftax.training.recorded_limits import LimitRecordingStep
+from graftax.training.rule_paths import refuse_other_paths
 from graftax.transforms.compile.compiled_function import CompiledFunction
 from graftax.transforms.compile.run_eagerly import run_eagerly
 from graftax.transforms.flow.scan import scan
@@ -128,7 +129,12 @@ def with_fresh_losses(model: Any, function: Callable[..., Any], step: str) -> Ca
 
     def run(*args: Any) -> Any:
         added_losses.forget(model)
-        return function(*args)
+        if step != "train_step":
+            return function(*args)
+        refuse_other_paths(model)
+        found = function(*args)
+        refuse_other_paths(model)  # of what the step has built
+        return found
 
     carry_names(run, function)
     return LimitRecordingStep(model, run)

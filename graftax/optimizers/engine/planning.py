@@ -8,6 +8,7 @@ from typing import Any, ClassVar, cast
 
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError, ArgumentTypeError
+from graftax.core.selectors import Selector
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, VariableLike
 from graftax.optimizers.engine import averaging
@@ -84,6 +85,10 @@ class Planning(Rule, Averaging):
         self._gx_rules.check(variables)
         for other in self.others:
             other._gx_rules.check(variables)
+
+    def _gx_selectors(self) -> list[Selector]:
+        """Return the selectors of all rules, also of optimizers that rules name."""
+        return [*self._gx_rules.selectors, *(one for other in self.others for one in other._gx_selectors())]
 
     def _gx_rule_of(self, variable: Variable) -> Planning:
         """Return the optimizer whose rule a variable is updated by."""

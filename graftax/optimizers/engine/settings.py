@@ -185,6 +185,11 @@ class Rules:
     def __reduce__(self) -> tuple[Any, ...]:  # compiled selectors are functions, which cannot be pickled
         return Rules, (self.given, self._sets_nothing), None if self._unchecked else {"_unchecked": []}
 
+    @property
+    def selectors(self) -> list[Selector]:
+        """Return the selectors of the rules, in their order."""
+        return [selector for selector, _ in self._rules]
+
     def settings(self, variable: Variable) -> Settings:
         """Return what holds for a variable at the path that it has now."""
         found = DEFAULT

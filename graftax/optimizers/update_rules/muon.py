@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, Unpack
 
 from graftax import ops
 from graftax.core.errors import ArgumentTypeError
-from graftax.core.selectors import SelectorLike
+from graftax.core.selectors import Selector, SelectorLike
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import COUNT, FLAG, FRACTION, NOT_NEGATIVE, Kinds, choice_of
 from graftax.optimizers.engine.learning_rate import LearningRate
@@ -112,6 +112,9 @@ class Muon(Optimizer):
     def _gx_check_rules(self, variables: Iterable[Variable]) -> None:
         self._others.check(variables)
         super()._gx_check_rules(variables)
+
+    def _gx_selectors(self) -> list[Selector]:
+        return [*super()._gx_selectors(), *self._others.selectors]
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
         """Compute the new value of a variable, and of its slots."""
