@@ -51,9 +51,7 @@ def own_step(model):
         lambda: optimizers.SGD(0.1, rules=HEAD),
         lambda: optimizers.SGD(0.1, rules=[("layers/0/**", FROZEN)]),
         lambda: optimizers.Muon(0.1, adamw=("layers/1/**", "**/bias")),
-        lambda: optimizers.SGD(
-            0.1, rules=[("**/bias", {"optimizer": optimizers.SGD(rules=HEAD)})]
-        ),
+        lambda: optimizers.SGD(0.1, rules=[("**/bias", {"optimizer": optimizers.SGD(rules=HEAD)})]),
         lambda: optimizers.Lookahead(optimizers.SGD(0.1, rules=HEAD)),
     ],
     ids=["head", "body", "muon", "within", "lookahead"],
