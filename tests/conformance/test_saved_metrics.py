@@ -93,8 +93,10 @@ def test_a_value_of_another_shape_is_refused(tmp_path):
     one.update(np.eye(2), np.eye(2))
     gx.Checkpoint(metric=one, beside=gx.Variable(1.0)).save(tmp_path / "1")
     beside = gx.Variable(2.0)
-    with pytest.raises(gx.errors.ShapeMismatch, match=r"shape \(2, 4, 5, 2\) saved"):
+    with pytest.raises(gx.errors.SettingsMismatch, match="num_thresholds=5"):
         gx.Checkpoint(metric=other, beside=beside).restore(tmp_path / "1")
+    with pytest.raises(gx.errors.ShapeMismatch, match=r"shape \(2, 4, 5, 2\) saved"):
+        gx.Checkpoint(metric=other, beside=beside).restore(tmp_path / "1", settings="program")
     assert (float(beside), float(other.result())) == (2, 0)
 
 

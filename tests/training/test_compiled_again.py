@@ -137,6 +137,7 @@ def _fit(model):
     return model
 
 
+@pytest.mark.in_turn(5)
 @pytest.mark.parametrize("times", [2, 3])
 @pytest.mark.parametrize("kind", ARGUMENTS)
 def test_it_is_as_after_the_first_time(kind, times, tmp_path):
@@ -164,6 +165,7 @@ def _targets(model):
     return {"a": X, "b": X} if isinstance(model(X), dict) else X
 
 
+@pytest.mark.in_turn(5)
 @pytest.mark.parametrize("kind", [kind for kind in ARGUMENTS if kind not in ("its method", *LATE)])
 def test_a_model_that_was_loaded_is_compiled_again(kind, tmp_path):
     model = _fit(_model(ARGUMENTS[kind](), 1))
