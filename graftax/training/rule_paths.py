@@ -39,6 +39,6 @@ def refuse_other_paths(model: Any) -> None:
                     f"{type(model).__name__} {model.name!r}",
                     f"an optimizer knows a weight by its path in the first model that holds it, {variable.path!r} "
                     "here, and by this one the rule decides otherwise",
-                    "rules that have the weights themselves: chosen = set(map(id, model.layers[1].variables)), and "
+                    "rules that have the weights themselves: chosen = set(map(id, head.variables)), and "
                     "rules=[(lambda v: id(v) in chosen, {...})]; to freeze them, model.freeze(...)",
                 )

@@ -21,7 +21,7 @@ class Noise(layers.Layer):
     def __init__(self):
         super().__init__()
         self.seeds = gx.random.SeedGenerator()
-        self.calls_so_far = self.add_weight((), initializer="zeros", trainable=False, name="calls_so_far")
+        self.calls_so_far = gx.Variable(0.0, trainable=False, role="counter", name="calls_so_far")
 
     def call(self, x):
         self.calls_so_far.assign_add(1.0)
