@@ -56,7 +56,7 @@ def test_a4_a_function_that_there_is_not(name: str, instead: str) -> None:
 
 
 def test_a4_names_of_keras_that_mean_the_same_are_taken(keras: Any) -> None:
-    for name, ours in foreign_names.ALIASES.items():
+    for name, ours in ALIASES.items():
         assert getattr(ops, name) is getattr(ops, ours)
         assert callable(getattr(keras.ops, name))
     assert ops.convert_to_numpy(THREE).tolist() == [1, 2, 3]
