@@ -4,6 +4,8 @@ import itertools
 from collections.abc import Callable
 from typing import NamedTuple
 
+import jax
+
 import graftax as gx
 from graftax import layers, ops
 
@@ -68,7 +70,7 @@ def first(layer):
 
 def states(layer):
     """The states that a layer gives beside its output, in one."""
-    return Around(lambda m, x: ops.concatenate(list(m.layer(x)[1:]), -1), layer=layer)
+    return Around(lambda m, x: ops.concatenate(jax.tree.leaves(m.layer(x)[1:]), -1), layer=layer)
 
 
 RECURRENT = {
