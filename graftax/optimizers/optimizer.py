@@ -30,6 +30,7 @@ from graftax.optimizers.engine.update import Update
 from graftax.optimizers.minimizer import check_loss_fn, loss_of, watch_loss_fn
 from graftax.transforms.gradients.grad import value_and_grad
 from graftax.variables.graph.reserved import OF_OPTIMIZERS, Own, Words
+from graftax.variables.graph.trained_model import seen_from
 from graftax.variables.state import storage
 from graftax.variables.variable import Variable
 
@@ -195,12 +196,13 @@ class Optimizer(Planning, PureUpdates):
         """
         storage.touch(self)
         self._gx_refuse_swapped()
-        updates = self._gx_plan(gradients, variables)  # pairs checked, settings found, slots made
-        then = self._gx_accumulate if self._gx_accumulates else self._gx_update  # either may run in a branch
-        if self.loss_scale is None:
-            then(updates)
-        else:
-            self.loss_scale.unscale(updates, then)
+        with seen_from(variables):
+            updates = self._gx_plan(gradients, variables)  # pairs checked, settings found, slots made
+            then = self._gx_accumulate if self._gx_accumulates else self._gx_update  # either may run in a branch
+            if self.loss_scale is None:
+                then(updates)
+            else:
+                self.loss_scale.unscale(updates, then)
 
     def _gx_accumulate(self, updates: list[Update]) -> None:
         """Keep the sum of the gradients; make an update along the mean once enough batches are there."""
@@ -250,7 +252,8 @@ class Optimizer(Planning, PureUpdates):
                 raise _needs_the_loss(self, other)
         trainable, loss_fn = require_trainable(variables), watch_loss_fn(loss_fn, variables)
         (_, found), gradients = self.value_and_scaled_grad(loss_fn, trainable, has_aux)
-        self.apply(gradients, trainable)
+        with seen_from(variables):
+            self.apply(gradients, trainable)
         return found
 
     @door
