@@ -178,7 +178,7 @@ RULES = [
 ]
 OPTIMIZERS = {
     "rules": lambda: optimizers.SGD(0.1, momentum=0.5, rules=RULES),
-    "muon": lambda: optimizers.Muon(0.1, adamw=("layers/1/**", "**/bias")),
+    "muon": lambda: optimizers.Muon(0.1, adamw=("layers/0/layers/0/**", "**/bias")),
     "within": lambda: optimizers.SGD(
         0.1, rules=[("layers/0/**", {"optimizer": optimizers.Adam(0.1, rules=RULES[1:])})]
     ),

@@ -75,7 +75,7 @@ class Planning(Rule, Averaging):
             return kept
         found = self._gx_find_settings(variable)
         scope = trained.top
-        if scope is None or not scope.only_asked:
+        if scope is None or scope.purpose != "question":
             deciding = None if scope is None else scope.deciding(variable)
             # kept in the optimizers that rules name, too: they look them up when they take the update over
             for optimizer, settings in found:
@@ -95,7 +95,8 @@ class Planning(Rule, Averaging):
         if deciding is None:
             storage.changing(self, SETTINGS)
             return state.settings
-        return state.settings if state.model is not None and state.model() is deciding.module else None
+        is_from_it = state.model is not None and (deciding.purpose == "restore" or state.model() is deciding.module)
+        return state.settings if is_from_it else None
 
     def _gx_find_settings(self, variable: Variable, over: Settings | None = None) -> list[tuple[Planning, Settings]]:
         """Return what its rules say of a variable, here and in the optimizers that they name, one after another.
@@ -147,7 +148,7 @@ class Planning(Rule, Averaging):
             named = [(path, v) for path, v in variables.named_variables().items() if v.role == "weight"]
         else:
             named = [(v.path, v) for v in flat_variables(variables)]
-        with seen_from(variables, only_asked=True):
+        with seen_from(variables, "question"):
             self._gx_check_rules(flat_variables([variable for _, variable in named]))
             return explain(self, [(path, variable, *self._gx_moved_by(variable)) for path, variable in named])
 

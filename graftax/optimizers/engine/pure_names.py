@@ -50,7 +50,7 @@ def variables_of(
     if odd := [path for path in values if found[0][path] is not found[-1][path]]:
         raise ArgumentError(
             f"{kind}.pure_update got a value for {odd[0]!r}",
-            f"from the model, that is the variable with {below[odd[0]].path!r} as its own path, and another one has this as its own",
+            f"the model has another variable there, {below[odd[0]].path!r}, than the one whose own path this is",
             "a list, optimizer.pure_state(model.trainable_variables), and {v.path: v.value for v in that list}",
         )
     return found[0]

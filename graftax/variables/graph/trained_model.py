@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
+from typing import Literal, TypeAlias
 
 from graftax.core.scopes import ScopeStack, register_ambient
 from graftax.core.spellings import Reached
@@ -13,21 +15,25 @@ from graftax.variables.graph.structure import structure
 from graftax.variables.graph.walking import walk_with_edges
 from graftax.variables.variable import Variable
 
+Purpose: TypeAlias = Literal["training", "question", "restore"]
+
 
 class TrainedModel:
-    """A scope: the model that is trained, or only asked about. Its paths are found when the first one is needed.
+    """A scope: the model that is trained. Its paths are found when the first one is needed.
 
     Args:
         module: The model.
         around: The scope around this one, whose model decides for all Variables that it has: where a step of ``fit``
             gives a part of its model to an optimizer, the Variables are still those of that model. Defaults to None.
-        only_asked: Whether nothing is trained, so that nobody keeps what is found here. Defaults to False.
+        purpose: ``"training"``; ``"question"``, so that nobody keeps what is found here; or ``"restore"``, where the
+            model is only likely to be the one that is trained, and what is known of that already counts more. Defaults
+            to ``"training"``.
     """
 
-    def __init__(self, module: Module, around: TrainedModel | None = None, only_asked: bool = False) -> None:
+    def __init__(self, module: Module, around: TrainedModel | None = None, purpose: Purpose = "training") -> None:
         self.module = module
         self.around = around
-        self.only_asked = only_asked
+        self.purpose = purpose
         self._found: dict[int, Candidate] = {}
         self._made = -1
 
@@ -84,8 +90,16 @@ def training(model: Module) -> AbstractContextManager[None]:
     return trained.entered(TrainedModel(model))
 
 
-def seen_from(variables: object, only_asked: bool = False) -> AbstractContextManager[None]:
+def seen_from(variables: object, purpose: Purpose = "training") -> AbstractContextManager[None]:
     """Return the scope for what an optimizer is given: that of a Module; none for a list of Variables."""
     if not isinstance(variables, Module):
         return nullcontext()
-    return trained.entered(TrainedModel(variables, trained.top, only_asked))
+    return trained.entered(TrainedModel(variables, trained.top, purpose))
+
+
+def restoring(models: Iterable[Module]) -> AbstractContextManager[None]:
+    """Return the scope of a restore of models beside optimizers; the first one that has a Variable decides for it."""
+    scope = trained.top
+    for model in models:
+        scope = TrainedModel(model, scope, "restore")
+    return nullcontext() if scope is None else trained.entered(scope)
