@@ -29,7 +29,7 @@ from graftax.optimizers.engine.lazy import check_lazy, require_rows
 from graftax.optimizers.engine.loss_scale import LossScale
 from graftax.optimizers.engine.numbers import cast_to, compute_dtype, dtype_name
 from graftax.optimizers.engine.rule import Rule
-from graftax.optimizers.engine.settings import GivenRules, RuleLike, Rules, Settings, own_paths
+from graftax.optimizers.engine.settings import DEFAULT, GivenRules, RuleLike, Rules, Settings, own_paths
 from graftax.optimizers.engine.slot import OF_THE_BASE, Slot
 from graftax.optimizers.engine.slot_table import SETTINGS
 from graftax.optimizers.engine.sparse_rows import IndexedRows, TouchedRows
@@ -76,7 +76,7 @@ class Planning(Rule, Averaging):
         found = self._gx_find_settings(variable)
         scope = trained.top
         if scope is None or scope.purpose != "question":
-            deciding = None if scope is None else scope.deciding(variable)
+            deciding = None if scope is None or not self._gx_has_rules() else scope.deciding(variable)
             # kept in the optimizers that rules name, too: they look them up when they take the update over
             for optimizer, settings in found:
                 optimizer._gx_slots.keep(variable, settings, None if deciding is None else deciding.module)
@@ -105,10 +105,12 @@ class Planning(Rule, Averaging):
             variable: The variable.
             over: What the optimizer says whose rule names this one. Defaults to None.
         """
-        scope = trained.top
-        deciding = None if scope is None else scope.deciding(variable)
-        paths = own_paths(variable) if deciding is None else deciding.paths_of(variable)
-        settings = self._gx_settings_at(variable, paths)
+        settings = DEFAULT
+        if self._gx_has_rules():
+            scope = trained.top
+            deciding = None if scope is None else scope.deciding(variable)
+            paths = own_paths(variable) if deciding is None else deciding.paths_of(variable)
+            settings = self._gx_settings_at(variable, paths)
         settings = settings if over is None else over.override(settings)
         if settings.optimizer is None:
             return [(self, settings)]
