@@ -67,8 +67,10 @@ class Optimizer(Planning, PureUpdates):
             gradients of `minimize` and ``fit`` alone are refused. Defaults to False.
         rules: Pairs ``(selector, {"weight_decay": 0.0, "learning_rate_multiplier": 0.1, ...})`` for variables selected
             by path; ``"l2"``, ``"adaptive_clip"``, ``"frozen": True`` and ``"optimizer"``, another one that moves them,
-            too. Later rules win, key by key. Each must select something. A variable is matched when it is first seen. A
-            Variable in a rule belongs to whoever made it: it is not saved with the optimizer. Defaults to none.
+            too. Later rules win, key by key. Paths begin at the model that is trained, and each rule must select
+            something there; in a list of variables, they are ``v.path``, unless a model was trained or built before.
+            A variable is matched when it is first seen. A Variable in a rule belongs to whoever made it: it is not
+            saved with the optimizer. Defaults to none.
         slot_dtype: Dtype in which slots are stored that name none; see `Slot`. Defaults to None, that of the variable.
         name: Its name. Defaults to None, the class name in snake case.
 

@@ -36,7 +36,7 @@ from graftax.optimizers.engine.sparse_rows import IndexedRows, TouchedRows
 from graftax.optimizers.engine.update import Update
 from graftax.variables.graph.module import Module
 from graftax.variables.graph.reserved import Own
-from graftax.variables.graph.trained_model import seen_from, trained
+from graftax.variables.graph.trained_model import TrainedModel, seen_from, trained
 from graftax.variables.state import storage
 from graftax.variables.variable import Variable
 
@@ -74,9 +74,8 @@ class Planning(Rule, Averaging):
         if kept is not None:
             return kept
         found = self._gx_find_settings(variable)
-        scope = trained.top
-        if scope is None or scope.purpose != "question":
-            deciding = None if scope is None or not self._gx_has_rules() else scope.deciding(variable)
+        if trained.top is None or trained.top.purpose != "question":
+            deciding = self._gx_deciding(variable)
             # kept in the optimizers that rules name, too: they look them up when they take the update over
             for optimizer, settings in found:
                 optimizer._gx_slots.keep(variable, settings, None if deciding is None else deciding.module)
@@ -91,12 +90,21 @@ class Planning(Rule, Averaging):
         if not self._gx_has_rules():
             return state.settings
         scope = trained.top
-        deciding = None if scope is None else scope.deciding(variable)
+        known = None if state.model is None else state.model()
+        if scope is not None and known is scope.outermost:  # as in each step but the first: no walk through the model
+            return state.settings
+        deciding = self._gx_deciding(variable)
         if deciding is None:
             storage.changing(self, SETTINGS)
             return state.settings
-        is_from_it = state.model is not None and (deciding.purpose == "restore" or state.model() is deciding.module)
-        return state.settings if is_from_it else None
+        if deciding.purpose == "restore":  # only likely to be the model that is trained
+            return None if known is None else state.settings
+        return state.settings if known is deciding.module else None
+
+    def _gx_deciding(self, variable: Variable) -> TrainedModel | None:
+        """Return the scope of the model from which rules see a variable; None for its own paths, or without rules."""
+        scope = trained.top
+        return None if scope is None or not self._gx_has_rules() else scope.deciding(variable)
 
     def _gx_find_settings(self, variable: Variable, over: Settings | None = None) -> list[tuple[Planning, Settings]]:
         """Return what its rules say of a variable, here and in the optimizers that they name, one after another.
@@ -107,8 +115,7 @@ class Planning(Rule, Averaging):
         """
         settings = DEFAULT
         if self._gx_has_rules():
-            scope = trained.top
-            deciding = None if scope is None else scope.deciding(variable)
+            deciding = self._gx_deciding(variable)
             paths = own_paths(variable) if deciding is None else deciding.paths_of(variable)
             settings = self._gx_settings_at(variable, paths)
         settings = settings if over is None else over.override(settings)

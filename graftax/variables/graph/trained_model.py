@@ -34,6 +34,8 @@ class TrainedModel:
         self.module = module
         self.around = around
         self.purpose = purpose
+        self.outermost: Module = module if around is None else around.outermost
+        """The model that decides first."""
         self._found: dict[int, Candidate] = {}
         self._made = -1
 
