@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -9,6 +10,8 @@ from graftax.core.spellings import Reached, spell
 from graftax.core.typedefs import VariableLike
 from graftax.variables.graph.node import Branch, Edge, Node, own_nodes
 from graftax.variables.variable import Variable
+
+_MOST = 64  # ways to one Node: where shared parts hold shared parts, their number doubles at each level
 
 
 class Candidate(NamedTuple):
@@ -52,8 +55,9 @@ def candidates(walked: Iterable[tuple[tuple[Edge, ...], Node]]) -> Iterator[Cand
         # after all that are paths: the first one is shown
         for way in ways:
             names = [(depth - 1, name) for depth, node in reversed(way.passed) if (name := _given_name(node))]
-            lengths = [len(way.edges), *(depth for depth, node in way.passed if isinstance(node, VariableLike))]
-            paths |= dict.fromkeys(spell(list(map(str, way.edges)), names, lengths))
+            if names:
+                lengths = [len(way.edges), *(depth for depth, node in way.passed if isinstance(node, VariableLike))]
+                paths |= dict.fromkeys(spell(list(map(str, way.edges)), names, lengths))
         yield Candidate(Reached(paths, (*owners.values(), nodes[0])), variable)
 
 
@@ -64,6 +68,7 @@ def _given_name(node: Node) -> str | None:
 def _ways(root: Node) -> Iterator[tuple[_Way, Node]]:
     """Yield every way to every Node below, in the order of a walk; what is shared is reached by several."""
     children: dict[int, list[tuple[tuple[Edge, ...], Node]]] = {}
+    counts: Counter[int] = Counter()
 
     def below(node: Node) -> Iterator[tuple[tuple[Edge, ...], Node]]:
         if id(node) not in children:
@@ -81,8 +86,9 @@ def _ways(root: Node) -> Iterator[tuple[_Way, Node]]:
             on_the_way.pop()
             continue
         edges, node = entry
-        if any(node is one for one in on_the_way):  # a circle
+        if counts[id(node)] == _MOST or any(node is one for one in on_the_way):  # the second is a circle
             continue
+        counts[id(node)] += 1
         whole = (*way.edges, *edges)
         yield _Way(whole, way.passed), node
         if isinstance(node, Branch):

@@ -31,6 +31,15 @@ def test_a_circle_ends():
     assert paths_of(outer) == {"inner/v": ["inner/v"]}
 
 
+def test_shared_parts_of_shared_parts_end():
+    box = Box(v=var())
+    for _ in range(40):
+        box = Box(a=box, b=box)
+    (paths,) = paths_of(box).values()
+    assert paths[0] == "/".join([*"a" * 40, "v"])
+    assert len(paths) == 64
+
+
 def test_parts_of_an_expression_have_the_paths_of_it_by_each_way():
     dense = layers.Dense(2)
     dense(np.ones((1, 2), "float32"))
