@@ -37,6 +37,7 @@ def rows(optimizer, model):
     return [row.cells() for row in optimizer.explain(model).rows]
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("name", OPTIMIZERS)
 @pytest.mark.parametrize("owner", OWNERS)
 def test_the_explanation_is_about_the_model_that_it_is_given(owner, name):
@@ -49,6 +50,7 @@ def test_the_explanation_is_about_the_model_that_it_is_given(owner, name):
     del lives
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("name", OPTIMIZERS)
 @pytest.mark.parametrize("owner", [weights, older_model, older_model_in_other_order])
 def test_a_restored_optimizer_goes_on(tmp_path, owner, name):
