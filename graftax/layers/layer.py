@@ -243,10 +243,11 @@ class Layer(AddsLosses, KnowsColumns):
                         return out
                 return self._gx_call_traced(args, kwargs)
             except MetSymbolic:
-                return symbolic_call.record_call(self, args, kwargs)
+                pass  # what is raised below must not show it
             except Exception as error:
                 shorten(error)
                 raise
+            return symbolic_call.record_call(self, args, kwargs)
 
     def _gx_call_traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if storage.frames.read() and (path := self._gx_path):

@@ -60,6 +60,12 @@ class Wired(Layer):
             )
         if inputs is not None or outputs is not None:
             if inputs is None or outputs is None:
+                if isinstance(inputs, list | tuple) and inputs and all(isinstance(one, Layer) for one in inputs):
+                    raise ArgumentTypeError(
+                        f"{type(self).__name__} got a list of {len(inputs)} layers",
+                        "layers that are called one after the other are a Sequential",
+                        "gx.Sequential(layers)",
+                    )
                 raise ArgumentError(
                     f"{type(self).__name__}({'inputs' if outputs is None else 'outputs'}=...) alone",
                     "a graph of layers lies between inputs and outputs",
