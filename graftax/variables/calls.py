@@ -64,7 +64,7 @@ def _read_training() -> bool | None:
     return inside[-1].training if inside else None
 
 
-register_ambient(_read_training)
+register_ambient(_read_training, name="the training flag of the call around")
 
 
 def is_training() -> bool:
