@@ -74,6 +74,9 @@ def test_a_setting_that_changed_is_named(caplog):
         with call_context(training=True):
             f(1.0)
         gx.set_dtype_policy("mixed_bfloat16")
-        f(1.0)
+        try:
+            f(1.0)
+        finally:
+            gx.set_dtype_policy("float32")
     assert "the training flag of the call around: None -> True" in caplog.messages[0]
     assert "the global dtype policy: 'float32' -> 'mixed_bfloat16'" in caplog.messages[1]
