@@ -31,11 +31,11 @@ def outputs_of(value: object, argument: str) -> dict[str, Any]:
     return {ONLY: value}
 
 
-def listed_by_name(value: Any, names: tuple[str, ...]) -> Any:
+def name_entries(value: Any, names: tuple[str, ...]) -> Any:
     """Return a list with one entry for each name as a dict; anything else unchanged.
 
     Example:
-        >>> listed_by_name([1, 2], ("a", "b")), listed_by_name({"a": 1}, ("a", "b")), listed_by_name([1], ())
+        >>> name_entries([1, 2], ("a", "b")), name_entries({"a": 1}, ("a", "b")), name_entries([1], ())
         ({'a': 1, 'b': 2}, {'a': 1}, [1])
     """
     listed = names and isinstance(value, list | tuple) and len(value) == len(names)
