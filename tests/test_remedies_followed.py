@@ -147,3 +147,104 @@ def test_x5_what_a_constructor_tells_for_a_number_is_taken():
                 wrong.append(f"{kind.__name__}({name}={bad!r}): {error.instead} -> {again.received}: {again.reason}")
     assert followed > 80
     assert wrong == []
+
+
+# --- lines of models: what is told in place of a line of another library runs as it stands ----------------------------
+
+LINES = {
+    # what was written: the whole line that is told
+    "gx.Input(batch_shape=(4, 10, 1))": "gx.Input((10, 1), batch_size=4)",
+    "gx.Input(batch_shape=(None, 10))": "gx.Input((10,))",
+    'gx.Input(batch_shape=[4, None], name="a")': 'gx.Input((None,), batch_size=4, name="a")',
+    "gx.Input((10,), batch_shape=(4, 10))": "gx.Input((10,), batch_size=4)",
+    "gx.Input(batch_input_shape=(4, 10, 1))": "gx.Input((10, 1), batch_size=4)",
+    "gx.Input(input_shape=(3,))": "gx.Input((3,))",
+    "gx.Input(tensor=np.ones((5, 3), 'float32'))": 'gx.Input((3,), dtype="float32")',
+    "gx.Input((3,), sparse=True)": "gx.Input((3,))",
+    "gx.Input((3,), ragged=False, optional=True)": "gx.Input((3,))",
+    "gx.Input(3)": "gx.Input((3,))",
+    "gx.Input(10, 1)": "gx.Input((10, 1))",
+    "gx.Input(None, 3)": "gx.Input((None, 3))",
+    "gx.Input((-1, 3))": "gx.Input((None, 3))",
+    "gx.layers.InputLayer(batch_shape=(4, 3))": "gx.layers.InputLayer((3,), batch_size=4)",
+    "gx.layers.InputLayer(input_shape=(3,))": "gx.layers.InputLayer((3,))",
+    "gx.Sequential(inputs=inputs, outputs=outputs)": "gx.Model(inputs, outputs)",
+    "gx.Sequential(inputs, outputs)": "gx.Model(inputs, outputs)",
+    "gx.Sequential({'a': layers[0]})": "gx.Sequential([*layers.values()])",
+    "gx.Sequential(modules=layers)": "gx.Sequential(layers)",
+    "gx.Model(input=inputs, output=outputs)": "gx.Model(inputs, outputs)",
+    "gx.Model(layers=layers)": "gx.Sequential(layers)",
+    "gx.Model(layers)": "gx.Sequential(layers)",
+    "gx.layers.LSTM(num_hidden=4)": "units=4",
+    "gx.layers.LSTM(4, inner_activation='sigmoid')": "recurrent_activation='sigmoid'",
+    "gx.layers.LSTM(4, dropout_U=0.1)": "recurrent_dropout=0.1",
+    "gx.layers.RNN(cells=gx.layers.LSTMCell(3))": "cell=...",
+    "gx.layers.GRU(4, unroll=True)": "leave it out: the steps run in one compiled loop",
+}
+
+
+def told_for(line, names):
+    with pytest.raises(GraftaxError) as caught:
+        eval(line, names)
+    assert caught.value.__cause__ is None  # nothing from inside of graftax is shown with it
+    assert caught.value.__context__ is None or caught.value.__suppress_context__
+    return caught.value.instead
+
+
+def names_of_a_model():
+    inputs = gx.Input((3,))
+    parts = [layers.Dense(2)]
+    return {"gx": gx, "np": np, "inputs": inputs, "outputs": parts[0](inputs), "layers": parts}
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_x5_what_is_told_for_a_line_of_another_library_runs(line):
+    names = names_of_a_model()
+    told = told_for(line, names)
+    assert told == LINES[line]
+    if told.startswith("gx."):
+        if "values()" in told:
+            names["layers"] = {"a": layers.Dense(2)}
+        assert eval(told, names) is not None
+
+
+STATEFUL = {
+    "layer": lambda: layers.LSTM(4, stateful=True),
+    "of a cell": lambda: layers.RNN(layers.GRUCell(4), stateful=True),
+    "both ways": lambda: layers.Bidirectional(layers.LSTM(4, stateful=True)),
+    "in a model": lambda: gx.Sequential([layers.Dense(3), layers.SimpleRNN(4, stateful=True)]),
+}
+
+
+@pytest.mark.parametrize("kind", STATEFUL)
+@pytest.mark.parametrize(
+    ("entry", "told"),
+    [
+        ("gx.Input((10, 1))", "gx.Input((10, 1), batch_size=4)"),
+        ('gx.Input((None, 3), name="z")', 'gx.Input((None, 3), batch_size=4, name="z")'),
+        ('gx.Input((10, 1), dtype="float16")', 'gx.Input((10, 1), dtype="float16", batch_size=4)'),
+    ],
+)
+def test_x5_a_layer_that_keeps_states_is_told_the_size_of_a_batch(kind, entry, told):
+    ways = {
+        "sequential": "gx.Sequential([ENTRY, make()])",
+        "graph": "make()(ENTRY)",
+        "after a layer": "make()(gx.layers.Dense(2)(ENTRY))",
+    }
+    for way in ways.values():
+        names = {"gx": gx, "make": STATEFUL[kind]}
+        assert told_for(way.replace("ENTRY", entry), names) == f"{told}, with the size of your batches"
+        eval(way.replace("ENTRY", told), names)
+
+
+@pytest.mark.parametrize(
+    ("entry", "told"),
+    [
+        ("gx.Input((None,))", "gx.Input((8,))"),
+        ('gx.Input((4, None), batch_size=2, name="z")', 'gx.Input((4, 8), batch_size=2, name="z")'),
+    ],
+)
+def test_x5_a_size_that_weights_need_is_told_with_the_shape_of_the_input(entry, told):
+    names = {"gx": gx, "make": lambda: layers.Dense(3)}
+    assert told_for(f"make()({entry})", names) == f"{told}, with your size in place of 8"
+    eval(f"make()({told})", names)

@@ -33,7 +33,7 @@ def restores_use(trainable: str | None, mode: str) -> bool:
     return trainable == "saved" or (trainable is None and mode != "overlap")
 
 
-def saved_use(record: NodeRecord) -> tuple[str, ...] | None:
+def read_saved_use(record: NodeRecord) -> tuple[str, ...] | None:
     """Return the adapters that were in use; None where that is not recorded, as in older files."""
     if record.kind is not Kind.OBJECT or not isinstance(record.payload, dict):
         return None
@@ -43,7 +43,7 @@ def saved_use(record: NodeRecord) -> tuple[str, ...] | None:
     return tuple(dict.fromkeys(names))
 
 
-def changed_uses(match: Match, as_saved: bool) -> list[Use]:
+def compare_uses(match: Match, as_saved: bool) -> list[Use]:
     """Return the weights whose adapters in use differ, where the program has each adapter that was in use.
 
     Args:
@@ -57,7 +57,7 @@ def changed_uses(match: Match, as_saved: bool) -> list[Use]:
             weight = place.thing
             if not isinstance(weight, Adapted):
                 continue
-            saved = saved_use(match.index.nodes[node])
+            saved = read_saved_use(match.index.nodes[node])
             names = None if saved is None else _names_here(match, node, place, saved)
             if saved is None or names is None:
                 continue

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from graftax.checkpoint.choices import Choices
 from graftax.checkpoint.matching import Match
-from graftax.checkpoint.subset import saved_spot
+from graftax.checkpoint.subset import find_saved_spot
 
 
 def advice(match: Match, idle: Sequence[str], choices: Choices) -> str:
@@ -29,7 +29,7 @@ def settings_advice(match: Match, choices: Choices) -> str:
 
 def adapter_advice(match: Match) -> str:
     """Return the line for saved adapters that have no place in the program; empty if there are none."""
-    adapters = {saved_spot(match.index, node, "").item for node in match.unused.values()}
+    adapters = {find_saved_spot(match.index, node, "").item for node in match.unused.values()}
     names = sorted({saved.adapter for saved in adapters if saved is not None and saved.adapter})
     if not names:
         return ""

@@ -93,7 +93,7 @@ def _unpack_bits(data: HostArray, bits: int) -> HostArray:
     return ((data[:, None] >> shifts) & (1 << bits) - 1).reshape(-1)
 
 
-def aligned_buffer(size: int) -> HostArray:
+def make_aligned_buffer(size: int) -> HostArray:
     """Return an uninitialized buffer whose address is a multiple of 64."""
     # NumPy requests large pages. A buffer that starts at a page boundary needs one page fault per 2 MB, not 512. The
     # bytes before the boundary are never touched, so they take no memory.

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from graftax.checkpoint.adapters_in_use import saved_use, set_use, translate_use
+from graftax.checkpoint.adapters_in_use import read_saved_use, set_use, translate_use
 from graftax.checkpoint.different_settings import (
     Differing,
     common_holder,
     conflict_of,
     line_of,
-    saved_settings,
+    read_saved_settings,
     set_line,
     values_to_set,
 )
@@ -108,7 +108,9 @@ class Deferred:
         if node is None and self.session.renames:  # its parts have sources of their own
             parts = [edge for (edge, *inner), _ in own_nodes(module) if not inner]
             node = common_holder(self.session.index, map(self._source_of, ([edge] for edge in parts)))
-        line = None if node is None else line_of(self._path, module, saved_settings(self.session.index.nodes[node]))
+        line = (
+            None if node is None else line_of(self._path, module, read_saved_settings(self.session.index.nodes[node]))
+        )
         if line is None or not any(path.startswith(f"{self._path}/") for path in self.session.paths):
             return
         choice = self.session.choices.settings
@@ -128,7 +130,7 @@ class Deferred:
         self.session.differing.append(line)
 
     def _use_as_saved(self, weight: Adapted, node: int) -> None:
-        saved = saved_use(self.session.index.nodes[node])
+        saved = read_saved_use(self.session.index.nodes[node])
         names = None if saved is None or not self.session.as_used else self._names_here(weight, node, saved)
         if names is None or not weight.adapters.keys() >= {*names}:
             return

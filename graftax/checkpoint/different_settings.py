@@ -23,7 +23,7 @@ class Differing(NamedTuple):
     line: Settings
 
 
-def saved_settings(record: NodeRecord) -> Mapping[str, Any]:
+def read_saved_settings(record: NodeRecord) -> Mapping[str, Any]:
     """Return the settings that a node was saved with; none for files, and objects, without them."""
     found = record.facts.get("settings")
     return found if isinstance(found, dict) else {}
@@ -33,7 +33,7 @@ def different_settings(match: Match) -> list[Differing]:
     """Return what has something restored, or waiting to be, and settings that differ from the saved ones."""
     found: dict[int, Differing] = {}
     for node, places in match.objects.items():
-        saved = saved_settings(match.index.nodes[node])
+        saved = read_saved_settings(match.index.nodes[node])
         for place in places if saved else ():
             line = line_of(place.path, place.thing, saved)
             if line is not None and _takes_values(place, match):
@@ -58,7 +58,7 @@ def _of_renamed_parts(match: Match) -> Iterator[Differing]:
         if isinstance(place.thing, HasSettings) and place not in paired:
             sources = [match.pairs.get(child) for child in place.edges.values() if child in match.pairs]
             holder = common_holder(match.index, sources)
-            saved = {} if holder is None else saved_settings(match.index.nodes[holder])
+            saved = {} if holder is None else read_saved_settings(match.index.nodes[holder])
             line = line_of(place.path, place.thing, saved)
             if line is not None:
                 yield Differing(place.thing, line)
@@ -68,7 +68,7 @@ def common_holder(index: Index, parts: Iterable[int | None]) -> int | None:
     """Return the saved expression that all of these nodes are parts of; None if they are of several, or of none."""
     wanted = {part for part in parts if part is not None}
     found = [n for n, node in enumerate(index.nodes) if wanted and wanted <= {child for _, child in node.edges}]
-    return next((node for node in found if saved_settings(index.nodes[node])), None)
+    return next((node for node in found if read_saved_settings(index.nodes[node])), None)
 
 
 def line_of(path: str, expression: object, saved: Mapping[str, Any]) -> Settings | None:

@@ -17,7 +17,7 @@ from graftax.checkpoint.graph import Graph, Place, SlotPlace, attributes_of, att
 from graftax.checkpoint.index import Kind, NodeRecord, SlotRecord
 from graftax.checkpoint.index_form import KeptForm
 from graftax.checkpoint.layout import Item
-from graftax.checkpoint.lost_slots import LostSlots, lost_slots
+from graftax.checkpoint.lost_slots import LostSlots, find_lost_slots
 from graftax.checkpoint.not_saved import Beside
 from graftax.checkpoint.paths import with_ancestors
 from graftax.checkpoint.snapshot import take
@@ -63,11 +63,9 @@ class Sketch(NamedTuple):
             filler = _States(items)
             for number, place, state in states:
                 nodes[number] = filler.node(nodes[number], place, state)
-        return Draft(
-            items, nodes, self.roots, self.slots, step, meta, writer, random, self._assigned_names(), self.form
-        )
+        return Draft(items, nodes, self.roots, self.slots, step, meta, writer, random, self._list_assigned(), self.form)
 
-    def _assigned_names(self) -> frozenset[str]:
+    def _list_assigned(self) -> frozenset[str]:
         if not Assigned.counts:
             return frozenset()
         storages = [v._storage for v, _ in self.variables]
@@ -98,7 +96,7 @@ class _States:
         return self._add(Item(array.dtype.name, array.shape, free, to_bytes(array, path)))
 
     def _add(self, item: Item) -> int:
-        self._items.append(checked_item(item, self._names))
+        self._items.append(check_item(item, self._names))
         return len(self._items) - 1
 
 
@@ -162,9 +160,9 @@ class Drawing:
             form=KeptForm(self._items, [number for number, _ in self._states]),
         )
 
-    def lost_slots(self, is_chosen: bool) -> tuple[LostSlots, ...]:
+    def find_lost_slots(self, is_chosen: bool) -> tuple[LostSlots, ...]:
         """Return the optimizers of the draft without any of their slots; ``is_chosen`` for a part of the program."""
-        return lost_slots([s for s in self._left_out if s.optimizer in self._numbers], self._kept, is_chosen)
+        return find_lost_slots([s for s in self._left_out if s.optimizer in self._numbers], self._kept, is_chosen)
 
     def _node(self, place: Place, edges: tuple[Any, ...], keeper: str = "") -> NodeRecord:
         payload: Any = None
@@ -187,11 +185,11 @@ class Drawing:
         return NodeRecord(place.kind, place.type, edges, payload)
 
     def _add(self, item: Item) -> int:
-        self._items.append(checked_item(item, self._names))
+        self._items.append(check_item(item, self._names))
         return len(self._items) - 1
 
 
-def checked_item(item: Item, names: set[str]) -> Item:
+def check_item(item: Item, names: set[str]) -> Item:
     """Return an item with a unique name that readers accept.
 
     Raises:

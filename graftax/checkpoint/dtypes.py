@@ -53,7 +53,7 @@ def nbytes(dtype: str, shape: Shape) -> int:
     return -(-prod(shape) * DTYPES[dtype].bits // 8)
 
 
-def stored_shape(dtype: str, shape: Shape) -> Shape:
+def read_stored_shape(dtype: str, shape: Shape) -> Shape:
     """Return the shape that other tools see."""
     layout = DTYPES[dtype].layout
     if layout == "pair":

@@ -19,7 +19,7 @@ from graftax.checkpoint.paths import node_paths
 from graftax.checkpoint.places import place_of
 from graftax.checkpoint.reader import Reader
 from graftax.checkpoint.remote_storage import RemoteStorage
-from graftax.checkpoint.subset import Subset, saved_spot
+from graftax.checkpoint.subset import Subset, find_saved_spot
 from graftax.core.errors import ArgumentError, DestinationExists
 
 SUFFIXES = (".npz", ".safetensors")
@@ -51,7 +51,7 @@ def export(checkpoint: str | os.PathLike[str], path: str, subset: Subset) -> Exp
         spots = {}
         for node, name in node_paths(index).items():
             if index.nodes[node].kind.is_leaf:
-                spots[node] = saved_spot(index, node, name)
+                spots[node] = find_saved_spot(index, node, name)
         subset.check(spots.values())
         chosen = {node: spot.path for node, spot in spots.items() if spot in subset}
         tensors = {path: tensor for node, path in chosen.items() if (tensor := index.nodes[node].tensor) is not None}

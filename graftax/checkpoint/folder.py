@@ -76,12 +76,12 @@ def _entry(storage: Storage, folder: str, name: str, beside: "list[str] | tuple[
         return Entry(name, "damaged", str(error).splitlines()[0])
     missing = [target for target in found.targets if beside and target not in beside]
     if missing:
-        return _described_entry(name, "damaged", f"refers to {', '.join(missing)}, which is not here", found)
+        return _describe_entry(name, "damaged", f"refers to {', '.join(missing)}, which is not here", found)
     note = f"refers to {', '.join(found.targets)}" if found.targets else ""
-    return _described_entry(name, "checkpoint", note, found)
+    return _describe_entry(name, "checkpoint", note, found)
 
 
-def _described_entry(name: str, state: str, note: str, summary: Summary) -> Entry:
+def _describe_entry(name: str, state: str, note: str, summary: Summary) -> Entry:
     return Entry(name, state, note, summary.step, summary.created, summary.nbytes, summary.tensors, summary.targets)
 
 
@@ -98,4 +98,4 @@ def _set_aside(storage: Storage, folder: str, name: str, final: str) -> Entry:
         note = f"a killed save had replaced it by {final}; rename it to get it back"
     else:
         note = f"a killed save had it complete, but not yet in place of {final}; rename it to get it"
-    return _described_entry(name, "displaced", note, found)
+    return _describe_entry(name, "displaced", note, found)

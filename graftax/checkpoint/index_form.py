@@ -70,7 +70,7 @@ class IndexForm:
         self._first_file = first_file
         self._count = len(nodes)
         self._states = states
-        self.added = added_arrays(items, fixed)
+        self.added = list_added_arrays(items, fixed)
         self.files: list[FileForm] = []
         chunks: dict[int, Chunk] = {}
         for number, members in enumerate(divide_into_files(items), first_file):
@@ -104,7 +104,7 @@ class IndexForm:
 
     def fits(self, items: Sequence[Item], first_file: int) -> bool:
         """Return True if a draft of the same sketch has the same arrays in its Python state as this form."""
-        return self._first_file == first_file and self.added == added_arrays(items, self._fixed)
+        return self._first_file == first_file and self.added == list_added_arrays(items, self._fixed)
 
     def fill(self, index: Index, sums: Sequence[bytes]) -> bytes:
         """Return the msgpack body of an index, the same that `graftax.checkpoint.index.encode` gives.
@@ -165,7 +165,7 @@ class KeptForm:
         return IndexForm(items, nodes, slots, self.states, self.fixed, first_file)
 
 
-def added_arrays(items: Sequence[Item], fixed: int) -> Added:
+def list_added_arrays(items: Sequence[Item], fixed: int) -> Added:
     """Return what a form has to know about the arrays of Python state."""
     return tuple([(item.dtype, item.shape, item.name) for item in items[fixed:]])
 

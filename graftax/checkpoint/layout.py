@@ -10,7 +10,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from graftax.checkpoint.dtypes import DTYPES, nbytes, stored_shape
+from graftax.checkpoint.dtypes import DTYPES, nbytes, read_stored_shape
 from graftax.checkpoint.index import Chunk, Index
 from graftax.core.typedefs import Shape
 
@@ -96,14 +96,14 @@ def header(items: Sequence[Item], save_id: bytes, more: Mapping[str, str] = Mapp
 @lru_cache(maxsize=4096)
 def _header_part(dtype: str, shape: Shape) -> tuple[int, str]:
     """Return the number of bytes in the file, and the part of the header that is equal for all such arrays."""
-    return nbytes(dtype, shape), f'"dtype":"{DTYPES[dtype].stored}","shape":{list(stored_shape(dtype, shape))}'
+    return nbytes(dtype, shape), f'"dtype":"{DTYPES[dtype].stored}","shape":{list(read_stored_shape(dtype, shape))}'
 
 
 def entry(dtype: str, shape: Shape, offset: int) -> dict[str, Any]:
     """Return the header entry of an array."""
     return {
         "dtype": DTYPES[dtype].stored,
-        "shape": list(stored_shape(dtype, shape)),
+        "shape": list(read_stored_shape(dtype, shape)),
         "data_offsets": [offset, offset + nbytes(dtype, shape)],
     }
 

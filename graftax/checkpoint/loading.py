@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from graftax.backend.host import host_dtype
-from graftax.checkpoint.arrays import ALIGNMENT, HostArray, aligned_buffer, from_bytes
+from graftax.checkpoint.arrays import ALIGNMENT, HostArray, from_bytes, make_aligned_buffer
 from graftax.checkpoint.damaged import corrupt_error
 from graftax.checkpoint.dtypes import DTYPES
 from graftax.checkpoint.index import Chunk, Kind, TensorRecord
@@ -36,7 +36,7 @@ def load(reader: Reader, tensors: Iterable[int]) -> dict[int, HostArray]:
         for run in _runs(wanted):
             first, last = run[0][0], run[-1][0]
             lead = first.offset % ALIGNMENT
-            buffer = aligned_buffer(lead + last.offset + last.nbytes - first.offset)[lead:]
+            buffer = make_aligned_buffer(lead + last.offset + last.nbytes - first.offset)[lead:]
             reader.read_into(buffer.data, first.file, first.offset)
             bytes_read, base = buffer.data, first.offset
             for chunk, number in run:
@@ -88,7 +88,9 @@ def box(reader: Reader, record: TensorRecord, start: Shape, extent: Shape) -> Ho
         CorruptCheckpoint: as for `load`.
     """
     result = (
-        aligned_buffer(prod(extent) * host_dtype(record.dtype).itemsize).view(host_dtype(record.dtype)).reshape(extent)
+        make_aligned_buffer(prod(extent) * host_dtype(record.dtype).itemsize)
+        .view(host_dtype(record.dtype))
+        .reshape(extent)
     )
 
     def fetch(file: int, offset: int, size: int) -> HostArray:

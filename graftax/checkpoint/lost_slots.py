@@ -38,7 +38,9 @@ class LostSlots(NamedTuple):
         )
 
 
-def lost_slots(left_out: Iterable[SlotPlace], saved: Iterable[SlotPlace], is_chosen: bool) -> tuple[LostSlots, ...]:
+def find_lost_slots(
+    left_out: Iterable[SlotPlace], saved: Iterable[SlotPlace], is_chosen: bool
+) -> tuple[LostSlots, ...]:
     """Return the optimizers that are saved without any of their slots, nor with those of optimizers in their rules.
 
     Args:

@@ -187,7 +187,7 @@ class CheckpointManager(Awaited):
         if step == highest and step == self._saved:
             return None
         self._check_step(step, highest)
-        rated = self.retention.rated(metrics, competes, self.directory)
+        rated = self.retention.convert_metrics(metrics, competes, self.directory)
         if meta is not None and "metrics" in meta:
             raise ArgumentError("meta with the key 'metrics'", "that is where metrics= are kept", "another key")
         path = self._path(step)

@@ -16,7 +16,7 @@ from graftax.checkpoint.paths import STATE, NodePaths, join
 from graftax.checkpoint.renames import Renames, no_such_path
 from graftax.checkpoint.report import Conflict, Unshared
 from graftax.checkpoint.session import misfit
-from graftax.checkpoint.subset import Spot, Subset, saved_spot
+from graftax.checkpoint.subset import Spot, Subset, find_saved_spot
 from graftax.core.errors import AmbiguousSharing, ArgumentError, KindMismatch
 from graftax.reparam.base import Reparam
 from graftax.variables.graph.module import Module
@@ -127,7 +127,7 @@ class Match:
                 if given:
                     edges = {e: n for e, n in record.edges if (node, e) not in given}
                 edges = with_names_of_now(type(place.thing), edges)
-                lost = self._renamed_away(place, node) if given else {}
+                lost = self._find_renamed_away(place, node) if given else {}
                 for edge, child in place.edges.items():
                     below = edges.get(edge)
                     if below is not None or child in mapped:
@@ -142,7 +142,7 @@ class Match:
                         self._leftovers.append((place, edge, below, join(place.path, edge)))
             level = deeper
 
-    def _renamed_away(self, place: Place, node: int) -> dict[Edge, str]:
+    def _find_renamed_away(self, place: Place, node: int) -> dict[Edge, str]:
         """Return the edges below a node whose values map= gives to other places, with the entries of map=."""
         given = self.renames.given
         edges = {edge: given[node, edge] for edge, _ in self.index.nodes[node].edges if (node, edge) in given}
@@ -284,7 +284,7 @@ class Match:
                 yield leaf_path, leaf
 
     def _spot(self, leaf: int, path: str, owner: Module | None) -> Spot:
-        return saved_spot(self.index, leaf, path, owner, self.graph.path_of(owner))
+        return find_saved_spot(self.index, leaf, path, owner, self.graph.path_of(owner))
 
     def _holder_of(self, path: str, place: Place) -> Module | None:
         above = self.graph.parent_of(path)

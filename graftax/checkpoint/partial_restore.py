@@ -26,7 +26,7 @@ class NeedsFullRestore(Exception):
     """Raised if the restore has to be done as a whole."""
 
 
-def affected_part(roots: Mapping[str, Root], subset: Subset, renames: Mapping[str, str]) -> Narrow | None:
+def find_affected_part(roots: Mapping[str, Root], subset: Subset, renames: Mapping[str, str]) -> Narrow | None:
     """Return the part of a program that a restore affects; None for all, or if values may come from anywhere."""
     heads = subset.heads
     if heads is None or renames or process_group() is not None:

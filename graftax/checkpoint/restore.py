@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from graftax.checkpoint.adapters_in_use import Use, changed_uses, restores_use
+from graftax.checkpoint.adapters_in_use import Use, compare_uses, restores_use
 from graftax.checkpoint.advice import advice
 from graftax.checkpoint.children import models_among
 from graftax.checkpoint.choices import Choices
@@ -24,7 +24,7 @@ from graftax.checkpoint.loading import values_of
 from graftax.checkpoint.lost_slots import warn_of_fresh_slots
 from graftax.checkpoint.matching import Match
 from graftax.checkpoint.nearest import Nearest
-from graftax.checkpoint.partial_restore import NeedsFullRestore, affected_part, is_small_part, planned_in_part
+from graftax.checkpoint.partial_restore import NeedsFullRestore, find_affected_part, is_small_part, planned_in_part
 from graftax.checkpoint.paths import join
 from graftax.checkpoint.reader import Reader
 from graftax.checkpoint.report import Conflict, Restored, RestoreReport
@@ -70,7 +70,7 @@ def restore(
     try:
         # no garbage collection until the temporary objects of the restore are freed
         with uncollected(), restoring(models_among(roots)):
-            graph = Graph(roots, narrow=affected_part(roots, subset, renames))
+            graph = Graph(roots, narrow=find_affected_part(roots, subset, renames))
             with Reader(path, lazily=True) as reader:
                 reader.check_files()
                 if not is_small_part(graph, reader.index, renames):
@@ -117,7 +117,7 @@ def _restore(
         as_saved = _restores_trainable(trainable, mode, subset)
         known = flags(match, as_saved)
         as_used = restores_use(trainable, mode)
-        used = changed_uses(match, as_used)
+        used = compare_uses(match, as_used)
         report.adapters = tuple([use.report_line for use in used])
         ready = _on_devices(match, values, spread)
         session = _session(match, slots, {node: values[node] for node in waiting}, choices, as_saved, as_used)

@@ -59,7 +59,7 @@ class Retention(NamedTuple):
                 "keep_best= or keep_every= without keep=", "without keep= all checkpoints stay", "keep=3 as well"
             )
 
-    def rated(self, metrics: Mapping[str, float] | None, competes: bool, directory: str) -> dict[str, float]:
+    def convert_metrics(self, metrics: Mapping[str, float] | None, competes: bool, directory: str) -> dict[str, float]:
         """Return the metrics of a save as numbers; warn if the monitored one is NaN.
 
         Args:

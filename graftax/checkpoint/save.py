@@ -193,7 +193,7 @@ def _sketch(path: str | os.PathLike[str], graph: Graph, subset: Subset) -> Sketc
     plain = plain_attributes(graph) if subset.is_all else ()
     beside = Beside(graph) if subset.is_all else None
     return drawing.sketch()._replace(
-        random=random, plain=plain, beside=beside, lost=drawing.lost_slots(not subset.is_all)
+        random=random, plain=plain, beside=beside, lost=drawing.find_lost_slots(not subset.is_all)
     )
 
 

@@ -9,7 +9,7 @@ from graftax.checkpoint.matching import Match
 from graftax.checkpoint.paths import slot_path
 from graftax.checkpoint.renames import SlotKey
 from graftax.checkpoint.session import WaitingSlot
-from graftax.checkpoint.subset import Spot, saved_spot
+from graftax.checkpoint.subset import Spot, find_saved_spot
 from graftax.variables.graph.module import Module
 
 
@@ -44,7 +44,7 @@ class SlotMatch:
         for variable in variables or [None]:
             place = variable.spot if variable is not None else self._absent_spot(record)
             path = slot_path(optimizer.path, record.name, place.path)
-            wanted = match.is_wanted(saved_spot(match.index, record.slot, path, optimizer.module, optimizer.path))
+            wanted = match.is_wanted(find_saved_spot(match.index, record.slot, path, optimizer.module, optimizer.path))
             if not wanted or match.subset.skips(place):  # a slot is restored only together with its Variable
                 continue
             has_place = variable is not None or record.variable in self._awaited
@@ -65,7 +65,7 @@ class SlotMatch:
         known = match.absent.get(record.variable)
         if path is None and known is not None:
             return known
-        return saved_spot(match.index, record.variable, path or match.paths[record.variable])
+        return find_saved_spot(match.index, record.variable, path or match.paths[record.variable])
 
     def _is_same_class(self, record: SlotRecord, optimizer: object, path: str) -> bool:
         if not isinstance(optimizer, Module):

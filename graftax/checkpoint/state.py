@@ -64,12 +64,12 @@ def _freeze(value: Any, path: str, add: AddArray, depth: int) -> Any:
     if isinstance(value, dict) and kind is dict:
         pairs: list[tuple[Any, Any]] = list(value.items())
         return {
-            _frozen_key(key, path): _freeze(item, f"{path}/{str(key)[:100]}", add, depth + 1) for key, item in pairs
+            _freeze_key(key, path): _freeze(item, f"{path}/{str(key)[:100]}", add, depth + 1) for key, item in pairs
         }
     return value
 
 
-def _frozen_key(key: object, path: str) -> Any:
+def _freeze_key(key: object, path: str) -> Any:
     if isinstance(key, Enum) or hasattr(key, "_fields"):
         raise UnsupportedValue(
             f"the key {key!r:.100} of type {_name(type(key))} at {path}",

@@ -58,7 +58,7 @@ RANDOM = "gx.random"
 RANDOM_SPOT = Spot(RANDOM, "seed")
 
 
-def saved_spot(index: Index, node: int, path: str, owner: Module | None = None, owner_path: str = "") -> Spot:
+def find_saved_spot(index: Index, node: int, path: str, owner: Module | None = None, owner_path: str = "") -> Spot:
     """Return the spot of a leaf of a checkpoint; other arguments are as for `Saved`."""
     record = index.nodes[node]
     if record.kind is not Kind.VARIABLE:

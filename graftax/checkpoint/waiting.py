@@ -8,7 +8,7 @@ from graftax.checkpoint.graph import Graph, Place, SlotPlace
 from graftax.checkpoint.index import NodeRecord
 from graftax.checkpoint.paths import join, slot_path
 from graftax.checkpoint.session import Session
-from graftax.checkpoint.subset import Spot, saved_spot
+from graftax.checkpoint.subset import Spot, find_saved_spot
 from graftax.variables.graph.module import Module
 
 
@@ -29,7 +29,7 @@ class WaitingPlace(Place):
         self.record: NodeRecord = session.index.nodes[node]
         super().__init__(None, self.record.kind, path, (), holder)
         self.value = value
-        self._spot = saved_spot(session.index, node, path, holder, holder_path)
+        self._spot = find_saved_spot(session.index, node, path, holder, holder_path)
         self.role = self._spot.role
 
     @property

@@ -5,8 +5,8 @@ from argparse import Namespace
 from contextlib import ExitStack
 from typing import NamedTuple
 
-from graftax.checkpoint.derived.difference import Change, Held, difference, held_by_checkpoint, held_by_file
-from graftax.checkpoint.derived.told_differences import labels_that_differ, told_differences
+from graftax.checkpoint.derived.description_changes import compare_descriptions, labels_that_differ
+from graftax.checkpoint.derived.difference import Change, Held, difference, read_array_file, read_checkpoint
 from graftax.checkpoint.foreign.opening import open_weights
 from graftax.checkpoint.index import Index
 from graftax.checkpoint.reader import Reader
@@ -23,7 +23,7 @@ def run(options: Namespace) -> int:
         labels: list[Change] = []
         if first.whole is not None and second.whole is not None:
             labels = labels_that_differ(first.whole, second.whole) if subset.is_all else []
-            told = told_differences(first.whole, second.whole, subset)
+            told = compare_descriptions(first.whole, second.whole, subset)
             known = {change.path for change in told}
             gone, more = (tuple(p for p in some if p not in known) for some in (found.removed, found.added))
             found = found._replace(changed=(*found.changed, *told), removed=gone, added=more)
@@ -60,6 +60,6 @@ def _open_values(path: str, stack: ExitStack) -> _Side:
     if os.path.isfile(path):
         file = open_weights(path)
         stack.callback(file.close)
-        return _Side(held_by_file(file))
+        return _Side(read_array_file(file))
     reader = stack.enter_context(Reader(path))
-    return _Side(held_by_checkpoint(reader), reader.index)
+    return _Side(read_checkpoint(reader), reader.index)

@@ -3,7 +3,7 @@
 from argparse import Namespace
 from typing import Any
 
-from graftax.checkpoint.derived.told import told
+from graftax.checkpoint.derived.node_descriptions import describe_node
 from graftax.checkpoint.index import Index, Kind
 from graftax.checkpoint.paths import node_paths
 from graftax.checkpoint.reader import Reader
@@ -69,7 +69,7 @@ def _line(index: Index, node: int, path: str, is_slot: bool) -> dict[str, Any]:
             line["adapter"] = record.payload[3]["adapter"]
     elif record.kind is Kind.VALUE:
         line["value"] = record.payload
-    elif record.kind is Kind.OBJECT and (said := told(record)).keys() > {"class"}:
+    elif record.kind is Kind.OBJECT and (said := describe_node(record)).keys() > {"class"}:
         line["says"] = {name: value for name, value in said.items() if name != "class"}
     return line
 

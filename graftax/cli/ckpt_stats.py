@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graftax.checkpoint.derived.difference import Held, held_by_checkpoint, held_by_file
+from graftax.checkpoint.derived.difference import Held, read_array_file, read_checkpoint
 from graftax.checkpoint.foreign.opening import open_weights
 from graftax.checkpoint.reader import Reader
 from graftax.checkpoint.subset import Spot, Subset
@@ -21,9 +21,9 @@ def run(options: Namespace) -> int:
     """Print mean, deviation, bounds, and how many values are no numbers."""
     with ExitStack() as stack:
         if os.path.isfile(options.checkpoint):
-            held = held_by_file(stack.enter_context(open_weights(options.checkpoint)))
+            held = read_array_file(stack.enter_context(open_weights(options.checkpoint)))
         else:
-            held = held_by_checkpoint(stack.enter_context(Reader(options.checkpoint)))
+            held = read_checkpoint(stack.enter_context(Reader(options.checkpoint)))
         subset = Subset(options.only)
         spots = {path: Spot(path, one.role) for path, one in held.items() if one.dtype}
         subset.check(spots.values())

@@ -41,10 +41,9 @@ def misfit(kind: type[Any], parameter: inspect.Parameter, value: object) -> Argu
     default = parameter.default
     example = _EXAMPLES.get(parts[0], (1, 2)) if default is parameter.empty else default
     said = said_number(value)
-    kinds = frozenset(parts)
-    if said is not None and kinds >= {"float"}:
+    if said is not None and "float" in parts:
         example = said
-    elif said is not None and kinds >= {"int"} and said == int(said):
+    elif said is not None and "int" in parts and said == int(said):
         example = int(said)
     return ArgumentTypeError(f"{kind.__name__} got {name}={value!r:.40}", f"it is {wanted}", f"{name}={example!r}")
 

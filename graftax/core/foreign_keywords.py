@@ -11,7 +11,13 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
     "units": ("filters", "output_dim"),
     "out_features": ("units",),
     "features": ("units", "filters"),
-    "hidden_size": ("units",),
+    **dict.fromkeys(("hidden_size", "hidden_dim", "num_hidden", "num_units", "n_units"), ("units",)),
+    "inner_activation": ("recurrent_activation",),
+    "inner_init": ("recurrent_initializer",),
+    "dropout_w": ("dropout",),
+    "dropout_u": ("recurrent_dropout",),
+    "forget_bias": ("unit_forget_bias",),
+    "cells": ("cell",),
     "output_dim": ("units",),
     "dim_out": ("units",),
     "out_channels": ("filters",),
@@ -158,6 +164,15 @@ OF_METHODS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("count", "iteration", "epoch"), ("step",)),
 }
 
+_ONE_CALL = dict.fromkeys(("inputs", "outputs", "input", "output"), "gx.Model(inputs, outputs)")
+OF_MODELS: dict[tuple[str, str], str] = {
+    # the class of a model, and a keyword that another one takes: what to write
+    **{("Sequential", name): line for name, line in _ONE_CALL.items()},
+    **{("Model", name): line for name, line in _ONE_CALL.items()},
+    ("Model", "layers"): "gx.Sequential(layers)",
+    **dict.fromkeys((("Model", "modules"), ("Sequential", "modules")), "gx.Sequential(layers)"),
+}
+
 WORDS: dict[str, tuple[str, str]] = {
     # where no keyword does it: what a constructor has that this is said to, and what to write
     "input_shape": ("dtype", _AT_FIRST_CALL),
@@ -186,6 +201,12 @@ WORDS: dict[str, tuple[str, str]] = {
     "activity_regularizer": ("dtype", "graftax.layers.ActivityRegularization(l2=0.01) behind the layer"),
     "batch_first": ("return_sequences", "leave it out: the batch is the first axis"),
     "time_major": ("return_sequences", "leave it out: the batch is the first axis"),
+    "unroll": ("return_sequences", "leave it out: the steps run in one compiled loop"),
+    "bidirectional": ("return_sequences", "graftax.layers.Bidirectional(layer)"),
+    "zero_output_for_mask": (
+        "return_sequences",
+        "leave it out; ops.where(mask[..., None], out, 0) for zeros at hidden steps",
+    ),
     "num_layers": ("return_sequences", "a layer for each, all but the last with return_sequences=True"),
     "inplace": ("dtype", "leave it out: arrays are never changed in place"),
     "device": ("dtype", 'with graftax.device("cpu:0"): around the construction and the first call'),

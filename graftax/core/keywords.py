@@ -56,7 +56,8 @@ def _wrap_constructor(init: Callable[..., None], owner: str, ours: bool) -> Call
     @wraps(init)
     def checked(self: object, *args: Any, **kwargs: Any) -> None:
         if not takes_any and (unknown := [name for name in kwargs if name not in known]):
-            raise unknown_keywords.explain_unknown(type(self), {name: kwargs[name] for name in unknown}, known)
+            said = dict(zip(known, args, strict=False)) | kwargs
+            raise unknown_keywords.explain_unknown(type(self), {name: kwargs[name] for name in unknown}, known, said)
         try:
             init(self, *args, **kwargs)
         except GraftaxError:  # which knows better

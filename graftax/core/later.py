@@ -9,6 +9,7 @@ is first used::
         misbound = import_later("graftax.core.misbound")
 
 `LATER` in `tests/architecture/plan.py` lists them, with the reason of each. All else is imported at the top.
+`CONTRIBUTING.md` says which modules may wait, and which tests look at them.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from typing import Any
 
 from graftax.core.errors import ArgumentTypeError
 from graftax.core.foreign_keywords import KEYWORDS, OF_METHODS
+from graftax.core.input_lines import translate_input
 from graftax.core.known_names import closest
 
 _STATIC = "leave it out: strings, functions and other objects are static; functools.partial(fn, value) fixes any value"
@@ -182,6 +183,9 @@ def _explain(
         must = [one.name for one in parameters if one.name in free and one.default is one.empty]
         only = must[0] if len(unknown) == len(must) == 1 else None
         meant = "; ".join(_suggestion(title, name, by_name, only) for name in unknown)
+        if title == "Input":
+            said = {one.name: value for value, one in zip(args, placed, strict=False)} | dict(kwargs)
+            meant = translate_input(said, "gx.Input") or meant
         got = ", ".join(f"{name}={_format_argument(kwargs[name], '...')}" for name in unknown)
         return ArgumentTypeError(f"{title}() got {got}", taken, meant)
     if len(args) > len(placed) and not any(one.kind is one.VAR_POSITIONAL for one in parameters):

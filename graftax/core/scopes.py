@@ -92,17 +92,22 @@ class _Entered(Generic[T]):
 
 
 _ambient: list[Callable[[], Hashable]] = []
+_names: list[str] = []
 _signs: list[Callable[[], object]] = []
 
 
-def register_ambient(read: Callable[[], Hashable], sign: Callable[[], object] | None = None) -> None:
+def register_ambient(
+    read: Callable[[], Hashable], sign: Callable[[], object] | None = None, name: str = "a global setting"
+) -> None:
     """Declare a setting that code depends on without being passed it; it is read at each compiled call.
 
     Args:
         read: Returns the setting.
         sign: Returns something, quicker, that is equal only where the setting is, too. Defaults to None: the setting.
+        name: What the setting is called in the log of traces.
     """
     _ambient.append(read)
+    _names.append(name)
     register_sign(sign or read)
 
 
@@ -114,6 +119,15 @@ def register_sign(sign: Callable[[], object]) -> None:
 def ambient() -> tuple[Hashable, ...]:
     """Return all such settings now; a compiled function is traced anew for each combination."""
     return tuple([read() for read in _ambient])
+
+
+def describe_ambient(before: tuple[Hashable, ...], after: tuple[Hashable, ...]) -> str:
+    """Tell which setting differs between two results of `ambient`, with its values where these are short."""
+    pairs = zip(_names, before, after, strict=False)
+    name, *values = next((one for one in pairs if one[1] != one[2]), ("a global setting",))
+    if not values or not all(isinstance(value, str | bool | None) for value in values):
+        return f"{name} changed"
+    return f"{name}: {values[0]!r} -> {values[1]!r}"
 
 
 def signs() -> list[object]:

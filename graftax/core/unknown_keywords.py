@@ -9,7 +9,8 @@ from typing import Any
 
 from graftax.core.argument_kinds import misfit, plain_kinds
 from graftax.core.errors import ArgumentTypeError
-from graftax.core.foreign_keywords import KEYWORDS, WORDS
+from graftax.core.foreign_keywords import KEYWORDS, OF_MODELS, WORDS
+from graftax.core.input_lines import translate_input
 from graftax.core.known_names import closest
 
 _COLLECTING = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
@@ -44,16 +45,35 @@ def _factors(regularizer: object) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in found.items() if isinstance(value, float) and value)
 
 
-def explain_unknown(kind: type[Any], given: Mapping[str, object], inherited: list[str]) -> ArgumentTypeError:
-    """Return one error for all keywords that a constructor was given and does not take."""
+def explain_unknown(
+    kind: type[Any], given: Mapping[str, object], inherited: list[str], said: Mapping[str, object]
+) -> ArgumentTypeError:
+    """Return one error for all keywords that a constructor was given and does not take.
+
+    Args:
+        kind: The class.
+        given: These keywords.
+        inherited: The keywords that a base class takes.
+        said: All that was given, by name.
+    """
     errors = {name: unknown_keyword(kind, name, value, inherited) for name, value in given.items()}
     found = [*errors.values()]
+    whole = _whole_line(kind, given, said)
+    if whole is not None:
+        found[0].instead = whole
     if len(found) == 1:
         return found[0]
     first, *others = (one.received for one in found)
     received = ", ".join([first, *(other.partition(" got ")[2] for other in others)])
     lines = [one.instead.replace("leave it out", f"leave {name}= out", 1) for name, one in errors.items()]
-    return ArgumentTypeError(received, found[0].reason, "; ".join(lines))
+    return ArgumentTypeError(received, found[0].reason, "; ".join(lines) if whole is None else whole)
+
+
+def _whole_line(kind: type[Any], given: Mapping[str, object], said: Mapping[str, object]) -> str | None:
+    """Return the call of another class, or of this one, that says all of it; None where there is no such call."""
+    if kind.__name__ == "InputLayer":
+        return translate_input(said, "gx.layers.InputLayer")
+    return next((OF_MODELS[kind.__name__, name] for name in given if (kind.__name__, name) in OF_MODELS), None)
 
 
 def _folder(path: str) -> str:
@@ -66,7 +86,8 @@ def _replacement(kind: type[Any], keyword: str, value: object) -> str:
     """Return the line with the right keyword and the same value, or with a value that the keyword takes."""
     parameter = plain_kinds(kind.__init__).get(keyword)
     if parameter is None or (error := misfit(kind, parameter, value)) is None:
-        return f"{keyword}={value!r:.40}"
+        shown = f"{value!r:.40}"
+        return f"{keyword}={'...' if '<' in shown else shown}"
     if isinstance(value, list | tuple) and value and all(misfit(kind, parameter, one) is None for one in value):
         if len(value) == 1:
             return f"{keyword}={value[0]!r:.40}"

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from graftax import ops
 from graftax.backend import registry
 from graftax.core.dtypes import is_complex, is_floating
-from graftax.core.errors import ArgumentError, DTypeError, ShapeError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, Shape
 from graftax.layers import shapes, symbolic_call
@@ -49,6 +49,7 @@ class InputLayer(Layer):
         name: str | None = None,
     ) -> None:
         super().__init__(name)
+        check_one_shape(shape, dtype)
         found = shapes.check_shapes("Input", shape)
         if not shapes.is_shape(found):
             raise ArgumentError(
@@ -73,6 +74,33 @@ class InputLayer(Layer):
             DTypeError: it holds fractions or complex numbers where integers are to come.
         """
         return self.declared.check_array(x)
+
+
+def check_one_shape(shape: object, dtype: object) -> None:
+    """Raise for a shape that is none of a sample, with the line to write.
+
+    Args:
+        shape: What was given for it.
+        dtype: What was given for the dtype: the second size, where a shape was written without its parentheses.
+
+    Raises:
+        ArgumentTypeError: it is no tuple of sizes.
+        ArgumentError: a size is below 0.
+    """
+    if isinstance(shape, list | tuple | dict):
+        if any(isinstance(size, int) and size < 0 for size in shape):
+            free = tuple(None if isinstance(size, int) and size < 0 else size for size in shape)
+            raise ArgumentError(
+                f"Input got {shape!r:.60}", "a size is not below 0; None stands for any size", f"gx.Input({free!r})"
+            )
+        return
+    sizes = [size for size in (shape, dtype) if isinstance(size, int) and not isinstance(size, bool)]
+    meant = (None, *sizes) if shape is None else tuple(sizes)
+    raise ArgumentTypeError(
+        f"Input got {shape!r:.60}",
+        "the shape of a sample is a tuple of sizes, with None for any size",
+        f"gx.Input({meant if sizes else (8,)!r})",
+    )
 
 
 class Declared(NamedTuple):

@@ -65,7 +65,7 @@ DTypePolicy.__init__ = door(DTypePolicy.__init__)  # type: ignore[method-assign]
 _global = [DTypePolicy("float32")]
 assumed: ScopeStack[DTypePolicy] = ScopeStack("dtype policy")
 """Entered where layers are made again as they were: the policy of those that are given none, for this thread alone."""
-register_ambient(lambda: get_dtype_policy().name)
+register_ambient(lambda: get_dtype_policy().name, name="the global dtype policy")
 
 
 def get_dtype_policy() -> DTypePolicy:

@@ -8,12 +8,21 @@ from typing import Any
 
 from graftax.backend import registry
 from graftax.core import tree
-from graftax.core.errors import ArgumentError, GraftaxError, MissingAttributeError
+from graftax.core.errors import GraftaxError, MissingAttributeError
 from graftax.core.short_traceback import shorten
-from graftax.layers import building
+from graftax.layers import building, needed_sizes
 from graftax.layers.undoing import undone_if_raised
 from graftax.ops.dispatch import op_function
-from graftax.ops.symbolic import Origin, Symbolic, fill_zeros, leaves, map_leaves, record, refuse_symbolic
+from graftax.ops.symbolic import (
+    Origin,
+    Symbolic,
+    fill_zeros,
+    leaves,
+    map_leaves,
+    origins_behind,
+    record,
+    refuse_symbolic,
+)
 from graftax.ops.symbolic_array import SymbolicArray, subscript
 from graftax.transforms.lifting.frames import Abstract
 from graftax.variables import masks
@@ -42,7 +51,9 @@ def record_call(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
             out = record(layer, layer._gx_title(), args, kwargs, evaluate)
     except GraftaxError as error:
         if not was_built and len(done) == 1:  # the weights that one size made do not fit the other one
-            raise _needs_size(layer, args, kwargs) from error
+            is_stateful = any(getattr(one, "stateful", False) is True for one in (layer, *layer.submodules))
+            explain = needed_sizes.needs_batch_size if is_stateful else needed_sizes.needs_size
+            raise explain(layer._gx_title(), (args, kwargs)) from None
         shorten(error)
         raise
     if not was_built:
@@ -77,15 +88,6 @@ def _eval_abstractly(run: Callable[[], Any]) -> Any:
         return transforms.eval_shape(run_in_frame)
 
 
-def _needs_size(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ArgumentError:
-    given = ", ".join(repr(leaf.spec) for leaf in leaves((args, kwargs)) if isinstance(leaf, Symbolic))
-    return ArgumentError(
-        f"{layer._gx_title()} got {given}",
-        "its weights need the size that is None here, and which is not known before a call",
-        "graftax.Input((8,)) with that size in place of None",
-    )
-
-
 def _with_unknown(shape: object, args: tuple[Any, ...]) -> Any:
     """Return the shape that a layer was built for with None where the size is not known."""
     if len(args) == 1 and isinstance(args[0], Symbolic) and isinstance(shape, tuple) and len(shape) == args[0].ndim:
@@ -98,14 +100,8 @@ def _with_unknown(shape: object, args: tuple[Any, ...]) -> Any:
 def carries_mask(value: object) -> bool:
     """Return True if an array that stands in a graph, or one of a structure of these, will carry a mask."""
     wanted = [leaf for leaf in leaves(value) if isinstance(leaf, Symbolic)]
-    found: dict[int, Origin] = {}
-    waiting = [leaf.origin for leaf in wanted]
-    while waiting:
-        origin = waiting.pop()
-        if origin.number not in found:
-            found[origin.number] = origin
-            waiting += [] if origin.is_input else [leaf.origin for leaf in origin.parents()]
-    if not any(getattr(origin.callee, "_gx_makes_mask", False) for origin in found.values()):
+    origins = origins_behind(wanted)
+    if not any(getattr(origin.callee, "_gx_makes_mask", False) for origin in origins):
         return False
     masked: list[bool] = []
 
@@ -115,7 +111,8 @@ def carries_mask(value: object) -> bool:
         def value_of(leaf: object) -> Any:
             return values[leaf.origin.number][leaf.place] if isinstance(leaf, Symbolic) else leaf
 
-        for number, origin in sorted(found.items()):
+        for origin in origins:
+            number = origin.number
             if origin.is_input:
                 values[number] = tree.flatten(fill_zeros(results_of(origin), 8))
                 continue

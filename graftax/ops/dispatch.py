@@ -102,11 +102,12 @@ def build(op: Op) -> Callable[..., Any]:
         try:
             return inner(*args, **options)
         except MetSymbolic:
-            return record_op(op.name, function, args, options)
+            pass  # what is raised below must not show it
         except TypeError as error:
             if misbound.is_binding_error(error):  # one argument by its place and by its name
                 raise _given_twice(op, args, options) from None
             raise
+        return record_op(op.name, function, args, options)
 
     origin = f"\n\nAs numpy.{op.name}." if op.home == NUMPY else ""
     function.__doc__ = op.doc + origin

@@ -161,6 +161,18 @@ def leaves(value: object) -> list[Any]:
     return found
 
 
+def origins_behind(value: object) -> list[Origin]:
+    """Return all calls that the symbolic values in nested arguments come from, in the order in which they were made."""
+    found: dict[int, Origin] = {}
+    waiting = [leaf.origin for leaf in leaves(value) if isinstance(leaf, Symbolic)]
+    while waiting:
+        origin = waiting.pop()
+        if origin.number not in found:
+            found[origin.number] = origin
+            waiting += [] if origin.is_input else [leaf.origin for leaf in origin.parents()]
+    return [origin for _, origin in sorted(found.items())]
+
+
 # --- recording --------------------------------------------------------------------------------------------------------
 
 

@@ -58,12 +58,12 @@ def check_count(name: str, value: Any, least: int = 1) -> int:
     return number
 
 
-def counted_or_none(name: str, value: object) -> int | None:
+def check_count_or_none(name: str, value: object) -> int | None:
     """Return the value, if it is None or an integer above 0."""
     return None if value is None else check_count(name, value)
 
 
-def truth(name: str, value: object) -> bool:
+def check_truth(name: str, value: object) -> bool:
     """Return the value, if it is True or False.
 
     Raises:
@@ -74,14 +74,14 @@ def truth(name: str, value: object) -> bool:
     return value
 
 
-def nan_check(value: object, eager: bool) -> bool:
+def check_nan_option(value: object, eager: bool) -> bool:
     """Return ``check_nans``, if the steps are compiled.
 
     Raises:
         ArgumentTypeError: it is neither True nor False.
         ArgumentError: the model is to run eagerly.
     """
-    if truth("check_nans", value) and eager:
+    if check_truth("check_nans", value) and eager:
         raise ArgumentError(
             "fit(check_nans=True) of a model compiled with run_eagerly=True",
             "a bad step is found, and taken back, where it runs as one program",
@@ -90,7 +90,7 @@ def nan_check(value: object, eager: bool) -> bool:
     return bool(value)
 
 
-def verbosity(value: object) -> int | str:
+def check_verbosity(value: object) -> int | str:
     """Return ``"auto"``, 0, 1 or 2; True and False stand for 1 and 0.
 
     Raises:
@@ -173,8 +173,8 @@ def check_validation(
             "there is one validation: on rows that are kept back, or on data of its own",
             "validation_data=... without validation_split=",
         )
-    counted_or_none("validation_steps", steps)
-    counted_or_none("validation_batch_size", batch_size)
+    check_count_or_none("validation_steps", steps)
+    check_count_or_none("validation_batch_size", batch_size)
     due = _due(freq)
     if not split and validation_data is None:
         named = {"validation_steps": steps, "validation_batch_size": batch_size}

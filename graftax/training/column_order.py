@@ -71,7 +71,7 @@ def remember(model: KnowsColumns, columns: Columns) -> None:
             remember(part, Columns(columns.x, part._gx_columns.y))
 
 
-def ordered_inputs(model: KnowsColumns, x: object) -> Any:
+def order_inputs(model: KnowsColumns, x: object) -> Any:
     """Return inputs with the columns of tables in the order of the training.
 
     Raises:

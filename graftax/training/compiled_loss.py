@@ -37,7 +37,7 @@ def hold(model: Any, loss: object, weights: object) -> None:
         loss: What `compile` was given.
         weights: The model's own factors, those of `own_factors`: compiled steps notice when they change.
     """
-    others = _held_otherwise(model)
+    others = _find_other_parts(model)
     held = {name: node for name, one in _iterate_named(loss) if (node := _to_hold(one, model, others)) is not None}
     may_change = isinstance(weights, dict | list) and not _trainable_factors(weights, others)
     found = {LOSS: held.get("") or held or None, WEIGHTS: weights if may_change else None}
@@ -85,14 +85,14 @@ def warn_of_lost(model: Module, loss: object, weights: object) -> None:
         loss: What `compile` was given.
         weights: The same. A factor is no weight to be trained: it would go where the loss is least, below 0.
     """
-    for name in _trainable_factors(weights, _held_otherwise(model) if weights else frozenset()):
+    for name in _trainable_factors(weights, _find_other_parts(model) if weights else frozenset()):
         user_line.warn(
             f"loss_weights has a Variable for {name!r}, which belongs to no Module: it is neither trained nor saved. "
             "Instead: gx.Variable(1.0, trainable=False), which is saved with the model; or an attribute of the model"
         )
     for _, one in _iterate_named(loss):
         inner = getattr(one, "fn", one)
-        for where, variable in _hidden_in(inner):
+        for where, variable in _find_hidden(inner):
             if variable._gx_owner is None and not is_inside(variable, model):
                 user_line.warn(
                     f"the loss {inner!r:.80} uses the Variable {where}, which belongs to no Module: it is neither "
@@ -166,7 +166,7 @@ def _node_of(loss: object) -> Module | None:
     return owner if isinstance(owner, Module) else None
 
 
-def _held_otherwise(model: Module) -> frozenset[int]:
+def _find_other_parts(model: Module) -> frozenset[int]:
     """Return all that hangs below a model by other ways than what the last `compile` was given, by id."""
     return frozenset(map(id, walk_parts(model, of_root=False)))
 
@@ -229,7 +229,7 @@ def _uses_of(function: FunctionType | partial[Any]) -> Iterator[tuple[str, objec
     yield from ((repr(name), one) for name, one in found.items())
 
 
-def _hidden_in(loss: object) -> Iterator[tuple[str, Variable]]:
+def _find_hidden(loss: object) -> Iterator[tuple[str, Variable]]:
     """Yield the Variables that a function closes over and would train, and those that a plain object has."""
     if isinstance(loss, FunctionType | partial):
         yield from ((n, one) for n, one in _uses_of(loss) if isinstance(one, Variable) and one.trainable)

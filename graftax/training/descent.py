@@ -12,7 +12,7 @@ from graftax.optimizers.minimizer import Minimizer, check_returned
 from graftax.training.compiled_loss import walk_parts
 from graftax.training.dependence import level_around, require_dependent, warn_of_frozen
 from graftax.training.first_step import build_all, require_restored, waiting_in
-from graftax.training.objectives import required_optimizer
+from graftax.training.objectives import require_optimizer
 from graftax.training.parts import parts_of
 from graftax.training.trainable_model import TrainableModel
 from graftax.transforms.lifting.frames import Abstract
@@ -44,7 +44,7 @@ def descend(model: TrainableModel, forward: Forward, x: object) -> Passed:
     object.__setattr__(model, "_gx_never_called", build_all(model, x, model._gx_never_called))
     if waiting_in(model):
         _build_by_loss(forward)
-    optimizer = required_optimizer(model)
+    optimizer = require_optimizer(model)
     require_restored(model, *([optimizer] if isinstance(optimizer, Module) else []))
     try:
         return _descend(model, optimizer, forward)

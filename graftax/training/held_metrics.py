@@ -18,7 +18,7 @@ from graftax.training.parts import parts_of
 from graftax.variables.graph.module import Module
 
 
-def held_metrics(model: Module) -> dict[str, Metric]:
+def list_held_metrics(model: Module) -> dict[str, Metric]:
     """Return the metrics in a model's object graph, by path, except those inside of other metrics."""
     return parts_of(model).metrics
 
@@ -30,7 +30,7 @@ def all_metrics(model: Any, compiled: Objectives | None, listed: Iterable[Any]) 
         ArgumentTypeError: ``metrics`` has an element that is not a metric.
     """
     found: dict[int, Metric] = {}
-    for metric in [*(compiled.metrics if compiled is not None else ()), *listed, *held_metrics(model).values()]:
+    for metric in [*(compiled.metrics if compiled is not None else ()), *listed, *list_held_metrics(model).values()]:
         if not isinstance(metric, Metric):
             raise ArgumentTypeError(
                 f"the metrics of {type(model).__name__} list {metric!r:.80}",
@@ -76,7 +76,7 @@ def results(model: Any, compiled: Objectives) -> dict[str, Array]:
     """
     shown = compiled.results()
     known = {id(metric) for metric in compiled.metrics}
-    paths = {id(metric): path for path, metric in held_metrics(model).items()}
+    paths = {id(metric): path for path, metric in list_held_metrics(model).items()}
     listed = [metric for metric in all_metrics(model, None, model.metrics) if id(metric) not in known]
     own = [metric for metric in listed if not _is_untouched(metric)]
     names = Counter([*shown, *(metric.name for metric in listed)])

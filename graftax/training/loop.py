@@ -32,7 +32,7 @@ from graftax.training.hooks.callback_list import CallbackList, as_list
 from graftax.training.hooks.ended import STEPS_ENDED
 from graftax.training.hooks.history import History
 from graftax.training.interrupts import Interrupts
-from graftax.training.objectives import required_objectives
+from graftax.training.objectives import require_objectives
 from graftax.training.predicted_rows import in_order, predict_batch, require_alike
 from graftax.training.resuming import resume_run
 from graftax.training.run import Run
@@ -44,10 +44,10 @@ from graftax.training.sources.source import Source
 from graftax.training.spread import (
     Spread,
     gather_outputs,
+    limit_to_main,
     require_one_call,
     require_one_end,
     require_one_stop,
-    shown_by_main,
 )
 from graftax.training.trainable_model import TrainableModel
 from graftax.training.trained_before import TrainedBefore
@@ -77,7 +77,7 @@ def fit(
     if model._gx_objectives:
         warn_of_lost(model, **model._gx_objectives.given_losses())
     data.require_enough(validation, sum(map(is_due, epochs)))
-    history, progress = History(), Progress(shown_by_main(verbose))
+    history, progress = History(), Progress(limit_to_main(verbose))
     params: dict[str, Any] = {
         "verbose": verbose,
         "epochs": epochs.stop,
@@ -143,7 +143,7 @@ def _epochs(
     source, logs = run.source, Logs({})
     unread = UnreadByStep(model, "train_step", source.weighted_by, warns_of_metrics=validation is None)
     unread_beside = UnreadByStep(model, "test_step", trained=unread)
-    compiled, given = required_objectives(model), GivenToRun(model, source)
+    compiled, given = require_objectives(model), GivenToRun(model, source)
     for epoch in epochs:
         if model.stop_training:
             break
@@ -167,7 +167,7 @@ def _epochs(
         if validation is not None and is_due(epoch):
             numbers |= _validate(model, validation, hooks, epoch, unread_beside)
         before, logs, objectives = logs, Logs(_with_rates(model, numbers)), compiled
-        compiled = required_objectives(model)
+        compiled = require_objectives(model)
         if compiled is not objectives:
             _tell_other_names(epoch, before, logs)
         for one in hooks.callbacks:
@@ -256,7 +256,7 @@ def _train_epoch(
     interrupts: Interrupts,
 ) -> Mapping[str, Any]:
     step = model._gx_compiled_step("train_step", check_nans=check_nans)
-    objectives = required_objectives(model)
+    objectives = require_objectives(model)
     ready = FirstStep(model, objectives, model._gx_has_own("train_step"), unread)
     spread = Spread(model, run.source, trains=True)
     logs: Mapping[str, Any] = run.logs or (objectives.results() if run.index else {})
@@ -315,7 +315,7 @@ def evaluate(
 ) -> dict[str, float]:
     """Run `test_step` on all batches."""
     in_each_batch(model, source)
-    progress = Progress(shown_by_main(verbose))
+    progress = Progress(limit_to_main(verbose))
     with isolated_metrics(model, "evaluate"):
         params = {"verbose": verbose, "epochs": 1, "steps": source.steps, "step": steps_taken(model)}
         hooks = model._gx_hooks([*as_list(callbacks), *visible_progress(progress)], params)
@@ -326,7 +326,7 @@ def evaluate(
 def _evaluate(model: TrainableModel, source: Source, hooks: CallbackList, unread: UnreadByStep) -> dict[str, float]:
     model.reset_metrics()
     hooks.run("on_test_begin")
-    step, objectives = model._gx_compiled_step("test_step"), required_objectives(model)
+    step, objectives = model._gx_compiled_step("test_step"), require_objectives(model)
     ready, spread = FirstStep(model, objectives, False, unread), Spread(model, source)
     logs: Mapping[str, Any] | None = None
     begins, ends = hooks.runs("on_test_batch_begin"), hooks.runs("on_test_batch_end")
@@ -362,7 +362,7 @@ def _evaluate(model: TrainableModel, source: Source, hooks: CallbackList, unread
 def predict(model: TrainableModel, source: Source, verbose: int | str, callbacks: Sequence[Callback]) -> Any:
     """Run `predict_step` on all batches, and concatenate the rows."""
     in_each_batch(model, source)
-    progress = Progress(0 if verbose == 2 else shown_by_main(verbose))
+    progress = Progress(0 if verbose == 2 else limit_to_main(verbose))
     params = {"verbose": verbose, "epochs": 1, "steps": source.steps}
     hooks = model._gx_hooks([*as_list(callbacks), *visible_progress(progress)], params)
     step, spread = model._gx_compiled_step("predict_step"), Spread(model, source)

@@ -55,7 +55,7 @@ def check_losses(loss: object, weights: Any) -> None:
             )
 
 
-def checked_factor(factor: Any, name: str) -> Any:
+def check_factor(factor: Any, name: str) -> Any:
     """Return the factor of an output, which may have been changed after `compile`; an array may be a traced one.
 
     Raises:

@@ -21,7 +21,7 @@ from graftax.training.active_loops import refuse_compile_between_steps
 from graftax.training.arguments import keywords
 from graftax.training.batch import Batch, unpack
 from graftax.training.class_weights import ClassWeights
-from graftax.training.column_order import ordered_inputs, remember, sort_columns
+from graftax.training.column_order import order_inputs, remember, sort_columns
 from graftax.training.compiled_loss import hold
 from graftax.training.descent import descend
 from graftax.training.held_metrics import all_metrics, results
@@ -29,8 +29,8 @@ from graftax.training.hooks.callback import Callback
 from graftax.training.hooks.callback_list import CallbackList, as_list
 from graftax.training.hooks.history import History
 from graftax.training.loss_arguments import one_number
-from graftax.training.objectives import LossLike, MetricsLike, Objectives, required_objectives, required_optimizer
-from graftax.training.output_masks import carried_masks
+from graftax.training.objectives import LossLike, MetricsLike, Objectives, require_objectives, require_optimizer
+from graftax.training.output_masks import read_carried_masks
 from graftax.training.predicted_rows import rows_of
 from graftax.training.sources import choosing as data
 from graftax.training.summary_mixin import SummaryMixin
@@ -111,7 +111,7 @@ class Model(SummaryMixin):
             ArgumentTypeError: an argument has a wrong type.
         """
         steps = arguments.check_count("steps_per_execution", steps_per_execution)
-        run_eagerly = arguments.truth("run_eagerly", run_eagerly)
+        run_eagerly = arguments.check_truth("run_eagerly", run_eagerly)
         chosen = optimizers.get(optimizer) if optimizer is not None else None
         refuse_compile_between_steps(self)
         self._gx_objectives = Objectives(chosen, loss, metrics, weighted_metrics, loss_weights)
@@ -130,7 +130,7 @@ class Model(SummaryMixin):
     @property
     def optimizer(self) -> Any:
         """Return the optimizer (or another `Minimizer`) given to `compile`; raise `StateError` if there is none."""
-        return required_optimizer(self)
+        return require_optimizer(self)
 
     @Fallback
     def history(self) -> History | None:
@@ -140,7 +140,7 @@ class Model(SummaryMixin):
     @Fallback
     def objectives(self) -> Objectives:
         """Return the losses and metrics given to `compile`; raise `StateError` before `compile`."""
-        return required_objectives(self)
+        return require_objectives(self)
 
     @property
     def metrics(self) -> list[Metric]:
@@ -210,12 +210,12 @@ class Model(SummaryMixin):
         Raises:
             StateError: there is no loss at all.
         """
-        loss = required_objectives(self).loss(y, y_pred, sample_weight, carried_masks(y_pred))
+        loss = require_objectives(self).loss(y, y_pred, sample_weight, read_carried_masks(y_pred))
         terms = ([] if loss is None else [loss]) + [ops.cast(term, "float32") for term in self.losses]
         if not terms:
             raise no_loss(self)
         if all(getattr(type(self), name) is getattr(Model, name) for name in STEPS):
-            required_objectives(self).require_used(y, y_pred, sample_weight)
+            require_objectives(self).require_used(y, y_pred, sample_weight)
         total = terms[0]
         for term in terms[1:]:
             total = total + ops.reshape(term, ())
@@ -223,13 +223,13 @@ class Model(SummaryMixin):
 
     def compute_metrics(self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None) -> dict[str, Array]:
         """Update the metrics with a batch, and return all their results."""
-        required_objectives(self).update(y, y_pred, sample_weight, carried_masks(y_pred))
-        return results(self, required_objectives(self))
+        require_objectives(self).update(y, y_pred, sample_weight, read_carried_masks(y_pred))
+        return results(self, require_objectives(self))
 
     def _gx_measure(
         self, loss: Array, y: object, y_pred: object, sample_weight: object, masks: object
     ) -> dict[str, Array]:
-        required_objectives(self).loss_tracker.update(loss, sample_weight=rows_of(y_pred))
+        require_objectives(self).loss_tracker.update(loss, sample_weight=rows_of(y_pred))
         with call_context() as context:
             context.set_mask(y_pred, masks)
             return self.compute_metrics(None, y, y_pred, sample_weight)
@@ -292,12 +292,12 @@ class Model(SummaryMixin):
             IndexRangeError: an index or a label is out of range; the model was not trained on its batch.
             NumericsError: with ``check_nans``, a step produced values that are not finite.
         """
-        check_nans = arguments.nan_check(check_nans, self._gx_run_eagerly)
-        verbose = arguments.verbosity(verbose)
+        check_nans = arguments.check_nan_option(check_nans, self._gx_run_eagerly)
+        verbose = arguments.check_verbosity(verbose)
         numbers = arguments.epochs_of(initial_epoch, epochs)
-        batch_size = arguments.counted_or_none("batch_size", batch_size)
-        steps = arguments.counted_or_none("steps_per_epoch", steps_per_epoch)
-        shuffle = arguments.truth("shuffle", shuffle)
+        batch_size = arguments.check_count_or_none("batch_size", batch_size)
+        steps = arguments.check_count_or_none("steps_per_epoch", steps_per_epoch)
+        shuffle = arguments.check_truth("shuffle", shuffle)
         is_due = arguments.check_validation(
             numbers, validation_split, validation_data, validation_steps, validation_batch_size, validation_freq
         )
@@ -307,7 +307,7 @@ class Model(SummaryMixin):
         by_class = None if class_weight is None else ClassWeights(class_weight)
         source = data.make_source(x, y, sample_weight, batch_size, shuffle, steps, by_class)
         against = data.validation_source(validation_data, validation_batch_size, batch_size, validation_steps)
-        (required_objectives if self._gx_has_own("train_step") else required_optimizer)(self)  # raises before the loop
+        (require_objectives if self._gx_has_own("train_step") else require_optimizer)(self)  # raises before the loop
         arguments.refuse_two_starts(resume, initial_epoch)
         remember(self, columns)
         return loop.fit(self, source, against, numbers, verbose, as_list(callbacks), is_due, check_nans, resume)
@@ -325,11 +325,11 @@ class Model(SummaryMixin):
         callbacks: Sequence[Callback] | None = None,
     ) -> dict[str, float]:
         """Return the loss and the metrics over a data set, by name; arguments as for `fit`."""
-        size = arguments.counted_or_none("batch_size", batch_size)
-        steps = arguments.counted_or_none("steps", steps)
+        size = arguments.check_count_or_none("batch_size", batch_size)
+        steps = arguments.check_count_or_none("steps", steps)
         source = data.single_pass_source(*sort_columns(self, x, y, sample_weight)[:3], size, steps)
-        _ = required_objectives(self)  # raises before anything is changed
-        return loop.evaluate(self, source, arguments.verbosity(verbose), as_list(callbacks))
+        _ = require_objectives(self)  # raises before anything is changed
+        return loop.evaluate(self, source, arguments.check_verbosity(verbose), as_list(callbacks))
 
     @door
     @keywords(foreign_names.PREDICT)
@@ -348,10 +348,10 @@ class Model(SummaryMixin):
         Raises:
             IndexRangeError: an index that a layer looks up is out of range.
         """
-        size = arguments.counted_or_none("batch_size", batch_size)
-        steps = arguments.counted_or_none("steps", steps)
-        x = ordered_inputs(self, x)
-        return loop.predict(self, data.in_order(x, size, steps), arguments.verbosity(verbose), as_list(callbacks))
+        size = arguments.check_count_or_none("batch_size", batch_size)
+        steps = arguments.check_count_or_none("steps", steps)
+        x = order_inputs(self, x)
+        return loop.predict(self, data.in_order(x, size, steps), arguments.check_verbosity(verbose), as_list(callbacks))
 
     @door
     @keywords(foreign_names.TRAIN_ON_BATCH)

@@ -21,8 +21,8 @@ from graftax.metrics.reduction import Mean, SampleMetric
 from graftax.objectives.sample_weights import broadcast_weight
 from graftax.optimizers.minimizer import Minimizer
 from graftax.training.given_arguments import GivenArgument, own_factors
-from graftax.training.loss_arguments import check_losses, checked_factor
-from graftax.training.outputs import ONLY, OutputShape, listed_by_name, outputs_of, per_output, targets_of
+from graftax.training.loss_arguments import check_factor, check_losses
+from graftax.training.outputs import ONLY, OutputShape, name_entries, outputs_of, per_output, targets_of
 from graftax.training.raw_scores import RawScores
 from graftax.training.shown_names import free_name, require_apart
 from graftax.training.unused_targets import refuse_unused_targets, refuse_unused_weights, require_target
@@ -140,17 +140,17 @@ class Objectives:
         """Return the weighted sum of the losses of all outputs; None if there is no loss."""
         if self._loss is None:
             return None
-        predictions = outputs_of(listed_by_name(y_pred, self.names), "y_pred")
+        predictions = outputs_of(name_entries(y_pred, self.names), "y_pred")
         names = list(predictions)
-        targets = targets_of(listed_by_name(y, self.names), names)
+        targets = targets_of(name_entries(y, self.names), names)
         self.outputs = {name: OutputShape(tuple(ops.shape(part))) for name, part in predictions.items()}
-        by_output = self._chosen(names)
+        by_output = self._choose_losses(names)
         self.checks_masks = masks is not None and any(one is not None and one.checks_mask for one in by_output.values())
         if len(names) > 1 and not self._trackers:
             self._trackers = {name: Mean(name=f"{name}_loss") for name, loss in by_output.items() if loss}
         factors = per_output(self.factors, names, "loss_weights", 1.0)
         weights = per_output(sample_weight, names, "sample_weight", None)
-        by_mask = outputs_of(listed_by_name(masks, self.names), "mask") if masks is not None else dict.fromkeys(names)
+        by_mask = outputs_of(name_entries(masks, self.names), "mask") if masks is not None else dict.fromkeys(names)
         total: Array | None = None
         for name in names:
             loss = by_output[name]
@@ -161,7 +161,7 @@ class Objectives:
                 value = loss(targets[name], predictions[name], weights[name], by_mask.get(name))
             if name in self._trackers:
                 self._trackers[name].update(value, sample_weight=_rows(predictions[name]))
-            factor = checked_factor(factors[name], name)
+            factor = check_factor(factors[name], name)
             term = value if factor is None else value * factor
             total = term if total is None else total + term
         return total
@@ -170,11 +170,11 @@ class Objectives:
         """Raise if there are targets or sample weights for an output that does not use them."""
         if y is None and sample_weight is None:
             return
-        names = list(outputs_of(listed_by_name(y_pred, self.names), "y_pred"))
-        compared = {name for name, loss in self._chosen(names).items() if loss is not None}
+        names = list(outputs_of(name_entries(y_pred, self.names), "y_pred"))
+        compared = {name for name, loss in self._choose_losses(names).items() if loss is not None}
         with_metrics = [self._with_metrics(wanted, names) for _, wanted, _ in self._wanted]
         if y is not None:
-            refuse_unused_targets(targets_of(listed_by_name(y, self.names), names), compared.union(*with_metrics))
+            refuse_unused_targets(targets_of(name_entries(y, self.names), names), compared.union(*with_metrics))
         refuse_unused_weights(sample_weight, names, compared | with_metrics[1])
 
     def _with_metrics(self, metrics: object, names: list[str]) -> set[str]:
@@ -183,7 +183,7 @@ class Objectives:
         by_name = per_output(metrics, names, "metrics", None)
         return {name for name, several in by_name.items() if any(one is not None for one in tree.flatten(several))}
 
-    def _chosen(self, names: list[str]) -> dict[str, Loss | None]:
+    def _choose_losses(self, names: list[str]) -> dict[str, Loss | None]:
         """Return the loss of each output."""
         if self._losses is None:
             chosen = per_output(self._loss, names, "loss", None)
@@ -205,12 +205,12 @@ class Objectives:
         """
         predictions = outputs_of(outputs, "y_pred")
         names = list(predictions)
-        targets = targets_of(listed_by_name(y, self.names), names)
-        by_output = self._chosen(names)
+        targets = targets_of(name_entries(y, self.names), names)
+        by_output = self._choose_losses(names)
         if not self._made and all(targets.get(name) is not None for name in names):
             self._make(predictions, targets)
         weights = per_output(sample_weight, names, "sample_weight", None)
-        by_mask = outputs_of(listed_by_name(masks, self.names), "mask") if masks is not None else dict.fromkeys(names)
+        by_mask = outputs_of(name_entries(masks, self.names), "mask") if masks is not None else dict.fromkeys(names)
         checks: list[tuple[str, Any, bool]] = [(name, loss, True) for name, loss in by_output.items()]
         for name, _, metric, weighted in self._metrics:
             counts_all = not weighted and weights[name] is not None
@@ -250,13 +250,13 @@ class Objectives:
         """Update the metrics with a batch."""
         if not any(wanted for _, wanted, _ in self._wanted):
             return
-        predictions = outputs_of(listed_by_name(y_pred, self.names), "y_pred")
+        predictions = outputs_of(name_entries(y_pred, self.names), "y_pred")
         names = list(predictions)
-        targets = targets_of(listed_by_name(y, self.names), names)
+        targets = targets_of(name_entries(y, self.names), names)
         if not self._made:
             self._make(predictions, targets)
         weights = per_output(sample_weight, names, "sample_weight", None)
-        by_mask = outputs_of(listed_by_name(masks, self.names), "mask") if masks is not None else dict.fromkeys(names)
+        by_mask = outputs_of(name_entries(masks, self.names), "mask") if masks is not None else dict.fromkeys(names)
         _watch([metric for _, _, metric, _ in self._metrics])
         for number, (name, _, metric, weighted) in enumerate(self._metrics):
             weight = weights[name] if weighted else None
@@ -266,7 +266,7 @@ class Objectives:
 
     def _make(self, predictions: dict[str, Any], targets: dict[str, Any]) -> None:
         names = list(predictions)
-        by_output = self._chosen(names)
+        by_output = self._choose_losses(names)
         for prefix, wanted, weighted in self._wanted:
             if not wanted:
                 continue
@@ -356,7 +356,7 @@ def _metric_arguments(metric: Metric, weight: Any, mask: Any) -> dict[str, Any]:
     return given
 
 
-def required_objectives(model: Any) -> Objectives:
+def require_objectives(model: Any) -> Objectives:
     """Return the objectives of a compiled model.
 
     Raises:
@@ -372,13 +372,13 @@ def required_objectives(model: Any) -> Objectives:
     return found
 
 
-def required_optimizer(model: object) -> Minimizer:
+def require_optimizer(model: object) -> Minimizer:
     """Return the optimizer of a compiled model.
 
     Raises:
         StateError: the model is not compiled, or without an optimizer.
     """
-    optimizer = required_objectives(model).optimizer
+    optimizer = require_objectives(model).optimizer
     if optimizer is None:
         raise StateError(
             f"{type(model).__name__} was compiled without an optimizer",

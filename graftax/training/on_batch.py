@@ -10,11 +10,11 @@ from graftax.training import arguments
 from graftax.training.active_loops import active_loop, isolated_metrics
 from graftax.training.batch import Batch, Parts, weighing_arguments
 from graftax.training.class_weights import ClassWeights
-from graftax.training.column_order import ordered_inputs, remember, sort_columns
+from graftax.training.column_order import order_inputs, remember, sort_columns
 from graftax.training.compiled_loss import warn_of_lost
 from graftax.training.first_step import FirstStep
 from graftax.training.hooks.callback import Logs
-from graftax.training.objectives import required_objectives
+from graftax.training.objectives import require_objectives
 from graftax.training.sources.host_batches import host_batch
 from graftax.training.spread import Spread, gather_output
 from graftax.training.trainable_model import TrainableModel
@@ -34,7 +34,7 @@ def on_batch(
         reset_metrics: Whether to reset the metrics before.
         class_weight: As for ``fit``; a batch need not have all the classes. Defaults to None, none.
     """
-    starts_over = arguments.truth("reset_metrics", reset_metrics)
+    starts_over = arguments.check_truth("reset_metrics", reset_metrics)
     x, y, sample_weight, _, columns = sort_columns(model, *parts)
     batch = host_batch(x, y, sample_weight, None if class_weight is None else ClassWeights(class_weight))
     method = "train_on_batch" if step == "train_step" else "test_on_batch"
@@ -47,7 +47,7 @@ def on_batch(
 
 
 def _on_batch(model: TrainableModel, step: str, batch: Batch, weighted_by: tuple[str, ...]) -> dict[str, float]:
-    run, objectives = model._gx_compiled_step(step), required_objectives(model)
+    run, objectives = model._gx_compiled_step(step), require_objectives(model)
     own = step == "train_step" and model._gx_has_own("train_step")
     unread = UnreadByStep(model, step, weighted_by, warns_of_metrics=False)
     ready = FirstStep(model, objectives, own, unread)  # checks before the step, which may be compiled
@@ -72,5 +72,5 @@ def _on_batch(model: TrainableModel, step: str, batch: Batch, weighted_by: tuple
 
 def predict_on_batch(model: TrainableModel, x: object) -> object:
     """Run `predict_step` on one batch."""
-    batch = host_batch(ordered_inputs(model, x))
+    batch = host_batch(order_inputs(model, x))
     return tree.map_structure(gather_output, model._gx_compiled_step("predict_step")(Spread(model)(batch[0])))

@@ -30,6 +30,6 @@ def _masks(model: Any, x: Any) -> Any:
         return context.mask_of(model(x, training=False))
 
 
-def carried_masks(y_pred: object) -> Any:
+def read_carried_masks(y_pred: object) -> Any:
     """Return the masks that outputs carry during the call of a layer or of a step; otherwise None."""
     return contexts.top.mask_of(y_pred) if contexts.top is not None else None

@@ -31,11 +31,11 @@ def outputs_of(value: object, argument: str) -> dict[str, Any]:
     return {ONLY: value}
 
 
-def listed_by_name(value: Any, names: tuple[str, ...]) -> Any:
+def name_entries(value: Any, names: tuple[str, ...]) -> Any:
     """Return a list with one entry for each name as a dict; anything else unchanged.
 
     Example:
-        >>> listed_by_name([1, 2], ("a", "b")), listed_by_name({"a": 1}, ("a", "b")), listed_by_name([1], ())
+        >>> name_entries([1, 2], ("a", "b")), name_entries({"a": 1}, ("a", "b")), name_entries([1], ())
         ({'a': 1, 'b': 2}, {'a': 1}, [1])
     """
     listed = names and isinstance(value, list | tuple) and len(value) == len(names)
@@ -68,14 +68,23 @@ def targets_of(y: object, names: list[str]) -> dict[str, Any]:
         raise DataError(
             f"targets for {shown}",
             f"{none}the outputs are {', '.join(map(repr, names))}",
-            _for_each(right, shares=unknown == [ONLY]),
+            _for_each(right, shares=unknown == [ONLY], columns=_columns_of(right, y)),
         )
     return targets
 
 
-def _for_each(names: list[str], shares: bool) -> str:
+def _columns_of(names: list[str], y: object) -> str:
+    """Return how to divide a table, or one array, whose columns may be the targets of the outputs; nothing if not."""
+    shape: Shape = getattr(y, "shape", ())
+    if len(shape) != 2 or shape[1] < len(names):
+        return ""
+    array = f"y={{{', '.join(f'{name!r}: y[:, {i}]' for i, name in enumerate(names))}}}"
+    return f"y={{name: y[name] for name in {names}}} of a table, {array} of an array"
+
+
+def _for_each(names: list[str], shares: bool, columns: str = "") -> str:
     """Return what to write for targets by output; with ``shares`` also where one array is the target of all."""
-    apart = f"y={{{', '.join(f'{name!r}: ...' for name in names)}}}"
+    apart = columns or f"y={{{', '.join(f'{name!r}: ...' for name in names)}}}"
     same = f"y={{{', '.join(f'{name!r}: y' for name in names)}}}"
     return f"{apart}; {same}, if all are compared with the same targets" if shares else apart
 

@@ -49,14 +49,14 @@ class ResumedMetrics(NamedTuple):
             )
 
 
-def resumed_metrics(index: Index, metrics: dict[str, Metric]) -> ResumedMetrics:
+def list_resumed_metrics(index: Index, metrics: dict[str, Metric]) -> ResumedMetrics:
     """Return which metrics of a program get values of a checkpoint, by their names.
 
     Args:
         index: The index of the checkpoint, whole.
         metrics: The metrics of the program, by name.
     """
-    saved = _saved_edges(index)
+    saved = _list_saved_edges(index)
     if index.nodes[index.roots[ROOT]].kind is Kind.LIST:  # as it was once: their order says which is which
         names = list(metrics)
         root: dict[str, Metric] | list[Metric] = [metrics[name] for name in names[: len(saved)]]
@@ -72,13 +72,13 @@ def resumed_metrics(index: Index, metrics: dict[str, Metric]) -> ResumedMetrics:
 
 def lacks_some(index: Index, metrics: Collection[str]) -> bool:
     """Tell whether a checkpoint has metrics that a program does not have yet."""
-    saved = _saved_edges(index)
+    saved = _list_saved_edges(index)
     if index.nodes[index.roots[ROOT]].kind is Kind.LIST:
         return len(saved) > len(metrics)
     return any(name not in metrics for name in saved)
 
 
-def _saved_edges(index: Index) -> dict[Edge, int]:
+def _list_saved_edges(index: Index) -> dict[Edge, int]:
     return dict(index.nodes[index.roots[ROOT]].edges)
 
 

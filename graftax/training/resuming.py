@@ -19,8 +19,8 @@ from graftax.reparam.settings import text_of
 from graftax.training import executions
 from graftax.training.batch import Batch
 from graftax.training.first_step import FirstStep
-from graftax.training.objectives import required_objectives
-from graftax.training.resumed_metrics import ROOT, lacks_some, resumed_metrics
+from graftax.training.objectives import require_objectives
+from graftax.training.resumed_metrics import ROOT, lacks_some, list_resumed_metrics
 from graftax.training.run import Run, RunState
 from graftax.training.sources.on_device import as_tuple, host_of
 from graftax.training.sources.source import Source
@@ -77,11 +77,11 @@ def resume_run(run: Run, where: object, validation: Source | None = None) -> boo
         if ROOT not in index.roots:
             manager.restore_latest()  # which tells what the checkpoint is not
             return True
-        objectives = required_objectives(run.model)
+        objectives = require_objectives(run.model)
         if validation is not None and lacks_some(index, objectives.metrics_by_name):
             _make_ready(run.model, "test_step", validation.example())
         manager.hold(**run.roots())
-        found = resumed_metrics(index, objectives.metrics_by_name)
+        found = list_resumed_metrics(index, objectives.metrics_by_name)
         roots = {**manager.checkpoint.roots, ROOT: found.root}
         manager.wait()
         run.settings.note()  # as the program makes them, before those of the checkpoint are set
@@ -135,7 +135,7 @@ def warn_of_settings(report: RestoreReport, roots: Mapping[str, Any], is_within_
 def _make_ready(model: TrainableModel, name: str, batch: Batch) -> None:
     step = model._gx_compiled_step(name)
     builds = name == "train_step" and model._gx_has_own(name)
-    ready = FirstStep(model, required_objectives(model), builds=builds)
+    ready = FirstStep(model, require_objectives(model), builds=builds)
     given = as_tuple(batch)
     ready.prepare(step, given, [host_of(batch)])
     if model._gx_run_eagerly:

@@ -17,7 +17,7 @@ from graftax.training.hooks.callback import Callback
 from graftax.training.hooks.callback_list import CallbackList
 from graftax.training.hooks.own_attributes import OwnAttributes, adds_attributes, warn_before_saving
 from graftax.training.hooks.plain_attributes import PlainAttributes, defines_get_state
-from graftax.training.objectives import required_objectives
+from graftax.training.objectives import require_objectives
 from graftax.training.position import Position
 from graftax.training.resumed_metrics import ROOT
 from graftax.training.retreat import Retreat, variables_of
@@ -354,7 +354,7 @@ class Run(RunState):
 
     def roots(self) -> dict[str, Any]:
         """Return the roots of a checkpoint of the run: model, optimizer, metrics and the run itself."""
-        objectives = required_objectives(self.model)
+        objectives = require_objectives(self.model)
         found: dict[str, Any] = {"model": self.model}
         if isinstance(objectives.optimizer, Module):
             found["optimizer"] = objectives.optimizer

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, overload
 
 from graftax.core import user_line
@@ -77,6 +77,18 @@ class Sequential(Model):
         dtype: str | DTypePolicy | None = None,
     ) -> None:
         self.layers: list[Any] = []
+        if isinstance(layers, Symbolic):
+            raise ArgumentTypeError(
+                "Sequential got values that are not there yet",
+                "it takes one list of layers",
+                "gx.Model(inputs, outputs)",
+            )
+        if isinstance(layers, Mapping):
+            raise ArgumentTypeError(
+                f"Sequential got layers by name: {', '.join(map(repr, layers))}",
+                "it takes one list of layers, and a layer has its name itself, as Dense(10, name=...)",
+                "gx.Sequential([*layers.values()])",
+            )
         if not isinstance(layers, Iterable) or isinstance(name, Layer):
             raise ArgumentTypeError(
                 f"Sequential got {layers!r} as layers",

@@ -149,6 +149,6 @@ def gather_outputs(values: Sequence[Any]) -> list[Any]:
     return [to_numpy(value) if hasattr(value, "dtype") else value for value in values]
 
 
-def shown_by_main(verbose: int | str) -> int | str:
+def limit_to_main(verbose: int | str) -> int | str:
     """Return ``verbose`` for process 0, and 0 for others."""
     return verbose if is_main() else 0

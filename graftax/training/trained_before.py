@@ -60,7 +60,7 @@ class TrainedBefore:
                 is_left = past is not None and past.has_changed and (past.left is None or _are_same(past.left, now))
             own = _own_variables(self._model, part)
             if past is not None and is_left and not past.has_trained(own) and not _has_slots(part, own):
-                user_line.warn(_told(part, _title(self._model), past.model))
+                user_line.warn(_describe_earlier(part, _title(self._model), past.model))
 
     def end(self) -> None:
         """Note what the optimizer and the losses have trained, and their buffers."""
@@ -121,7 +121,7 @@ def _title(model: TrainableModel) -> str:
     return f"{type(model).__name__} {model.name!r}"
 
 
-def _told(part: Module, model: str, before: str) -> str:
+def _describe_earlier(part: Module, model: str, before: str) -> str:
     kind, counter = type(part).__name__, _counter(part)
     if counter is None:
         names = ", ".join(repr(name) for name in part.named_variables())

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from graftax.core import tree
 from graftax.core.descriptors import Fallback
 from graftax.core.errors import ArgumentError, ArgumentTypeError, MissingAttributeError, StateError
@@ -60,6 +62,12 @@ class Wired(Layer):
             )
         if inputs is not None or outputs is not None:
             if inputs is None or outputs is None:
+                if isinstance(inputs, list | tuple) and inputs and all(isinstance(one, Layer) for one in inputs):
+                    raise ArgumentTypeError(
+                        f"{type(self).__name__} got a list of {len(inputs)} layers",
+                        "layers that are called one after the other are a Sequential",
+                        "gx.Sequential(layers)",
+                    )
                 raise ArgumentError(
                     f"{type(self).__name__}({'inputs' if outputs is None else 'outputs'}=...) alone",
                     "a graph of layers lies between inputs and outputs",
@@ -149,7 +157,9 @@ class Wired(Layer):
                 f"{self._gx_title()} got {_format_shapes(inputs)}",
                 f"its inputs are {_format_shapes(declared)}"
                 + (f", called {', '.join(map(repr, names))}" if None not in names else ""),
-                "an array for each, in that structure" + ("; or a dict by these names" if None not in names else ""),
+                _by_columns(layers, inputs)
+                + "an array for each, in that structure"
+                + ("; or a dict by these names" if None not in names else ""),
             )
         return [layer.check_array(value) for layer, value in zip(layers, found, strict=True)]
 
@@ -231,6 +241,15 @@ def _leaves_in_order(expected: Any, structure: Any) -> list[Any] | None:
             return None
         found += part
     return found
+
+
+def _by_columns(layers: list[InputLayer], inputs: Any) -> str:
+    """Return how to divide a table with a column for each input; nothing for what cannot be one."""
+    names = [layer._gx_name for layer in layers]
+    is_table = tree.is_leaf(inputs) and len(np.shape(inputs)) == 2 and np.shape(inputs)[1] >= len(layers)
+    if not is_table or None in names or any(layer.shape != (1,) for layer in layers):
+        return ""
+    return f"{{name: x[[name]] for name in {names}}} of a table; "
 
 
 def _format_shapes(value: Any) -> str:

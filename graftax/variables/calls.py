@@ -25,22 +25,25 @@ class CallContext:
     """One per layer call; calls inside it inherit the training flag.
 
     Args:
-        root: The outermost layer being called, or None for a context opened by a training step.
+        layer: The layer being called, or None for a context opened by a training step.
         training: The flag that inner layers inherit.
         outer: The context around this one.
     """
 
     is_training: bool | None
+    says_masks = False
+    """Whether the call got a mask, or was told that there is none."""
 
-    def __init__(self, root: Module | None, training: bool | None, outer: CallContext | None) -> None:
+    def __init__(self, layer: Module | None, training: bool | None, outer: CallContext | None) -> None:
         self.training = training
+        self.layer = layer
         self.root: Module | None
         self.number: int
         self.frames: tuple[Frame, ...]
         if outer is not None and outer.root is not None:
             self.root, self.number, self.frames = outer.root, outer.number, outer.frames
         else:
-            self.root, self.number, self.frames = root, next(_numbers), frames.items
+            self.root, self.number, self.frames = layer, next(_numbers), frames.items
         self.masks_met = False
         """Whether a layer inside was given an array with a mask."""
 
@@ -61,7 +64,7 @@ def _read_training() -> bool | None:
     return inside[-1].training if inside else None
 
 
-register_ambient(_read_training)
+register_ambient(_read_training, name="the training flag of the call around")
 
 
 def is_training() -> bool:

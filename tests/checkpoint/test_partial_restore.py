@@ -25,7 +25,7 @@ from tests.checkpoint.test_hostile_restore import resealed
 def looks(monkeypatch):
     """Lets restores look at parts, however large, or at everything; counts those that had to look again."""
     counts = {"parts": 0, "again": 0}
-    narrowed, is_small_part = restore.affected_part, restore.is_small_part
+    narrowed, is_small_part = restore.find_affected_part, restore.is_small_part
     monkeypatch.setattr(outline, "_PART", 0.5)
     monkeypatch.setattr(partial_restore, "_PART", 0)
     monkeypatch.setattr(partial_restore, "_FEWEST", 0)
@@ -42,7 +42,7 @@ def looks(monkeypatch):
             counts["parts"] += found is not None
             return found
 
-        monkeypatch.setattr(restore, "affected_part", of_part)
+        monkeypatch.setattr(restore, "find_affected_part", of_part)
         monkeypatch.setattr(restore, "is_small_part", is_small_part if is_part else lambda *args: False)
         return counts
 

@@ -137,6 +137,6 @@ def test_show_has_settings_and_columns(ckpt):
 
 
 def test_the_attributes_of_the_format_are_known():
-    """A new attribute of a node needs a row above: `told` shows whatever there is, and the description says what."""
+    """A new attribute of a node needs a row above: `describe_node` shows what there is, the description says what."""
     said = NodeRecord.__doc__ or ""
     assert all(f"``{name}``" in said for name in ("adapter", "frozen", "resting", "keeper", "active", "facts"))

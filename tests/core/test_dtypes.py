@@ -15,6 +15,7 @@ DTYPES = {
     "bool": "", "int8": "", "uint16": "", "int32": "", "int64": "", "float16": "f", "float32": "f", "float64": "f",
     "complex64": "c", "complex128": "c",
 }  # fmt: skip
+OTHER_NAMES = {"core/argument_kinds.py": "names of types in annotations, none of dtypes"}
 
 
 @pytest.mark.parametrize("name", DTYPES)
@@ -38,7 +39,7 @@ def test_no_other_module_reads_the_kind_out_of_a_name() -> None:
     found = []
     for file in sorted(PACKAGE.rglob("*.py")):
         own = file.relative_to(PACKAGE)
-        if own.parts[0] == "backend" or own == Path("core/dtypes.py"):
+        if own.parts[0] == "backend" or own.as_posix() in ("core/dtypes.py", *OTHER_NAMES):
             continue
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.In, ast.NotIn)):

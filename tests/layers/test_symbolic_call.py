@@ -123,7 +123,7 @@ def test_an_input_takes_what_fits_it():
 
 
 def test_what_no_input_is_made_of():
-    with pytest.raises(ArgumentTypeError, match="a shape is a tuple"):
+    with pytest.raises(ArgumentTypeError, match="the shape of a sample is a tuple"):
         gx.Input(3)
     with pytest.raises(ArgumentError, match="an input is one array"):
         gx.Input([(3,), (4,)])

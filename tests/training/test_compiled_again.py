@@ -8,6 +8,7 @@ import pytest
 import graftax as gx
 from graftax import ops
 from graftax.core import tree
+from tests.training.losses_built_late import Lazy, Learned
 
 X = np.random.default_rng(0).normal(size=(8, 3)).astype("float32")
 
@@ -36,30 +37,6 @@ class Inner(gx.losses.Loss):
 
     def call(self, y_true, y_pred):
         return self.inner.call(y_true, y_pred)
-
-
-class Learned(gx.losses.Loss):
-    """Has a layer, which its first call builds."""
-
-    def __init__(self):
-        super().__init__()
-        self.net = gx.layers.Dense(2)
-
-    def call(self, y_true, y_pred):
-        return ops.mean((self.net(y_true) - self.net(y_pred)) ** 2 + (self.net(y_true) - 1.0) ** 2, axis=-1)
-
-
-class Lazy(gx.losses.Loss):
-    """Makes its Variable in its first call."""
-
-    def __init__(self):
-        super().__init__()
-        self.scale = None
-
-    def call(self, y_true, y_pred):
-        if self.scale is None:
-            self.scale = gx.Variable(1.0)
-        return ops.mean((y_true - y_pred * self.scale) ** 2, axis=-1)
 
 
 class Share(gx.metrics.Metric):

@@ -7,6 +7,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers, ops
+from tests.training.losses_built_late import Lazy, Learned
 
 X = np.random.default_rng(0).normal(size=(8, 3)).astype("float32")
 
@@ -61,26 +62,6 @@ class InRegularizer(Base):
     def __init__(self):
         super().__init__()
         self.first = layers.Dense(3, kernel_regularizer=Penalty())
-
-
-class Learned(gx.losses.Loss):
-    def __init__(self):
-        super().__init__()
-        self.net = _dense()
-
-    def call(self, y_true, y_pred):
-        return ops.mean((self.net(y_true) - self.net(y_pred)) ** 2 + (self.net(y_true) - 1.0) ** 2, axis=-1)
-
-
-class Lazy(gx.losses.Loss):
-    def __init__(self):
-        super().__init__()
-        self.scale = None
-
-    def call(self, y_true, y_pred):
-        if self.scale is None:
-            self.scale = gx.Variable(0.5)
-        return ops.mean((y_true - y_pred * self.scale) ** 2, axis=-1)
 
 
 class InMetricOfLoss(gx.Module):

@@ -9,7 +9,7 @@ import graftax as gx
 from graftax import layers, ops
 from graftax.callbacks import ModelCheckpoint
 from graftax.core.errors import ShapeMismatch
-from graftax.training.objectives import required_objectives
+from graftax.training.objectives import require_objectives
 from graftax.training.run import Run
 
 X = np.random.default_rng(0).normal(size=(12, 3)).astype("float32")
@@ -113,7 +113,7 @@ def test_a_metric_of_another_size_is_told_in_the_words_of_fit(tmp_path):
 
 def test_a_checkpoint_whose_metrics_are_a_list(tmp_path, monkeypatch):
     def roots(self):
-        return {**named(self), "metrics": required_objectives(self.model).metrics}
+        return {**named(self), "metrics": require_objectives(self.model).metrics}
 
     named = Run.roots
     with monkeypatch.context() as patch:

@@ -126,7 +126,7 @@ def _no_array(variable: object) -> Any:
 private.pytype_aval_mappings[VariableLike] = _no_array
 
 
-register_ambient(config.trace_context)  # the precision of matrix products, for example
+register_ambient(config.trace_context, name="a setting of JAX")  # the precision of matrix products, for example
 register_sign(partial(attrgetter("trace"), private.trace_ctx))
 
 

@@ -60,7 +60,7 @@ class Difference(NamedTuple):
 
 
 @uncollected()
-def held_by_checkpoint(reader: Reader) -> dict[str, Held]:
+def read_checkpoint(reader: Reader) -> dict[str, Held]:
     """Return the content of a checkpoint, by path. Arrays are read and checked at their first access.
 
     Raises:
@@ -95,7 +95,7 @@ def _read(reader: Reader, number: int) -> HostArray:
     return load(reader, [number])[number]
 
 
-def held_by_file(file: ForeignFile) -> dict[str, Held]:
+def read_array_file(file: ForeignFile) -> dict[str, Held]:
     """Return the content of a file of arrays, by name."""
     return {name: Held("weight", a.dtype, a.shape, a.read) for name, a in file.arrays.items()}
 

@@ -74,7 +74,7 @@ class _Merge:
             return mine
         one, other = self._first.nodes[mine], self._first.nodes[theirs]
         if theirs in self._same or mine in self._taken:
-            return self._tied_otherwise(path, mine, theirs)
+            return self._find_other_tie(path, mine, theirs)
         self._check_no_parts_of_one(path, mine, theirs)
         if one.kind is other.kind or self._prefer == "last":
             self._same[theirs] = mine
@@ -124,12 +124,12 @@ class _Merge:
         edges: dict[Edge, int] = dict(one.edges)
         for edge, child in other.edges:
             edges[edge] = self._join(f"{path}/{escape(edge)}", edges[edge], child) if edge in edges else child
-        attributes = self._joined_attributes(path, one.payload or {}, other.payload or {})
+        attributes = self._join_attributes(path, one.payload or {}, other.payload or {})
         self._first.nodes[mine] = self._first.nodes[mine]._replace(payload=attributes or None)
         self._first.set_edges(mine, list(edges.items()))
         return mine
 
-    def _joined_attributes(self, path: str, mine: dict[str, Any], theirs: dict[str, Any]) -> dict[str, Any]:
+    def _join_attributes(self, path: str, mine: dict[str, Any], theirs: dict[str, Any]) -> dict[str, Any]:
         """Return what both keep of an object besides its contents, such as the columns of a table."""
         if self._prefer is not None:  # they belong to the values that are kept
             return theirs if self._prefer == "last" else mine
@@ -146,7 +146,7 @@ class _Merge:
                     )
         return {**theirs, **mine}
 
-    def _tied_otherwise(self, path: str, mine: int, theirs: int) -> int:
+    def _find_other_tie(self, path: str, mine: int, theirs: int) -> int:
         """Return the node of a path where one checkpoint has two paths of one object, and the other two objects."""
         if self._prefer is None or not self._first.nodes[mine].kind.is_leaf:
             raise RenameConflict(

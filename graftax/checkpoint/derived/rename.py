@@ -53,7 +53,7 @@ def _without_globs(sheet: Sheet, names: Mapping[str, str]) -> dict[str, str]:
         if path in moved:
             continue
         found: dict[str, str] = {}
-        for new, old in expand(*_parents_of_all(sheet, path, source), _known(sheet)):
+        for new, old in expand(*_parents_of_all(sheet, path, source), _list_movable(sheet)):
             if old not in named and found.setdefault(new, old) != old:
                 raise RenameConflict(
                     f"{found[new]!r:.200} and {old!r:.200} as {new!r:.200}",
@@ -75,7 +75,7 @@ def _without_globs(sheet: Sheet, names: Mapping[str, str]) -> dict[str, str]:
     return moved
 
 
-def _known(sheet: Sheet) -> list[tuple[str, bool]]:
+def _list_movable(sheet: Sheet) -> list[tuple[str, bool]]:
     """Return the paths that can be moved, each with whether it is that of a leaf: slots are where their Variable is."""
     slots = {slot.slot for slot in sheet.slots}
     return [(path, sheet.nodes[node].kind.is_leaf) for node, path in sheet.paths().items() if node not in slots]
@@ -89,8 +89,8 @@ def _parents_of_all(sheet: Sheet, path: str, source: str) -> tuple[str, str]:
     above, below = path.removesuffix("/**"), source.removesuffix("/**")
     if above == path or below == source:
         return path, source
-    known = {known for known, _ in _known(sheet)}
-    pairs = list(expand(above, below, _known(sheet)))
+    known = {known for known, _ in _list_movable(sheet)}
+    pairs = list(expand(above, below, _list_movable(sheet)))
     return (f"{above}/*", f"{below}/*") if any(new in known for new, _ in pairs) else (above, below)
 
 

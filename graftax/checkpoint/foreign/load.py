@@ -273,7 +273,7 @@ class _Loading:
                 "only= and skip= together select no Variable of the program",
                 f"load_foreign({report.path!r}, model), which loads all",
             )
-        report.tell(partial(tuple, [_restored_record(made) for made in wanted]), ())
+        report.tell(partial(tuple, [_make_record(made) for made in wanted]), ())
         report.settings = tuple(
             setting
             for path, node in self._modules
@@ -354,7 +354,7 @@ def _read_once(read: dict[int, HostArray], array: ForeignArray) -> HostArray:
     return read[id(array)]
 
 
-def _restored_record(assignment: Made) -> Restored:
+def _make_record(assignment: Made) -> Restored:
     names = " + ".join(array.name for array in assignment.arrays)
     array = assignment.arrays[0]
     return Restored(assignment.part.path, names, array.dtype, array.shape, assignment.choice.note)

@@ -60,7 +60,7 @@ def open_weights(path: str | os.PathLike[str]) -> ForeignFile:
     if "://" in where:
         return read_checkpoint(where)
     if os.path.isdir(where):
-        return _opened_folder(where)
+        return _open_folder(where)
     for suffix, reader in READERS.items():
         if where.endswith(suffix):
             return reader(where)
@@ -83,7 +83,7 @@ _OTHER_ENDINGS = {
 }
 
 
-def _opened_folder(folder: str) -> ForeignFile:
+def _open_folder(folder: str) -> ForeignFile:
     if os.path.exists(os.path.join(folder, GRAPH)):
         return read_checkpoint(folder)
     for name in _IN_FOLDERS:

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from graftax.core import tree, user_line
 from graftax.core.dtypes import is_complex, is_floating
 from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, GradientError, ShapeError
-from graftax.core.typedefs import Array
+from graftax.core.typedefs import Array, VariableLike
 from graftax.optimizers.engine.sparse_rows import IndexedRows
 from graftax.variables.graph.module import Module
 from graftax.variables.variable import Variable
@@ -35,6 +35,13 @@ def flat_variables(variables: object) -> list[Variable]:
         )
     seen: set[int] = set()
     for place, variable in found:
+        if isinstance(variable, Module) and not isinstance(variable, VariableLike):
+            raise ArgumentTypeError(
+                f"an optimizer got {variable.name!r} ({type(variable).__name__}) as variable {place}",
+                "a structure has Variables, and those of a part that is not built are not there yet",
+                "[v for part in parts for v in part.trainable_variables], once each part has been called; or a Module "
+                "that holds the parts",
+            )
         if not isinstance(variable, Variable):
             raise ArgumentTypeError(
                 f"an optimizer got {type(variable).__name__} as variable {place}",

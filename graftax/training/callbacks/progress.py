@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from graftax.training.arguments import verbosity
+from graftax.training.arguments import check_verbosity
 from graftax.training.display.progress_line import Progressed
 from graftax.training.display.screen import Screen
 from graftax.training.hooks.callback import Callback, Logs
@@ -32,7 +32,7 @@ class Progress(Callback):
 
     def __init__(self, verbose: int | str = "auto") -> None:
         super().__init__()
-        self._verbose = verbosity(verbose)
+        self._verbose = check_verbosity(verbose)
         self._screen = Screen(0)
         self._title = ""
         self._began = self._counted_from = self._due = 0.0

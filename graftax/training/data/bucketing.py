@@ -117,7 +117,7 @@ class Buckets:
                 "leave weights out",
             )
         if self._weight is not None:
-            self._weight = _checked_weights(self._weight, lengths, self._by_position)
+            self._weight = _check_weights(self._weight, lengths, self._by_position)
         self._passes = 0
         self._seed = get_random_seed()
 
@@ -201,7 +201,7 @@ def _require_one_shape(name: str, shapes: list[tuple[int, ...]], where: str) -> 
         )
 
 
-def _checked_weights(rows: list[np.ndarray[Any, Any]], lengths: list[int], by_position: bool) -> list[Any]:
+def _check_weights(rows: list[np.ndarray[Any, Any]], lengths: list[int], by_position: bool) -> list[Any]:
     """Return weights as numbers, or as an array of positions for each sequence.
 
     Raises:

@@ -10,7 +10,7 @@ from graftax.core.short_traceback import door
 from graftax.training.batch import unpack
 from graftax.training.display.summary_table import Summary, bytes_text
 from graftax.training.first_step import FirstStep
-from graftax.training.objectives import required_objectives
+from graftax.training.objectives import require_objectives
 from graftax.training.sources.host_batches import host_batch
 from graftax.training.trainable_model import TrainableModel
 from graftax.transforms.compile.compiled_function import CompiledFunction
@@ -78,7 +78,7 @@ def memory_report(model: TrainableModel, batch: object) -> MemoryReport:
             "what a step holds is known to the compiler",
             "model.compile(...) without run_eagerly, on a backend that compiles",
         )
-    ready = FirstStep(model, required_objectives(model), builds=model._gx_has_own("train_step"))
+    ready = FirstStep(model, require_objectives(model), builds=model._gx_has_own("train_step"))
     ready.prepare(step, given, [given])
     memory = step.lower(given).memory
     summary = Summary(model)

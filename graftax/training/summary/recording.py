@@ -109,7 +109,7 @@ def _trace_key() -> Hashable:
     return "summary", bool(place), all(recording), "/".join(names), place[0].kind if place else None
 
 
-register_ambient(_trace_key)
+register_ambient(_trace_key, name="what summaries record")
 
 
 @contextmanager

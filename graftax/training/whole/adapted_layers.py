@@ -11,7 +11,7 @@ from graftax.training.whole.description import Describing
 from graftax.variables.graph.module import Module, walk_with_edges
 
 
-def adapted_states(describing: Describing) -> list[list[Any]]:
+def find_adapted_states(describing: Describing) -> list[list[Any]]:
     """Return for each such layer the number of the described object that holds it, its path there, and its state."""
     found, seen = [], set()
     objects = describing.objects
@@ -29,7 +29,7 @@ class AdaptedLayers:
     """Sets the states of layers of a model that is loaded.
 
     Args:
-        description: The result of `adapted_states`; empty for files without one.
+        description: The result of `find_adapted_states`; empty for files without one.
     """
 
     def __init__(self, description: list[list[Any]]) -> None:

@@ -74,7 +74,7 @@ def differences(model: Any, twin: Any, describing: Describing) -> list[list[Any]
             _require_no_scope(node, path)
             if type(there.get(edges)) is not type(node):
                 continue  # parts of what makes them when it is first used: no setting of the program
-            for name, value in _changed_attributes(node, there[edges]):
+            for name, value in _compare_node(node, there[edges]):
                 place = f"{root}.{'.'.join((*map(str, edges), name))}"
                 try:
                     found.append([root, path, name, describing.value(value, place)])
@@ -97,7 +97,7 @@ def _require_no_scope(node: Node, path: str) -> None:
         )
 
 
-def _changed_attributes(node: Any, other: Any) -> Iterator[tuple[str, Any]]:
+def _compare_node(node: Any, other: Any) -> Iterator[tuple[str, Any]]:
     """Yield names and values of the attributes in which a Node differs from another one."""
     if isinstance(node, Variable):
         for name in _OF_VARIABLES:
@@ -106,14 +106,14 @@ def _changed_attributes(node: Any, other: Any) -> Iterator[tuple[str, Any]]:
         if node.trainability != other.trainability:
             yield _TRAINABILITY, list(astuple(node.trainability))
         return
-    yield from changed_attributes(node, other, ignored_attributes(type(node)) | _MADE)
+    yield from compare_attributes(node, other, ignored_attributes(type(node)) | _MADE)
     before = vars(other)
     for name, at_first in _KEPT.items():
         if vars(node).get(name, at_first) != before.get(name, at_first):
             yield name, vars(node).get(name, at_first)
 
 
-def changed_attributes(one: object, other: object, skip: frozenset[str], depth: int = 0) -> Iterator[tuple[str, Any]]:
+def compare_attributes(one: object, other: object, skip: frozenset[str], depth: int = 0) -> Iterator[tuple[str, Any]]:
     """Yield names and values of the attributes in which an object differs from another one of its class.
 
     Args:
@@ -174,7 +174,7 @@ def _differ_inside(value: Any, other: Any, depth: int) -> bool:
         return any(_differ_inside(value[key], other[key], depth + 1) for key in value.keys() & other.keys())
     if value is other or type(value) is not type(other) or not is_plain_object(value):
         return False
-    return any(changed_attributes(value, other, left_out(type(value)), depth + 1))
+    return any(compare_attributes(value, other, left_out(type(value)), depth + 1))
 
 
 def left_out(kind: type[Any]) -> frozenset[str]:

@@ -12,7 +12,7 @@ from graftax.layers.layer import Layer
 from graftax.layers.table_columns import Columns
 from graftax.reparam.base import Reparam
 from graftax.reparam.graft import graft_again
-from graftax.training.whole.adapted_layers import AdaptedLayers, adapted_states
+from graftax.training.whole.adapted_layers import AdaptedLayers, find_adapted_states
 from graftax.training.whole.comparison import require_alike
 from graftax.training.whole.description import Describing
 from graftax.training.whole.differences import differences, restore_differences
@@ -21,7 +21,7 @@ from graftax.training.whole.object_states import add_states, set_states
 from graftax.training.whole.own_compile import own_arguments
 from graftax.training.whole.policies import Policies, policies_of
 from graftax.training.whole.rebuilding import Rebuilding
-from graftax.training.whole.shared_weights import described_creator
+from graftax.training.whole.shared_weights import describe_creator
 from graftax.variables import creation
 from graftax.variables.graph.module import Module, walk, walk_with_edges
 from graftax.variables.random_state import RandomState
@@ -44,29 +44,29 @@ def describe_model(model: Any) -> dict[str, Any]:
     """
     describing = Describing()
     found: dict[str, Any] = {"format": FORMAT, "model": describing.value(model, "model")}
-    found["input_shape"] = describing.value(_built_for(model), "the shape of the input")
+    found["input_shape"] = describing.value(_read_input_shape(model), "the shape of the input")
     found["built_below"] = [
         [path, describing.value(layer._gx_input_shape, f"the shape of the input of {path}")]
-        for path, layer in _layers_built_below(model)
+        for path, layer in _list_built_below(model)
     ]
     found["first_calls"] = [
         [path, describing.value(call, f"the first call of {path or 'the model'}")]
-        for path, layer in [("", model), *_layers_built_below(model)]
+        for path, layer in [("", model), *_list_built_below(model)]
         if (call := first_call(layer)) is not None
     ]
     found["grafts"] = [
-        [path, [described_creator(one, node, describing, model, path) for one in node._gx_creators]]
-        for path, node in _created_expressions(model)
+        [path, [describe_creator(one, node, describing, model, path) for one in node._gx_creators]]
+        for path, node in _list_created(model)
     ]
     found |= _describe_compile(model, describing)
     found["policies"] = policies_of(describing.objects)
-    found["adapted"] = adapted_states(describing)
+    found["adapted"] = find_adapted_states(describing)
     found["columns"] = describing.value(model._gx_columns.x, "the columns of the table that it was trained on")
     back = RandomState({}).point_of_return()
     try:
         with creation.scopes.replaced(()):
             twin, making, policies = _rebuild(found, describing.names.__getitem__)
-            if apart := list(_not_built(model, twin)):
+            if apart := list(_list_unbuilt(model, twin)):
                 found["built_below"] += [
                     [path, describing.value(layer._gx_input_shape, f"the shape of the input of {path}")]
                     for path, layer in apart
@@ -95,7 +95,7 @@ def describe_model(model: Any) -> dict[str, Any]:
     return found
 
 
-def _created_expressions(model: Module) -> Iterator[tuple[str, Any]]:
+def _list_created(model: Module) -> Iterator[tuple[str, Any]]:
     """Yield the expressions that creators have made, with their paths: what is made first comes first."""
     for edges, node in walk_with_edges(model):
         if isinstance(node, Reparam) and node._gx_creators:
@@ -106,7 +106,7 @@ def _created_expressions(model: Module) -> Iterator[tuple[str, Any]]:
                 yield "/".join(map(str, edges)), node
 
 
-def _layers_built_below(model: Layer) -> Iterator[tuple[str, Layer]]:
+def _list_built_below(model: Layer) -> Iterator[tuple[str, Layer]]:
     """Yield the layers, with their paths, that were built by themselves, such as those taken from another model."""
     inside: set[int] = set()
     for edges, node in walk_with_edges(model):
@@ -116,7 +116,7 @@ def _layers_built_below(model: Layer) -> Iterator[tuple[str, Layer]]:
                 yield "/".join(map(str, edges)), node
 
 
-def _not_built(model: Layer, twin: Layer) -> Iterator[tuple[str, Layer]]:
+def _list_unbuilt(model: Layer, twin: Layer) -> Iterator[tuple[str, Layer]]:
     """Yield the layers, with their paths, that no call of the twin has built, such as a teacher."""
     lack = set(map(id, unbuilt_below(twin)))
     paths = {"/".join(map(str, edges)) for edges, node in walk_with_edges(twin) if id(node) in lack}
@@ -126,7 +126,7 @@ def _not_built(model: Layer, twin: Layer) -> Iterator[tuple[str, Layer]]:
             yield path, node
 
 
-def _built_for(model: Layer) -> Any:
+def _read_input_shape(model: Layer) -> Any:
     return model._gx_input_shape if is_built(model) else None
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from graftax.core.errors import ArgumentError, CorruptCheckpoint
 from graftax.training.whole.description import Describing
-from graftax.training.whole.differences import changed_attributes, is_plain_object, left_out
+from graftax.training.whole.differences import compare_attributes, is_plain_object, left_out
 from graftax.training.whole.rebuilding import Rebuilding
 
 
@@ -31,7 +31,7 @@ def add_states(states: list[list[Any]], done: set[int], describing: Describing, 
             if one is twin or not is_plain_object(one) or type(one) is not type(twin):
                 continue
             kind = type(one)
-            for name, value in [*changed_attributes(one, twin, left_out(kind))]:
+            for name, value in [*compare_attributes(one, twin, left_out(kind))]:
                 try:
                     entry = [number, name, describing.value(value, f"{kind.__name__}.{name}")]
                 except ArgumentError as error:

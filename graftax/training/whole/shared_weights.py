@@ -13,7 +13,7 @@ from graftax.variables.graph.node import Node, own_nodes
 from graftax.variables.variable import Variable
 
 
-def described_creator(creator: object, node: Module, describing: Describing, model: Module, path: str) -> Any:
+def describe_creator(creator: object, node: Module, describing: Describing, model: Module, path: str) -> Any:
     """Return the description of a creator; one that ties refers to the other weight by its path.
 
     Args:

@@ -242,9 +242,10 @@ class CompiledFunction(Generic[P, R]):
             log.info("graftax.jit: %s traced again (%d): %s", function_name(self._fn), self.trace_count + 1, reason)
             if self.trace_count == _OFTEN:
                 log.warning(
-                    "graftax.jit: %s was traced %d times and goes on: %s; %s, or set max_retraces",
+                    "graftax.jit: %s was traced %d times and goes on (%s): %s; %s, or set max_retraces",
                     function_name(self._fn),
                     self.trace_count,
+                    reason,
                     *retrace_reason(reason),
                 )
         found: dict[str, Any] = {}

@@ -115,9 +115,18 @@ def describe(fn: Callable[..., Any], transforms: Tracing, before: Hashable, afte
     """Tell what differs between two keys of a compiled function, for the log of traces."""
     old, new = cast("tuple[Any, ...]", before), cast("tuple[Any, ...]", after)
     if old[0] != new[0]:
-        return "the arguments have another structure: there is one more or less, or a list, tuple or dict changed"
+        had, has = ([*argument_names(fn, transforms, key[0], len(key) - 2)] for key in (old, new))
+        changes = [
+            f"{text} {', '.join(found[:3])}{', …' if len(found) > 3 else ''}"
+            for text, found in (
+                ("with", [name for name in has if name not in had]),
+                ("without", [name for name in had if name not in has]),
+            )
+            if found
+        ]
+        return f"the arguments have another structure: {' and '.join(changes) or 'a list, tuple or dict changed'}"
     if old[1] != new[1]:
-        return "a global setting changed"
+        return scopes.describe_ambient(old[1], new[1])
     for i, (a, b) in enumerate(zip(old[2:], new[2:], strict=True)):
         if a != b:
             name = argument_names(fn, transforms, new[0], len(new) - 2)[i]

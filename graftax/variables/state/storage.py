@@ -126,7 +126,7 @@ add_follower(lambda value: (frame := frames.top) is not None and frame.tracks(un
 
 autocast: ScopeStack[str | None] = ScopeStack("autocast")
 """The dtype in which weights are read, inside layers that compute in another one than they store."""
-register_ambient(lambda: autocast.top, autocast.read)
+register_ambient(lambda: autocast.top, autocast.read, "the dtype in which weights are read")
 
 
 stand_ins: ScopeStack[Callable[[Node], Storage | None]] = ScopeStack("values in place of expressions")

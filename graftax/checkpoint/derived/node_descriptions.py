@@ -43,7 +43,7 @@ def is_told_alike(one: NodeRecord, other: NodeRecord) -> bool:
     return one.kind is not Kind.DICT or _keys(one) == _keys(other)
 
 
-def told(record: NodeRecord) -> dict[str, Any]:
+def describe_node(record: NodeRecord) -> dict[str, Any]:
     """Return what a node says besides its value and contents, by names for display."""
     found: dict[str, Any] = {"class": record.type.rpartition(".")[2]}
     if record.kind is Kind.VARIABLE:

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from graftax.checkpoint.derived.difference import Change
-from graftax.checkpoint.derived.told import aliases, is_told_alike, told
+from graftax.checkpoint.derived.node_descriptions import aliases, describe_node, is_told_alike
 from graftax.checkpoint.index import Index, Kind
 from graftax.checkpoint.paths import node_paths
 from graftax.checkpoint.subset import RANDOM, RANDOM_SPOT, Spot, Subset
 
 
-def told_differences(first: Index, second: Index, subset: Subset) -> list[Change]:
+def compare_descriptions(first: Index, second: Index, subset: Subset) -> list[Change]:
     """Return what two checkpoints say differently, besides values, of what is selected.
 
     Args:
@@ -38,9 +38,11 @@ def told_differences(first: Index, second: Index, subset: Subset) -> list[Change
             ties = [{"": _how_tied(path, *side)} for side in zip(tied, (here, there), strict=True)]
             found.append(_change(path, ties[0], ties[1]))
         elif one is not None and other is not None:
-            found.append(_change(path, told(one), told(other)))
+            found.append(_change(path, describe_node(one), describe_node(other)))
         elif some is not None and not some.edges and not some.kind.is_leaf:  # which no array below it tells of
-            sides = ["not there" if record is None else _shown(told(record), ["class"]) for record in records]
+            sides = [
+                "not there" if record is None else _format_named(describe_node(record), ["class"]) for record in records
+            ]
             found.append(Change(path, sides[0], sides[1], None))
     return [change for change in found if change is not None]
 
@@ -63,10 +65,10 @@ def _how_tied(path: str, tied: Mapping[str, str], nodes: Mapping[str, int]) -> s
 def _change(path: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> Change | None:
     """Return what differs between two descriptions by name; None if nothing does."""
     names = [name for name in {**first, **second} if _text(first, name) != _text(second, name)]
-    return Change(path, _shown(first, names), _shown(second, names), None) if names else None
+    return Change(path, _format_named(first, names), _format_named(second, names), None) if names else None
 
 
-def _shown(said: Mapping[str, Any], names: Iterable[str]) -> str:
+def _format_named(said: Mapping[str, Any], names: Iterable[str]) -> str:
     return ", ".join(f"{name}={_text(said, name)}" if name else _text(said, name) for name in names)
 
 
