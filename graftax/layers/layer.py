@@ -12,7 +12,7 @@ from graftax.core.later import import_later
 from graftax.core.promises import withdraw
 from graftax.core.short_traceback import door, shorten
 from graftax.core.typedefs import Array, ArrayLike, Calls, Initializer, Shape
-from graftax.layers import added_losses, building, dropped_masks, lost_masks, masking, no_masks, shapes
+from graftax.layers import added_losses, building, dropped_masks, lost_masks, masking, shapes
 from graftax.layers.added_losses import AddsLosses, keep_penalty
 from graftax.layers.arguments import check_flag
 from graftax.layers.call_context import name_part
@@ -268,9 +268,7 @@ class Layer(AddsLosses, KnowsColumns):
         if storage.frames.top is not None or self._gx_hands_on_masks:
             return self._gx_call_traced(args, kwargs)
         signature = signature_of(type(self).call)
-        kwargs = self._gx_named_masks(args, kwargs)
-        args, kwargs, _ = no_masks.take_masks_away(self, signature, args, kwargs, contexts.top)
-        found = masking.masks_of_call(signature, args, kwargs)
+        found = masking.masks_of_call(signature, args, self._gx_named_masks(args, kwargs))
         given = masking.by_name(self, signature, args, kwargs, found)
         out = self._gx_call_compiled(args, given) if given is not None else eager_call.MISSED
         if out is eager_call.MISSED:
@@ -300,11 +298,7 @@ class Layer(AddsLosses, KnowsColumns):
                 building.build_in_call(self, signature, args, kwargs)
             found: dict[str, Any] = {}
             if kwargs or masks.any_set():
-                kwargs = self._gx_named_masks(args, kwargs)
-                args, kwargs, says_one = no_masks.take_masks_away(self, signature, args, kwargs, outer)
-                first = signature.argument_of(signature.first, args, kwargs)
-                args, kwargs, found = masking.receive_masks(self, signature, args, kwargs)
-                context.says_masks = says_one or bool(found)
+                args, kwargs, found = masking.receive_masks(self, signature, args, self._gx_named_masks(args, kwargs))
                 if found and outer is not None:
                     outer.masks_met = True
             if training is not None and signature.takes_training:

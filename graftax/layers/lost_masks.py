@@ -87,11 +87,6 @@ class Watch(Screen):
             counts = is_ours and not is_given and masks.watches.get()[-1] is self
             self._notes().unmasked.append((consumer._replace(value=None), counts))
 
-    def note_taken_away(self, value: Array, mask: Array) -> None:
-        """Note an array whose mask a call has taken away, which uses it up."""
-        if frames.read() is self.frames:
-            self._notes().use_up([mask])
-
     def _notes(self) -> _Notes:
         if self.notes is None:
             self.notes = _Notes()

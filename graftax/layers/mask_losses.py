@@ -74,9 +74,6 @@ class Screen:
     def note_unmasked(self, consumer: Consumer) -> None:
         """Note that a layer inside, which takes masks, got an array without one."""
 
-    def note_taken_away(self, value: Array, mask: Array) -> None:
-        """Note an array whose mask a call has taken away."""
-
 
 def unmasked(
     layer: Any, signature: Signature, taken: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -132,10 +129,6 @@ class _Look(Screen):
     def note_unmasked(self, consumer: Consumer) -> None:
         if self._is_here(consumer.value):
             self.consumers.append(consumer)
-
-    def note_taken_away(self, value: Array, mask: Array) -> None:
-        if self._is_here(value):
-            self.ends.append(value)
 
     def note_outputs(self, out: object) -> None:
         """Note the outputs of the call that have no mask."""

@@ -173,10 +173,13 @@ def receive_masks(
         return args, kwargs, found
     first = signature.argument_of(signature.first, args, kwargs)
     if "mask" in kwargs and not signature.takes_all:
+        given = kwargs["mask"]
         kwargs = {name: value for name, value in kwargs.items() if name != "mask"}
         if "mask" not in found:
             return args, kwargs, found
         if not layer.supports_masking and not layer._gx_makes_mask:
+            if given is None:  # the user says that the one which the array carries may go
+                return args, kwargs, {}
             raise unused_mask_error(layer._gx_title())
         found["mask"] = for_each(found["mask"], first)
         first = mark(first, found["mask"])

@@ -225,11 +225,10 @@ class MultiHeadAttention(Layer):
         if "mask" not in kwargs:
             return kwargs
         rest = {name: value for name, value in kwargs.items() if name != "mask"}
-        mask = kwargs["mask"]
+        if (mask := kwargs["mask"]) is None:
+            return rest
         alone = kwargs.get("value") is None and (len(args) < 2 or args[1] is None)
         whose = "query_mask" if alone else "value_mask"
-        if mask is None:
-            return {whose: None, **rest}
         if rest.get(whose) is not None:
             raise ArgumentError(f"mask= and {whose}=", "here they are two names for one", f"{whose}=... alone")
         return {**rest, whose: mask}

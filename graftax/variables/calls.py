@@ -25,25 +25,22 @@ class CallContext:
     """One per layer call; calls inside it inherit the training flag.
 
     Args:
-        layer: The layer being called, or None for a context opened by a training step.
+        root: The outermost layer being called, or None for a context opened by a training step.
         training: The flag that inner layers inherit.
         outer: The context around this one.
     """
 
     is_training: bool | None
-    says_masks = False
-    """Whether the call got a mask, or was told that there is none."""
 
-    def __init__(self, layer: Module | None, training: bool | None, outer: CallContext | None) -> None:
+    def __init__(self, root: Module | None, training: bool | None, outer: CallContext | None) -> None:
         self.training = training
-        self.layer = layer
         self.root: Module | None
         self.number: int
         self.frames: tuple[Frame, ...]
         if outer is not None and outer.root is not None:
             self.root, self.number, self.frames = outer.root, outer.number, outer.frames
         else:
-            self.root, self.number, self.frames = layer, next(_numbers), frames.items
+            self.root, self.number, self.frames = root, next(_numbers), frames.items
         self.masks_met = False
         """Whether a layer inside was given an array with a mask."""
 
