@@ -268,6 +268,8 @@ class Layer(AddsLosses, KnowsColumns):
         if storage.frames.top is not None or self._gx_hands_on_masks:
             return self._gx_call_traced(args, kwargs)
         signature = signature_of(type(self).call)
+        if masking.is_told_none(self, signature, args, kwargs):  # a program that is given the masks would not know
+            return self._gx_call_traced(args, kwargs)
         found = masking.masks_of_call(signature, args, self._gx_named_masks(args, kwargs))
         given = masking.by_name(self, signature, args, kwargs, found)
         out = self._gx_call_compiled(args, given) if given is not None else eager_call.MISSED
@@ -297,9 +299,10 @@ class Layer(AddsLosses, KnowsColumns):
                 building.warn_if_not_held(self, context)
                 building.build_in_call(self, signature, args, kwargs)
             found: dict[str, Any] = {}
+            told_none = masking.is_told_none(self, signature, args, kwargs)
             if kwargs or masks.any_set():
                 args, kwargs, found = masking.receive_masks(self, signature, args, self._gx_named_masks(args, kwargs))
-                if found and outer is not None:
+                if found and outer is not None and (signature.masks or not told_none):
                     outer.masks_met = True
             if training is not None and signature.takes_training:
                 args, kwargs = signature.put("training", training, args, kwargs)
@@ -318,7 +321,8 @@ class Layer(AddsLosses, KnowsColumns):
             if is_first:
                 look_for_lost([self])
             if found or self._gx_makes_mask or (masks.entries and (watch is not None or masks.watches.get())):
-                out = masking.with_mask(self, out, first, signature, found, args, kwargs, context.masks_met, watch)
+                met = context.masks_met
+                out = masking.with_mask(self, out, first, signature, found, args, kwargs, met, watch, told_none)
         return out
 
     def _gx_named_masks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:

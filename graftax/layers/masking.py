@@ -147,11 +147,26 @@ def masks_of_call(signature: Signature, args: tuple[Any, ...], kwargs: dict[str,
     return {name: mask for name, mask in found.items() if mask is not None}
 
 
+def is_told_none(layer: Any, signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Return whether the caller of a layer that drops masks says ``mask=None``, and so does not ask for the mask.
+
+    The `call` gets the one that the array carries all the same: None may only have been handed on.
+    """
+    if not masks.any_set() or not _drops_masks(layer):
+        return False
+    said = {*signature.masks.values(), "mask"}
+    return any(
+        signature.argument_of(name, args, kwargs) is None
+        and (name in kwargs or 0 <= signature.positions.get(name, -1) < len(args))
+        for name in said
+    )
+
+
 def by_name(
     layer: Any, signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any], masks_by_name: dict[str, Any]
 ) -> dict[str, Any] | None:
     """Return the arguments by name of a call that is given all its masks by name; None where it cannot be."""
-    if not signature.masks and not (layer.supports_masking or layer._gx_makes_mask):
+    if not signature.masks and _drops_masks(layer):
         return None if "mask" in kwargs else kwargs
     if any(0 <= signature.positions.get(name, -1) < len(args) for name in masks_by_name):
         return None
@@ -177,9 +192,9 @@ def receive_masks(
         kwargs = {name: value for name, value in kwargs.items() if name != "mask"}
         if "mask" not in found:
             return args, kwargs, found
-        if not layer.supports_masking and not layer._gx_makes_mask:
-            if given is None:  # the user says that the one which the array carries may go
-                return args, kwargs, {}
+        if _drops_masks(layer):
+            if given is None:
+                return args, kwargs, found
             raise unused_mask_error(layer._gx_title())
         found["mask"] = for_each(found["mask"], first)
         first = mark(first, found["mask"])
@@ -210,6 +225,7 @@ def with_mask(
     kwargs: dict[str, Any],
     met: bool = False,
     watch: lost_masks.Watch | None = None,
+    told_none: bool = False,
 ) -> Any:
     """Return what a layer returns, carrying the mask that belongs to it, where there is one.
 
@@ -223,8 +239,9 @@ def with_mask(
         kwargs: What it was given by name.
         met: Whether layers inside were given masks, so that one that is gone was not dropped. Defaults to False.
         watch: What has looked for masks that are lost in the call. Defaults to None, nothing.
+        told_none: Whether nobody asks for the mask, as `is_told_none` says. Defaults to False.
     """
-    out = _with_own_mask(layer, out, inputs, signature, masks_by_name, met)
+    out = _with_own_mask(layer, out, inputs, signature, masks_by_name, met, told_none)
     if watch is not None:
         watch.look(layer, signature, out, masks_by_name, met)
     lost_masks.note_call(layer, signature, masks_by_name, args, kwargs, out)
@@ -232,18 +249,28 @@ def with_mask(
 
 
 def _with_own_mask(
-    layer: Any, out: Any, inputs: Any, signature: Signature, masks_by_name: dict[str, Any], met: bool
+    layer: Any,
+    out: Any,
+    inputs: Any,
+    signature: Signature,
+    masks_by_name: dict[str, Any],
+    met: bool,
+    told_none: bool,
 ) -> Any:
     if layer._gx_hands_on_masks and not layer._gx_makes_mask:
         return out  # the layers inside have said it
     mask = masks_by_name.get(signature.masks.get(signature.first or "", "mask"))
     if layer._gx_makes_mask or (mask is not None and (layer.supports_masking or not met)):
         ours = type(layer).__module__.startswith("graftax.")
-        made = layer.compute_mask(inputs, mask)
+        made = None if told_none else layer.compute_mask(inputs, mask)
         if layer._gx_makes_mask and not ours:
             made = _check_made_mask(layer._gx_title(), made, out)
         return pass_on_mask(out, inputs, made, keep=not layer._gx_makes_mask, calm=ours)
     return out
+
+
+def _drops_masks(layer: Any) -> bool:
+    return not layer.supports_masking and not layer._gx_makes_mask
 
 
 def _check_made_mask(title: str, result: object, out: object) -> Any:
