@@ -225,11 +225,12 @@ class ConvLSTM2D(Stateful, KernelLayer):
             return tuple(ops.cast(part, x.dtype) for part in self.carried_state(shape[0]))
         if state is None:
             return ops.zeros(shape, x.dtype), ops.zeros(shape, x.dtype)
-        shapes = [tuple(getattr(part, "shape", ())) for part in state] if isinstance(state, list | tuple) else state
+        parts = state if isinstance(state, list | tuple) else [state]
+        shapes = [tuple(getattr(part, "shape", ())) for part in parts]
         if shapes != [shape] * 2:
             raise ShapeError(
                 f"initial_state of shapes {shapes!r:.80}",
                 f"{type(self).__name__} carries 2 of shape {shape}",
                 "what the same layer gave with return_state=True: out, *state = layer(x)",
             )
-        return tuple(ops.cast(part, x.dtype) for part in state)
+        return tuple(ops.cast(part, x.dtype) for part in parts)

@@ -79,6 +79,7 @@ class DepthwiseConv(KernelLayer):
         """Convolve each channel with kernels of its own: ``(*window, channels, depth_multiplier)``."""
         *window, channels, _ = kernel.shape
         check_last_axis(x, channels)
+        single_shape(x.shape, self.space + 2, self.space + 2)
         spans = tuple((n - 1) * d + 1 for n, d in zip(window, self.dilation_rate, strict=True))
         x, padding = fill_borders(x, self.padding, self.padding_mode, spans, self.strides)
         grouped = ops.reshape(kernel, (*window, 1, channels * self.depth_multiplier))

@@ -184,13 +184,14 @@ class MultiHeadAttention(Layer):
     ) -> Any:
         causal = cache is not None if use_causal_mask is None else check_flag("use_causal_mask", use_causal_mask)
         for name, part in (("query", query), ("value", value), ("key", key)):
-            if part is not None:
+            if part is not None or name == "query":
                 self._check_axes(name, shape_of(part))
         query_mask = self._mask(query_mask, query, "query_mask")
         if value is None:
             value, value_mask = query, query_mask if value_mask is None else value_mask
         if key is None:
             key, key_mask = value, value_mask if key_mask is None else key_mask
+        self._check_together(query, value, key)
         value_mask, key_mask = self._mask(value_mask, value, "value_mask"), self._mask(key_mask, key, "key_mask")
         visible = combine_masks(value_mask, key_mask)
         if cache is not None:
@@ -263,6 +264,15 @@ class MultiHeadAttention(Layer):
         if shape is None or not is_shape(shape) or len(shape) != 3:
             raise ShapeError(
                 f"a {name} of shape {shape}", "it is (batch, length, size)", "x[None] for a missing batch axis"
+            )
+
+    def _check_together(self, query: Array, value: Array, key: Array) -> None:
+        """Raise if they are of different batches, or steps: one of 1 would be broadcast to the others."""
+        if not query.shape[0] == value.shape[0] == key.shape[0] or value.shape[1] != key.shape[1]:
+            raise ShapeError(
+                f"a query of shape {tuple(query.shape)}, values {tuple(value.shape)}, keys {tuple(key.shape)}",
+                "all are of one batch, and each of the values has its key",
+                "ops.broadcast_to(value, (batch, steps, size)) for one sequence that is the same for the whole batch",
             )
 
     def _output(self) -> Dense:

@@ -47,11 +47,12 @@ class WeightSettings:
             constraint=constraints.get(constraint),
         )
 
-    def check_unused(self, switch: str, weight: str, usual: type[object]) -> None:
+    def check_unused(self, off: str, on: str, weight: str, usual: type[object]) -> None:
         """Raise if something is said about a weight that the layer is told to do without.
 
         Args:
-            switch: The argument that is False.
+            off: What tells it so: ``use_bias=False``.
+            on: What to write for the weight: ``use_bias=True``.
             weight: What the arguments are called after: ``bias`` for ``bias_initializer`` and the others.
             usual: The kind of initializer that the weight has by default.
 
@@ -63,9 +64,9 @@ class WeightSettings:
         for setting, given in told.items():
             if given is not None:
                 raise ArgumentError(
-                    f"{switch}=False and {weight}_{setting}={given!r:.60}",
+                    f"{off} and {weight}_{setting}={given!r:.60}",
                     f"without a {weight} nothing would use it",
-                    f"{switch}=True, or no {weight}_{setting}",
+                    f"{on}, or no {weight}_{setting}",
                 )
 
 
