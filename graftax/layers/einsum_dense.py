@@ -56,7 +56,8 @@ class EinsumDense(KernelLayer):
         ((2, 5, 4, 8), (3, 4, 8), (4, 8))
     """
 
-    _gx_of_weights = frozenset({"bias_axes", "output_shape"})
+    _gx_of_weights = frozenset({"output_shape"})
+    _gx_of_constructor = frozenset({"bias_axes", "equation"})
 
     supports_masking = False
     compiles_call = True

@@ -92,7 +92,10 @@ class MultiHeadAttention(Layer):
     Source: Vaswani et al., arXiv 1706.03762; shared heads: Ainslie et al., arXiv 2305.13245.
     """
 
-    _gx_of_weights = frozenset({"key_dim", "use_bias"})
+    _gx_of_constructor = frozenset(
+        "num_heads key_dim value_dim num_key_value_heads output_dim use_bias rotary_base "
+        "kernel_initializer bias_initializer kernel_regularizer bias_regularizer".split()
+    )
 
     supports_masking = True
     compiles_call = True
@@ -144,14 +147,15 @@ class MultiHeadAttention(Layer):
                 "kernels show no weights that could be dropped",
                 "dropout=0.0, or implementation=None",
             )
-        found = None if seed is None else checked_seed(seed)
-        self.seed_generator = random.SeedGenerator(found) if dropout else None
+        self.seed = None if seed is None else checked_seed(seed)
+        self.seed_generator = random.SeedGenerator(self.seed) if dropout else None
         if rotary_base is not None and self.key_dim % 2:
             raise ArgumentError(
                 f"key_dim={key_dim}, rotary_base={rotary_base}",
                 "features are turned in pairs, and the size of a head is odd",
                 f"key_dim={self.key_dim + 1}",
             )
+        self.rotary_base = rotary_base
         self.rotary = None if rotary_base is None else RotaryEmbedding(rotary_base, dtype=dtype)
 
         self.use_bias = check_flag("use_bias", use_bias)
