@@ -27,7 +27,7 @@ class IntegerLookup(Lookup):
         invert: Whether places are turned into integers. Defaults to False.
         output_mode: ``"int"``, ``"tf_idf"``, or one of those of `CategoryEncoding`. Defaults to ``"int"``.
         name: As for `Layer`.
-        dtype: As for `Layer`.
+        dtype: As for `Layer`, for vectors and counts; places are int32.
 
     Shape:
         ``(...) -> (...)``; for other modes than ``"int"`` as for `CategoryEncoding`

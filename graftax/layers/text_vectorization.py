@@ -49,7 +49,7 @@ class TextVectorization(Lookup):
         vocabulary: The words, in order. Defaults to None, for `adapt`.
         idf_weights: What each counts in ``"tf_idf"``. Defaults to None, for `adapt`.
         name: As for `Layer`.
-        dtype: As for `Layer`.
+        dtype: As for `Layer`, for vectors and counts; places are int32.
 
     Place 0 is padding, and 1 stands for unknown words; other modes than ``"int"`` have no padding, so 0 for these, and
     a word without a letter counts nowhere.
