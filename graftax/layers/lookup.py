@@ -316,11 +316,11 @@ class Lookup(Layer):
     def _token_indices(self) -> dict[Any, int]:
         words = self._require_vocabulary()
         cached: Any = self.__dict__.get("_gx_table")
-        if cached is None or cached[0] is not words:
-            start = self._specials()
-            cached = words, {token: start + i for i, token in enumerate(words)}
+        start = self._specials()
+        if cached is None or cached[0] is not words or cached[1] != start:
+            cached = words, start, {token: start + i for i, token in enumerate(words)}
             object.__setattr__(self, "_gx_table", cached)
-        return cached[1]  # type: ignore[no-any-return]
+        return cached[2]  # type: ignore[no-any-return]
 
     def _invert(self, inputs: object, words: tuple[Any, ...]) -> np.ndarray[Any, Any]:
         places = host_array(inputs, "iu", self._gx_title())

@@ -246,6 +246,8 @@ class TransformerDecoder(TransformerBlock):
     """
 
     def build(self, x_shape: Shape, context_shape: Shape | None = None) -> None:
+        if context_shape is None and self._gx_first_named.get("context_mask") is not None:
+            raise _unused_mask_error()  # before there are weights for calls without context
         self.make_parts(single_shape(x_shape, 3, 3)[-1])
         self.cross_attention: MultiHeadAttention | None = None
         if context_shape is not None:
@@ -272,11 +274,7 @@ class TransformerDecoder(TransformerBlock):
                 "block(x, context) each time, or block(x) each time",
             )
         if context is None and context_mask is not None:
-            raise ArgumentTypeError(
-                f"context_mask of shape {shape_of(context_mask)}, and no sequence to look at",
-                "nothing would use it",
-                "block(x, context, context_mask=...); block(x, mask=...) for positions of x",
-            )
+            raise _unused_mask_error()
         first = self.normalize_first
         seen = self.self_attention_norm(x, mask=mask) if first else x
         looked = self.self_attention(
@@ -306,3 +304,11 @@ class TransformerDecoder(TransformerBlock):
         """
         self._gx_require_built("make_cache")
         return self.self_attention.make_cache(batch_size, length)
+
+
+def _unused_mask_error() -> ArgumentTypeError:
+    return ArgumentTypeError(
+        "context_mask=, and no sequence to look at",
+        "nothing would use it",
+        "block(x, context, context_mask=...); block(x, mask=...) for positions of x",
+    )

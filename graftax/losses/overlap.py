@@ -12,7 +12,7 @@ from graftax.core.typedefs import Array, ArrayLike, Shape
 from graftax.losses import settings_at_hand as settings
 from graftax.losses.loss import Loss
 from graftax.objectives import overlap, per_sample
-from graftax.objectives.hiding import Form, Ranges
+from graftax.objectives.hiding import Form, Formula, Ranges
 
 
 def summed_axes(value: Any) -> tuple[int, ...] | None:
@@ -35,6 +35,17 @@ class _Overlap(Loss):
     """
 
     form = Form.SAMPLES
+    axes: tuple[int, ...] | None
+
+    @property
+    def axis(self) -> tuple[int, ...] | None:
+        """Return the axes that are summed over; None for all but the first."""
+        return self.axes
+
+    @property
+    def formula(self) -> Formula:
+        """Return which elements a value is made of; see `Loss.formula`."""
+        return Formula(self.form)
 
     def ranges(self, y_pred_shape: Shape) -> Ranges:
         """Return [0, 1] for both sides."""

@@ -129,3 +129,12 @@ def test_the_line_for_a_seed_works_before_the_first_call():
     exec(caught.value.instead, {"layer": layer, "graftax": gx})
     expected = layers.Dropout(0.5, seed=3)(X, training=True)
     assert all(map(np.array_equal, tree.flatten(layer(X, training=True)), tree.flatten(expected)))
+
+
+def test_settings_of_a_lookup_may_change_between_calls():
+    layer = layers.StringLookup(vocabulary=["a", "b"])
+    assert layer(["a", "b", "?"]).tolist() == [1, 2, 0]
+    layer.num_oov_indices = 3
+    assert layer(["a", "b"]).tolist() == [3, 4]
+    layer.mask_token = ""
+    assert layer(["a", "b", ""]).tolist() == [4, 5, 0]

@@ -72,7 +72,7 @@ def test_sizes_that_fit_are_taken():
 UNUSED = {
     "context_mask": (
         lambda: L.TransformerDecoder(4, 2)(X, context_mask=SEEN),
-        "context_mask of shape (2, 3), and no sequence",
+        "context_mask=, and no sequence to look at",
     ),
     "one_mask": (lambda: L.Attention()([X, X], mask=SEEN), "one mask for 2 arrays"),
     "bias_initializer": (
@@ -99,6 +99,17 @@ def test_arguments_that_nothing_would_use_are_refused(case):
     assert received in caught.value.received
     assert caught.value.reason
     assert caught.value.instead
+
+
+def test_after_a_first_call_that_is_refused_the_line_of_the_message_works():
+    block = L.TransformerDecoder(4, 2)
+    with pytest.raises(ArgumentTypeError, match="no sequence to look at"):
+        block(X, context_mask=SEEN)
+    block(X, X, context_mask=SEEN)
+    block = L.TransformerDecoder(4, 2)
+    block(X, context_mask=None)
+    with pytest.raises(ArgumentTypeError, match="no sequence to look at"):
+        block(X, context_mask=SEEN)
 
 
 def test_the_same_arguments_are_taken_where_they_are_used():
