@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from graftax import ops
 from graftax.backend import registry
+from graftax.core.errors import ArgumentTypeError
 from graftax.core.typedefs import Array
 from graftax.generation import next_logits
 from graftax.generation.generated import Generated
@@ -51,7 +52,7 @@ def token_by_token(
         following, own = _two_keys(state.key)
         seen, present = token_history(settings, prompt, state.tokens, state.length)
         by = next_logits.adjust(settings, logits, seen, present, state.length)
-        token = ops.cast(sampler.sample(by, own), "int32")
+        token = _check_tokens(sampler, sampler.sample(by, own), rows)
         gained = ops.take_along_axis(ops.log_softmax(by), token[:, None], axis=1)[:, 0]
         token = ops.where(state.finished, settings.pad_token, token)
         return state._replace(
@@ -83,6 +84,20 @@ def token_by_token(
     )
     end = while_loop(goes_on, turn, written(start, logits))
     return Generated(end.tokens, end.lengths, end.scores)
+
+
+def _check_tokens(sampler: Sampler, made: Any, rows: int) -> Array:
+    """Return what a sampler gave, if that is a token for each row."""
+    shape, dtype = tuple(getattr(made, "shape", ())), getattr(made, "dtype", None)
+    if shape != (rows,) or dtype is None or dtype.kind not in "iu":
+        raise ArgumentTypeError(
+            f"{type(sampler).__name__}.sample gave "
+            + (f"{made!r:.60}" if dtype is None else f"an array of {dtype}, shape {shape},")
+            + f" for logits of {rows} rows",
+            "it chooses one token for each row, an integer",
+            "return ops.argmax(logits, axis=-1), or graftax.random.categorical(logits, seed=seed)",
+        )
+    return ops.cast(made, "int32")
 
 
 def _two_keys(key: Array | None) -> tuple[Array | None, Array | None]:

@@ -10,11 +10,12 @@ from graftax.core import tree
 from graftax.core.errors import ArgumentTypeError, ShapeError
 from graftax.core.typedefs import Array
 from graftax.layers import shapes
-from graftax.layers.arguments import check_choice, check_flag, check_range, to_floating, widen
+from graftax.layers.arguments import check_choice, check_flag, check_last_axis, check_range, to_floating, widen
 from graftax.layers.layer import Layer
 from graftax.layers.masking import as_bool, check_mask, combine_masks, hide, zero_hidden_nan
 from graftax.layers.policy import DTypePolicy
 from graftax.variables import random
+from graftax.variables.keys import checked_seed
 from graftax.variables.random import SeedGenerator
 from graftax.variables.variable import Variable
 
@@ -76,7 +77,7 @@ class Attention(Layer):
         self.use_scale = check_flag("use_scale", use_scale)
         self.score_mode = check_choice("score_mode", score_mode, ("dot", "concat"))
         self.dropout = check_range("dropout", dropout, 0, 1)
-        self.seed = seed
+        self.seed = None if seed is None else checked_seed(seed)
         self.seed_generator = SeedGenerator(seed) if dropout else None
 
     def build(self, input_shape: Any) -> None:
@@ -99,13 +100,14 @@ class Attention(Layer):
         self._check(tree.map_structure(shapes.shape_of, inputs))
         query, value, *rest = (to_floating(part, self.compute_dtype) for part in inputs)
         key = rest[0] if rest else value
-        masks = list(mask) if isinstance(mask, list | tuple) else [mask, None]
+        masks = [None, None] if mask is None else list(mask) if isinstance(mask, list | tuple) else [mask]
         if len(masks) not in (2, len(inputs)):
             raise ArgumentTypeError(
-                f"{len(masks)} masks for {len(inputs)} arrays",
+                f"{'one mask' if len(masks) == 1 else f'{len(masks)} masks'} for {len(inputs)} arrays",
                 "there is one for each, with None where there is none; keys may do with that of the values",
-                f"mask=[{', '.join(['None'] * len(inputs))}]",
+                f"mask=[query_mask, value_mask{', None' * (len(inputs) - 2)}]",
             )
+        check_flag("return_attention_scores", return_attention_scores)
         query_mask = None if masks[0] is None else check_mask(masks[0], tuple(query.shape), 2, "mask of the query")
         value_mask = None if masks[1] is None else check_mask(masks[1], tuple(value.shape), 2, "mask of the value")
         if len(masks) == 3 and masks[2] is not None:
@@ -124,7 +126,7 @@ class Attention(Layer):
             weights = ops.where(keep, weights / max(1 - self.dropout, 1e-9), 0)
         weights = ops.cast(weights, value.dtype)
         out = hide(ops.matmul(weights, value), query_mask)
-        return (out, weights) if check_flag("return_attention_scores", return_attention_scores) else out
+        return (out, weights) if return_attention_scores else out
 
     def scores(self, query: Array, key: Array) -> Array:
         """Return how much each row of the query looks at each of the keys, before the softmax."""
@@ -156,7 +158,8 @@ class Attention(Layer):
                 f"{self.name}([query, value]); MultiHeadAttention for one with projections",
             )
         query, value, key = (tuple(shape) for shape in (inputs if len(inputs) == 3 else (*inputs, inputs[1])))
-        if not len(query) == len(value) == len(key) == 3 or query[2] != key[2] or value[1] != key[1]:
+        fits = len(query) == len(value) == len(key) == 3 and query[2] == key[2] and value[1] == key[1]
+        if not fits or not query[0] == value[0] == key[0]:  # one of 1 would be broadcast to the others
             raise ShapeError(
                 f"a query of shape {query}, values {value}, keys {key}",
                 "they are (batch, t, d), (batch, s, e) and (batch, s, d)",
@@ -215,5 +218,7 @@ class AdditiveAttention(Attention):
             self.seed_generator.build()
 
     def scores(self, query: Array, key: Array) -> Array:
+        if self.scale is not None:
+            check_last_axis(query, self.scale.shape[0])
         total = ops.tanh(query[:, :, None] + key[:, None])
         return ops.sum(total if self.scale is None else total * self.scale, axis=-1)

@@ -6,7 +6,7 @@ from graftax import ops
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array, Shape
-from graftax.layers.arguments import axis_number, check_flag, check_range, narrow, single_shape, widen
+from graftax.layers.arguments import array_shape, axis_number, check_flag, check_range, narrow, single_shape, widen
 from graftax.layers.masking import check_mask, expand_mask, zero_hidden_nan
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.scale_and_shift import ScaleAndShift
@@ -127,7 +127,7 @@ class BatchNormalization(ScaleAndShift):
         )
 
     def call(self, x: Array, training: bool | None = None, mask: Array | None = None) -> Array:
-        axis = axis_in_range("BatchNormalization", self.axis, x.ndim)
+        axis = axis_in_range("BatchNormalization", self.axis, len(array_shape(x)))
         channels = self.moving_mean.shape[0]
         if x.shape[axis] != channels:
             raise ShapeError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from graftax import ops
-from graftax.core.errors import ArgumentError, ArgumentTypeError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
 from graftax.core.typedefs import Array
 from graftax.layers.fresh_copy import fresh_copy
 from graftax.layers.layer import Layer
@@ -36,6 +36,7 @@ class Bidirectional(Layer):
     Raises:
         ArgumentTypeError: a layer does not say which way it goes.
         ArgumentError: the two go the same way, give different things, or are one; or the layer to be copied is built.
+        ShapeError: their outputs have different sizes, and are not concatenated.
 
     Example:
         >>> import numpy as np, graftax as gx
@@ -125,6 +126,12 @@ class Bidirectional(Layer):
     def _merge(self, forward: Array, backward: Array) -> Any:
         if self.merge_mode == "concat":
             return ops.concatenate([forward, backward], axis=-1)
+        if self.merge_mode is not None and forward.shape != backward.shape:
+            raise ShapeError(
+                f"outputs of shape {tuple(forward.shape)} forwards and {tuple(backward.shape)} backwards",
+                f"merge_mode={self.merge_mode!r} puts each number together with its counterpart",
+                'two layers of the same units, or merge_mode="concat"',
+            )
         if self.merge_mode == "sum":
             return forward + backward
         if self.merge_mode == "mul":

@@ -70,10 +70,12 @@ class Buildable(Module):
     """The same of what it was given by keyword."""
     _gx_of_weights: ClassVar[frozenset[str]] = frozenset()
     """Arguments that only the making of weights reads: another value later would be used for nothing."""
+    _gx_of_constructor: ClassVar[frozenset[str]] = frozenset()
+    """Those that only the constructor reads."""
 
     def _gx_given(self, name: str, value: object) -> Any:
         refuse_foreign(self, name, value)
-        if name in self.__dict__ and self.__dict__.get("built"):
+        if name in self.__dict__:
             refuse_late(self, name, value)
         return value
 

@@ -9,7 +9,7 @@ from graftax import ops
 from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array, Shape
 from graftax.layers.activations import ActivationLike
-from graftax.layers.arguments import check_positive, for_each_axis, single_shape
+from graftax.layers.arguments import array_shape, check_positive, for_each_axis, single_shape
 from graftax.layers.borders import Padding, Pairs, check_mode, fill_borders, standardize_padding
 from graftax.layers.kernel_layer import KernelLayer
 from graftax.layers.policy import DTypePolicy
@@ -85,6 +85,7 @@ class Conv(KernelLayer):
         self.make_weights((*self.kernel_size, channels // self.groups, self.filters), (self.filters,))
 
     def call(self, x: Array) -> Array:
+        single_shape(array_shape(x), self.space + 2, self.space + 2)
         x, padding = self.add_borders(x)
         return self.finish(ops.conv(x, self.kernel, self.strides, padding, self.dilation_rate, self.groups))
 

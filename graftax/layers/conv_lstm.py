@@ -7,7 +7,7 @@ from typing import Any
 
 from graftax import ops
 from graftax.core.errors import ArgumentError, ShapeError
-from graftax.core.typedefs import Array, Shape
+from graftax.core.typedefs import Array, Initializer, Shape
 from graftax.layers import activations
 from graftax.layers.activations import Activation, ActivationLike
 from graftax.layers.arguments import (
@@ -126,14 +126,15 @@ class ConvLSTM2D(Stateful, KernelLayer):
         trainable: bool = True,
         dtype: str | DTypePolicy | None = None,
     ) -> None:
-        bias = WeightSettings.of(initializer=bias_initializer, regularizer=bias_regularizer, constraint=bias_constraint)
         super().__init__(
             activation=activation,
             use_bias=use_bias,
             kernel=WeightSettings.of(
                 initializer=kernel_initializer, regularizer=kernel_regularizer, constraint=kernel_constraint
             ),
-            bias=bias,
+            bias=WeightSettings.of(
+                initializer=bias_initializer, regularizer=bias_regularizer, constraint=bias_constraint
+            ),
             name=name,
             trainable=trainable,
             dtype=dtype,
@@ -144,11 +145,14 @@ class ConvLSTM2D(Stateful, KernelLayer):
         self.padding = check_choice("padding", padding, ("valid", "same"))
         self.dilation_rate = for_each_axis("dilation_rate", dilation_rate, 2)
         self.recurrent_activation = activations.get(recurrent_activation)
-        self.recurrent = WeightSettings.of(
+        recurrent = WeightSettings.of(
             initializer=recurrent_initializer, regularizer=recurrent_regularizer, constraint=recurrent_constraint
         )
-        if check_flag("unit_forget_bias", unit_forget_bias) and self.use_bias:
-            self.bias_initializer = initializers.get(OnesInForgetGate(bias.initializer, self.filters))
+        self.recurrent_initializer = recurrent.initializer
+        self.recurrent_regularizer = recurrent.regularizer
+        self.recurrent_constraint = recurrent.constraint
+        self.unit_forget_bias = check_flag("unit_forget_bias", unit_forget_bias)
+        self.first_bias()  # raises now rather than in build
         self.return_sequences = check_flag("return_sequences", return_sequences)
         self.return_state = check_flag("return_state", return_state)
         self.go_backwards = check_flag("go_backwards", go_backwards)
@@ -159,10 +163,10 @@ class ConvLSTM2D(Stateful, KernelLayer):
         self.make_kernel((*self.kernel_size, channels, 4 * self.filters))
         self.recurrent_kernel = self.add_weight(
             (*self.kernel_size, self.filters, 4 * self.filters),
-            self.recurrent.initializer,
+            self.recurrent_initializer,
             name="recurrent_kernel",
-            regularizer=self.recurrent.regularizer,
-            constraint=self.recurrent.constraint,
+            regularizer=self.recurrent_regularizer,
+            constraint=self.recurrent_constraint,
         )
         self.make_bias((4 * self.filters,))
         if self.stateful:
@@ -211,6 +215,11 @@ class ConvLSTM2D(Stateful, KernelLayer):
             own = ops.flip(as_bool(own), 1)
         return (own, None, None) if self.return_state and own is not None else own
 
+    def first_bias(self) -> Initializer:
+        if not (self.use_bias and self.unit_forget_bias):
+            return super().first_bias()
+        return initializers.get(OnesInForgetGate(self.bias_initializer, self.filters))
+
     def _gate(self, x: Array) -> Array:
         return apply_activation(self.recurrent_activation, x, x.shape)
 
@@ -225,11 +234,12 @@ class ConvLSTM2D(Stateful, KernelLayer):
             return tuple(ops.cast(part, x.dtype) for part in self.carried_state(shape[0]))
         if state is None:
             return ops.zeros(shape, x.dtype), ops.zeros(shape, x.dtype)
-        shapes = [tuple(getattr(part, "shape", ())) for part in state] if isinstance(state, list | tuple) else state
+        parts = state if isinstance(state, list | tuple) else [state]
+        shapes = [tuple(getattr(part, "shape", ())) for part in parts]
         if shapes != [shape] * 2:
             raise ShapeError(
                 f"initial_state of shapes {shapes!r:.80}",
                 f"{type(self).__name__} carries 2 of shape {shape}",
                 "what the same layer gave with return_state=True: out, *state = layer(x)",
             )
-        return tuple(ops.cast(part, x.dtype) for part in state)
+        return tuple(ops.cast(part, x.dtype) for part in parts)

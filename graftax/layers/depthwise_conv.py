@@ -68,6 +68,18 @@ class DepthwiseConv(KernelLayer):
         self.depth_multiplier = check_positive("depth_multiplier", depth_multiplier, 1)
         self.dilation_rate = for_each_axis("dilation_rate", dilation_rate, self.space)
 
+    def keep_kernel_settings(self, kernel: WeightSettings) -> None:
+        self.depthwise_initializer = kernel.initializer
+        self.depthwise_regularizer = kernel.regularizer
+        self.depthwise_constraint = kernel.constraint
+
+    def kernel_settings(self) -> WeightSettings:
+        return WeightSettings(
+            initializer=self.depthwise_initializer,
+            regularizer=self.depthwise_regularizer,
+            constraint=self.depthwise_constraint,
+        )
+
     def build(self, input_shape: Shape) -> None:
         channels = single_shape(input_shape, self.space + 2, self.space + 2)[-1]
         self.make_weights((*self.kernel_size, channels, self.depth_multiplier), (channels * self.depth_multiplier,))
@@ -79,6 +91,7 @@ class DepthwiseConv(KernelLayer):
         """Convolve each channel with kernels of its own: ``(*window, channels, depth_multiplier)``."""
         *window, channels, _ = kernel.shape
         check_last_axis(x, channels)
+        single_shape(x.shape, self.space + 2, self.space + 2)
         spans = tuple((n - 1) * d + 1 for n, d in zip(window, self.dilation_rate, strict=True))
         x, padding = fill_borders(x, self.padding, self.padding_mode, spans, self.strides)
         grouped = ops.reshape(kernel, (*window, 1, channels * self.depth_multiplier))

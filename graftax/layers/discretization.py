@@ -38,7 +38,7 @@ class Discretization(Layer):
             boundaries coincide. Defaults to None, for ``bin_boundaries``.
         output_mode: ``"int"`` for the number of the bin, or one of those of `CategoryEncoding`. Defaults to ``"int"``.
         name: As for `Layer`.
-        dtype: As for `Layer`.
+        dtype: As for `Layer`, for vectors and counts; numbers of bins are int32.
 
     Shape:
         ``(...) -> (...)``; for other modes as for `CategoryEncoding`

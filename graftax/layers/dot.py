@@ -13,6 +13,7 @@ from graftax.core.typedefs import Array
 from graftax.layers import shapes
 from graftax.layers.arguments import axis_numbers, check_flag, narrow, to_floating, widen
 from graftax.layers.layer import Layer
+from graftax.layers.masking import as_bool, expand_mask, for_each, hide, zero_hidden_nan
 from graftax.layers.policy import DTypePolicy
 from graftax.ops.checks import axis_in_range
 
@@ -25,6 +26,8 @@ class Dot(Layer):
         normalize: Whether both are scaled to length 1 along it first, which gives cosines. Defaults to False.
         name: As for `Layer`.
         dtype: As for `Layer`.
+
+    What a mask hides along these axes adds nothing; masks of the axes that stay are handed on.
 
     Shape:
         ``[(batch, ..., n), (batch, ..., n)] -> (batch, ..., ...)``, the other axes of the first and then those of the
@@ -59,14 +62,12 @@ class Dot(Layer):
         self.axes = tuple(axis_numbers("axes", axis) for axis in pair)
         self.normalize = check_flag("normalize", normalize)
 
-    def call(self, inputs: Sequence[Array]) -> Array:
+    def call(self, inputs: Sequence[Array], mask: Any = None) -> Array:
         several = tree.map_structure(shapes.shape_of, inputs)
         if not isinstance(several, list | tuple) or shapes.is_shape(several) or len(several) != 2:
             raise ArgumentTypeError("no list of two arrays", "a product has two sides", f"{self.name}([x, y])")
         x, y = (ops.asarray(part) for part in inputs)
-        places = []
-        for part, axis in zip((x, y), self.axes, strict=True):
-            places.append(axis_in_range("Dot", axis, part.ndim))  # type: ignore[arg-type]
+        places = self._places((x, y))
         if not all(places):
             raise ArgumentError(f"axes={self.axes}", "axis 0 is the batch, which stays", "axes=1, or axes=-1")
         if x.shape[0] != y.shape[0] or x.shape[places[0]] != y.shape[places[1]]:
@@ -77,6 +78,9 @@ class Dot(Layer):
             )
         x, y = to_floating(x, self.compute_dtype), to_floating(y, self.compute_dtype)
         given = x
+        if mask is not None:
+            parts = zip((x, y), for_each(mask, [x, y]), places, strict=True)
+            x, y = (_without_hidden(part, one, place) for part, one, place in parts)
         if self.normalize:
             x, y = (_unit(widen(part), place) for part, place in zip((x, y), places, strict=True))
         letters = iter(string.ascii_lowercase[2:])
@@ -88,8 +92,38 @@ class Dot(Layer):
         out = ops.einsum(f"{names[0]},{names[1]}->{result}", x, y)
         return narrow(out if out.ndim > 1 else out[:, None], given, self.compute_dtype)
 
-    def compute_mask(self, inputs: Any, mask: Any) -> None:
-        """Return None: what the axes of the result stand for is not known."""
+    def compute_mask(self, inputs: Sequence[Array], mask: Sequence[Array | None] | None) -> Array | None:
+        """Return True where the masks of all axes that stay let through; those of the axis of the sum are used up."""
+        places = self._places(inputs)
+        left = [_left_of(one, place) for one, place in zip(mask or (None, None), places, strict=True)]
+        first, second = left
+        if second is None:
+            return first
+        stays = [n for i, n in enumerate(inputs[0].shape) if i not in (0, places[0])] if second.ndim > 1 else []
+        wide = ops.reshape(second, (second.shape[0], *[1] * len(stays), *second.shape[1:]))
+        whole = ops.broadcast_to(wide, (second.shape[0], *stays, *second.shape[1:]))
+        if first is None:
+            return whole
+        axes = max(first.ndim, whole.ndim)
+        return ops.logical_and(expand_mask(first, axes), expand_mask(whole, axes))
+
+    def _places(self, parts: Sequence[Array]) -> list[int]:
+        """Return the axis of the sum in both, counted from the front."""
+        pairs = zip(parts, self.axes, strict=True)
+        return [axis_in_range("Dot", axis, part.ndim) for part, axis in pairs]  # type: ignore[arg-type]
+
+
+def _without_hidden(x: Array, mask: Array | None, place: int) -> Array:
+    """Return an array with 0 where a mask of the axis of the sum hides; one of other axes leaves finite numbers."""
+    return zero_hidden_nan(x, mask) if mask is None or place >= mask.ndim else hide(x, mask)
+
+
+def _left_of(mask: Array | None, place: int) -> Array | None:
+    """Return what is left of a mask when an axis is summed over: None for one that was of this axis."""
+    if mask is None or place >= mask.ndim:
+        return None if mask is None else as_bool(mask)
+    left = ops.any(as_bool(mask), axis=place)
+    return left if left.ndim > 1 else None
 
 
 def _unit(x: Array, axis: int) -> Array:

@@ -14,6 +14,7 @@ from graftax.layers.arguments import array_shape, check_positive, single_shape
 from graftax.layers.kernel_layer import KernelLayer
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.weight_settings import WeightSettings
+from graftax.variables import initializers
 from graftax.variables.constraints import ConstraintLike
 from graftax.variables.initializers import InitializerLike
 from graftax.variables.regularizers import RegularizerLike
@@ -55,7 +56,8 @@ class EinsumDense(KernelLayer):
         ((2, 5, 4, 8), (3, 4, 8), (4, 8))
     """
 
-    _gx_of_weights = frozenset({"bias_axes", "output_shape"})
+    _gx_of_weights = frozenset({"output_shape"})
+    _gx_of_constructor = frozenset({"bias_axes", "equation"})
 
     supports_masking = False
     compiles_call = True
@@ -96,21 +98,23 @@ class EinsumDense(KernelLayer):
                 f"nothing says how large the axis {min(missing)!r} is",
                 "each axis of the output in the input or the kernel, each of the kernel in the input or the output",
             )
-        if not set(bias_axes or "") <= set(result) or not isinstance(bias_axes, str | None):
+        named = bias_axes if isinstance(bias_axes, str) else ""
+        if not isinstance(bias_axes, str | None) or not set(named) <= set(result) or len(set(named)) < len(named):
             raise ArgumentError(
                 f"bias_axes={bias_axes!r:.60}, equation={equation!r}",
-                f"the bias is added to the output, which has the axes {result}",
+                f"the bias is added to the output, which has the axes {result}, each of them once",
                 f'bias_axes="{result[-1]}"',
             )
+        bias = WeightSettings.of(initializer=bias_initializer, regularizer=bias_regularizer, constraint=bias_constraint)
+        if not bias_axes:
+            bias.check_unused(f"bias_axes={bias_axes!r}", f'bias_axes="{result[-1]}"', "bias", initializers.Zeros)
         super().__init__(
             activation=activation,
             use_bias=bool(bias_axes),
             kernel=WeightSettings.of(
                 initializer=kernel_initializer, regularizer=kernel_regularizer, constraint=kernel_constraint
             ),
-            bias=WeightSettings.of(
-                initializer=bias_initializer, regularizer=bias_regularizer, constraint=bias_constraint
-            ),
+            bias=bias,
             name=name,
             trainable=trainable,
             dtype=dtype,
@@ -128,9 +132,9 @@ class EinsumDense(KernelLayer):
 
     def build(self, input_shape: Shape) -> None:
         sizes = self._sizes(single_shape(input_shape, least=1))
-        told = dict(zip(reversed(self.axes[2]), reversed(self.output_shape), strict=False))
+        told = self._told()
         for axis, size in told.items():
-            if size is not None and sizes.setdefault(axis, size) != size:
+            if sizes.setdefault(axis, size) != size:
                 raise ShapeError(
                     f"an input of shape {tuple(input_shape)}, output_shape={self.output_shape}",
                     f"the axis {axis!r} has {sizes[axis]} in the one and {size} in the other",
@@ -142,20 +146,28 @@ class EinsumDense(KernelLayer):
                 f"it does not say how large the axis {missing[0]!r} is",
                 "a size for each axis of the output that the input has not",
             )
-        self.sizes = sizes
+        self.sizes = {axis: sizes[axis] for axis in (*self.axes[1], *self.bias_axes, *told)}
         first = min((self.axes[2].index(axis) for axis in self.bias_axes), default=0)
         bias = tuple(sizes[axis] if axis in self.bias_axes else 1 for axis in self.axes[2][first:])
         self.make_weights(tuple(sizes[axis] for axis in self.axes[1]), bias)
 
     def call(self, x: Array) -> Array:
         for axis, size in self._sizes(array_shape(x)).items():
-            if axis in self.axes[1] and size != self.sizes[axis]:
+            if size != self.sizes.get(axis, size):
+                made = axis in self.axes[1] + self.bias_axes
                 raise ShapeError(
                     f"an input of shape {tuple(x.shape)}, whose axis {axis!r} is {size}",
-                    f"the weights were made for {self.sizes[axis]}, at the first call",
+                    f"the weights were made for {self.sizes[axis]}, at the first call"
+                    if made
+                    else f"output_shape={self.output_shape} says {self.sizes[axis]}",
                     f"an input with {self.sizes[axis]} there, or a new layer for the other size",
                 )
         return self.finish(ops.einsum(self.equation, x, self.kernel))
+
+    def _told(self) -> dict[str, int]:
+        """Return the sizes that ``output_shape`` says."""
+        last = zip(reversed(self.axes[2]), reversed(self.output_shape), strict=False)
+        return {axis: size for axis, size in last if size is not None}
 
     def _sizes(self, shape: Shape) -> dict[str, int]:
         """Return the size of each axis of the input."""

@@ -30,7 +30,7 @@ class Hashing(Layer):
         salt: A number that makes other bins. Defaults to None.
         output_mode: ``"int"`` for the number of the bin, or one of those of `CategoryEncoding`. Defaults to ``"int"``.
         name: As for `Layer`.
-        dtype: As for `Layer`.
+        dtype: As for `Layer`, for vectors and counts; numbers of bins are int32.
 
     Shape:
         ``(...) -> (...)``; for other modes as for `CategoryEncoding`

@@ -20,13 +20,14 @@ class IntegerLookup(Lookup):
             to 1.
         mask_token: An integer whose place is 0, where ``output_mode`` is ``"int"``; in the others it counts nowhere.
             Defaults to None, none.
-        oov_token: The integer that stands for unknown ones when ``invert`` is True. Defaults to -1.
+        oov_token: The integer that stands for unknown ones when ``invert`` is True; where ``num_oov_indices`` is 0, it
+            is an integer like others. Defaults to -1.
         vocabulary: The integers, in order. Defaults to None, for `adapt`.
         idf_weights: What each counts in ``"tf_idf"``. Defaults to None, for `adapt`.
         invert: Whether places are turned into integers. Defaults to False.
         output_mode: ``"int"``, ``"tf_idf"``, or one of those of `CategoryEncoding`. Defaults to ``"int"``.
         name: As for `Layer`.
-        dtype: As for `Layer`.
+        dtype: As for `Layer`, for vectors and counts; places are int32.
 
     Shape:
         ``(...) -> (...)``; for other modes than ``"int"`` as for `CategoryEncoding`
@@ -43,6 +44,7 @@ class IntegerLookup(Lookup):
     """
 
     kinds = "iu"
+    usual_oov_token = -1
 
     def __init__(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graftax import ops
-from graftax.core.typedefs import Array, Shape
+from graftax.core.typedefs import Array, Initializer, Shape
 from graftax.layers import activations
 from graftax.layers.activations import Activation
 from graftax.layers.arguments import check_flag
@@ -49,13 +49,25 @@ class KernelLayer(Layer):
         self.activation = activations.get(activation)
         self.use_bias = check_flag("use_bias", use_bias)
         if not self.use_bias:
-            bias.check_unused("use_bias", "bias", initializers.Zeros)
-        self.kernel_initializer = kernel.initializer
-        self.kernel_regularizer = kernel.regularizer
-        self.kernel_constraint = kernel.constraint
+            bias.check_unused("use_bias=False", "use_bias=True", "bias", initializers.Zeros)
+        self.keep_kernel_settings(kernel)
         self.bias_initializer = bias.initializer
         self.bias_regularizer = bias.regularizer
         self.bias_constraint = bias.constraint
+
+    def keep_kernel_settings(self, kernel: WeightSettings) -> None:
+        """Keep the settings of the kernel under the names of the arguments, which are others in some subclasses."""
+        self.kernel_initializer = kernel.initializer
+        self.kernel_regularizer = kernel.regularizer
+        self.kernel_constraint = kernel.constraint
+
+    def kernel_settings(self) -> WeightSettings:
+        """Return the settings of the kernel as they are now."""
+        return WeightSettings(
+            initializer=self.kernel_initializer,
+            regularizer=self.kernel_regularizer,
+            constraint=self.kernel_constraint,
+        )
 
     def make_weights(self, kernel_shape: Shape, bias_shape: Shape) -> None:
         """Make the kernel, and the bias where there is one."""
@@ -64,13 +76,14 @@ class KernelLayer(Layer):
 
     def make_kernel(self, shape: Shape) -> None:
         """Make the kernel."""
+        told = self.kernel_settings()
         self.kernel = self.add_weight(
-            shape,
-            self.kernel_initializer,
-            name="kernel",
-            regularizer=self.kernel_regularizer,
-            constraint=self.kernel_constraint,
+            shape, told.initializer, name="kernel", regularizer=told.regularizer, constraint=told.constraint
         )
+
+    def first_bias(self) -> Initializer:
+        """Return what the bias starts as."""
+        return self.bias_initializer
 
     def make_bias(self, shape: Shape) -> None:
         """Make the bias where there is one."""
@@ -78,7 +91,7 @@ class KernelLayer(Layer):
         if self.use_bias:
             self.bias = self.add_weight(
                 shape,
-                self.bias_initializer,
+                self.first_bias(),
                 name="bias",
                 regularizer=self.bias_regularizer,
                 constraint=self.bias_constraint,

@@ -6,7 +6,11 @@ import inspect
 from collections.abc import Callable, Container, Mapping
 from typing import Any
 
+import numpy as np
+
+from graftax.core import tree
 from graftax.core.errors import ArgumentTypeError
+from graftax.core.typedefs import unwrap
 from graftax.core.user_functions import check_takes, misfit
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
@@ -29,7 +33,8 @@ class Lambda(Layer):
         ``(...) -> `` what the function gives
 
     Raises:
-        ArgumentTypeError: the function cannot be called, it is a Layer, or an argument has no name that is text.
+        ArgumentTypeError: the function cannot be called, it is a Layer, an argument has no name that is text, or
+            ``mask`` is no array.
 
     Example:
         >>> import numpy as np
@@ -67,6 +72,12 @@ class Lambda(Layer):
             )
         if callable(mask):
             check_takes("Lambda", "mask", mask, ["inputs", "mask"])
+        elif not all(one is None or np.ndim(unwrap(one)) for one in tree.flatten(mask)):
+            raise ArgumentTypeError(
+                f"mask={mask!r:.60}",
+                "it is an array that says True where a position of the output counts, or a function that gives one",
+                "mask=lambda inputs, mask: mask, for the one that comes",
+            )
         self.function, self.mask, self.arguments = function, mask, dict(named)
 
     def call(self, x: Any, training: bool | None = None, mask: Any = None) -> Any:

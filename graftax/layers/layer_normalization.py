@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from graftax import ops
 from graftax.core.errors import ShapeError
 from graftax.core.typedefs import Array, Shape
-from graftax.layers.arguments import axes_from_front, axis_numbers, narrow, single_shape, widen
+from graftax.layers.arguments import array_shape, axes_from_front, axis_numbers, narrow, single_shape, widen
 from graftax.layers.masking import check_mask, expand_mask, zero_hidden_nan
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.scale_and_shift import ScaleAndShift, standardize_shown
@@ -93,7 +93,7 @@ class LayerNormalization(ScaleAndShift):
         self.make_scale_and_shift(shape)
 
     def call(self, x: Array, mask: Array | None = None) -> Array:
-        axes = axes_from_front("LayerNormalization", self.axis, x.ndim)
+        axes = axes_from_front("LayerNormalization", self.axis, len(array_shape(x)))
         if tuple(x.shape[i] for i in axes) != self.shape:
             raise ShapeError(
                 f"an input of shape {tuple(x.shape)}",

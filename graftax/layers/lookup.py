@@ -33,6 +33,8 @@ class Lookup(Layer):
 
     kinds: ClassVar[str]
     """The kinds of NumPy dtypes that tokens have."""
+    usual_oov_token: ClassVar[object]
+    """What ``oov_token`` is by default."""
 
     def __init__(
         self,
@@ -58,6 +60,12 @@ class Lookup(Layer):
                 f"invert=True, num_oov_indices={num_oov_indices}, output_mode={output_mode!r}",
                 "integers are turned into tokens, with one for all that are unknown",
                 'num_oov_indices=1, output_mode="int"',
+            )
+        if not self.num_oov_indices and oov_token != self.usual_oov_token:
+            raise ArgumentError(
+                f"num_oov_indices=0, oov_token={oov_token!r:.40}",
+                "unknown tokens are refused, and no token stands for them",
+                f"num_oov_indices=1, oov_token={oov_token!r:.40}; or no oov_token",
             )
         if self.max_tokens is not None and self._specials() > self.max_tokens:
             raise ArgumentError(
@@ -154,7 +162,7 @@ class Lookup(Layer):
 
     def take(self, counts: Counter[Any], documents: Counter[Any], total: int) -> None:
         """Make the most frequent tokens the vocabulary; of equals the last by order comes first, as in Keras."""
-        for special in (self.mask_token, self.oov_token):
+        for special in self._reserved_tokens():
             counts.pop(special, None)
         ordered = sorted(sorted(counts, reverse=True), key=lambda token: -counts[token])
         room = None if self.max_tokens is None else max(self.max_tokens - self._specials(), 0)
@@ -184,10 +192,11 @@ class Lookup(Layer):
                 else 'pathlib.Path("vocabulary.txt").read_text("utf-8").splitlines()',
             )
         tokens = host_array(list(np.asarray(vocabulary).tolist()), self.kinds, "vocabulary").tolist()
-        for special in (self.mask_token, self.oov_token):
-            tokens = tokens[1:] if special is not None and tokens and tokens[0] == special else tokens
+        reserved = self._reserved_tokens()
+        for special in reserved:
+            tokens = tokens[1:] if tokens and tokens[0] == special else tokens
         twice = [token for token, count in Counter(tokens).items() if count > 1]
-        bad = twice or [token for token in tokens if token in (self.mask_token, self.oov_token)]
+        bad = twice or [token for token in tokens if token in reserved]
         if bad or (self.max_tokens is not None and len(tokens) > self.max_tokens - self._specials()):
             raise ArgumentError(
                 f"a vocabulary of {len(tokens)} tokens"
@@ -277,6 +286,11 @@ class Lookup(Layer):
         masked = [self.mask_token] if self.mask_token is not None and self.output_mode == "int" else []
         return masked + [self.oov_token] * self.num_oov_indices
 
+    def _reserved_tokens(self) -> list[Any]:
+        """Return the tokens that have a meaning of their own, and none in the vocabulary."""
+        masked = [] if self.mask_token is None else [self.mask_token]
+        return masked + [self.oov_token] * min(self.num_oov_indices, 1)
+
     def _require_vocabulary(self) -> tuple[Any, ...]:
         if self.vocabulary is None:
             raise StateError(
@@ -302,11 +316,11 @@ class Lookup(Layer):
     def _token_indices(self) -> dict[Any, int]:
         words = self._require_vocabulary()
         cached: Any = self.__dict__.get("_gx_table")
-        if cached is None or cached[0] is not words:
-            start = self._specials()
-            cached = words, {token: start + i for i, token in enumerate(words)}
+        start = self._specials()
+        if cached is None or cached[0] is not words or cached[1] != start:
+            cached = words, start, {token: start + i for i, token in enumerate(words)}
             object.__setattr__(self, "_gx_table", cached)
-        return cached[1]  # type: ignore[no-any-return]
+        return cached[2]  # type: ignore[no-any-return]
 
     def _invert(self, inputs: object, words: tuple[Any, ...]) -> np.ndarray[Any, Any]:
         places = host_array(inputs, "iu", self._gx_title())

@@ -22,14 +22,6 @@ from graftax.variables import random
 class Mixing(RandomImage):
     """The base of `MixUp` and `CutMix`, which describe the arguments."""
 
-    def __init__(
-        self, strength: str, value: float, seed: int | None, name: str | None, dtype: str | DTypePolicy | None
-    ) -> None:
-        super().__init__(seed, name, dtype)
-        self._strength = check_range(strength, value, 0, float("inf"))
-        if self._strength == 0:
-            raise ArgumentError(f"{strength}=0", "nothing would be mixed", f"{strength}=0.2, or no such layer")
-
     def build(self, input_shape: Any) -> None:
         self.seed_generator.build()
 
@@ -64,10 +56,10 @@ class Mixing(RandomImage):
         """Return for each image which one it is mixed with."""
         return random.shuffle(ops.arange(images.shape[0]), seed=self.seed_generator)
 
-    def share(self, images: Array) -> Array:
-        """Draw how much of each image stays, from the symmetric beta distribution."""
+    def share(self, images: Array, strength: float) -> Array:
+        """Draw how much of each image stays, from the symmetric beta distribution of a parameter above 0."""
         dtype = str(images.dtype)
-        chances, places, power = _half_of_beta(float(self._strength))
+        chances, places, power = _half_of_beta(float(strength))
         drawn = random.uniform((images.shape[0],), seed=self.seed_generator)
         upper = ops.clip(ops.searchsorted(ops.asarray(chances), drawn), 1, len(chances) - 1)
         (low, high), (start, end) = (
@@ -91,6 +83,13 @@ def _half_of_beta(strength: float) -> tuple[np.ndarray[Any, Any], np.ndarray[Any
     density = (4 * x * (1 - x)) ** (strength - 1) if strength > 1 else (1 - x) ** (strength - 1)
     total = np.concatenate([[0], np.cumsum(density[1:] + density[:-1])])
     return (total / total[-1]).astype("float32"), places.astype("float32"), 1 / root
+
+
+def _check_strength(name: str, value: float) -> float:
+    found = check_range(name, value, 0, float("inf"))
+    if found == 0:
+        raise ArgumentError(f"{name}=0", "nothing would be mixed", f"{name}=0.2, or no such layer")
+    return found
 
 
 def _labels_error(received: str) -> ArgumentTypeError:
@@ -145,11 +144,11 @@ class MixUp(Mixing):
         name: str | None = None,
         dtype: str | DTypePolicy | None = None,
     ) -> None:
-        super().__init__("alpha", alpha, seed, name, dtype)
-        self.alpha = alpha
+        super().__init__(seed, name, dtype)
+        self.alpha = _check_strength("alpha", alpha)
 
     def mix(self, images: Array, labels: Array) -> tuple[Array, Array]:
-        other, share = self.partners(images), self.share(images)
+        other, share = self.partners(images), self.share(images, self.alpha)
         for_image, for_label = ops.reshape(share, (-1, 1, 1, 1)), ops.cast(share, labels.dtype)[:, None]
         return (
             for_image * images + (1 - for_image) * ops.take(images, other, axis=0),
@@ -192,12 +191,12 @@ class CutMix(Mixing):
         name: str | None = None,
         dtype: str | DTypePolicy | None = None,
     ) -> None:
-        super().__init__("factor", factor, seed, name, dtype)
-        self.factor = factor
+        super().__init__(seed, name, dtype)
+        self.factor = _check_strength("factor", factor)
 
     def mix(self, images: Array, labels: Array) -> tuple[Array, Array]:
         other = self.partners(images)
-        side = ops.sqrt(1 - self.share(images))
+        side = ops.sqrt(1 - self.share(images, self.factor))
         inside = rectangle(self, images, side, side)
         area = ops.cast(ops.mean(ops.cast(inside, labels.dtype), axis=(1, 2, 3)), labels.dtype)[:, None]
         return (

@@ -13,7 +13,7 @@ from graftax.layers import activations
 from graftax.layers.activations import Activation, ActivationLike
 from graftax.layers.arguments import check_last_axis, check_positive, check_range, single_shape, widen
 from graftax.layers.layer import Layer
-from graftax.layers.masking import check_mask, hide
+from graftax.layers.masking import check_mask, expand_mask, hide
 from graftax.layers.named_activation import NamedActivation
 from graftax.layers.policy import DTypePolicy
 from graftax.variables import initializers
@@ -118,10 +118,10 @@ class MixtureOfExperts(Layer):
         check_last_axis(x, self.router_kernel.shape[0])
         shown = None
         if mask is not None:
-            mask = check_mask(mask, tuple(x.shape))
+            mask = check_mask(mask, tuple(x.shape[:-1]), name="mask of rows")  # a row goes to its experts as a whole
             x = hide(x, mask)
-            whole = ops.broadcast_to(ops.reshape(mask, (*mask.shape, *[1] * (x.ndim - 1 - mask.ndim))), x.shape[:-1])
-            shown = ops.cast(ops.reshape(whole, (-1,)), widen(x).dtype) if x.ndim > 1 else None
+            whole = ops.broadcast_to(expand_mask(mask, x.ndim - 1), x.shape[:-1])
+            shown = ops.cast(ops.reshape(whole, (-1,)), widen(x).dtype)
         rows = ops.reshape(x, (math.prod(x.shape[:-1]), x.shape[-1]))
         shares = ops.softmax(ops.matmul(widen(rows), ops.cast(self.router_kernel, widen(rows).dtype)))
         best, chosen = ops.top_k(shares, self.top_k)

@@ -92,7 +92,10 @@ class MultiHeadAttention(Layer):
     Source: Vaswani et al., arXiv 1706.03762; shared heads: Ainslie et al., arXiv 2305.13245.
     """
 
-    _gx_of_weights = frozenset({"key_dim", "use_bias"})
+    _gx_of_constructor = frozenset(
+        "num_heads key_dim value_dim num_key_value_heads output_dim use_bias rotary_base "
+        "kernel_initializer bias_initializer kernel_regularizer bias_regularizer".split()
+    )
 
     supports_masking = True
     compiles_call = True
@@ -144,14 +147,15 @@ class MultiHeadAttention(Layer):
                 "kernels show no weights that could be dropped",
                 "dropout=0.0, or implementation=None",
             )
-        found = None if seed is None else checked_seed(seed)
-        self.seed_generator = random.SeedGenerator(found) if dropout else None
+        self.seed = None if seed is None else checked_seed(seed)
+        self.seed_generator = random.SeedGenerator(self.seed) if dropout else None
         if rotary_base is not None and self.key_dim % 2:
             raise ArgumentError(
                 f"key_dim={key_dim}, rotary_base={rotary_base}",
                 "features are turned in pairs, and the size of a head is odd",
                 f"key_dim={self.key_dim + 1}",
             )
+        self.rotary_base = rotary_base
         self.rotary = None if rotary_base is None else RotaryEmbedding(rotary_base, dtype=dtype)
 
         self.use_bias = check_flag("use_bias", use_bias)
@@ -184,13 +188,14 @@ class MultiHeadAttention(Layer):
     ) -> Any:
         causal = cache is not None if use_causal_mask is None else check_flag("use_causal_mask", use_causal_mask)
         for name, part in (("query", query), ("value", value), ("key", key)):
-            if part is not None:
+            if part is not None or name == "query":
                 self._check_axes(name, shape_of(part))
         query_mask = self._mask(query_mask, query, "query_mask")
         if value is None:
             value, value_mask = query, query_mask if value_mask is None else value_mask
         if key is None:
             key, key_mask = value, value_mask if key_mask is None else key_mask
+        self._check_together(query, value, key)
         value_mask, key_mask = self._mask(value_mask, value, "value_mask"), self._mask(key_mask, key, "key_mask")
         visible = combine_masks(value_mask, key_mask)
         if cache is not None:
@@ -263,6 +268,15 @@ class MultiHeadAttention(Layer):
         if shape is None or not is_shape(shape) or len(shape) != 3:
             raise ShapeError(
                 f"a {name} of shape {shape}", "it is (batch, length, size)", "x[None] for a missing batch axis"
+            )
+
+    def _check_together(self, query: Array, value: Array, key: Array) -> None:
+        """Raise if they are of different batches, or steps: one of 1 would be broadcast to the others."""
+        if not query.shape[0] == value.shape[0] == key.shape[0] or value.shape[1] != key.shape[1]:
+            raise ShapeError(
+                f"a query of shape {tuple(query.shape)}, values {tuple(value.shape)}, keys {tuple(key.shape)}",
+                "all are of one batch, and each of the values has its key",
+                "ops.broadcast_to(value, (batch, steps, size)) for one sequence that is the same for the whole batch",
             )
 
     def _output(self) -> Dense:

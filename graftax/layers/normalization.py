@@ -10,9 +10,9 @@ import numpy as np
 
 from graftax import ops
 from graftax.backend import registry, traced_checks
-from graftax.core.errors import ArgumentError, ShapeError, StateError
+from graftax.core.errors import ArgumentError, AssignmentError, ShapeError, StateError
 from graftax.core.short_traceback import door
-from graftax.core.typedefs import Array, ArrayLike, Shape, unwrap
+from graftax.core.typedefs import Array, ArrayLike, Shape, VariableLike, unwrap
 from graftax.layers import building
 from graftax.layers.arguments import array_shape, axes_from_front, axis_numbers, check_flag, single_shape, widen
 from graftax.layers.data_to_adapt import DataToAdapt
@@ -84,6 +84,15 @@ class Normalization(Layer):
         self.given = None if mean is None else (_numbers("mean", mean), _numbers("variance", variance))
         if self.given is not None and (self.given[1] < 0).any():
             raise ArgumentError(f"variance={variance!r:.60}", "a variance is not below 0", "the square of a deviation")
+
+    def _gx_given(self, name: str, value: object) -> Any:
+        if name in ("mean", "variance") and not isinstance(value, VariableLike):
+            raise AssignmentError(
+                f"{self._gx_title()}.{name} = {value!r:.60}",
+                "it is a Variable, which the layer makes at the first call",
+                f"layer.{name}.assign(value), when it is built; or Normalization(mean=..., variance=...)",
+            )
+        return super()._gx_given(name, value)
 
     def build(self, input_shape: Shape) -> None:
         sizes = single_shape(input_shape, least=1)

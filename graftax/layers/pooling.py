@@ -8,7 +8,7 @@ from typing import ClassVar
 from graftax import ops
 from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array, Shape
-from graftax.layers.arguments import for_each_axis, narrow, single_shape, widen
+from graftax.layers.arguments import array_shape, for_each_axis, narrow, single_shape, widen
 from graftax.layers.borders import Padding, Pairs, check_mode, fill_borders, standardize_padding
 from graftax.layers.layer import Layer
 from graftax.layers.masked_space import clear_hidden, lower_hidden, over_space
@@ -48,6 +48,10 @@ class Pooling(Layer):
     def build(self, input_shape: Shape) -> None:
         single_shape(input_shape, self.space + 2, self.space + 2)
 
+    def check_input(self, x: Array) -> None:
+        """Raise if the input is no array, or one of other axes."""
+        single_shape(array_shape(x), self.space + 2, self.space + 2)
+
     def add_borders(self, x: Array) -> tuple[Array, str | Pairs]:
         """Return the input with borders of its own values, if these are asked for, and what padding is left to do."""
         return fill_borders(x, self.padding, self.padding_mode, self.pool_size, self.strides)
@@ -75,6 +79,7 @@ class MaxPooling(Pooling):
     """The largest value of each window."""
 
     def call(self, x: Array, mask: Array | None = None) -> Array:
+        self.check_input(x)
         if mask is None:
             return self.largest(x)
         seen = over_space(mask, x)
@@ -85,6 +90,7 @@ class AveragePooling(Pooling):
     """The mean of each window, of what is inside the input only."""
 
     def call(self, x: Array, mask: Array | None = None) -> Array:
+        self.check_input(x)
         seen = ops.ones((1, *x.shape[1:-1], 1), "bool") if mask is None else over_space(mask, x)
         total = self.sums(widen(x if mask is None else hide(x, seen)))
         count = ops.maximum(self.sums(ops.cast(seen, "float32")), 1)

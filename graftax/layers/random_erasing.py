@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from graftax import ops
+from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array
 from graftax.layers.arguments import check_range
 from graftax.layers.policy import DTypePolicy
@@ -20,7 +21,7 @@ class RandomErasing(RandomImage):
         scale: Bounds of the sides of the rectangle, each as a part of that of the image. Defaults to ``(0.02, 0.33)``.
         fill_value: What it is filled with. Defaults to None: normal noise around the middle of ``value_range``, a
             quarter of it wide, limited to it.
-        value_range: The lowest and the highest value of a pixel. Defaults to ``(0, 255)``.
+        value_range: The lowest and the highest value of a pixel, for the noise. Defaults to ``(0, 255)``.
         seed: Fixes the draws, as for `Dropout`. Defaults to None: a stream of the layer's own.
         name: As for `Layer`.
         dtype: As for `Layer`.
@@ -29,7 +30,7 @@ class RandomErasing(RandomImage):
         ``(batch, height, width, channels) -> (batch, height, width, channels)``, or the same without the batch
 
     Raises:
-        ArgumentError: a setting is out of range.
+        ArgumentError: a setting is out of range, or there is a ``value_range`` and no noise.
         ShapeError: the input has other axes.
 
     Example:
@@ -58,6 +59,12 @@ class RandomErasing(RandomImage):
             None if fill_value is None else check_range("fill_value", fill_value, -float("inf"), float("inf"))
         )
         self.value_range = range_of(value_range)
+        if self.fill_value is not None and self.value_range != (0, 255):
+            raise ArgumentError(
+                f"fill_value={fill_value}, value_range={tuple(value_range)}",
+                "the range is that of the noise, and there is none",
+                f"fill_value={fill_value} alone; value_range={tuple(value_range)} alone for noise",
+            )
 
     def transform_images(self, images: Array) -> Array:
         inside = rectangle(self, images, self.draw_factors(images, self.scale), self.draw_factors(images, self.scale))

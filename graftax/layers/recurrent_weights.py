@@ -75,7 +75,7 @@ class RecurrentWeights(Layer):
             self.recurrent_activation = activations.get(recurrent_activation)
         self.use_bias = check_flag("use_bias", use_bias)
         if not self.use_bias:
-            bias.check_unused("use_bias", "bias", initializers.Zeros)
+            bias.check_unused("use_bias=False", "use_bias=True", "bias", initializers.Zeros)
         self.kernel_initializer = kernel.initializer
         self.kernel_regularizer = kernel.regularizer
         self.kernel_constraint = kernel.constraint

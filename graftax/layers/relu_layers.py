@@ -162,11 +162,8 @@ class PReLU(Layer):
             )
 
     def build(self, input_shape: Shape) -> None:
-        sizes = list(single_shape(input_shape, least=2))
-        for axis in self.shared_axes:
-            sizes[axis_in_range("PReLU", axis, len(sizes))] = 1
         self.alpha = self.add_weight(
-            tuple(sizes[1:]),
+            self._slopes_of(single_shape(input_shape, least=2)),
             self.alpha_initializer,
             name="alpha",
             regularizer=self.alpha_regularizer,
@@ -175,7 +172,7 @@ class PReLU(Layer):
 
     def call(self, x: Array) -> Array:
         sizes, shape = array_shape(x)[1:], self.alpha.shape
-        if len(sizes) != len(shape) or any(m not in (1, n) for m, n in zip(shape, sizes, strict=True)):
+        if len(sizes) != len(shape) or self._slopes_of((1, *sizes)) != tuple(shape):
             raise ShapeError(
                 f"an input of shape {tuple(x.shape)}",
                 f"the slopes were made for {shape}, at the first call",
@@ -183,3 +180,8 @@ class PReLU(Layer):
             )
         x = to_floating(x, self.compute_dtype)
         return ops.where(x >= 0, x, x * self.alpha)
+
+    def _slopes_of(self, shape: Shape) -> Shape:
+        """Return the shape of the slopes for inputs of a shape."""
+        shared = {axis_in_range("PReLU", axis, len(shape)) for axis in self.shared_axes}
+        return tuple(1 if i in shared else n for i, n in enumerate(shape))[1:]

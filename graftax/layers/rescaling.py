@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from graftax import ops
-from graftax.core.errors import ArgumentError
+from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.static_numbers import check_constant
 from graftax.core.typedefs import Array, ArrayLike, unwrap
 from graftax.layers.arguments import array_shape, widen
@@ -29,6 +29,7 @@ class Rescaling(Layer):
 
     Raises:
         ArgumentError: a number is not finite, or none.
+        ShapeError: the input has other channels than there are numbers.
 
     Example:
         >>> import numpy as np
@@ -51,7 +52,15 @@ class Rescaling(Layer):
         self.scale, self.offset = _check_finite("scale", scale), _check_finite("offset", offset)
 
     def call(self, x: Array) -> Array:
-        array_shape(x)
+        shape = array_shape(x)
+        for name, part in (("scale", self.scale), ("offset", self.offset)):
+            ends = zip(reversed(part.shape), reversed(shape), strict=False)
+            if part.ndim > len(shape) or any(m not in (1, n) for m, n in ends):
+                raise ShapeError(
+                    f"{name} of shape {part.shape} for an input of shape {tuple(shape)}",
+                    "the output has the shape of the input: one number is for all of it, or for each channel",
+                    f"{name} of {shape[-1]} numbers, one for each channel" if shape else f"one number as {name}",
+                )
         given = widen(x)
         scale, offset = (ops.asarray(part, str(given.dtype)) for part in (self.scale, self.offset))
         return ops.cast(given * scale + offset, self._gx_dtypes.compute_dtype)

@@ -63,9 +63,10 @@ class Resizing(Layer):
             )
 
     def call(self, x: Array) -> Array:
+        shape = array_shape(x)
         x = ops.cast(widen(x), self._gx_dtypes.wide_dtype)
         if self.crop_to_aspect_ratio:
-            x = center(x, *same_proportions(array_shape(x), self.height, self.width))
+            x = center(x, *same_proportions(shape, self.height, self.width))
         return ops.cast(resize(x, self.height, self.width, self.interpolation, self.antialias), self.compute_dtype)
 
 
@@ -101,6 +102,7 @@ class CenterCrop(Layer):
         self.height, self.width = check_positive("height", height, 224), check_positive("width", width, 224)
 
     def call(self, x: Array) -> Array:
+        array_shape(x)
         x = ops.cast(widen(x), self._gx_dtypes.wide_dtype)
         return ops.cast(crop_to_fit(x, self.height, self.width), self.compute_dtype)
 

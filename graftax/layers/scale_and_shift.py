@@ -49,9 +49,9 @@ class ScaleAndShift(Layer):
         self.epsilon = check_range("epsilon", epsilon, 0, float("inf"))
         self.center, self.scale = check_flag("center", center), check_flag("scale", scale)
         if not self.center:
-            beta.check_unused("center", "beta", initializers.Zeros)
+            beta.check_unused("center=False", "center=True", "beta", initializers.Zeros)
         if not self.scale:
-            gamma.check_unused("scale", "gamma", initializers.Ones)
+            gamma.check_unused("scale=False", "scale=True", "gamma", initializers.Ones)
         self.beta_initializer = beta.initializer
         self.beta_regularizer = beta.regularizer
         self.beta_constraint = beta.constraint

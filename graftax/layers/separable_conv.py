@@ -67,25 +67,28 @@ class SeparableConv(DepthwiseConv):
             dtype=dtype,
         )
         self.filters = check_positive("filters", filters)
-        self.pointwise = WeightSettings.of(
+        pointwise = WeightSettings.of(
             initializer=pointwise_initializer, regularizer=pointwise_regularizer, constraint=pointwise_constraint
         )
+        self.pointwise_initializer = pointwise.initializer
+        self.pointwise_regularizer = pointwise.regularizer
+        self.pointwise_constraint = pointwise.constraint
 
     def build(self, input_shape: Shape) -> None:
         channels = single_shape(input_shape, self.space + 2, self.space + 2)[-1]
         self.depthwise_kernel = self.add_weight(
             (*self.kernel_size, channels, self.depth_multiplier),
-            self.kernel_initializer,
+            self.depthwise_initializer,
             name="depthwise_kernel",
-            regularizer=self.kernel_regularizer,
-            constraint=self.kernel_constraint,
+            regularizer=self.depthwise_regularizer,
+            constraint=self.depthwise_constraint,
         )
         self.pointwise_kernel = self.add_weight(
             (*[1] * self.space, channels * self.depth_multiplier, self.filters),
-            self.pointwise.initializer,
+            self.pointwise_initializer,
             name="pointwise_kernel",
-            regularizer=self.pointwise.regularizer,
-            constraint=self.pointwise.constraint,
+            regularizer=self.pointwise_regularizer,
+            constraint=self.pointwise_constraint,
         )
         self.make_bias((self.filters,))
 

@@ -83,6 +83,11 @@ class Stack(Layer):
         self.layers = [layer, *(fresh_copy(layer) for _ in range(count - 1))]
         self.remat = check_flag("remat", remat)
 
+    @property
+    def n(self) -> int:
+        """Return how many layers there are."""
+        return len(self.layers)
+
     def call(self, x: Array) -> Array:
         array_shape(x)
         for layer in self.layers:

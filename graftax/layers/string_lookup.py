@@ -20,13 +20,14 @@ class StringLookup(Lookup):
             to 1.
         mask_token: A token whose place is 0, where ``output_mode`` is ``"int"``; in the others it counts nowhere.
             Defaults to None, none.
-        oov_token: The token that stands for unknown ones when ``invert`` is True. Defaults to ``"[UNK]"``.
+        oov_token: The token that stands for unknown ones when ``invert`` is True; where ``num_oov_indices`` is 0, it is
+            a token like others. Defaults to ``"[UNK]"``.
         vocabulary: The tokens, in order. Defaults to None, for `adapt`.
         idf_weights: What each counts in ``"tf_idf"``. Defaults to None, for `adapt`.
         invert: Whether places are turned into tokens. Defaults to False.
         output_mode: ``"int"``, ``"tf_idf"``, or one of those of `CategoryEncoding`. Defaults to ``"int"``.
         name: As for `Layer`.
-        dtype: As for `Layer`.
+        dtype: As for `Layer`, for vectors and counts; places are int32.
 
     Shape:
         ``(...) -> (...)``; for other modes than ``"int"`` as for `CategoryEncoding`
@@ -44,6 +45,7 @@ class StringLookup(Lookup):
     """
 
     kinds = "U"
+    usual_oov_token = "[UNK]"
 
     def __init__(
         self,

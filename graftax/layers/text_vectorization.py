@@ -49,7 +49,7 @@ class TextVectorization(Lookup):
         vocabulary: The words, in order. Defaults to None, for `adapt`.
         idf_weights: What each counts in ``"tf_idf"``. Defaults to None, for `adapt`.
         name: As for `Layer`.
-        dtype: As for `Layer`.
+        dtype: As for `Layer`, for vectors and counts; places are int32.
 
     Place 0 is padding, and 1 stands for unknown words; other modes than ``"int"`` have no padding, so 0 for these, and
     a word without a letter counts nowhere.
@@ -70,6 +70,7 @@ class TextVectorization(Lookup):
     """
 
     kinds = "U"
+    usual_oov_token = "[UNK]"
 
     def __init__(
         self,
@@ -88,6 +89,10 @@ class TextVectorization(Lookup):
         self.standardize = _chosen("standardize", standardize, _STANDARD)
         self.split = _chosen("split", split, _SPLIT)
         self.ngrams = _sizes(ngrams)
+        if split is None and self.ngrams not in (None, (1,)):
+            raise ArgumentError(
+                f"split=None, ngrams={ngrams!r}", "a text that is not cut is one word", 'split="whitespace"'
+            )
         if output_mode == "one_hot":
             raise ArgumentError('output_mode="one_hot"', "a text has many words", 'output_mode="multi_hot"')
         super().__init__(max_tokens, 1, "", "[UNK]", vocabulary, idf_weights, False, output_mode, name, dtype)
@@ -165,5 +170,12 @@ def _sizes(ngrams: Any) -> tuple[int, ...] | None:
     if ngrams is None:
         return None
     if isinstance(ngrams, list | tuple):
-        return tuple(check_positive("ngrams", n, 2) for n in ngrams)
+        sizes = tuple(check_positive("ngrams", n, 2) for n in ngrams)
+        if not sizes or len(set(sizes)) < len(sizes):
+            raise ArgumentError(
+                f"ngrams={ngrams!r}",
+                "each number of words stands in it once" if sizes else "a text would have no words",
+                f"ngrams={tuple(sorted(set(sizes)))}" if sizes else "ngrams=(1, 2)",
+            )
+        return sizes
     return tuple(range(1, check_positive("ngrams", ngrams, 2) + 1))

@@ -30,7 +30,7 @@ class TimeDistributed(Layer):
         layer: The layer.
         name: As for `Layer`.
         trainable: As for `Layer`.
-        dtype: As for `Layer`; the layer inside keeps its own.
+        dtype: As for `Layer`; it changes nothing, since the layer inside keeps its own, and gets inputs as they come.
 
     Shape:
         ``(batch, steps, ...) -> (batch, steps, ...)``, the rest as the layer inside takes it

@@ -20,6 +20,7 @@ from graftax.layers.named_activation import NamedActivation
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.shapes import shape_of
 from graftax.variables.initializers import InitializerLike
+from graftax.variables.keys import checked_seed
 
 
 class TransformerBlock(Layer):
@@ -70,12 +71,12 @@ class TransformerBlock(Layer):
         self.layer_norm_epsilon = check_range("layer_norm_epsilon", layer_norm_epsilon, 0, float("inf"))
         self.kernel_initializer, self.bias_initializer = kernel_initializer, bias_initializer
         self.normalize_first = check_flag("normalize_first", normalize_first)
-        self.rotary_base, self.seed = rotary_base, seed
+        self.rotary_base, self.seed = rotary_base, None if seed is None else checked_seed(seed)
         self._attention(self.num_heads * 2)  # its arguments are looked at here, not at the first call
 
     def _seed_of(self, part: int) -> int | None:
         """Return a seed for the dropout of one part: with one for all, they would drop the same places."""
-        return None if self.seed is None else self.seed + part
+        return None if self.seed is None else (self.seed + part) % 2**64
 
     def _attention(self, features: int, part: int = 0) -> MultiHeadAttention:
         if features % self.num_heads:
@@ -245,6 +246,8 @@ class TransformerDecoder(TransformerBlock):
     """
 
     def build(self, x_shape: Shape, context_shape: Shape | None = None) -> None:
+        if context_shape is None and self._gx_first_named.get("context_mask") is not None:
+            raise _unused_mask_error()  # before there are weights for calls without context
         self.make_parts(single_shape(x_shape, 3, 3)[-1])
         self.cross_attention: MultiHeadAttention | None = None
         if context_shape is not None:
@@ -270,6 +273,8 @@ class TransformerDecoder(TransformerBlock):
                 f"the first call had {'one' if context is None else 'none'}, for which its weights were made",
                 "block(x, context) each time, or block(x) each time",
             )
+        if context is None and context_mask is not None:
+            raise _unused_mask_error()
         first = self.normalize_first
         seen = self.self_attention_norm(x, mask=mask) if first else x
         looked = self.self_attention(
@@ -299,3 +304,11 @@ class TransformerDecoder(TransformerBlock):
         """
         self._gx_require_built("make_cache")
         return self.self_attention.make_cache(batch_size, length)
+
+
+def _unused_mask_error() -> ArgumentTypeError:
+    return ArgumentTypeError(
+        "context_mask=, and no sequence to look at",
+        "nothing would use it",
+        "block(x, context, context_mask=...); block(x, mask=...) for positions of x",
+    )

@@ -47,11 +47,12 @@ class WeightSettings:
             constraint=constraints.get(constraint),
         )
 
-    def check_unused(self, switch: str, weight: str, usual: type[object]) -> None:
+    def check_unused(self, off: str, on: str, weight: str, usual: type[object]) -> None:
         """Raise if something is said about a weight that the layer is told to do without.
 
         Args:
-            switch: The argument that is False.
+            off: What tells it so: ``use_bias=False``.
+            on: What to write for the weight: ``use_bias=True``.
             weight: What the arguments are called after: ``bias`` for ``bias_initializer`` and the others.
             usual: The kind of initializer that the weight has by default.
 
@@ -63,9 +64,9 @@ class WeightSettings:
         for setting, given in told.items():
             if given is not None:
                 raise ArgumentError(
-                    f"{switch}=False and {weight}_{setting}={given!r:.60}",
+                    f"{off} and {weight}_{setting}={given!r:.60}",
                     f"without a {weight} nothing would use it",
-                    f"{switch}=True, or no {weight}_{setting}",
+                    f"{on}, or no {weight}_{setting}",
                 )
 
 
@@ -86,10 +87,10 @@ def refuse_foreign(layer: object, name: str, value: object) -> None:
 
 
 def refuse_late(layer: Any, name: str, value: object) -> None:
-    """Raise where a setting is assigned that was used when the weights were made.
+    """Raise where a setting is assigned that was used when the layer, or its weights, were made.
 
     Args:
-        layer: A layer whose weights are there.
+        layer: The layer.
         name: The attribute.
         value: What it is assigned.
 
@@ -98,20 +99,31 @@ def refuse_late(layer: Any, name: str, value: object) -> None:
     """
     kind = type(layer)
     before = vars(layer).get(name, value)
-    if before is value or not _is_ours(kind) or not _of_weights(layer, name):
+    if before is value or not _is_ours(kind):
+        return
+    of_constructor = _of_constructor(layer, name)
+    if not of_constructor and not (vars(layer).get("built") and _of_weights(layer, name)):
         return
     if type(before) is type(value) and isinstance(value, int | str | tuple) and before == value:
         return
     raise AssignmentError(
         f"{layer._gx_title()}.{name} = {value!r:.60}, where it is {before!r:.60}",
-        "it was used when the weights were made, and a later change would be used for nothing",
+        f"it was used when the {'layer was' if of_constructor else 'weights were'} made, and a later change would be "
+        "used for nothing",
         _suggest_assignment(layer, name, value),
     )
 
 
-def _of_weights(layer: Any, name: str) -> bool:
+def _of_constructor(layer: Any, name: str) -> bool:
+    """Tell whether only the constructor reads a setting."""
+    if name == "seed":
+        return "seed_generator" in vars(layer)
     if name in ("dropout", "recurrent_dropout") and vars(layer).get("seed_generator", layer) is None:
         return True
+    return any(name in vars(base).get("_gx_of_constructor", ()) for base in type(layer).__mro__)
+
+
+def _of_weights(layer: Any, name: str) -> bool:
     if name == "seed" or name.endswith(("_initializer", "_regularizer", "_constraint")):
         return True
     return any(name in vars(base).get("_gx_of_weights", ()) for base in type(layer).__mro__)

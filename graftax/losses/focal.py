@@ -14,11 +14,10 @@ import numpy as np
 from graftax.core import hyperparameters as arguments
 from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array, ArrayLike, Shape
+from graftax.losses import settings_at_hand as settings
 from graftax.losses.loss import Loss
 from graftax.objectives import focal, per_sample, weights
 from graftax.objectives.hiding import Form, Ranges
-
-_GAMMA = "it is the power of the focus, from 0 up"
 
 
 class BinaryFocalCrossentropy(Loss):
@@ -63,16 +62,14 @@ class BinaryFocalCrossentropy(Loss):
     ) -> None:
         super().__init__(reduction=reduction, name=name)
         self.apply_class_balancing = arguments.check_flag("apply_class_balancing", apply_class_balancing)
-        self.alpha = arguments.check_number(
-            "alpha", alpha, lambda share: 0 <= share <= 1, "it is the weight of one of two classes, in [0, 1]", 0.25
-        )
+        self.alpha = settings.check_share(alpha)
         if not self.apply_class_balancing and self.alpha != 0.25:
             raise ArgumentError(
                 f"alpha={alpha}, apply_class_balancing=False",
                 "it weighs the two classes, and they are not weighed",
                 f"apply_class_balancing=True, alpha={alpha}",
             )
-        self.gamma = arguments.check_not_negative("gamma", gamma, _GAMMA, 2.0)
+        self.gamma = settings.check_focus(gamma)
         self.from_logits = arguments.check_flag("from_logits", from_logits)
         self.label_smoothing = arguments.check_smoothing(label_smoothing)
 
@@ -136,7 +133,7 @@ class CategoricalFocalCrossentropy(Loss):
         if alpha is None or (isinstance(alpha, (list, tuple)) and len(alpha) < 2):
             raise ArgumentError(f"alpha={alpha!r}", "it is a factor, or one for each class", "alpha=1.0")
         self.alpha = weights.one_or_more("alpha", alpha)
-        self.gamma = arguments.check_not_negative("gamma", gamma, _GAMMA, 2.0)
+        self.gamma = settings.check_focus(gamma)
         self.from_logits = arguments.check_flag("from_logits", from_logits)
         self.label_smoothing = arguments.check_smoothing(label_smoothing)
         self.axis = arguments.check_axis(axis)

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
+from graftax.core import hyperparameters as arguments
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike
-from graftax.objectives import focal, overlap, per_sample
+from graftax.losses import settings_at_hand as settings
+from graftax.losses.overlap import summed_axes
+from graftax.losses.settings_at_hand import check_at_hand
+from graftax.objectives import focal, overlap, per_sample, weights
 
 
 @door
@@ -82,6 +87,7 @@ def huber(y_true: ArrayLike, y_pred: ArrayLike, delta: float = 1.0) -> Array:
         >>> float(huber([[0.0]], [[3.0]], delta=2.0)[0])
         4.0
     """
+    check_at_hand(settings.check_delta, delta)
     return per_sample.huber(y_true, y_pred, delta)
 
 
@@ -128,6 +134,7 @@ def cosine_similarity(y_true: ArrayLike, y_pred: ArrayLike, axis: int = -1) -> A
         >>> float(cosine_similarity([[0.0, 2.0]], [[0.0, 5.0]])[0])
         -1.0
     """
+    check_at_hand(arguments.check_axis, axis)
     return -per_sample.cosine_similarity(y_true, y_pred, axis)
 
 
@@ -152,6 +159,8 @@ def binary_crossentropy(
         >>> round(float(binary_crossentropy([[1.0]], [[0.5]])[0]), 4)
         0.6931
     """
+    check_at_hand(arguments.check_smoothing, label_smoothing)
+    check_at_hand(settings.check_pos_weight, pos_weight)
     return per_sample.binary_crossentropy(y_true, y_pred, from_logits, label_smoothing, pos_weight)
 
 
@@ -178,6 +187,9 @@ def categorical_crossentropy(
         >>> round(float(categorical_crossentropy([[1.0, 0.0]], [[0.5, 0.5]])[0]), 4)
         0.6931
     """
+    check_at_hand(arguments.check_smoothing, label_smoothing)
+    check_at_hand(arguments.check_axis, axis)
+    check_at_hand(weights.of_classes, class_weight)
     return per_sample.categorical_crossentropy(y_true, y_pred, from_logits, label_smoothing, axis, class_weight)
 
 
@@ -206,6 +218,10 @@ def sparse_categorical_crossentropy(
         >>> round(float(sparse_categorical_crossentropy([0], [[0.5, 0.5]])[0]), 4)
         0.6931
     """
+    check_at_hand(arguments.check_ignored_label, ignore_class)
+    check_at_hand(arguments.check_axis, axis)
+    check_at_hand(weights.of_classes, class_weight)
+    check_at_hand(arguments.check_smoothing, label_smoothing)
     return per_sample.sparse_categorical_crossentropy(
         y_true, y_pred, from_logits, ignore_class, axis, class_weight, label_smoothing
     )
@@ -294,6 +310,10 @@ def binary_focal_crossentropy(
         >>> round(float(binary_focal_crossentropy([[1.0]], [[0.5]])[0]), 4)
         0.1733
     """
+    if alpha is not None:
+        check_at_hand(settings.check_share, alpha)
+    check_at_hand(settings.check_focus, gamma)
+    check_at_hand(arguments.check_smoothing, label_smoothing)
     return focal.binary_focal_crossentropy(y_true, y_pred, alpha, gamma, from_logits, label_smoothing)
 
 
@@ -322,11 +342,15 @@ def categorical_focal_crossentropy(
         >>> round(float(categorical_focal_crossentropy([[1.0, 0.0]], [[0.5, 0.5]], alpha=1.0)[0]), 4)
         0.1733
     """
+    check_at_hand(settings.check_factors, alpha)
+    check_at_hand(settings.check_focus, gamma)
+    check_at_hand(arguments.check_smoothing, label_smoothing)
+    check_at_hand(arguments.check_axis, axis)
     return focal.categorical_focal_crossentropy(y_true, y_pred, alpha, gamma, from_logits, label_smoothing, axis)
 
 
 @door
-def dice(y_true: ArrayLike, y_pred: ArrayLike, axis: tuple[int, ...] | None = None) -> Array:
+def dice(y_true: ArrayLike, y_pred: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
     """Compute ``1 - (2 Σ y_true y_pred + e) / (Σ y_true + Σ y_pred + e)`` of each sample.
 
     Args:
@@ -338,7 +362,7 @@ def dice(y_true: ArrayLike, y_pred: ArrayLike, axis: tuple[int, ...] | None = No
         >>> round(float(dice([[1.0, 1.0, 0.0]], [[1.0, 0.0, 0.0]])[0]), 4)
         0.3333
     """
-    return overlap.tversky(y_true, y_pred, axis=axis)
+    return overlap.tversky(y_true, y_pred, axis=summed_axes(axis))
 
 
 @door
@@ -347,7 +371,7 @@ def tversky(
     y_pred: ArrayLike,
     alpha: float = 0.5,
     beta: float = 0.5,
-    axis: tuple[int, ...] | None = None,
+    axis: int | Sequence[int] | None = None,
 ) -> Array:
     """Compute ``1 - (TP + e) / (TP + alpha FP + beta FN + e)`` of each sample.
 
@@ -362,4 +386,6 @@ def tversky(
         >>> round(float(tversky([[1.0, 1.0, 0.0]], [[1.0, 0.0, 0.0]], beta=2.0)[0]), 4)
         0.6667
     """
-    return overlap.tversky(y_true, y_pred, alpha, beta, axis)
+    check_at_hand(partial(settings.check_mistake, "alpha"), alpha)
+    check_at_hand(partial(settings.check_mistake, "beta"), beta)
+    return overlap.tversky(y_true, y_pred, alpha, beta, summed_axes(axis))

@@ -7,20 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from graftax.core import hyperparameters as arguments
 from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array, ArrayLike, Shape
+from graftax.losses import settings_at_hand as settings
 from graftax.losses.loss import Loss
 from graftax.objectives import overlap, per_sample
-from graftax.objectives.hiding import Form, Ranges
+from graftax.objectives.hiding import Form, Formula, Ranges
 
 
-def _axes(value: Any) -> tuple[int, ...] | None:
+def summed_axes(value: Any) -> tuple[int, ...] | None:
     """Return the axes that are summed over, or None."""
     if value is None:
         return None
     found = (value,) if not isinstance(value, (list, tuple)) else tuple(value)
-    if not found or any(isinstance(one, bool) or not isinstance(one, int) or one == 0 for one in found):
+    no_axes = any(isinstance(one, bool) or not isinstance(one, int) or one == 0 for one in found)
+    if not found or no_axes or len(set(found)) < len(found):
         raise ArgumentError(
             f"axis={value!r}", "it is the axes that are summed over, of which samples are none", "axis=(1, 2)"
         )
@@ -34,6 +35,17 @@ class _Overlap(Loss):
     """
 
     form = Form.SAMPLES
+    axes: tuple[int, ...] | None
+
+    @property
+    def axis(self) -> tuple[int, ...] | None:
+        """Return the axes that are summed over; None for all but the first."""
+        return self.axes
+
+    @property
+    def formula(self) -> Formula:
+        """Return which elements a value is made of; see `Loss.formula`."""
+        return Formula(self.form)
 
     def ranges(self, y_pred_shape: Shape) -> Ranges:
         """Return [0, 1] for both sides."""
@@ -76,7 +88,7 @@ class Dice(_Overlap):
         name: str | None = None,
     ) -> None:
         super().__init__(reduction=reduction, name=name)
-        self.axes = _axes(axis)
+        self.axes = summed_axes(axis)
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """Compute the loss of each sample."""
@@ -121,10 +133,9 @@ class Tversky(_Overlap):
         name: str | None = None,
     ) -> None:
         super().__init__(reduction=reduction, name=name)
-        reason = "it says how much a mistake counts, from 0 up"
-        self.alpha = arguments.check_not_negative("alpha", alpha, reason, 0.5)
-        self.beta = arguments.check_not_negative("beta", beta, reason, 0.5)
-        self.axes = _axes(axis)
+        self.alpha = settings.check_mistake("alpha", alpha)
+        self.beta = settings.check_mistake("beta", beta)
+        self.axes = summed_axes(axis)
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """Compute the loss of each sample."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from graftax.core import hyperparameters as arguments
 from graftax.core.typedefs import Array, ArrayLike, Shape
+from graftax.losses import settings_at_hand as settings
 from graftax.losses.loss import Loss
 from graftax.objectives import per_sample
 from graftax.objectives.hiding import Form, Ranges
@@ -115,7 +116,7 @@ class Huber(Loss):
 
     def __init__(self, delta: float = 1.0, *, reduction: str = "sum_over_batch_size", name: str | None = None) -> None:
         super().__init__(reduction=reduction, name=name)
-        self.delta = arguments.check_distance("delta", delta)
+        self.delta = settings.check_delta(delta)
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """Compute the error of each sample."""

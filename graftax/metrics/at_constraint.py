@@ -123,6 +123,11 @@ class SensitivityAtSpecificity(AtConstraint):
     ) -> None:
         super().__init__("specificity", specificity, num_thresholds, class_id, name, dtype, from_logits)
 
+    @property
+    def specificity(self) -> float:
+        """Return the least specificity."""
+        return self.least
+
 
 class SpecificityAtSensitivity(AtConstraint):
     """The largest specificity of all thresholds at which sensitivity is at least a value; 0 if it is at none.
@@ -159,6 +164,11 @@ class SpecificityAtSensitivity(AtConstraint):
         from_logits: bool = False,
     ) -> None:
         super().__init__("sensitivity", sensitivity, num_thresholds, class_id, name, dtype, from_logits)
+
+    @property
+    def sensitivity(self) -> float:
+        """Return the least sensitivity."""
+        return self.least
 
 
 class PrecisionAtRecall(AtConstraint):
@@ -197,6 +207,11 @@ class PrecisionAtRecall(AtConstraint):
     ) -> None:
         super().__init__("recall", recall, num_thresholds, class_id, name, dtype, from_logits)
 
+    @property
+    def recall(self) -> float:
+        """Return the least recall."""
+        return self.least
+
 
 class RecallAtPrecision(AtConstraint):
     """The largest recall of all thresholds at which precision is at least a value; 0 if it is at none.
@@ -233,3 +248,8 @@ class RecallAtPrecision(AtConstraint):
         from_logits: bool = False,
     ) -> None:
         super().__init__("precision", precision, num_thresholds, class_id, name, dtype, from_logits)
+
+    @property
+    def precision(self) -> float:
+        """Return the least precision."""
+        return self.least

@@ -9,7 +9,7 @@ import numpy as np
 from graftax import ops
 from graftax.core import hyperparameters as arguments
 from graftax.core.checked_calls import checked_call
-from graftax.core.errors import ArgumentError, GraftaxError
+from graftax.core.errors import ArgumentError, AssignmentError, GraftaxError
 from graftax.core.typedefs import Array, ArrayLike, Shape
 from graftax.core.undefined import undefined_error
 from graftax.metrics import exact
@@ -126,10 +126,19 @@ class Count(ElementMetric):
         dtype: str = "float32",
     ) -> None:
         super().__init__(name, dtype)
-        self.thresholds = thresholds if thresholds is None else check_thresholds(thresholds)
         self.gives_several = isinstance(thresholds, list | tuple)
-        self.at = (0.5,) if self.thresholds is None else self.thresholds
+        self.thresholds = thresholds if thresholds is None else check_thresholds(thresholds)
         self.sums = self.add_variable((2, len(self.at)))
+
+    @property
+    def at(self) -> tuple[float, ...]:
+        """Return where it counts."""
+        return (0.5,) if self.thresholds is None else self.thresholds
+
+    def _gx_given(self, name: str, value: Any) -> Any:
+        if name == "thresholds" and name in vars(self) and value is not None:
+            value = check_other_thresholds(self, name, value, len(self.at))
+        return super()._gx_given(name, value)
 
     def count(self, positive: Array, y_pred: Array, amount: Array) -> None:
         """Add what is counted, at each threshold."""
@@ -232,3 +241,20 @@ def check_thresholds(
     if not found:
         raise ArgumentError(f"{name}={thresholds!r}", "there is none to count at", f"{name}=0.5")
     return tuple(map(arguments.check_threshold, found))
+
+
+def check_other_thresholds(metric: Metric, name: str, value: Any, count: int) -> tuple[float, ...]:
+    """Return thresholds that are assigned to a metric which has counts at as many others.
+
+    Raises:
+        ArgumentError: one is none.
+        AssignmentError: there are more, or fewer.
+    """
+    found = check_thresholds(value, name)
+    if len(found) != count:
+        raise AssignmentError(
+            f"{type(metric).__name__}.{name} = {value!r:.60}, {len(found)} where there are {count}",
+            "it has counts for each of them, and those for others cannot be told from these",
+            f"graftax.metrics.{type(metric).__name__}({name}={value!r:.60}), a new metric",
+        )
+    return found

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from graftax import ops
 from graftax.core import hyperparameters as arguments
 from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array
 from graftax.core.undefined import undefined_error
 from graftax.metrics import exact
-from graftax.metrics.confusion import ElementMetric, check_thresholds
+from graftax.metrics.confusion import ElementMetric, check_other_thresholds, check_thresholds
 
 
 class Share(ElementMetric):
@@ -24,9 +26,9 @@ class Share(ElementMetric):
         class_id: int | None = None,
     ) -> None:
         super().__init__(name, dtype)
-        self.thresholds = check_thresholds(threshold, "threshold")
+        found = check_thresholds(threshold, "threshold")
         self.gives_several = isinstance(threshold, list | tuple)
-        self.threshold = self.thresholds if self.gives_several else self.thresholds[0]
+        self.threshold = found if self.gives_several else found[0]
         self.top_k = None if top_k is None else arguments.check_positive("top_k", top_k, "it counts from 1 up", 1)
         reason = "it is the number of a class, from 0 up"
         self.class_id = None if class_id is None else arguments.check_integer("class_id", class_id, reason, 0)
@@ -39,6 +41,17 @@ class Share(ElementMetric):
                 "one of the two",
             )
         self.sums = self.add_variable((2, 2, len(self.thresholds)) if self.gives_several else (2, 2))
+
+    @property
+    def thresholds(self) -> tuple[float, ...]:
+        """Return where it counts."""
+        return self.threshold if isinstance(self.threshold, tuple) else (self.threshold,)
+
+    def _gx_given(self, name: str, value: Any) -> Any:
+        if name == "threshold" and name in vars(self):
+            found = check_other_thresholds(self, name, value, len(self.thresholds))
+            value = found if self.gives_several else found[0]
+        return super()._gx_given(name, value)
 
     def compared(self, positive: Array, predicted: Array) -> Array:
         """Return which ones the true positives are a share of."""

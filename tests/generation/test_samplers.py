@@ -5,7 +5,7 @@ import pytest
 
 import graftax as gx
 from graftax import generation, ops
-from graftax.core.errors import ArgumentError
+from graftax.core.errors import ArgumentError, ArgumentTypeError
 
 LOGITS = np.random.default_rng(0).normal(size=(4, 50)).astype("float32") * 2
 LOGITS[1, 10:] = -np.inf
@@ -148,3 +148,25 @@ def test_attributes_of_ones_own_are_those_at_the_call(name, make):
     assert after != before
     assert after == generation.Generator(step, 3, **{name: own})([[1]], np.int32(0)).tokens.tolist()
     assert write.trace_count == 2
+
+
+@pytest.mark.parametrize(
+    "sample",
+    [
+        lambda logits: ops.zeros((1,), "int32"),  # would be that of all rows
+        lambda logits: ops.full((2,), 1.5),
+        lambda logits: logits,
+        lambda logits: None,
+    ],
+)
+def test_a_sampler_gives_a_token_for_each_row(sample):
+    class Mine(generation.Sampler):
+        def sample(self, logits, seed):
+            return sample(logits)
+
+    def step(tokens, count):
+        return ops.one_hot(tokens % 8, 8), count + 1
+
+    write = generation.Generator(step, 2, Mine())
+    with pytest.raises(ArgumentTypeError, match=r"Mine\.sample gave .* for logits of 2 rows"):
+        write([[3], [4]], np.int32(0))

@@ -163,7 +163,9 @@ def test_mixtures_of_images_carry_those_of_labels(kind):
 def test_shares_have_the_moments_of_the_beta_distribution(alpha):
     layer = layers.MixUp(alpha, seed=0)
     layer.build_for({"images": X, "labels": LABELS})
-    share = np.concatenate([np.asarray(layer.share(np.zeros((4096, 1, 1, 1), "float32"))) for _ in range(4)])
+    share = np.concatenate(
+        [np.asarray(layer.share(np.zeros((4096, 1, 1, 1), "float32"), layer.alpha)) for _ in range(4)]
+    )
     assert share.mean() == pytest.approx(0.5, abs=0.015)
     assert share.var() == pytest.approx(1 / (4 * (2 * alpha + 1)), rel=0.04)
     fourth = 3 / ((2 * alpha + 1) * (2 * alpha + 3)) / 16
@@ -206,6 +208,6 @@ def test_bad_input_is_refused():
 @pytest.mark.parametrize("strength", [3.0, 600.0, 1e5])
 def test_strong_mixing_halves(strength):
     """The spread of the symmetric beta distribution: 1 / (2 * sqrt(2 * strength + 1))."""
-    share = np.asarray(layers.MixUp(strength, seed=1).share(np.zeros((4000, 1, 1, 1), "float32")))
+    share = np.asarray(layers.MixUp(seed=1).share(np.zeros((4000, 1, 1, 1), "float32"), strength))
     assert abs(share.mean() - 0.5) < 0.02
     np.testing.assert_allclose(share.std(), 0.5 / np.sqrt(2 * strength + 1), rtol=0.1)
