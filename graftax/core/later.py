@@ -21,6 +21,8 @@ from typing import Any
 
 class _Later(ModuleType):
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # asked of anything, by `inspect` and `doctest`: no reason to import
+            raise AttributeError(name)
         return getattr(import_module(self.__name__), name)
 
 
