@@ -38,7 +38,8 @@ class _Sum(Storage):
     def __init__(self, zero: Array, backend: Backend, user: Variable) -> None:
         super().__init__(zero, backend, user)
         self.zero = zero
-        self.unknown: Array = backend.arrays.numpy.full_like(zero, float("nan"))
+        with backend.arrays.eager():  # it outlives the trace in which a layer adds its first term
+            self.unknown: Array = backend.arrays.numpy.full_like(zero, float("nan"))
         self.stayed_in = ""
 
     def concrete(self) -> Array:
