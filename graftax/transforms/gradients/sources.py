@@ -27,7 +27,7 @@ def first_argument(fn: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     check_arrays(
         f"a derivative of {function_name(fn)} with respect to its first argument,",
         args[0],
-        "an array, or a structure with arrays in it, as the first argument; wrt=model.trainable_variables for Variables",
+        "an array, or a structure with arrays in it, as first argument; wrt=model.trainable_variables for Variables",
     )
     return args[0]
 
