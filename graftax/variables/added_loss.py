@@ -30,7 +30,8 @@ _TRACE = "a function traced outside of graftax, which is over"
 def _make_nan(dtype: str) -> np.ndarray[Any, Any]:
     """Return a nan with other bits than those that computations make."""
     bits = np.asarray(float("nan"), dtype).view(f"uint{8 * np.dtype(dtype).itemsize}")
-    return (bits | np.asarray(0x2A5A5, bits.dtype)).view(dtype)
+    found: np.ndarray[Any, Any] = (bits | np.asarray(0x2A5A5, bits.dtype)).view(dtype)
+    return found
 
 
 class _Sum(Storage):
