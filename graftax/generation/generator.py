@@ -190,6 +190,8 @@ class Generator:
             return _Outcome(beams(self._settings, self._sampler, prompt, logits, after), seen)
         return _Outcome(token_by_token(self._settings, self._sampler, prompt, logits, after, key), seen)
 
+    _run.__qualname__ = "Generator.__call__"  # the log of traces names what users call
+
 
 class _Outcome(NamedTuple):
     generated: Generated

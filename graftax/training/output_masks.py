@@ -20,9 +20,18 @@ def masks_of(model: Layer, x: object) -> Any:
     if not registry.current().has("compiling"):
         return _masks(model, x)
     if model not in _functions:
-        alive = ref(model)
-        _functions[model] = CompiledFunction(lambda x: _masks(alive(), x))
+        _functions[model] = _compile(model)
     return _functions[model](x)
+
+
+def _compile(model: Layer) -> Callable[[Any], Any]:
+    alive = ref(model)
+
+    def run(x: object) -> Any:
+        return _masks(alive(), x)
+
+    run.__qualname__ = f"{type(model).__name__}.call"  # the log of traces names what users know
+    return CompiledFunction(run)
 
 
 def _masks(model: Any, x: Any) -> Any:

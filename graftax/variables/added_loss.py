@@ -9,6 +9,8 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from graftax.backend.protocol import Backend
 from graftax.core.errors import StateError
 from graftax.core.typedefs import Array
@@ -25,10 +27,18 @@ _MAP = "a graftax.vectorized_map"
 _TRACE = "a function traced outside of graftax, which is over"
 
 
+def _make_nan(dtype: str) -> np.ndarray[Any, Any]:
+    """Return a nan with other bits than those that computations make."""
+    bits = np.asarray(float("nan"), dtype).view(f"uint{8 * np.dtype(dtype).itemsize}")
+    found: np.ndarray[Any, Any] = (bits | np.asarray(0x2A5A5, bits.dtype)).view(dtype)
+    return found
+
+
 class _Sum(Storage):
     """The buffer. In a function that plain JAX traces it may hold a traced value, for as long as that exists.
 
-    Where the terms stayed inside of a map or trace, it is nan, so that no compiled program takes them for 0.
+    Where the terms stayed inside of a map or trace, it is nan, so that no compiled program takes them for 0; a nan of
+    its own, so that a sum that really is nan is not taken for it.
     """
 
     __slots__ = ("stayed_in", "unknown", "zero")
@@ -38,7 +48,8 @@ class _Sum(Storage):
     def __init__(self, zero: Array, backend: Backend, user: Variable) -> None:
         super().__init__(zero, backend, user)
         self.zero = zero
-        self.unknown: Array = backend.arrays.numpy.full_like(zero, float("nan"))
+        with backend.arrays.eager():  # it outlives the trace in which a layer adds its first term
+            self.unknown: Array = backend.arrays.asarray(_make_nan(str(zero.dtype)))
         self.stayed_in = ""
 
     def concrete(self) -> Array:
@@ -120,7 +131,7 @@ class AddedLoss(Variable):
         """
         storage = self._storage
         found = storage.read()
-        if storage.stayed_in and (found is storage.unknown or self._is_nan(found)):
+        if storage.stayed_in and (found is storage.unknown or self._is_unknown(found)):
             layer: Any = self._layer()
             raise StateError(
                 f"losses of {'a layer' if layer is None else layer._gx_title()}, whose terms were added in "
@@ -133,9 +144,10 @@ class AddedLoss(Variable):
             )
         return found
 
-    def _is_nan(self, value: Array) -> bool:
+    def _is_unknown(self, value: Array) -> bool:
         arrays = self._storage.backend.arrays
-        return arrays.is_concrete(value) and bool(arrays.to_numpy(value) != arrays.to_numpy(value))
+        bits: bytes = arrays.to_numpy(self._storage.unknown).tobytes()
+        return arrays.is_concrete(value) and arrays.to_numpy(value).tobytes() == bits
 
     def forget(self, number: int, stack: tuple[Frame, ...]) -> None:
         """Begin anew for an outermost call, where that one began: what is around a loop is set to zero before it."""

@@ -63,7 +63,7 @@ def scan(
     check_takes("scan", "fn", fn, ["carry", "x"], "graftax.scan(lambda carry, x: (carry + x, carry), init, xs)")
     transforms = registry.current().control_flow
     rows, rows_structure = arrays_of(xs)
-    steps = _steps("scan", Outline(rows_structure, rows), length)
+    steps = _steps("scan", xs, Outline(rows_structure, rows), length)
     own = Carry("scan", init)
     kept, count = len(own.leaves), len(rows)
     # a mask of an array of rows is cut with it, so it goes with the rows
@@ -166,18 +166,23 @@ def map_fn(fn: Callable[[Any], Any], xs: object) -> Any:
     """
     check_functions("map_fn", "graftax.map_fn(fn, xs)", fn)
     check_takes("map_fn", "fn", fn, ["x"], "graftax.map_fn(lambda x: x[0] + x[1], (a, b)): one structure of rows")
+    if not registry.current().control_flow.flatten(xs)[0]:
+        raise ArgumentError(
+            f"map_fn got xs={xs!r:.60}",
+            "it holds no array, and there is nothing to run over",
+            "graftax.map_fn(fn, xs), where xs is an array of rows, or a structure of such arrays",
+        )
     return scan(lambda _, x: (None, fn(x)), None, xs)[1]
 
 
-def _steps(name: str, rows: Outline, length: int | None) -> int:
+def _steps(name: str, xs: object, rows: Outline, length: int | None) -> int:
     if length is not None and not is_free(length) and (type(length) is not int or length < 0):
         check_known(f"{name}: length", length)
         raise ArgumentError(f"{name} got length={length!r}", "it is a number of steps", "length=10")
     if not rows.leaves:
         if length is None:
-            raise ArgumentError(
-                f"{name} got neither xs nor length", "how many steps there are is not known", "length=10"
-            )
+            got = "neither xs nor length" if xs is None else f"xs={xs!r:.60}, which holds no array, and no length"
+            raise ArgumentError(f"{name} got {got}", "how many steps there are is not known", "length=10")
         return length
     found = common_length(name, rows.paths("xs"), rows.leaves)
     if length is not None and length != found:

@@ -16,6 +16,7 @@ from graftax.core.short_traceback import door, door_around
 from graftax.core.typedefs import Array, VariableLike, unwrap
 from graftax.core.user_functions import check_functions
 from graftax.core.wrapping import function_name
+from graftax.transforms.gradients.sources import check_arrays
 from graftax.transforms.gradients.vjp import pull_back
 from graftax.transforms.lifting.frames import Substitution
 from graftax.variables.state.storage import Frame, Storage, frames
@@ -60,6 +61,11 @@ def value_and_gradients_function(fn: Callable[..., Any], params: Params = None) 
             )
         places = _places(fn, params, args, kwargs)
         chosen = [args[place] if isinstance(place, int) else kwargs[place] for place in places]
+        check_arrays(
+            f"the gradients of {function_name(fn)} with respect to the arguments",
+            chosen,
+            "an array among the arguments; graftax.implicit_gradients(fn) for the Variables that it reads",
+        )
         pairs = zip(places, chosen, strict=True)
         values = [_check_floating(fn, place, leaf) for place, one in pairs for leaf in tree.flatten(one)]
         came = tree.flatten(chosen)

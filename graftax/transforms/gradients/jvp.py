@@ -13,7 +13,7 @@ from graftax.core.short_traceback import door
 from graftax.core.user_functions import check_functions, check_takes
 from graftax.core.wrapping import function_name
 from graftax.transforms.gradients.directions import direction
-from graftax.transforms.gradients.sources import check_once, check_sources, moved_value
+from graftax.transforms.gradients.sources import check_arrays, check_once, check_sources, moved_value
 from graftax.transforms.gradients.vjp import floating_results
 from graftax.transforms.lifting.carried import hand_on
 from graftax.transforms.lifting.frames import Substitution
@@ -58,6 +58,11 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any])
     arrays, transforms = registry.current().arrays, registry.current().gradients
     primals, tangents = list(primals), list(tangents)
     check_takes("jvp", "fn", fn, ["primal"] * len(primals), "graftax.jvp(fn, (x, y), (dx, dy)): fn gets the primals")
+    check_arrays(
+        f"jvp of {function_name(fn)} got the primals",
+        primals,
+        "graftax.jvp(fn, (x,), (tangent,)), where x is an array, a Variable, or a structure with some in it",
+    )
     leaves = tree.flatten(primals)
     check_once(f"jvp of {function_name(fn)}", leaves)
     values = [arrays.asarray(moved_value(leaf)) for leaf in leaves]

@@ -17,13 +17,18 @@ from graftax.variables.variable import Variable
 
 
 def first_argument(fn: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    """Return the first argument; raise GradientError if there is none."""
+    """Return the first argument; raise GradientError if there is none, or no array in it."""
     if not args:
         raise GradientError(
             f"the gradient of {function_name(fn)} was called without a positional argument and without wrt=",
             "there is nothing to differentiate with respect to; keyword arguments count as constants",
             "graftax.grad(fn)(x); graftax.value_and_grad(fn, wrt=model.trainable_variables)()",
         )
+    check_arrays(
+        f"a derivative of {function_name(fn)} with respect to its first argument,",
+        args[0],
+        "an array, or a structure with arrays in it, as first argument; wrt=model.trainable_variables for Variables",
+    )
     return args[0]
 
 
@@ -78,6 +83,20 @@ def check_once(name: str, primals: list[Any]) -> None:
                 "it moves along one direction, wherever it is read",
                 "the Variable once, with the sum of its tangents",
             )
+
+
+def check_arrays(subject: str, given: object, line: str) -> None:
+    """Raise GradientError if no array and no Variable is in what is to be differentiated with respect to.
+
+    Args:
+        subject: What was called with what, for messages.
+        given: The argument, or a structure of arguments.
+        line: What to write instead.
+    """
+    if not tree.flatten(given):
+        raise GradientError(
+            f"{subject} {given!r:.60}", "it holds no array, so there is nothing to differentiate with respect to", line
+        )
 
 
 def check_sources(fn: Callable[..., Any], sources: list[Any], values: list[Any]) -> None:

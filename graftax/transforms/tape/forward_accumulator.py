@@ -11,7 +11,7 @@ from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, unwrap
 from graftax.transforms.gradients.derivatives import push
 from graftax.transforms.gradients.directions import direction
-from graftax.transforms.gradients.sources import check_once
+from graftax.transforms.gradients.sources import check_arrays, check_once
 from graftax.transforms.tape.block import RecordedBlock, Unconnected, check_traceable, unconnected_value
 from graftax.transforms.tape.record import is_differentiable
 from graftax.transforms.tape.replay import run
@@ -32,6 +32,7 @@ class ForwardAccumulator(RecordedBlock):
         ArgumentError: the tangents have another structure, or a Variable is among the primals twice.
         ShapeError: a tangent has another shape than its primal.
         DTypeError: a tangent is complex, and its primal is not.
+        GradientError: there is no primal.
 
     Example:
         >>> import graftax as gx
@@ -46,6 +47,12 @@ class ForwardAccumulator(RecordedBlock):
     def __init__(self, primals: object, tangents: object) -> None:
         super().__init__(trainable=False)
         self._primals = self._expand(primals)
+        check_arrays(
+            "ForwardAccumulator got the primals",
+            self._primals,
+            "an array, a Variable, or a structure with some in it; an unbuilt model has no Variables before its first "
+            "call",
+        )
         leaves = tree.flatten(self._primals)
         check_once("ForwardAccumulator", leaves)
         for leaf in leaves:
