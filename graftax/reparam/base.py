@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self
 
 from graftax.backend import registry
@@ -112,6 +112,11 @@ class Reparam(HasSettings, Arithmetic):
     @regularizer.setter
     def regularizer(self, value: RegularizerLike) -> None:
         self._regularizer = regularizers.get(value)
+        self._gx_note_hanging(self)
+
+    def _gx_hanging(self) -> Sequence[tuple[str, object]]:
+        """Return its regularizer and its constraint, which hang below it as its attributes, too."""
+        return [("regularizer", self._regularizer), ("constraint", self.__dict__.get("constraint"))]
 
     @property
     def training(self) -> bool:
