@@ -62,6 +62,7 @@ class Reparam(HasSettings, Arithmetic):
     untracked: ClassVar[frozenset[str]] = frozenset({"_gx_stands_for"})
     autocast: bool = True
     """Whether layers of mixed precision read the value in their compute dtype."""
+    _gx_on_weight = frozenset({"_regularizer", "constraint"})
     _gx_stands_for: str = ""  # where it will be, for messages until it is there
     _regularizer: Regularizer | None = None
 
@@ -112,10 +113,9 @@ class Reparam(HasSettings, Arithmetic):
     @regularizer.setter
     def regularizer(self, value: RegularizerLike) -> None:
         self._regularizer = regularizers.get(value)
-        self._gx_note_hanging(self)
 
     def _gx_hanging(self) -> Sequence[tuple[str, object]]:
-        """Return its regularizer and its constraint, which hang below it as its attributes, too."""
+        """Return its regularizer and its constraint."""
         return [("regularizer", self._regularizer), ("constraint", self.__dict__.get("constraint"))]
 
     @property

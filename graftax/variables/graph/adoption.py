@@ -16,7 +16,7 @@ class Adopting(Copied, Freezing):
     def _gx_note_hanging(self, weight: Node) -> None:
         """Let what hangs on a weight since now hang below this, and have it looked through for what is lost."""
         object.__setattr__(self, "_gx_looked_through", False)
-        for edge, node in nodes_on(weight, weight._gx_edges):
+        for edge, node in nodes_on(weight, weight._gx_edges, self):
             adopt_node(self, (edge,), node)
 
 
@@ -47,7 +47,7 @@ def adopt_node(owner: Adopting, edges: tuple[Edge, ...], node: Node) -> None:
         pending = pending.child(edge) if pending is not None else None
     if pending is not None:
         deliver(pending, edges[-1], node)
-    for edge, held in nodes_on(node, edges):
+    for edge, held in nodes_on(node, edges, owner):
         adopt_node(owner, (edge,), held)
 
 

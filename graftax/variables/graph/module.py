@@ -183,7 +183,10 @@ class Module(Adopting, Holder, Constructed):
             structure.bump()
         # a property or descriptor may keep the value elsewhere, and then nothing hangs here
         if changes and name in self.__dict__:
-            adopt(self, (name,), value)
+            if name not in self._gx_on_weight:
+                adopt(self, (name,), value)
+            elif (owner := self._gx_owner) is not None:
+                owner._gx_note_hanging(self)
             if self._gx_watched:
                 structure.bump()
 

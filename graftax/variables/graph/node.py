@@ -36,6 +36,9 @@ class Node:
     _gx_edges: tuple[Edge, ...] = ()
     _gx_watched = False  # some trace depends on its plain attributes
 
+    _gx_on_weight: frozenset[str] = frozenset()
+    """Attributes of an expression that are no parts of it, but hang on it as on a Variable."""
+
     def _gx_hanging(self) -> Sequence[tuple[str, object]]:
         """Return what hangs on a weight, by the names of attributes: its regularizer, its constraint."""
         return ()
@@ -219,33 +222,38 @@ def own_nodes(module: Node) -> Iterator[tuple[tuple[Edge, ...], Node]]:
             adorned.append((edges, node))
     if adorned:
         held = {id(node) for _, node in _nodes_of_attributes(module)}
-        for edge, node in (found for edges, weight in adorned for found in nodes_on(weight, edges)):
+        for edge, node in (found for edges, weight in adorned for found in nodes_on(weight, edges, module)):
             if id(node) not in held:  # a layer has most of them in attributes, too, such as ``kernel_regularizer``
                 held.add(id(node))
                 yield (edge,), node
 
 
-def nodes_on(weight: Node, edges: tuple[Edge, ...]) -> Iterator[tuple[str, Node]]:
+def nodes_on(weight: Node, edges: tuple[Edge, ...], holder: Node) -> Iterator[tuple[str, Node]]:
     """Yield the Nodes that hang on a weight, each with its edge from the Module that holds the weight.
 
-    Nothing hangs below a Variable, so its Module has them: ``kernel.regularizer`` is one edge.
+    Nothing hangs below a Variable, so its Module has them: ``kernel.regularizer`` is one edge. What a part of an
+    expression has in common with the whole hangs on the whole.
 
     Args:
         weight: The weight.
         edges: From the Module to the weight.
+        holder: The Module.
     """
+    on_whole = [thing for _, thing in holder._gx_hanging()]
     for name, thing in weight._gx_hanging():
-        if isinstance(thing, Node):
+        if isinstance(thing, Node) and not any(thing is one for one in on_whole):
             yield ".".join([*map(str, edges), name]), thing
 
 
 def nodes_on_weights(module: Node) -> list[tuple[str, Node]]:
     """Return the Nodes that hang on the weights that a Module holds itself, also those that it has in attributes."""
-    return [found for edges, node in _nodes_of_attributes(module) for found in nodes_on(node, edges)]
+    return [found for edges, node in _nodes_of_attributes(module) for found in nodes_on(node, edges, module)]
 
 
 def _nodes_of_attributes(module: Node) -> Iterator[tuple[tuple[Edge, ...], Node]]:
     skip = ignored_attributes(type(module))
+    if beside := module._gx_on_weight:
+        skip |= beside
     seen: set[int] = set()
     for name, value in list(module.__dict__.items()):
         if type(value) in _PLAIN or name in skip:

@@ -49,7 +49,7 @@ def forget_added(module: Branch, weight: object) -> None:
 
 
 def _look_through(module: Branch) -> None:
-    skip = ignored_attributes(type(module))
+    skip = ignored_attributes(type(module)) | module._gx_on_weight  # which whoever holds the weight looks through
     for added in module.__dict__.pop("_gx_asked_weights", ()):
         weight = added()  # None if nobody keeps it
         meant = any(value is weight for name, value in module.__dict__.items() if name in skip)
