@@ -40,7 +40,7 @@ class Marks:
         return None
 
 
-def warn_of_replaced(path: str, variable: Variable, saved: Any, source: str, marks: Marks) -> None:
+def warn_of_replaced(path: str, variable: Variable, saved: Any, source: str | None, marks: Marks) -> None:
     """Warn if a waiting value replaces one that the program has worked out since the restore.
 
     What appears in a build or in a call of a layer is what the values wait for, and zeros are a place for a value: no

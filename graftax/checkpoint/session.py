@@ -85,8 +85,8 @@ class Session:
         self._taken: set[str] = set()
         self._restored: list[tuple[weakref.ref[Variable], int]] = []  # values that were assigned at once
         self._marks = Marks()
-        self.source = ""
-        """The checkpoint, as it was named."""
+        self.source: str | None = None
+        """The checkpoint, as it was named; None while the restore is under way."""
         self.builds = 0
         """How many builds of layers that wait for values are running."""
 
@@ -172,7 +172,7 @@ class Session:
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update({"lacking": {}, "source": "", **state})
+        self.__dict__.update({"lacking": {}, "source": None, **state})
         self._given = {node: weakref.ref(variable) for node, variable in state["_given"].items()}
         self._slots, self._restored, self._marks, self.builds = {}, [], Marks(), 0
 

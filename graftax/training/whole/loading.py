@@ -79,7 +79,7 @@ def load_model(path: str | os.PathLike[str], custom: Custom = ()) -> Any:
 
 
 def _lacking_on_weights(model: Model, known: Collection[str]) -> list[str]:
-    """Return the Variables of regularizers and constraints on weights that a file lacks, as those of 0.1 and before."""
+    """Return the Variables of regularizers and constraints on weights that a file lacks, as older ones do."""
     found = (thing for node in model.submodules for _, thing in nodes_on_weights(node) if isinstance(thing, Module))
     paths = (f"model/{variable.path}" for thing in found for variable in thing.variables)
     return [path for path in paths if path not in known]
