@@ -62,8 +62,8 @@ def _look_through(module: Branch) -> None:
     for name, value in list(module.__dict__.items()):
         if name in skip or isinstance(value, _NO_HOLDERS):
             continue
-        meant = f'; or untracked = frozenset({{"{name}"}}) in {type(module).__name__}, if this is meant'
-        _warn_if_lost(module, value, name, meant)
+        way_out = f'; or untracked = frozenset({{"{name}"}}) in {type(module).__name__}, if this is meant'
+        _warn_if_lost(module, value, name, way_out)
     held = {id(value) for value in module.__dict__.values()}  # which has been looked at, or is meant
     for edges, weight in list(own_nodes(module)):
         for name, value in weight._gx_hanging():
