@@ -215,13 +215,12 @@ def holds_node(value: object, seen: set[int] | None = None) -> bool:
 
 def own_nodes(module: Node) -> Iterator[tuple[tuple[Edge, ...], Node]]:
     """Yield the Nodes that a Module holds itself, directly or in containers, then those that hang on its weights."""
-    adorned: list[tuple[tuple[Edge, ...], Node]] = []
-    for edges, node in _nodes_of_attributes(module):
-        yield edges, node
-        if any(isinstance(thing, Node) for _, thing in node._gx_hanging()):
-            adorned.append((edges, node))
+    own = list(_nodes_of_attributes(module))
+    yield from own
+    # every walk comes here, and nearly all weights have neither
+    adorned = [(edges, node) for edges, node in own if node._gx_hanging()]
     if adorned:
-        held = {id(node) for _, node in _nodes_of_attributes(module)}
+        held = {id(node) for _, node in own}
         for edge, node in (found for edges, weight in adorned for found in nodes_on(weight, edges, module)):
             if id(node) not in held:  # a layer has most of them in attributes, too, such as ``kernel_regularizer``
                 held.add(id(node))
