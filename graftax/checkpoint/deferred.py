@@ -186,6 +186,7 @@ class Deferred:
         returns = [deferred.session.point_of_return() for deferred in chain]
         for each in chain:
             each._is_building = each._requires
+            each.session.builds += 1
         try:
             yield
             check(module, chain)
@@ -196,6 +197,7 @@ class Deferred:
         finally:
             for each in chain:
                 each._is_building = False
+                each.session.builds -= 1
         for each in chain:
             each._requires = False
 

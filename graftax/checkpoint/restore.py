@@ -144,6 +144,7 @@ def _restore(
             _ = report.restored  # the function would otherwise keep the whole index alive
         report.random = None if reader.index.random is None else random is not None
         if session is not None:
+            session.source = report.path
             report.wait_for(session)
     return report
 

@@ -12,6 +12,7 @@ from graftax.checkpoint.arrays import HostArray, can_cast
 from graftax.checkpoint.choices import Choices
 from graftax.checkpoint.expressions import is_near, off_by, receiver, take, undo
 from graftax.checkpoint.index import Edge, Index
+from graftax.checkpoint.newer_values import Marks, warn_of_replaced
 from graftax.checkpoint.report import Restored, Settings, Trainable
 from graftax.checkpoint.subset import Spot, Subset
 from graftax.checkpoint.trained_as_saved import is_different, set_trainability, trainability_as_saved
@@ -83,6 +84,11 @@ class Session:
         self._given: dict[int, weakref.ref[Variable | Reparam]] = {}
         self._taken: set[str] = set()
         self._restored: list[tuple[weakref.ref[Variable], int]] = []  # values that were assigned at once
+        self._marks = Marks()
+        self.source: str | None = None
+        """The checkpoint, as it was named; None while the restore is under way."""
+        self.builds = 0
+        """How many builds of layers that wait for values are running."""
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -95,8 +101,9 @@ class Session:
         for waiting in slots.values():
             self._awaited |= {slot.path: slot.node for slot in waiting}
 
-    def note_restored(self, pairs: Iterable[tuple[Variable, int]]) -> None:
+    def note_restored(self, pairs: Sequence[tuple[Variable, int]]) -> None:
         """Record which Variables got values at once, and from which nodes."""
+        self._marks = Marks(variable for variable, _ in pairs)
         self._restored = [(weakref.ref(variable), node) for variable, node in pairs]
 
     def leave_alone(self, paths: Iterable[str]) -> None:
@@ -159,15 +166,15 @@ class Session:
         } | {
             name: getattr(self, name)
             for name in (
-                *("index", "mapped", "_given_away", "_paths", "choices", "as_saved", "as_used"),
+                *("index", "mapped", "_given_away", "_paths", "choices", "as_saved", "as_used", "source"),
                 *("arrived", "retrained", "differing"),
             )
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update({"lacking": {}, **state})
+        self.__dict__.update({"lacking": {}, "source": None, **state})
         self._given = {node: weakref.ref(variable) for node, variable in state["_given"].items()}
-        self._slots, self._restored = {}, []
+        self._slots, self._restored, self._marks, self.builds = {}, [], Marks(), 0
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Session:
         new = memo[id(self)] = object.__new__(Session)
@@ -230,6 +237,8 @@ class Session:
                 )
             note = ""
             if isinstance(variable, Variable):
+                if not self.builds:
+                    warn_of_replaced(path, variable, value, self.source, self._marks)
                 variable.assign(cast_to(variable, value))
             else:
                 note, before = take(variable, cast_to(variable, value), path)

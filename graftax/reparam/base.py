@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self
 
 from graftax.backend import registry
@@ -62,6 +62,7 @@ class Reparam(HasSettings, Arithmetic):
     untracked: ClassVar[frozenset[str]] = frozenset({"_gx_stands_for"})
     autocast: bool = True
     """Whether layers of mixed precision read the value in their compute dtype."""
+    _gx_on_weight = frozenset({"_regularizer", "constraint"})
     _gx_stands_for: str = ""  # where it will be, for messages until it is there
     _regularizer: Regularizer | None = None
 
@@ -94,7 +95,7 @@ class Reparam(HasSettings, Arithmetic):
             else f"def inverse(self, value) in {kind}, with {self._assignments()}; or "
         )
         raise AssignmentError(
-            f"assignment to {self._gx_path or self._gx_stands_for!r}, which {kind} computes",
+            f"assignment to {self._gx_place!r}, which {kind} computes",
             f"{kind} defines no inverse, which finds parts for a value",
             f"{define}assign to its parts: {', '.join(v.path for v in self.variables)}",
         )
@@ -113,6 +114,10 @@ class Reparam(HasSettings, Arithmetic):
     def regularizer(self, value: RegularizerLike) -> None:
         self._regularizer = regularizers.get(value)
 
+    def _gx_hanging(self) -> Sequence[tuple[str, object]]:
+        """Return its regularizer and its constraint."""
+        return [("regularizer", self._regularizer), ("constraint", self.__dict__.get("constraint"))]
+
     @property
     def training(self) -> bool:
         """Tell whether a layer reads the weight in a training call; for a `forward` that draws or moves only then."""
@@ -128,6 +133,11 @@ class Reparam(HasSettings, Arithmetic):
                 "super().__init__(spec) first in __init__(self, next_creator, spec)",
             )
         return self._shape
+
+    @property
+    def _gx_place(self) -> str:
+        """Return its path, or where it will be, for messages."""
+        return self._gx_path or self._gx_stands_for
 
     @property
     def dtype(self) -> str:
@@ -175,13 +185,13 @@ class Reparam(HasSettings, Arithmetic):
             value = registry.current().arrays.asarray(value, self._dtype)
         if not hasattr(value, "dtype") or tuple(value.shape) != self._shape:
             raise ShapeError(
-                f"{type(self).__name__}.forward of {self._gx_path or self._gx_stands_for!r} gave {_describe(value)}",
+                f"{type(self).__name__}.forward of {self._gx_place!r} gave {_describe(value)}",
                 f"whoever asked for this weight computes with shape {self._shape}",
                 "combine the parts to that shape; spec.shape is what was asked for",
             )
         if not is_inexact(str(value.dtype)) and is_inexact(self._dtype):
             raise DTypeError(
-                f"{type(self).__name__}.forward of {self._gx_path or self._gx_stands_for!r} gave dtype {value.dtype}",
+                f"{type(self).__name__}.forward of {self._gx_place!r} gave dtype {value.dtype}",
                 f"it stands for a weight of dtype {self._dtype}, and no gradient goes through integers",
                 "ops.cast(value, self.dtype)",
             )
@@ -197,7 +207,7 @@ class Reparam(HasSettings, Arithmetic):
         with storage.autocast.entered(None):  # as in `forward`
             returned = self.inverse(self._fit(value, "assign"))
         if any(one is not None and not isinstance(one, VariableLike) for one in tree.flatten(returned)):
-            of = f" of {self.path!r}" if self.path else ""
+            of = f" of {place!r}" if (place := self._gx_place) else ""
             raise AssignmentError(
                 f"{type(self).__name__}.inverse{of} returned {_describe(returned)}",
                 "it assigns the parts itself, and what it returns is used for nothing",
@@ -224,15 +234,15 @@ class Reparam(HasSettings, Arithmetic):
         return self.assign(operation(self._gx_stored, unwrap(other)))
 
     def _term(self, value: ArrayLike, verb: str) -> Array:
-        backend, label = registry.current(), f"{self._gx_path!r}.{verb}()"
+        backend, label = registry.current(), f"{self._gx_place!r}.{verb}()"
         return fit_term(backend, unwrap(value), self._shape, self._dtype, label, self._dtype_of_read())
 
     def _fit(self, value: ArrayLike, verb: str) -> Array:
-        backend, label = registry.current(), f"{self._gx_path!r}.{verb}()"
+        backend, label = registry.current(), f"{self._gx_place!r}.{verb}()"
         return fit(backend, unwrap(value), self._shape, self._dtype, label, self._dtype_of_read())
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._gx_path!r}, shape={self.shape}, dtype={self.dtype})"
+        return f"{type(self).__name__}({self._gx_place!r}, shape={self.shape}, dtype={self.dtype})"
 
     def __eq__(self, other: object) -> Any:
         return Arithmetic.__eq__(self, other)

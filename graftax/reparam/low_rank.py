@@ -83,6 +83,6 @@ class LowRankMatrix(Reparam):
 
     def inverse(self, value: Array) -> None:
         """Assign the parts of the nearest product of this rank."""
-        left, right = balanced_factors(value, self.left.value.shape[1], self._gx_path or self._gx_stands_for)
+        left, right = balanced_factors(value, self.left.value.shape[1], self._gx_place)
         for part, half in ((self.left, left), (self.right, right)):
             part.assign(half)  # type: ignore[attr-defined]

@@ -97,7 +97,7 @@ class OrthogonalWeight(Reparam):
 
     def inverse(self, value: Array) -> None:
         """Make the nearest orthonormal matrix the start, and turn nothing."""
-        nearest = polar_factor(self._make_tall(value), self._gx_path or self._gx_stands_for)
+        nearest = polar_factor(self._make_tall(value), self._gx_place)
         self.start.assign(self._like_weight(nearest, self.dtype))  # type: ignore[attr-defined]
         self.turn.assign(ops.zeros(self.shape, self.dtype))  # type: ignore[attr-defined]
 

@@ -111,7 +111,7 @@ class PositiveWeight(Reparam):
         bad = int((~(host > 0)).sum())
         if bad:
             raise AssignmentError(
-                f"assignment to {self._gx_path!r}, which Positive keeps above {self.floor:g}",
+                f"assignment to {self._gx_place!r}, which Positive keeps above {self.floor:g}",
                 f"{bad} of {host.size} numbers are not above it, the least {host.min() + self.floor:.3g}",
                 "graftax.ops.abs(value), or where= with weights that are positive already",
             )

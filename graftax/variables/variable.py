@@ -225,6 +225,8 @@ class Variable(Leaf, Arithmetic):
             changing(self, name)
             self.__dict__[name] = value
             structure.bump()
+            if (owner := self._gx_owner) is not None:
+                owner._gx_note_hanging(self)
 
     def __setattr__(self, name: str, value: object) -> None:
         refuse_setting(type(self).__name__, self.__dict__.get("_gx_name") or "variable", name, value)

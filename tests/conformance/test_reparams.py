@@ -156,7 +156,7 @@ def compiled(cell: Cell, layer: Any, ways: tuple[str, ...]) -> dict[str, Any]:
         return cell.loss(layer)
 
     def one(row: Any) -> Any:
-        return layer(row[None])[0]
+        return layer(jax.tree.map(lambda part: part[None], row))[0]
 
     def tape() -> Any:
         with gx.GradientTape() as tape:

@@ -62,7 +62,7 @@ def dense():
     [
         (Share, AssignmentError, "defines no inverse", "part"),
         (Returning, AssignmentError, "it assigns the parts itself", r"self.part.assign"),
-        (Listing, AssignmentError, "Listing.inverse returned a list", r"self.part.assign"),
+        (Listing, AssignmentError, "Listing.inverse of 'kernel' returned a list", r"self.part.assign"),
         (Useless, GraftError, "nan after Useless.inverse", "an inverse that assigns"),
     ],
 )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import astuple
 from functools import cached_property, partial
 from types import FunctionType, ModuleType
-from typing import Any, get_args
+from typing import Any, TypeAlias, get_args
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from graftax.core.typedefs import VariableLike
 from graftax.layers.building import Buildable
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.set_remat_policy import RematPolicy
+from graftax.reparam.base import Reparam
 from graftax.training.compiled_loss import WEIGHTS
 from graftax.training.whole.description import Describing
 from graftax.training.whole.rebuilding import Rebuilding
@@ -34,6 +35,7 @@ _KEPT: dict[str, Any] = {_REMAT: None, _FROZEN: False}  # what graftax itself ke
 _OF_VARIABLES = ("regularizer", "constraint")
 _TRAINABILITY = "trainability"
 _ABSENT = object()
+_Compare: TypeAlias = Callable[[Any, Any], Iterable[tuple[str, Any]]]
 _MADE = frozenset({"built", LOSS, WEIGHTS})
 """Attributes that `build` and `compile` set."""
 _OF_A_PROCESS = frozenset({"asyncio", "concurrent", "logging", "multiprocessing", "queue", "threading"})
@@ -65,6 +67,24 @@ def differences(model: Any, twin: Any, describing: Describing) -> list[list[Any]
     Raises:
         ArgumentError: a value could not be restored by ``load_model``.
     """
+    return _differences(model, twin, describing, _compare_node)
+
+
+def differences_on_weights(model: Any, twin: Any, describing: Describing) -> list[list[Any]]:
+    """Return regularizers and constraints that were set on weights: they may be Modules, which the twin lacks.
+
+    Args:
+        model: The model.
+        twin: A new model.
+        describing: The description of the model so far.
+
+    Raises:
+        ArgumentError: a value could not be restored by ``load_model``.
+    """
+    return _differences(model, twin, describing, _compare_on_weight)
+
+
+def _differences(model: Any, twin: Any, describing: Describing, compare: _Compare) -> list[list[Any]]:
     found = []
     others = roots(twin)
     for root, one in roots(model).items():
@@ -74,7 +94,7 @@ def differences(model: Any, twin: Any, describing: Describing) -> list[list[Any]
             _require_no_scope(node, path)
             if type(there.get(edges)) is not type(node):
                 continue  # parts of what makes them when it is first used: no setting of the program
-            for name, value in _compare_node(node, there[edges]):
+            for name, value in compare(node, there[edges]):
                 place = f"{root}.{'.'.join((*map(str, edges), name))}"
                 try:
                     found.append([root, path, name, describing.value(value, place)])
@@ -97,12 +117,18 @@ def _require_no_scope(node: Node, path: str) -> None:
         )
 
 
-def _compare_node(node: Any, other: Any) -> Iterator[tuple[str, Any]]:
-    """Yield names and values of the attributes in which a Node differs from another one."""
-    if isinstance(node, Variable):
+def _compare_on_weight(node: Any, other: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the regularizer and the constraint of a weight, as far as those of another one differ."""
+    if isinstance(node, Variable | Reparam):
         for name in _OF_VARIABLES:
             if _differ(getattr(node, name), getattr(other, name)):
                 yield name, getattr(node, name)
+
+
+def _compare_node(node: Any, other: Any) -> Iterator[tuple[str, Any]]:
+    """Yield names and values of the attributes in which a Node differs from another one."""
+    if isinstance(node, Variable):
+        yield from _compare_on_weight(node, other)
         if node.trainability != other.trainability:
             yield _TRAINABILITY, list(astuple(node.trainability))
         return
@@ -231,9 +257,9 @@ def restore_differences(model: Any, description: list[list[Any]], making: Rebuil
     """
     known = roots(model)
     nodes: dict[tuple[str, str], Node] = {}
-    for root in {root for root, *_ in description if root in known}:
-        nodes |= {(root, "/".join(map(str, edges))): node for edges, node in walk_with_edges(known[root])}
     for root, path, name, value in description:
+        if root in known and (root, path) not in nodes:  # at first, and below what was set on a weight just before
+            nodes |= {(root, "/".join(map(str, edges))): node for edges, node in walk_with_edges(known[root])}
         node = nodes.get((root, path))
         if node is None or not _may_be_set(node, name):
             raise CorruptCheckpoint(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from typing import Any
 
 from graftax.checkpoint.checkpoint import Checkpoint
@@ -13,6 +14,8 @@ from graftax.training.model import Model
 from graftax.training.whole.model_file import KEY, READABLE, rebuilt
 from graftax.training.whole.public_classes import Custom, custom_by_name, look_up
 from graftax.training.whole.saving_mixin import roots_of
+from graftax.variables.graph.module import Module
+from graftax.variables.graph.node import nodes_on_weights
 
 
 @door
@@ -48,7 +51,7 @@ def load_model(path: str | os.PathLike[str], custom: Custom = ()) -> Any:
     """
     own = custom_by_name(custom)
     with read(path) as saved:
-        said = saved.meta.get(KEY)
+        said, known = saved.meta.get(KEY), frozenset(saved)
     if not isinstance(said, dict):
         raise ArgumentError(
             f"{os.fspath(path)} holds no whole model",
@@ -71,5 +74,12 @@ def load_model(path: str | os.PathLike[str], custom: Custom = ()) -> Any:
         raise ArgumentError(
             f"custom= has {', '.join(idle)}", "the file has no such class or function", "custom= without it"
         )
-    Checkpoint(**roots_of(model)).restore(path, skip="gx.random")
+    Checkpoint(**roots_of(model)).restore(path, skip=["gx.random", *_lacking_on_weights(model, known)])
     return model
+
+
+def _lacking_on_weights(model: Model, known: Collection[str]) -> list[str]:
+    """Return the Variables of regularizers and constraints on weights that a file lacks, as older ones do."""
+    found = (thing for node in model.submodules for _, thing in nodes_on_weights(node) if isinstance(thing, Module))
+    paths = (f"model/{variable.path}" for thing in found for variable in thing.variables)
+    return [path for path in paths if path not in known]

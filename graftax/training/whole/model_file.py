@@ -15,7 +15,7 @@ from graftax.reparam.graft import graft_again
 from graftax.training.whole.adapted_layers import AdaptedLayers, find_adapted_states
 from graftax.training.whole.comparison import require_alike
 from graftax.training.whole.description import Describing
-from graftax.training.whole.differences import differences, restore_differences
+from graftax.training.whole.differences import differences, differences_on_weights, restore_differences
 from graftax.training.whole.first_calls import build_as_called, first_call
 from graftax.training.whole.object_states import add_states, set_states
 from graftax.training.whole.own_compile import own_arguments
@@ -78,12 +78,15 @@ def describe_model(model: Any) -> dict[str, Any]:
                 ]
                 twin, making, policies = _rebuild(found, describing.names.__getitem__)
             _finish(twin, found, making, policies)
+            on_weights = differences_on_weights(model, twin, describing)
+            restore_differences(twin, on_weights, making)
             require_alike(model, twin)
             states: list[list[Any]] = []
             done: set[int] = set()
             add_states(states, done, describing, making)
-            found["differences"] = differences(model, twin, describing)
-            restore_differences(twin, found["differences"], making)
+            others = differences(model, twin, describing)
+            restore_differences(twin, others, making)
+            found["differences"] = on_weights + others
             add_states(states, done, describing, making)
             if states:
                 found |= {"format": WITH_STATES, "states": states}

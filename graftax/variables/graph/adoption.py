@@ -6,12 +6,18 @@ from graftax.core.typedefs import VariableLike
 from graftax.variables.graph.copies import Copied, Pending
 from graftax.variables.graph.freezing import Freezing
 from graftax.variables.graph.hiding_places import HIDING_PLACES, warn_if_hidden
-from graftax.variables.graph.node import Edge, Leaf, Node, is_inside, items_of, own, own_nodes
+from graftax.variables.graph.node import Edge, Leaf, Node, is_inside, items_of, nodes_on, own, own_nodes
 from graftax.variables.state import storage
 
 
 class Adopting(Copied, Freezing):
     """The part of a Module that other Nodes hang below."""
+
+    def _gx_note_hanging(self, weight: Node) -> None:
+        """Let what hangs on a weight since now hang below this, and have it looked through for what is lost."""
+        object.__setattr__(self, "_gx_looked_through", False)
+        for edge, node in nodes_on(weight, weight._gx_edges, self):
+            adopt_node(self, (edge,), node)
 
 
 def adopt(owner: Adopting, edges: tuple[Edge, ...], value: object, depth: int = 0) -> None:
@@ -41,6 +47,8 @@ def adopt_node(owner: Adopting, edges: tuple[Edge, ...], node: Node) -> None:
         pending = pending.child(edge) if pending is not None else None
     if pending is not None:
         deliver(pending, edges[-1], node)
+    for edge, held in nodes_on(node, edges, owner):
+        adopt_node(owner, (edge,), held)
 
 
 def deliver(pending: Pending, edge: Edge, node: Node) -> None:

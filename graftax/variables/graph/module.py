@@ -28,7 +28,7 @@ from graftax.variables.graph.made_with import MadeWith
 from graftax.variables.graph.node import Edge as Edge
 from graftax.variables.graph.node import Leaf as Leaf
 from graftax.variables.graph.node import Node as Node
-from graftax.variables.graph.node import holds_node, ignored_attributes, names_by_class
+from graftax.variables.graph.node import holds_node, ignored_attributes, names_by_class, nodes_on_weights
 from graftax.variables.graph.node import items_of as items_of
 from graftax.variables.graph.plain_objects import look_for_lost
 from graftax.variables.graph.prints import Print, Same
@@ -183,7 +183,10 @@ class Module(Adopting, Holder, Constructed):
             structure.bump()
         # a property or descriptor may keep the value elsewhere, and then nothing hangs here
         if changes and name in self.__dict__:
-            adopt(self, (name,), value)
+            if name not in self._gx_on_weight:
+                adopt(self, (name,), value)
+            elif (owner := self._gx_owner) is not None:
+                owner._gx_note_hanging(self)
             if self._gx_watched:
                 structure.bump()
 
@@ -207,7 +210,8 @@ class Module(Adopting, Holder, Constructed):
     def _gx_held(self) -> list[tuple[Edge, Child]]:
         """Return the same, as they are now: nothing is made."""
         skip = ignored_attributes(type(self))
-        return [(name, value) for name, value in list(self.__dict__.items()) if name not in skip and holds_node(value)]
+        held = [(name, value) for name, value in list(self.__dict__.items()) if name not in skip and holds_node(value)]
+        return [*held, *nodes_on_weights(self)]
 
     @Fallback
     def owner(self) -> Module | None:

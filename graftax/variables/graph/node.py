@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import FunctionType
 from typing import Any, TypeAlias, cast
 
@@ -35,6 +35,13 @@ class Node:
     _gx_owner_ref: weakref.ref[Branch] | None = None
     _gx_edges: tuple[Edge, ...] = ()
     _gx_watched = False  # some trace depends on its plain attributes
+
+    _gx_on_weight: frozenset[str] = frozenset()
+    """Attributes of an expression that are no parts of it, but hang on it as on a Variable."""
+
+    def _gx_hanging(self) -> Sequence[tuple[str, object]]:
+        """Return what hangs on a weight, by the names of attributes: its regularizer, its constraint."""
+        return ()
 
     @property
     def _gx_owner(self) -> Branch | None:
@@ -96,6 +103,9 @@ class Branch(Node):
     _gx_looked_through = False  # for plain objects that hold Variables
     _gx_in_tree = True  # has a line in what is shown of the Module that holds it
 
+    def _gx_note_hanging(self, weight: Node) -> None:
+        """Hear that something else hangs on a weight that this holds."""
+
     @property
     def name(self) -> str:
         """Return what it is called in messages."""
@@ -113,6 +123,14 @@ class Leaf(Node):
     def path(self) -> str:
         """Return where it hangs in the object graph; its name while nothing holds it."""
         return self._gx_path
+
+    def _gx_hanging(self) -> Sequence[tuple[str, object]]:
+        """Return its regularizer and its constraint, where it has any."""
+        held = self.__dict__
+        penalty, projection = held.get("regularizer"), held.get("constraint")
+        if penalty is None and projection is None:  # most Variables, in every walk
+            return ()
+        return [("regularizer", penalty), ("constraint", projection)]
 
     def _gx_traced_attributes(self) -> dict[str, Any]:
         """Return all that is ever changed about a Variable besides its value."""
@@ -196,8 +214,45 @@ def holds_node(value: object, seen: set[int] | None = None) -> bool:
 
 
 def own_nodes(module: Node) -> Iterator[tuple[tuple[Edge, ...], Node]]:
-    """Yield the Nodes that a Module holds itself, directly or in containers."""
+    """Yield the Nodes that a Module holds itself, directly or in containers, then those that hang on its weights."""
+    own = list(_nodes_of_attributes(module))
+    yield from own
+    # every walk comes here, and nearly all weights have neither
+    adorned = [(edges, node) for edges, node in own if node._gx_hanging()]
+    if adorned:
+        held = {id(node) for _, node in own}
+        for edge, node in (found for edges, weight in adorned for found in nodes_on(weight, edges, module)):
+            if id(node) not in held:  # a layer has most of them in attributes, too, such as ``kernel_regularizer``
+                held.add(id(node))
+                yield (edge,), node
+
+
+def nodes_on(weight: Node, edges: tuple[Edge, ...], holder: Node) -> Iterator[tuple[str, Node]]:
+    """Yield the Nodes that hang on a weight, each with its edge from the Module that holds the weight.
+
+    Nothing hangs below a Variable, so its Module has them: ``kernel.regularizer`` is one edge. What a part of an
+    expression has in common with the whole hangs on the whole.
+
+    Args:
+        weight: The weight.
+        edges: From the Module to the weight.
+        holder: The Module.
+    """
+    on_whole = [thing for _, thing in holder._gx_hanging()]
+    for name, thing in weight._gx_hanging():
+        if isinstance(thing, Node) and not any(thing is one for one in on_whole):
+            yield ".".join([*map(str, edges), name]), thing
+
+
+def nodes_on_weights(module: Node) -> list[tuple[str, Node]]:
+    """Return the Nodes that hang on the weights that a Module holds itself, also those that it has in attributes."""
+    return [found for edges, node in _nodes_of_attributes(module) for found in nodes_on(node, edges, module)]
+
+
+def _nodes_of_attributes(module: Node) -> Iterator[tuple[tuple[Edge, ...], Node]]:
     skip = ignored_attributes(type(module))
+    if beside := module._gx_on_weight:
+        skip |= beside
     seen: set[int] = set()
     for name, value in list(module.__dict__.items()):
         if type(value) in _PLAIN or name in skip:

@@ -10,7 +10,7 @@ import numpy as np
 
 from graftax.core import user_line
 from graftax.variables.graph.config_objects import attributes_in
-from graftax.variables.graph.node import Branch, Leaf, Node, ignored_attributes, is_inside, outermost
+from graftax.variables.graph.node import Branch, Leaf, Node, ignored_attributes, is_inside, outermost, own_nodes
 from graftax.variables.graph.walking import walk
 
 # Nothing is looked for in these: numbers and text hold nothing, and functions, classes and modules are no state.
@@ -49,7 +49,7 @@ def forget_added(module: Branch, weight: object) -> None:
 
 
 def _look_through(module: Branch) -> None:
-    skip = ignored_attributes(type(module))
+    skip = ignored_attributes(type(module)) | module._gx_on_weight  # which whoever holds the weight looks through
     for added in module.__dict__.pop("_gx_asked_weights", ()):
         weight = added()  # None if nobody keeps it
         meant = any(value is weight for name, value in module.__dict__.items() if name in skip)
@@ -62,18 +62,26 @@ def _look_through(module: Branch) -> None:
     for name, value in list(module.__dict__.items()):
         if name in skip or isinstance(value, _NO_HOLDERS):
             continue
-        for holder, path, node in _in_plain_objects(value, name):
-            if _is_lost(module, node):
-                kind, what = (
-                    type(holder).__name__,
-                    "a Variable" if isinstance(node, Leaf) else "a Module with Variables",
-                )
-                user_line.warn(
-                    f"{type(module).__name__}.{path} is {what}, held by a plain object of the class {kind}: it is not "
-                    f"found there, neither trained nor saved. Make that class a Module, class {kind}(gx.Module); or "
-                    f'untracked = frozenset({{"{name}"}}) in {type(module).__name__}, if this is meant.'
-                )
-                break
+        way_out = f'; or untracked = frozenset({{"{name}"}}) in {type(module).__name__}, if this is meant'
+        _warn_if_lost(module, value, name, way_out)
+    held = {id(value) for value in module.__dict__.values()}  # which has been looked at, or is meant
+    for edges, weight in list(own_nodes(module)):
+        for name, value in weight._gx_hanging():
+            if id(value) not in held and not isinstance(value, (*_NO_HOLDERS, Node)):
+                held.add(id(value))
+                _warn_if_lost(module, value, ".".join([*map(str, edges), name]), "")
+
+
+def _warn_if_lost(module: Branch, value: object, name: str, meant: str) -> None:
+    """Warn of the first Variable in a plain object that nothing else holds; ``meant`` is another way out."""
+    for holder, path, node in _in_plain_objects(value, name):
+        if _is_lost(module, node):
+            kind, what = type(holder).__name__, "a Variable" if isinstance(node, Leaf) else "a Module with Variables"
+            user_line.warn(
+                f"{type(module).__name__}.{path} is {what}, held by a plain object of the class {kind}: it is not "
+                f"found there, neither trained nor saved. Make that class a Module, class {kind}(gx.Module){meant}."
+            )
+            return
 
 
 def _in_plain_objects(
