@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from typing import Any
 
 from graftax import ops
@@ -159,7 +159,7 @@ def in_one_run(model: Any, name: str, batches: Any) -> dict[str, Any]:
 
 def _check_logs(model: Any, function: Callable[..., Any], step: str) -> Callable[..., Any]:
     def run(*args: Any) -> dict[str, Any]:
-        with untouched_left_out(model) if not model._gx_has_own(step) else nullcontext():
+        with untouched_left_out(model, is_own=model._gx_has_own(step)):
             logs = function(*args)
         return loss_first(logs, step)
 
