@@ -19,6 +19,7 @@ from graftax.training.held_metrics import untouched_left_out
 from graftax.training.parts import parts_of
 from graftax.training.recorded_limits import LimitRecordingStep
 from graftax.training.rule_paths import refuse_other_paths
+from graftax.training.used_by_step import Use, watch_use
 from graftax.transforms.compile.compiled_function import CompiledFunction
 from graftax.transforms.compile.run_eagerly import run_eagerly
 from graftax.transforms.flow.scan import scan
@@ -38,6 +39,8 @@ class CompiledSteps(dict[str, Callable[..., Any]]):
     """How many are evaluated in one run from now on, where nobody has said; None until that is known."""
 
     def __init__(self) -> None:
+        self.used: dict[str, Use] = {}
+        """What each step of the user's has used of the loss."""
         self.methods: dict[str, Any] = {}
         """What model and class had as a method when it was compiled, for each name."""
 
@@ -125,7 +128,7 @@ def with_fresh_losses(model: Any, function: Callable[..., Any], step: str) -> Ca
 
     Its result is checked while it is traced, and so not at each batch.
     """
-    function = _check_logs(model, function, step)
+    function = watch_use(model, _check_logs(model, function, step), step)
 
     def run(*args: Any) -> Any:
         added_losses.forget(model)

@@ -94,6 +94,8 @@ class Objectives:
         self._named: set[Metric] = set()  # those given by name, which read targets like the loss
         self._made = False
         self._looked = False
+        self.computed = 0
+        """How often the losses were computed: in eager steps, and in traces."""
         self.has_trained = False
         """Whether a step on a single batch has trained with these."""
 
@@ -144,6 +146,7 @@ class Objectives:
         """Return the weighted sum of the losses of all outputs; None if there is no loss."""
         if self._loss is None:
             return None
+        self.computed += 1
         predictions = outputs_of(listed_by_name(y_pred, self.names), "y_pred")
         names = list(predictions)
         targets = targets_of(listed_by_name(y, self.names), names)
