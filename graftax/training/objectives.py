@@ -25,6 +25,7 @@ from graftax.training.outputs import ONLY, OutputShape, listed_by_name, outputs_
 from graftax.training.raw_scores import RawScores
 from graftax.training.shown_names import free_name, require_apart
 from graftax.training.unused_targets import refuse_unused_targets, refuse_unused_weights, require_target
+from graftax.variables.floating import widen_half
 from graftax.variables.graph.module import Module, walk
 from graftax.variables.state.storage import concretely, frames, touch
 
@@ -257,6 +258,7 @@ class Objectives:
         """Update the metrics with a batch."""
         if not any(wanted for _, wanted, _ in self._wanted):
             return
+        y, y_pred = widen_half(y), widen_half(y_pred)  # as losses do; metrics of the user may add them up as they come
         predictions = outputs_of(listed_by_name(y_pred, self.names), "y_pred")
         names = list(predictions)
         targets = targets_of(listed_by_name(y, self.names), names)
