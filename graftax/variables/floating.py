@@ -26,7 +26,7 @@ def widen_half(value: T) -> T:
 
 
 def _is_half(leaf: object) -> bool:
-    return hasattr(leaf, "dtype") and is_half(str(leaf.dtype))
+    return is_half(str(getattr(leaf, "dtype", "object")))
 
 
 def to_floating(x: ArrayLike, name: str = "y_pred") -> Array:
