@@ -7,6 +7,7 @@ from typing import Any, ClassVar, TypeVar
 
 from graftax.backend import registry
 from graftax.core.errors import StaleReadError, StateError
+from graftax.core.scopes import ScopeStack
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, VariableLike
 from graftax.layers import building
@@ -24,6 +25,9 @@ from graftax.variables.state.storage import Frame, frames, touch
 from graftax.variables.variable import Variable
 
 R = TypeVar("R")
+
+terms_read: ScopeStack[set[int]] = ScopeStack("terms of the loss that a step reads")
+"""The ids of the weights and sums of layers whose terms `losses` has given in a step."""
 
 
 class Totals(dict[str, AddedLoss]):
@@ -211,13 +215,15 @@ def keep_penalty(layer: AddsLosses, weight: Any, regularizer: Regularizer | None
 def _collect_terms(root: Module) -> list[Array]:
     """Return the terms of a layer and of those below, each weight once."""
     found: list[Array] = []
-    seen: set[int] = set()
+    seen, read = set[int](), terms_read.top
     for module in walk(root):
         if not isinstance(module, Module):
             continue
         if isinstance(module, AddsLosses):
             touch(module)
-            found += [total.known() for total in (module._gx_added or {}).values()]
+            totals = (module._gx_added or {}).values()
+            found += [total.known() for total in totals]
+            seen |= {id(total) for total in totals}
         is_given = given_states.is_latest(module)
         try:
             penalties = [term for term in _penalties(module, seen) if term is not None]
@@ -228,7 +234,28 @@ def _collect_terms(root: Module) -> list[Array]:
         if penalties and is_given:
             raise _of_own_weights(root, module)
         found += penalties
+    if read is not None:
+        read |= seen
     return found
+
+
+def unread_terms(root: Module, read: set[int]) -> Iterator[str]:
+    """Yield what adds terms to the loss and is not among those read: layers with terms in this step, weights.
+
+    Args:
+        root: The layer around all.
+        read: What `terms_read` got in the step.
+    """
+    for module in walk(root):
+        if isinstance(module, AddsLosses) and not module._gx_frozen:
+            totals = (module._gx_added or {}).values()
+            if any(total.has_terms() and id(total) not in read for total in totals):
+                yield f"add_loss of {module._gx_title()}"
+        for _, weight in own_nodes(module) if isinstance(module, Module) else ():
+            has_one = isinstance(weight, Variable | Reparam) and weight.regularizer is not None
+            if has_one and id(weight) not in read and is_trainable(weight):
+                read.add(id(weight))  # once, where several layers have it
+                yield f"the regularizer of {weight._gx_path!r}"
 
 
 def _penalties(module: Module, seen: set[int]) -> Iterator[Array | None]:

@@ -63,6 +63,30 @@ def pair(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[Array, Array]:
     return same_shape(ops.cast(to_floating(y_true, "y_true"), predictions.dtype.name), predictions)
 
 
+def pair_of_vectors(y_true: ArrayLike, y_pred: ArrayLike, axis: int, why: str) -> tuple[Array, Array]:
+    """Return both as `pair` does, where formulas compare vectors along an axis.
+
+    Along the first axis, that of the samples, a batch of one is a vector of one element, and is let be.
+
+    Args:
+        y_true: Targets.
+        y_pred: Predictions.
+        axis: The axis of the vectors.
+        why: What the formula gives for vectors of one element.
+
+    Raises:
+        ShapeError: the vectors have one element.
+    """
+    y_true, y_pred = pair(y_true, y_pred)
+    if y_pred.ndim > 1 and -y_pred.ndim <= axis < y_pred.ndim and axis % y_pred.ndim and y_pred.shape[axis] == 1:
+        raise ShapeError(
+            f"y_true {list(y_true.shape)}, y_pred {list(y_pred.shape)}, with vectors along axis {axis}",
+            f"each vector has one element: {why}",
+            f"axis={y_pred.ndim - 2}, {'over the rows of each batch' if y_pred.ndim == 2 else 'the one before'}",
+        )
+    return y_true, y_pred
+
+
 def same_shape(targets: Array, predictions: Array) -> tuple[Array, Array]:
     """Return both in one shape; an axis of size 1 that only one has at its end is dropped.
 

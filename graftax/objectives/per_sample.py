@@ -13,12 +13,14 @@ from graftax import ops
 from graftax.core.typedefs import Array, ArrayLike
 from graftax.objectives import weights
 from graftax.objectives.labels import class_labels, class_pair
-from graftax.objectives.pairs import pair
+from graftax.objectives.pairs import pair, pair_of_vectors
 from graftax.objectives.ranges import check_range
 from graftax.variables.floating import to_floating
 
 EPSILON = 1e-7
 """What probabilities are kept away from 0 and 1."""
+
+_CONSTANT = "it is constant, and the correlation is 0 whatever the predictions are"
 
 
 def _mean(values: Array) -> Array:
@@ -83,21 +85,22 @@ def check_counts(y_true: ArrayLike) -> None:
 
 def cosine_similarity(y_true: ArrayLike, y_pred: ArrayLike, axis: int = -1) -> Array:
     """Compute ``y_true · y_pred / (‖y_true‖ ‖y_pred‖)`` along an axis, and 0 where one of them is 0."""
-    y_true, y_pred = pair(y_true, y_pred)
+    y_true, y_pred = pair_of_vectors(y_true, y_pred, axis, "their cosine is 1 or -1, the signs alone, without a slope")
     units = [y / ops.maximum(ops.norm(y, axis=axis, keepdims=True), EPSILON) for y in (y_true, y_pred)]
     return ops.sum(units[0] * units[1], axis=axis)
 
 
 def pearson_correlation(y_true: ArrayLike, y_pred: ArrayLike, axis: int = -1) -> Array:
     """Compute ``cov(y_true, y_pred) / (std_true std_pred)`` along an axis, and 0 where one of them is constant."""
-    left, right = (y - ops.mean(y, axis=axis, keepdims=True) for y in pair(y_true, y_pred))
+    y_true, y_pred = pair_of_vectors(y_true, y_pred, axis, _CONSTANT)
+    left, right = (y - ops.mean(y, axis=axis, keepdims=True) for y in (y_true, y_pred))
     units = [ops.divide_no_nan(one, ops.norm(one, axis=axis, keepdims=True)) for one in (left, right)]
     return ops.sum(units[0] * units[1], axis=axis)
 
 
 def concordance_correlation(y_true: ArrayLike, y_pred: ArrayLike, axis: int = -1) -> Array:
     """Compute ``2 cov / (var_true + var_pred + (mean_true - mean_pred)²)`` along an axis, and 0 where that is 0 / 0."""
-    y_true, y_pred = pair(y_true, y_pred)
+    y_true, y_pred = pair_of_vectors(y_true, y_pred, axis, _CONSTANT)
     means = [ops.mean(y, axis=axis, keepdims=True) for y in (y_true, y_pred)]
     left, right = y_true - means[0], y_pred - means[1]
     apart = ops.squeeze(ops.square(means[0] - means[1]), axis)

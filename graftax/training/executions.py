@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from typing import Any
 
 from graftax import ops
@@ -18,6 +18,7 @@ from graftax.layers.undoing import undone_if_raised
 from graftax.training.held_metrics import untouched_left_out
 from graftax.training.parts import parts_of
 from graftax.training.recorded_limits import LimitRecordingStep
+from graftax.training.used_by_step import Use, watch_use
 from graftax.transforms.compile.compiled_function import CompiledFunction
 from graftax.transforms.compile.run_eagerly import run_eagerly
 from graftax.transforms.flow.scan import scan
@@ -38,6 +39,8 @@ class CompiledSteps(dict[str, Callable[..., Any]]):
     """How many are evaluated in one run from now on, where nobody has said; None until that is known."""
 
     def __init__(self) -> None:
+        self.used: dict[str, Use] = {}
+        """What each step of the user's has used of the loss."""
         self.methods: dict[str, Any] = {}
         """What model and class had as a method when it was compiled, for each name."""
 
@@ -125,7 +128,7 @@ def with_fresh_losses(model: Any, function: Callable[..., Any], step: str) -> Ca
 
     Its result is checked while it is traced, and so not at each batch.
     """
-    function = _check_logs(model, function, step)
+    function = watch_use(model, _check_logs(model, function, step), step)
 
     def run(*args: Any) -> Any:
         added_losses.forget(model)
@@ -155,7 +158,7 @@ def in_one_run(model: Any, name: str, batches: Any) -> dict[str, Any]:
 def _check_logs(model: Any, function: Callable[..., Any], step: str) -> Callable[..., Any]:
     def run(*args: Any) -> dict[str, Any]:
         with (
-            untouched_left_out(model) if not model._gx_has_own(step) else nullcontext(),
+            untouched_left_out(model, is_own=model._gx_has_own(step)),
             training(model) if step == "train_step" else nullcontext(),  # rules see paths from this model
         ):
             logs = function(*args)

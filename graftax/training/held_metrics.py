@@ -13,9 +13,11 @@ from graftax.core.errors import ArgumentTypeError
 from graftax.core.scopes import ScopeStack
 from graftax.core.typedefs import Array
 from graftax.metrics.metric import Metric
+from graftax.metrics.reduction import Mean
 from graftax.training.objectives import Objectives
 from graftax.training.parts import parts_of
 from graftax.variables.graph.module import Module
+from graftax.variables.state.storage import frames
 
 
 def list_held_metrics(model: Module) -> dict[str, Metric]:
@@ -47,16 +49,24 @@ def every_metric(model: Any) -> list[Metric]:
 
 
 _begun: ScopeStack[dict[int, list[Array]]] = ScopeStack("metrics before a step")
-"""What the metrics of a model's own had, by the id of each, when the step of `fit` or `evaluate` began."""
+"""What metrics had, by the id of each, when the step of `fit` or `evaluate` began."""
 
 
 @contextmanager
-def untouched_left_out(model: Any) -> Iterator[None]:
+def untouched_left_out(model: Any, is_own: bool) -> Iterator[None]:
     """Let `results` leave out metrics that nothing updates in the block, which is one step.
 
     A metric that the user's own `train_step` updates says nothing about a validation, whose step does not update it.
+    And a step of the user's need not update the mean of the loss, which would be 0 in place of the loss that it shows.
+
+    Args:
+        model: The model.
+        is_own: Whether the step is the user's, who says which metrics it shows; then only means of losses are left out.
     """
-    with _begun.entered({id(metric): _values_of(metric) for metric in all_metrics(model, None, model.metrics)}):
+    objectives: Objectives | None = model._gx_objectives
+    looked_at: list[Metric] = [] if objectives is None else [*objectives.loss_means]
+    looked_at += [] if is_own else all_metrics(model, None, model.metrics)
+    with _begun.entered({id(metric): _values_of(metric) for metric in looked_at}):
         yield
 
 
@@ -69,12 +79,19 @@ def _is_untouched(metric: Metric) -> bool:
     return bool(now) and before is not None and len(before) == len(now) and all(map(is_, before, now))
 
 
+def _has_no_loss(mean: Mean) -> bool:
+    """Tell whether nothing has updated the mean of a loss in this step; outside of one, since the reset."""
+    if _begun.top is not None or frames.top is not None:
+        return _is_untouched(mean)
+    return not mean.sums.numpy().any()
+
+
 def results(model: Any, compiled: Objectives) -> dict[str, Array]:
     """Return the results of compiled metrics and of the model's own, by name, or by path if a name is not unique.
 
     Metrics of one name that no attribute holds, but ``metrics`` of the model lists, are numbered: ``a``, ``a_1``.
     """
-    shown = compiled.results()
+    shown = compiled.results(without=[mean for mean in compiled.loss_means if _has_no_loss(mean)])
     known = {id(metric) for metric in compiled.metrics}
     paths = {id(metric): path for path, metric in list_held_metrics(model).items()}
     listed = [metric for metric in all_metrics(model, None, model.metrics) if id(metric) not in known]

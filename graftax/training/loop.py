@@ -141,7 +141,9 @@ def _epochs(
 ) -> Logs:
     """Run the epochs of a fit, the first one from the position where it is resumed."""
     source, logs = run.source, Logs({})
-    unread = UnreadByStep(model, "train_step", source.weighted_by, warns_of_metrics=validation is None)
+    unread = UnreadByStep(
+        model, "train_step", source.weighted_by, warns_of_metrics=validation is None, warns_of_terms=True
+    )
     unread_beside = UnreadByStep(model, "test_step", trained=unread)
     compiled, given = require_objectives(model), GivenToRun(model, source)
     for epoch in epochs:

@@ -224,7 +224,7 @@ class Model(SummaryMixin):
         return total
 
     def compute_metrics(self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None) -> dict[str, Array]:
-        """Update the metrics with a batch, and return all their results."""
+        """Update the metrics with a batch; return their results, with the mean of the loss if this step updated it."""
         require_objectives(self).update(y, y_pred, sample_weight, read_carried_masks(y_pred))
         return results(self, require_objectives(self))
 

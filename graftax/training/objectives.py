@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from inspect import signature
 from typing import Any, TypeAlias
 
 from graftax import ops
 from graftax.core import tree
-from graftax.core.errors import ArgumentTypeError, GraftaxError, StateError
+from graftax.core.errors import GraftaxError, StateError
 from graftax.core.typedefs import Array
 from graftax.losses import registry as losses
 from graftax.losses.loss import Loss
@@ -18,14 +17,15 @@ from graftax.metrics.beside_loss import pairs, require_same_scores
 from graftax.metrics.metric import Metric
 from graftax.metrics.one_number import require_one_number
 from graftax.metrics.reduction import Mean, SampleMetric
-from graftax.objectives.sample_weights import broadcast_weight
 from graftax.optimizers.minimizer import Minimizer
 from graftax.training.given_arguments import GivenArgument, own_factors
 from graftax.training.loss_arguments import check_factor, check_losses
+from graftax.training.metric_arguments import weights_and_mask_for
 from graftax.training.outputs import ONLY, OutputShape, name_entries, outputs_of, per_output, targets_of
 from graftax.training.raw_scores import RawScores
 from graftax.training.shown_names import free_name, require_apart
 from graftax.training.unused_targets import refuse_unused_targets, refuse_unused_weights, require_target
+from graftax.variables.floating import widen_half
 from graftax.variables.graph.module import Module, walk
 from graftax.variables.state.storage import concretely, frames, touch
 
@@ -95,6 +95,8 @@ class Objectives:
         self._named: set[Metric] = set()  # those given by name, which read targets like the loss
         self._made = False
         self._looked = False
+        self.computed = 0
+        """How often the losses were computed: in eager steps, and in traces."""
         self.has_trained = False
         """Whether a step on a single batch has trained with these."""
 
@@ -104,7 +106,12 @@ class Objectives:
         # before the first batch, those that were given as objects, which may have counted elsewhere
         own = self._made_metrics or self._metric_objects
         _watch(own)
-        return [self.loss_tracker, *self._trackers.values(), *own]
+        return [*self.loss_means, *own]
+
+    @property
+    def loss_means(self) -> list[Mean]:
+        """Return the mean of the loss, and those of the losses of several outputs."""
+        return [self.loss_tracker, *self._trackers.values()]
 
     @property
     def metrics_by_name(self) -> dict[str, Metric]:
@@ -140,6 +147,7 @@ class Objectives:
         """Return the weighted sum of the losses of all outputs; None if there is no loss."""
         if self._loss is None:
             return None
+        self.computed += 1
         predictions = outputs_of(name_entries(y_pred, self.names), "y_pred")
         names = list(predictions)
         targets = targets_of(name_entries(y, self.names), names)
@@ -250,6 +258,7 @@ class Objectives:
         """Update the metrics with a batch."""
         if not any(wanted for _, wanted, _ in self._wanted):
             return
+        y, y_pred = widen_half(y), widen_half(y_pred)  # as losses do; metrics of the user may add them up as they come
         predictions = outputs_of(name_entries(y_pred, self.names), "y_pred")
         names = list(predictions)
         targets = targets_of(name_entries(y, self.names), names)
@@ -262,7 +271,9 @@ class Objectives:
             weight = weights[name] if weighted else None
             require_target(targets, name, "metric")
             with self._listener(f"{name}/{number}").listen():
-                metric.update(targets[name], predictions[name], **_metric_arguments(metric, weight, by_mask.get(name)))
+                metric.update(
+                    targets[name], predictions[name], **weights_and_mask_for(metric, weight, by_mask.get(name))
+                )
 
     def _make(self, predictions: dict[str, Any], targets: dict[str, Any]) -> None:
         names = list(predictions)
@@ -291,12 +302,15 @@ class Objectives:
         self._made_metrics = list(dict.fromkeys(metric for _, _, metric, _ in self._metrics))
         self._made = True
 
-    def results(self) -> dict[str, Array]:
-        """Return all present results by name, with ``loss`` first, if there is one."""
-        found = {"loss": self.loss_tracker.result()}
-        found |= {tracker.name: tracker.result() for tracker in self._trackers.values()}
+    def results(self, without: Sequence[Mean] = ()) -> dict[str, Array]:
+        """Return all present results by name, with ``loss`` first, if there is one.
+
+        Args:
+            without: Means of losses to leave out. Defaults to none.
+        """
+        found = {mean.name: mean.result() for mean in self.loss_means if mean not in without}
         _watch([metric for _, _, metric, _ in self._metrics])
-        taken = {*found, *(shown for _, shown, _, _ in self._metrics)}
+        taken = {*(mean.name for mean in self.loss_means), *(shown for _, shown, _, _ in self._metrics)}
         for output, shown, metric, _ in self._metrics:
             result = metric.result()
             if not isinstance(result, dict):
@@ -333,27 +347,6 @@ def _checks(checker: object) -> bool:
     """Tell whether a loss or metric can check targets."""
     nothing = Loss.check_targets if isinstance(checker, Loss) else SampleMetric.check_targets
     return getattr(type(checker), "check_targets", nothing) is not nothing
-
-
-def _metric_arguments(metric: Metric, weight: Any, mask: Any) -> dict[str, Any]:
-    """Return weights and mask in the form that a metric's `update` accepts: both, only weights, or neither."""
-    parameters = signature(metric.update).parameters
-    anything = any(one.kind is one.VAR_KEYWORD for one in parameters.values())
-    given = {"sample_weight": weight} if anything or "sample_weight" in parameters else {}
-    if mask is not None and (anything or "mask" in parameters):
-        return given | {"mask": mask}
-    if mask is not None and given:  # as in Keras, where masks are passed as weights
-        mask = ops.cast(mask, "float32")
-        weight = mask if weight is None else mask * broadcast_weight(weight, mask)
-        return {"sample_weight": weight}
-    missing = "mask" if mask is not None else "sample_weight"
-    if mask is not None or (weight is not None and not given):
-        raise ArgumentTypeError(
-            f"{type(metric).__name__}.update{signature(metric.update)} in a model whose batches have a {missing}",
-            "it takes none, so it would also count what is hidden",
-            f"def update(self, y_true, y_pred, sample_weight=None{', mask=None' if mask is not None else ''})",
-        )
-    return given
 
 
 def require_objectives(model: Any) -> Objectives:

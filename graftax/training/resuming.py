@@ -18,6 +18,7 @@ from graftax.metrics.metric import Metric
 from graftax.reparam.settings import text_of
 from graftax.training import executions
 from graftax.training.batch import Batch
+from graftax.training.finished_run import tell_nothing_left
 from graftax.training.first_step import FirstStep
 from graftax.training.objectives import require_objectives
 from graftax.training.resumed_metrics import ROOT, lacks_some, list_resumed_metrics
@@ -84,7 +85,7 @@ def resume_run(run: Run, where: object, validation: Source | None = None) -> boo
         found = list_resumed_metrics(index, objectives.metrics_by_name)
         roots = {**manager.checkpoint.roots, ROOT: found.root}
         manager.wait()
-        run.settings.note()  # as the program makes them, before those of the checkpoint are set
+        run.note_program()  # as the program makes them, before those of the checkpoint are set
         report = Checkpoint(**roots).restore(latest.path, skip=list(found.skip), settings="program")
     except CheckpointError as error:
         error.add_context("fit(resume=...), which restores model, optimizer, metrics and all that the run remembers")
@@ -96,6 +97,10 @@ def resume_run(run: Run, where: object, validation: Source | None = None) -> boo
                 'mode="overlap")'
             )
         raise
+    is_finished = run.epoch >= run.params["epochs"]
+    numbers = run.numbers.choose(goes_on=not is_finished)
+    if is_finished:
+        tell_nothing_left(os.fspath(latest.path), run.params["epochs"], run.compiled_before, run.compiled, numbers)
     warn_of_settings(report, roots, is_within_epoch=run.index > 0)
     found.begin_new(run.index)
     return True

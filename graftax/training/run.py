@@ -9,12 +9,14 @@ from typing import Any, ClassVar
 
 from graftax.backend.rendezvous import Rendezvous, process_group
 from graftax.checkpoint import values
-from graftax.core import user_line
 from graftax.core.errors import StateError
 from graftax.core.undefined import undefined_error
 from graftax.metrics.metric import Metric
+from graftax.training.finished_run import describe_compiled
+from graftax.training.given_numbers import GivenNumbers
 from graftax.training.hooks.callback import Callback
 from graftax.training.hooks.callback_list import CallbackList
+from graftax.training.hooks.missing_callback import tell_missing
 from graftax.training.hooks.own_attributes import OwnAttributes, adds_attributes, warn_before_saving
 from graftax.training.hooks.plain_attributes import PlainAttributes, defines_get_state
 from graftax.training.objectives import require_objectives
@@ -42,7 +44,7 @@ class RunState(Module):
     """
 
     untracked: ClassVar[frozenset[str]] = frozenset(
-        {"callbacks", "params", "is_saved", "settings", "_at", "_is_whole", "_running", "_waiting", "_plain"}
+        {"callbacks", "params", "is_saved", "settings", "numbers", "_at", "_is_whole", "_running", "_waiting", "_plain"}
     )
 
     callbacks: list[Callback]
@@ -57,6 +59,7 @@ class RunState(Module):
         self._running: tuple[deque[object], object, int] | None = None
         self.is_saved = False  # whether a callback may save it at any time
         self.settings = Settings(self._with_settings)
+        self.numbers = GivenNumbers(self.roots)
         self._is_whole = False  # whether a step was taken
         self._waiting: list[list[Any]] | None = None  # the states of callbacks in a run that is resumed
         # for callbacks without a get_state of their own, by callback
@@ -92,6 +95,11 @@ class RunState(Module):
     def _with_settings(self) -> dict[str, Any]:
         """Return the Modules whose settings callbacks may change."""
         return {name: root for name, root in self.roots().items() if root is not self}
+
+    def note_program(self) -> None:
+        """Note settings and numbers as the program makes them, before callbacks or a checkpoint change them."""
+        self.settings.note()
+        self.numbers.note()
 
     def _make_retreat(self) -> Retreat:
         return Retreat(self.roots(), self._callback_states(), self.settings.changed_values())
@@ -201,7 +209,7 @@ class RunState(Module):
             StateError: a callback with a saved state does not exist any more.
         """
         if self._waiting is None:
-            self.settings.note()
+            self.note_program()
         else:
             self._note_attributes()
             self._give(self._waiting, tells=False)
@@ -233,7 +241,7 @@ class RunState(Module):
                 else:
                     teller.set_state(state)
             elif tells:
-                _tell_missing(name, state, is_plain=_PLAIN in marks)
+                tell_missing(name, state, is_plain=_PLAIN in marks)
 
     def get_state(self) -> dict[str, Any]:
         """Return the progress, the seeds and the states of callbacks."""
@@ -249,6 +257,7 @@ class RunState(Module):
             "logs": {name: float(value) for name, value in self.logs.items()},
             "callbacks": states,
             "settings": self.settings.changed_values() if settings is None else settings,
+            "numbers": self.numbers.given or {},
         }
 
     def set_state(self, state: Mapping[str, Any]) -> None:
@@ -260,6 +269,7 @@ class RunState(Module):
         self._waiting = [list(one) for one in state["callbacks"]]
         if "settings" in state:  # not in checkpoints of earlier versions
             self.settings.take(state["settings"])
+        self.numbers.remember(state.get("numbers", {}))
 
     def _stateful_callbacks(self) -> list[tuple[str, int, Any]]:
         """Return the callbacks that have a state: the class, which one of that class, and what tells the state."""
@@ -278,23 +288,6 @@ class RunState(Module):
             if state is not None:
                 found.append([name, state, which, *([_PLAIN] if isinstance(tells, PlainAttributes) else ())])
         return found
-
-
-def _tell_missing(name: str, state: Any, is_plain: bool) -> None:
-    """Warn, or raise, for the state of a callback that does not exist any more."""
-    if is_plain:
-        user_line.warn(
-            f"the run that is resumed had a callback {name}, which is not among the callbacks now: what it "
-            f"remembered is left out: {', '.join([*state['attributes'], *state['lost']])}. "
-            f"Instead: callbacks=[..., {name}(...)], if it is to go on"
-        )
-        return
-    raise StateError(
-        f"the run that is resumed had a callback {name}, which remembered something",
-        "it is not among the callbacks now, so its state would be lost",
-        f"callbacks=[..., {name}(...)]; or restore model and optimizer alone, and begin another run: "
-        "graftax.Checkpoint(model=model, optimizer=model.optimizer).restore(path)",
-    )
 
 
 def _last_commit(commits: deque[object]) -> object:
@@ -327,12 +320,9 @@ class Run(RunState):
         params: The ``params`` of the callbacks, which have the number of steps.
     """
 
-    untracked: ClassVar[frozenset[str]] = RunState.untracked | {
-        "model",
-        "source",
-        "validation",
-        "_metrics",
-    }
+    untracked: ClassVar[frozenset[str]] = RunState.untracked | frozenset(
+        {"model", "source", "validation", "compiled", "compiled_before", "_metrics"}
+    )
 
     model: TrainableModel
     source: Source
@@ -351,6 +341,8 @@ class Run(RunState):
         object.__setattr__(self, "source", source)
         object.__setattr__(self, "validation", validation)
         self._metrics: dict[str, Metric] = {}
+        self.compiled: dict[str, str] = {}  # as texts, of this program
+        self.compiled_before: Mapping[str, str] = {}  # and of the run that is resumed
 
     def roots(self) -> dict[str, Any]:
         """Return the roots of a checkpoint of the run: model, optimizer, metrics and the run itself."""
@@ -367,6 +359,11 @@ class Run(RunState):
     def _with_settings(self) -> dict[str, Any]:
         return roots_of(self.model)
 
+    def note_program(self) -> None:
+        """Note also what the model is compiled with."""
+        super().note_program()
+        self.compiled = describe_compiled(self.model)
+
     def _position_of_validation(self) -> dict[str, Any] | None:
         return position_of(self.validation, beside=self.source) if self.validation is not None else None
 
@@ -374,7 +371,7 @@ class Run(RunState):
         """Return the state, with the position in the data."""
         source = {"kind": type(self.source).__name__, "state": self.source.get_state(self.index, self.epoch)}
         validation = self._at.validation or self._position_of_validation()
-        return {**super().get_state(), "source": source, "validation": validation}
+        return {**super().get_state(), "source": source, "validation": validation, "compiled": self.compiled}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Restore a result of `get_state`.
@@ -393,4 +390,5 @@ class Run(RunState):
         self.source.set_state(state["source"]["state"])
         if (place := state.get("validation")) is not None and self.validation is not None:
             go_to(self.validation, place)
+        self.compiled_before = state.get("compiled", {})
         super().set_state(state)

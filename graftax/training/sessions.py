@@ -221,8 +221,10 @@ def session(
     if resume is not None:
         manager = open_manager(resume, run._state, "resume=")
         if manager.latest() is not None:
-            run._state.settings.note()
-            warn_of_settings(manager.restore_latest(settings="program"), manager.checkpoint.roots)
+            run._state.note_program()
+            report = manager.restore_latest(settings="program")
+            run._state.numbers.choose()
+            warn_of_settings(report, manager.checkpoint.roots)
     with _reporting_failure(run):
         run._gx_begin()
         yield run

@@ -9,6 +9,7 @@ from graftax.core import tree, user_line
 from graftax.core.errors import DataError
 from graftax.training.batch import unpack
 from graftax.training.objectives import Objectives
+from graftax.training.used_by_step import Use, unused_arguments
 from graftax.transforms.compile.compiled_function import CompiledFunction
 from graftax.transforms.compile.key import is_static
 from graftax.transforms.compile.trace import Entry
@@ -27,7 +28,8 @@ class UnreadByStep:
         weighted_by: The arguments by which the user gave weights to this loop, such as ``"sample_weight="``; none if
             weights come with the batches.
         trained: Of the step that trains, for that of a validation beside it: a metric that either updates is shown.
-        warns_of_metrics: False if a validation follows, which may show them.
+        warns_of_metrics: False if a validation follows, which may show them, and use the losses of `compile`.
+        warns_of_terms: Whether terms that layers and weights add to the loss are looked at.
     """
 
     def __init__(
@@ -37,7 +39,11 @@ class UnreadByStep:
         weighted_by: tuple[str, ...] = (),
         trained: UnreadByStep | None = None,
         warns_of_metrics: bool = True,
+        warns_of_terms: bool = False,
     ) -> None:
+        self._model, self._warns_of_terms = model, warns_of_terms
+        self._asks_loss = step == "train_step" or trained is not None
+        self._idle_loss: list[str] = []
         self.step, self._weighted_by, self._trained = step, weighted_by, trained
         self._asks_metrics, self._warns_of_metrics = True, warns_of_metrics
         self._idle: list[str] = []  # metrics
@@ -53,9 +59,14 @@ class UnreadByStep:
         """
         x, y, weights = unpack(batch)
         metrics = objectives.given_metrics() if self._asks_metrics and {*self._own} - {"compute_loss"} else []
-        if not self._own or (weights is None and not metrics):
+        if not self._own:
+            return
+        use = self._use()
+        if weights is None and not metrics and use is None:
             return
         entry = run.trace_arguments(batch)[0]
+        if use is not None:
+            self._look_at_loss(entry, objectives, use)
         if weights is not None:
             self._look_at_weights(entry, _count((x, y)), weights)
         changed = {id(storage) for storage in entry.written}
@@ -73,6 +84,33 @@ class UnreadByStep:
                 f"metrics of compile: {', '.join(map(repr, self._idle))}. {self._kind}.{own} never updates them, "
                 f"so they are not among its numbers. Instead: return {{'loss': loss, **{line}.compute_metrics(x, y, "
                 "y_pred, sample_weight)}"
+            )
+
+    def _use(self) -> Use | None:
+        """Return what the step has used of the loss; None if it was not watched, or all was said."""
+        functions = self._model._gx_functions
+        return None if functions is None or not self._asks_loss else functions.used.get(self.step)
+
+    def _look_at_loss(self, entry: Entry, objectives: Objectives, use: Use) -> None:
+        """Warn of losses that no step uses, and of terms that the one that trains does not read."""
+        idle = unused_arguments(self._model, entry, objectives, use)
+        self._idle_loss = idle if self._trained is None else [one for one in idle if one in self._trained._idle_loss]
+        own = [name for name in self._own if name != "compute_metrics"] or [self.step]
+        where = " and ".join(f"{self._kind}.{name}" for name in own)
+        if own[-1] == "compute_loss":
+            line = "super().compute_loss(x, y, y_pred, sample_weight) + ... in compute_loss"
+        else:
+            line = f"self.compute_loss(x, y, y_pred, sample_weight) in {own[-1]}"
+        if self._idle_loss and self._warns_of_metrics:
+            self._asks_loss = False
+            given = " and ".join(self._idle_loss)
+            user_line.warn(f"{given} of compile: not used in {where}. Instead: {line}; or compile without {given}")
+        if use.unread and self._warns_of_terms:
+            self._warns_of_terms = False
+            more = f" and {len(use.unread) - 3} more" if len(use.unread) > 3 else ""
+            user_line.warn(
+                f"{', '.join(use.unread[:3])}{more}: not added to the loss in {where}, so without effect. "
+                f"Instead: loss + sum(self.losses) in {own[-1]}; or layers without such terms"
             )
 
     def _look_at_weights(self, entry: Entry, before: int, weights: object) -> None:

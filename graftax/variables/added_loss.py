@@ -123,6 +123,10 @@ class AddedLoss(Variable):
         self._storage.stayed_in = _MAP
         self._storage.write(self._storage.unknown)
 
+    def has_terms(self) -> bool:
+        """Tell whether anything was added since the outermost call, or step, began."""
+        return self._storage.read() is not self._storage.zero
+
     def known(self) -> Array:
         """Return the sum.
 

@@ -7,7 +7,7 @@ import numpy as np
 from graftax.backend.host import limits
 from graftax.backend.protocol import Arrays, Backend
 from graftax.core import tree
-from graftax.core.dtypes import is_inexact
+from graftax.core.dtypes import is_half, is_inexact
 from graftax.core.enum_members import unwrap_member
 from graftax.core.errors import ArgumentError, AssignmentError
 from graftax.core.typedefs import Array, Shape
@@ -57,9 +57,16 @@ def fit(
         raise AssignmentError(
             f"{label} got dtype {array.dtype}",
             f"the variable has dtype {dtype}, and nothing is cast silently",
-            f'ops.cast(value, "{dtype}")',
+            f'ops.cast(value, "{dtype}"){_cast_before(str(array.dtype), dtype)}',
         )
     return array
+
+
+def _cast_before(given: str, dtype: str) -> str:
+    """Return what to cast where a sum in half precision comes, which has been rounded by then."""
+    if not is_half(given) or is_half(dtype):
+        return ""
+    return f'; a sum is rounded to {given} by then, so for one ops.sum(ops.cast(x, "{dtype}"))'
 
 
 def fit_term(

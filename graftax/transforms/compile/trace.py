@@ -64,6 +64,10 @@ class Entry(Guard):
             look()
         self.pay()
 
+    def has_touched(self, node: Node) -> bool:
+        """Tell whether the function that was traced has gone through a Module or Variable."""
+        return any(ref() is node for ref, _ in self._touched)
+
     def _describe_move(self) -> str | None:
         for cell, before in zip((*self.read_only, *self.written), self._homes, strict=True):
             if _fixed_home(cell) is not before:
