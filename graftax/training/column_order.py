@@ -16,9 +16,10 @@ from graftax.layers.table_columns import (
     columns_in,
     has_the_columns,
     in_known_order,
-    known_columns,
+    learn,
 )
 from graftax.training.batch import Parts
+from graftax.training.columns_inside import columns_inside
 from graftax.training.row_labels import require_rows_in_one_order
 from graftax.training.sources.indexed_source import IndexedSource
 from graftax.training.sources.iterable_source import IterableSource
@@ -77,7 +78,13 @@ def ordered_inputs(model: KnowsColumns, x: object) -> Any:
     Raises:
         DataError: a table has other columns.
     """
-    return in_known_order(x, columns_of(model, x).x, "x")
+    return in_known_order(x, _columns_to_take(model, x).x, "x")
+
+
+def _columns_to_take(model: KnowsColumns, x: object) -> Columns:
+    """Return the columns that a model, its first layers or, where these know none, layers inside of it know."""
+    known = columns_of(model, x)
+    return known if known.x is not None else Columns(columns_inside(model, x), known.y)
 
 
 def _columns_of_run(where: object, columns: Columns) -> Columns:
@@ -139,13 +146,11 @@ def sort_columns(
         DataError: a table has other columns, or two tables have the same rows in different orders.
     """
     given, targets, against = with_all_columns(x, y, validation_data)
-    known = columns_of(model, given)
+    known = _columns_to_take(model, given)
     if resume is not None:
         known = _columns_of_run(resume, known)
     given, targets = in_known_order(given, known.x, "x"), in_known_order(targets, known.y, "y")
-    found = Columns(
-        known_columns(given) if known.x is None else known.x, known_columns(targets) if known.y is None else known.y
-    )
+    found = Columns(learn(known.x, given), learn(known.y, targets))
     weights = _weights(sample_weight, found, "sample_weight")
     require_rows_in_one_order(x=given, y=targets, sample_weight=weights)
     if isinstance(against, tuple) and against:
