@@ -9,6 +9,7 @@ from graftax.core import tree
 from graftax.core.dtypes import is_floating
 from graftax.core.errors import ArgumentTypeError
 from graftax.core.typedefs import unwrap
+from graftax.layers.foreign_tables import is_unread, refuse_unread
 from graftax.ops.symbolic import MetSymbolic, Symbolic
 from graftax.variables import masks
 
@@ -28,6 +29,7 @@ def inputs_in(
     def convert(leaf: Any) -> Any:
         leaf = unwrap(leaf)
         if not hasattr(leaf, "dtype"):
+            refuse_unread(leaf, "x")
             if is_table(leaf):
                 raise _by_position(leaf)
             return leaf
@@ -51,7 +53,9 @@ def inputs_in(
 
 def is_table(x: object) -> bool:
     """Return whether it is a table of pandas, polars or a similar library."""
-    return hasattr(x, "columns") and hasattr(x, "dtypes") and hasattr(x, "to_numpy")
+    if not (hasattr(type(x), "columns") or hasattr(x, "columns")) or is_unread(x):  # whose columns take time to find
+        return False
+    return hasattr(x, "dtypes") and hasattr(x, "to_numpy")
 
 
 def _by_position(table: Any) -> ArgumentTypeError:

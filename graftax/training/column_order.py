@@ -10,6 +10,7 @@ from graftax.checkpoint.facts import facts_of_root
 from graftax.checkpoint.manager import CheckpointManager
 from graftax.checkpoint.reader import Reader
 from graftax.core.errors import GraftaxError
+from graftax.layers.foreign_tables import refuse_unread
 from graftax.layers.table_columns import (
     Columns,
     KnowsColumns,
@@ -20,6 +21,7 @@ from graftax.layers.table_columns import (
 )
 from graftax.training.batch import Parts
 from graftax.training.columns_inside import columns_inside
+from graftax.training.named_weights import refuse_name_of_weights
 from graftax.training.row_labels import require_rows_in_one_order
 from graftax.training.sources.indexed_source import IndexedSource
 from graftax.training.sources.iterable_source import IterableSource
@@ -78,6 +80,7 @@ def ordered_inputs(model: KnowsColumns, x: object) -> Any:
     Raises:
         DataError: a table has other columns.
     """
+    refuse_unread(x, "x")
     return in_known_order(x, _columns_to_take(model, x).x, "x")
 
 
@@ -143,8 +146,12 @@ def sort_columns(
         resume: What ``fit(resume=)`` got: the columns of that run go before. Defaults to None.
 
     Raises:
-        DataError: a table has other columns, or two tables have the same rows in different orders.
+        DataError: a table has other columns, or must be read first; the weights are a text; or two tables have the
+            same rows in different orders.
     """
+    for label, part in (("x", x), ("y", y), ("sample_weight", sample_weight), ("validation_data", validation_data)):
+        refuse_unread(part, label)
+    refuse_name_of_weights(sample_weight, x, y)
     given, targets, against = with_all_columns(x, y, validation_data)
     known = _columns_to_take(model, given)
     if resume is not None:

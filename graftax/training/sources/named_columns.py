@@ -21,8 +21,8 @@ def with_columns(x: Any, y: Names) -> tuple[Any, Any]:
     """
     if hasattr(x, "columns") and hasattr(x, "drop"):  # a table of pandas, polars or a similar library
         labels = list(x.columns)
-        others = set(_remaining_columns(y, labels, f"the {type(x).__name__}"))
-        inputs = take_columns(x, [place for place, label in enumerate(labels) if label in others])
+        left = set(_remaining_columns(y, labels, f"the {type(x).__name__}"))
+        inputs = take_columns(x, [place for place, label in enumerate(labels) if label in left])
         return inputs, x[y if isinstance(y, str) else list(y)]
     if isinstance(x, Mapping):
         others = _remaining_columns(y, list(x), "x")
