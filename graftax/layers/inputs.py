@@ -88,7 +88,7 @@ def _describe(value: object) -> str:
     dtype, shape = getattr(value, "dtype", None), getattr(value, "shape", None)
     if dtype is not None and shape is not None:
         return f"{dtype}{list(shape)}"
-    if shape is not None and hasattr(value, "columns"):
+    if shape is not None and (is_unread(value) or hasattr(value, "columns")):
         return f"{type(value).__name__}{list(shape)}"
     text = f"{value!r}"
     return text if len(text) <= 40 else text[:37] + "..."
