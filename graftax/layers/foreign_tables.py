@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from graftax.core.errors import DataError
 
 _LINES = {
@@ -39,6 +41,8 @@ def refuse_unread(x: object, label: str) -> None:
     Example:
         >>> refuse_unread([1.0, 2.0], "x")
     """
+    if x is None or type(x) is np.ndarray:  # at each step
+        return
     if isinstance(x, Mapping):
         for name, part in x.items():
             refuse_unread(part, f"{label}[{name!r}]")

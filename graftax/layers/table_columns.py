@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 from graftax.core.errors import DataError
-from graftax.layers.column_names import (
-    Names,
-    as_list,
-    go_by_place,
-    is_numbered,
-    names_of,
-    read_names,
-    take_columns,
-    write_columns,
-)
+from graftax.core.later import import_later
 from graftax.layers.inputs import is_table
 from graftax.variables.graph.module import Module
 
-Known: TypeAlias = Names | dict[Any, Names] | list[Names]
+if TYPE_CHECKING:
+    from graftax.layers import column_names
+    from graftax.layers.column_names import Names
+else:
+    column_names = import_later("graftax.layers.column_names")
+
+Known: TypeAlias = "Names | dict[Any, Names] | list[Names]"
 
 
 class Columns(NamedTuple):
@@ -79,11 +76,11 @@ def known_columns(x: object) -> Known:
         True
     """
     if isinstance(x, Mapping):
-        each = {name: names_of(part) for name, part in x.items()}
+        each = {name: _names_of(part) for name, part in x.items()}
         return each if any(each.values()) else None
     if isinstance(x, list | tuple) and x and len(x) <= 64 and any(map(is_table, x)):
-        return [names_of(part) for part in x]
-    return names_of(x)
+        return [_names_of(part) for part in x]
+    return _names_of(x)
 
 
 def in_known_order(x: object, columns: Known, label: str, whose: str = "the model was trained on") -> Any:
@@ -132,17 +129,22 @@ def learn(known: Known, x: object) -> Known:
 
 def _named(known: Names, names: Names) -> Names:
     """Return known columns, or those of a later table if only that has names."""
-    return names if names is not None and (known is None or is_numbered(known)) else known
+    return names if names is not None and (known is None or column_names.is_numbered(known)) else known
 
 
 def has_the_columns(x: object, columns: Known) -> bool:
     """Return whether it is a table with the known columns, in any order, and no others."""
-    names = names_of(x)
+    names = _names_of(x)
     return names is not None and isinstance(columns, tuple) and Counter(names) == Counter(columns)
 
 
 def _order_columns(x: object, columns: Names, label: str, whose: str) -> Any:
-    if columns is None or (names := names_of(x)) is None or names == columns or go_by_place(names, columns):
+    if (
+        columns is None
+        or (names := _names_of(x)) is None
+        or names == columns
+        or column_names.go_by_place(names, columns)
+    ):
         return x
     here, wanted = Counter(names), Counter(columns)
     missing = [name for name in columns if name not in here]
@@ -158,10 +160,14 @@ def _order_columns(x: object, columns: Names, label: str, whose: str) -> Any:
             + (f", and the name {twice[0]!r} does not say which of several it is" if twice else ""),
             f"{label}.to_numpy(), if its columns are these in this order"
             if missing or twice
-            else write_columns(label, x, columns),
+            else column_names.write_columns(label, x, columns),
         )
     places = {name: place for place, name in enumerate(names)}
-    return take_columns(x, [places[name] for name in columns])
+    return column_names.take_columns(x, [places[name] for name in columns])
+
+
+def _names_of(x: object) -> Names:
+    return column_names.names_of(x) if is_table(x) else None
 
 
 # --- in files ---------------------------------------------------------------------------------------------------------
@@ -186,10 +192,10 @@ def columns_in(facts: Mapping[str, Any]) -> Columns | None:
 
 def _form(columns: Known) -> list[Any]:
     if isinstance(columns, dict):
-        return ["dict", [[name, as_list(names)] for name, names in columns.items()]]
+        return ["dict", [[name, column_names.as_list(names)] for name, names in columns.items()]]
     if isinstance(columns, list):
-        return ["list", [as_list(names) for names in columns]]
-    return ["table", as_list(columns)]
+        return ["list", [column_names.as_list(names) for names in columns]]
+    return ["table", column_names.as_list(columns)]
 
 
 def _of_form(form: object) -> Known:
@@ -197,11 +203,11 @@ def _of_form(form: object) -> Known:
         return None
     kind, held = form
     if kind == "table":
-        return read_names(held)
+        return column_names.read_names(held)
     if not isinstance(held, list | tuple):
         return None
     if kind == "list":
-        return [read_names(one) for one in held]
+        return [column_names.read_names(one) for one in held]
     if kind == "dict" and all(isinstance(one, list | tuple) and len(one) == 2 for one in held):
-        return {name: read_names(names) for name, names in held if isinstance(name, str | int)}
+        return {name: column_names.read_names(names) for name, names in held if isinstance(name, str | int)}
     return None
