@@ -14,6 +14,7 @@ from graftax.core.foreign_keywords import CALLS
 from graftax.core.known_names import closest
 from graftax.layers.inputs import describe_call
 from graftax.layers.inputs_of_call import line_for_one_argument
+from graftax.layers.missing_keys import missing_key_error
 from graftax.variables.graph.module import Module
 
 _KEYWORD = re.compile(r"unexpected keyword argument '(\w+)'")
@@ -39,6 +40,10 @@ def explain_call(
         )
         instead = line_for_one_argument(layer, args) or _suggest_keyword(layer, error)
         better = ArgumentTypeError(f"{error}", f"the call of this layer takes ({parameters})", instead)
+    elif isinstance(error, KeyError):
+        better = missing_key_error(title, error, (*args, *kwargs.values()))
+    elif isinstance(error, DTypeError) and not error.context and _looks_up(layer):
+        better = _no_indices_error(title, error)
     elif isinstance(error, DTypeError) and not error.context and (given := _complex_among(args, kwargs)):
         better = _real_weights(layer, title, given)
     if better is None:
@@ -54,6 +59,21 @@ def no_output_error(title: str) -> ArgumentTypeError:
         f"{title}: its call gave None",
         "the next step computes with the output of the layer, and None is often a function without a return",
         "return y at the end of call(self, x); return x where the layer only looks at it",
+    )
+
+
+def _looks_up(layer: Any) -> bool:
+    """Tell whether it is a layer of ours that takes integers, such as an embedding."""
+    return type(layer).__module__ == "graftax.layers.embedding"
+
+
+def _no_indices_error(title: str, error: DTypeError) -> GraftaxError:
+    """Return the error for numbers with fractions that are to be indices, as a table of integers becomes."""
+    return DTypeError(
+        f"{title} got {error.received.partition('of ')[2]}",
+        "it takes integers, as indices of its rows; a table becomes float32, whatever its columns are",
+        'x.to_numpy() in place of a table x of integers, where the whole model takes these; ops.cast(x, "int32") in a '
+        "call that has other columns, too",
     )
 
 

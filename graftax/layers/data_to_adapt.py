@@ -9,6 +9,7 @@ import numpy as np
 
 from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.typedefs import unwrap
+from graftax.layers.foreign_tables import refuse_unread
 from graftax.layers.inputs import all_numbers, is_table
 from graftax.layers.table_columns import Known, has_the_columns, in_known_order, known_columns
 from graftax.ops.checks import subscript
@@ -34,6 +35,7 @@ class DataToAdapt:
     """
 
     def __init__(self, data: object, columns: Known = None) -> None:
+        refuse_unread(data, "data")
         several = not hasattr(data, "shape") and isinstance(data, Iterable) and not isinstance(data, str | bytes | dict)
         if isinstance(data, list | tuple) and all_numbers(data):
             several = False
@@ -46,6 +48,7 @@ class DataToAdapt:
     def __iter__(self) -> Iterator[np.ndarray[Any, Any]]:
         for number, given in enumerate(self._batches):
             name = f"data[{number}]" if self._several else "data"
+            refuse_unread(given, name)
             if self.columns is None:
                 self.columns = self._before if has_the_columns(given, self._before) else known_columns(given)
             batch = in_known_order(given, self.columns, name, "the first table had") if is_table(given) else given

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from graftax.backend import registry
 from graftax.core import tree
 from graftax.core.dtypes import is_floating
 from graftax.core.errors import ArgumentTypeError
+from graftax.core.later import import_later
 from graftax.core.typedefs import unwrap
 from graftax.ops.symbolic import MetSymbolic, Symbolic
 from graftax.variables import masks
+
+if TYPE_CHECKING:
+    from graftax.layers import foreign_tables
+else:
+    foreign_tables = import_later("graftax.layers.foreign_tables")
 
 
 def inputs_in(
@@ -28,6 +34,7 @@ def inputs_in(
     def convert(leaf: Any) -> Any:
         leaf = unwrap(leaf)
         if not hasattr(leaf, "dtype"):
+            foreign_tables.refuse_unread(leaf, "x")
             if is_table(leaf):
                 raise _by_position(leaf)
             return leaf
@@ -51,7 +58,11 @@ def inputs_in(
 
 def is_table(x: object) -> bool:
     """Return whether it is a table of pandas, polars or a similar library."""
-    return hasattr(x, "columns") and hasattr(x, "dtypes") and hasattr(x, "to_numpy")
+    if not (hasattr(type(x), "columns") or hasattr(x, "columns")) or foreign_tables.is_unread(
+        x
+    ):  # whose columns take time to find
+        return False
+    return hasattr(x, "dtypes") and hasattr(x, "to_numpy")
 
 
 def _by_position(table: Any) -> ArgumentTypeError:
@@ -84,7 +95,7 @@ def _describe(value: object) -> str:
     dtype, shape = getattr(value, "dtype", None), getattr(value, "shape", None)
     if dtype is not None and shape is not None:
         return f"{dtype}{list(shape)}"
-    if shape is not None and hasattr(value, "columns"):
+    if shape is not None and (foreign_tables.is_unread(value) or hasattr(value, "columns")):
         return f"{type(value).__name__}{list(shape)}"
     text = f"{value!r}"
     return text if len(text) <= 40 else text[:37] + "..."

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 from graftax.core.errors import DataError
+from graftax.core.later import import_later
 from graftax.layers.inputs import is_table
 from graftax.variables.graph.module import Module
 
-Names: TypeAlias = tuple[str, ...] | None
-"""The names of the columns of a table, in order; None for what has none, or others than texts."""
-Known: TypeAlias = Names | dict[Any, Names] | list[Names]
+if TYPE_CHECKING:
+    from graftax.layers import column_names
+    from graftax.layers.column_names import Names
+else:
+    column_names = import_later("graftax.layers.column_names")
+
+Known: TypeAlias = "Names | dict[Any, Names] | list[Names]"
 
 
 class Columns(NamedTuple):
@@ -70,11 +76,11 @@ def known_columns(x: object) -> Known:
         True
     """
     if isinstance(x, Mapping):
-        each = {name: _names(part) for name, part in x.items()}
+        each = {name: _names_of(part) for name, part in x.items()}
         return each if any(each.values()) else None
     if isinstance(x, list | tuple) and x and len(x) <= 64 and any(map(is_table, x)):
-        return [_names(part) for part in x]
-    return _names(x)
+        return [_names_of(part) for part in x]
+    return _names_of(x)
 
 
 def in_known_order(x: object, columns: Known, label: str, whose: str = "the model was trained on") -> Any:
@@ -104,36 +110,64 @@ def in_known_order(x: object, columns: Known, label: str, whose: str = "the mode
     return _order_columns(x, columns, label, whose)
 
 
+def learn(known: Known, x: object) -> Known:
+    """Return the columns to know after a training on data: the known ones, or those of the data where none have names.
+
+    Example:
+        >>> learn(("a", "b"), [[1.0, 2.0]])
+        ('a', 'b')
+    """
+    found = known_columns(x)
+    if known is None or type(found) is not type(known):
+        return found if known is None else known
+    if isinstance(known, dict) and isinstance(found, dict):
+        return {name: _named(names, found.get(name)) for name, names in known.items()}
+    if isinstance(known, list) and isinstance(found, list):
+        return [_named(*pair) for pair in zip(known, found, strict=True)] if len(known) == len(found) else known
+    return _named(known, found) if isinstance(known, tuple) and isinstance(found, tuple) else known
+
+
+def _named(known: Names, names: Names) -> Names:
+    """Return known columns, or those of a later table if only that has names."""
+    return names if names is not None and (known is None or column_names.is_numbered(known)) else known
+
+
 def has_the_columns(x: object, columns: Known) -> bool:
     """Return whether it is a table with the known columns, in any order, and no others."""
-    names = _names(x)
-    return names is not None and isinstance(columns, tuple) and sorted(names) == sorted(columns)
+    names = _names_of(x)
+    return names is not None and isinstance(columns, tuple) and Counter(names) == Counter(columns)
 
 
 def _order_columns(x: object, columns: Names, label: str, whose: str) -> Any:
-    if columns is None or (names := _names(x)) is None or names == columns:
+    if (
+        columns is None
+        or (names := _names_of(x)) is None
+        or names == columns
+        or column_names.go_by_place(names, columns)
+    ):
         return x
-    missing = [name for name in columns if name not in names]
-    added = [name for name in names if name not in columns]
-    if missing or added or len(set(names)) < len(names):
+    here, wanted = Counter(names), Counter(columns)
+    missing = [name for name in columns if name not in here]
+    added = [name for name in names if name not in wanted]
+    twice = [name for name, count in (here | wanted).items() if count > 1]
+    if missing or added or twice:
         told = [f"without {', '.join(map(repr, missing))}"] if missing else []
         told += [f"with {', '.join(map(repr, added))}"] if added else []
+        what = " and ".join(told) or "with the columns " + ", ".join(map(repr, names))
         raise DataError(
-            f"{label} is a {type(x).__name__} {' and '.join(told) or 'with columns of equal names'}",
-            f"{whose} the columns {', '.join(map(repr, columns))}",
-            f"{label}[{list(columns)!r}]"
-            if not missing
-            else f"{label}.to_numpy(), if its columns are these in this order",
+            f"{label} is a {type(x).__name__} {what}",
+            f"{whose} the columns {', '.join(map(repr, columns))}"
+            + (f", and the name {twice[0]!r} does not say which of several it is" if twice else ""),
+            f"{label}.to_numpy(), if its columns are these in this order"
+            if missing or twice
+            else column_names.write_columns(label, x, columns),
         )
-    table: Any = x
-    return table[list(columns)]
+    places = {name: place for place, name in enumerate(names)}
+    return column_names.take_columns(x, [places[name] for name in columns])
 
 
-def _names(x: object) -> Names:
-    if not is_table(x):
-        return None
-    names: tuple[Any, ...] = tuple(getattr(x, "columns"))  # noqa: B009 - of an object
-    return names if all(isinstance(name, str) for name in names) else None
+def _names_of(x: object) -> Names:
+    return column_names.names_of(x) if is_table(x) else None
 
 
 # --- in files ---------------------------------------------------------------------------------------------------------
@@ -158,14 +192,10 @@ def columns_in(facts: Mapping[str, Any]) -> Columns | None:
 
 def _form(columns: Known) -> list[Any]:
     if isinstance(columns, dict):
-        return ["dict", [[name, _as_list(names)] for name, names in columns.items()]]
+        return ["dict", [[name, column_names.as_list(names)] for name, names in columns.items()]]
     if isinstance(columns, list):
-        return ["list", [_as_list(names) for names in columns]]
-    return ["table", _as_list(columns)]
-
-
-def _as_list(names: Names) -> list[str] | None:
-    return None if names is None else list(names)
+        return ["list", [column_names.as_list(names) for names in columns]]
+    return ["table", column_names.as_list(columns)]
 
 
 def _of_form(form: object) -> Known:
@@ -173,18 +203,11 @@ def _of_form(form: object) -> Known:
         return None
     kind, held = form
     if kind == "table":
-        return _read(held)
+        return column_names.read_names(held)
     if not isinstance(held, list | tuple):
         return None
     if kind == "list":
-        return [_read(one) for one in held]
+        return [column_names.read_names(one) for one in held]
     if kind == "dict" and all(isinstance(one, list | tuple) and len(one) == 2 for one in held):
-        return {name: _read(names) for name, names in held if isinstance(name, str | int)}
+        return {name: column_names.read_names(names) for name, names in held if isinstance(name, str | int)}
     return None
-
-
-def _read(names: object) -> Names:
-    if not isinstance(names, list | tuple):
-        return None
-    texts = tuple(name for name in names if isinstance(name, str))
-    return texts if len(texts) == len(names) else None

@@ -44,8 +44,11 @@ class Loss(Module):
 
     What a mask or `keeps` hides is replaced before `call` sees it, targets by 1 and predictions by 0.5 (integers by 0):
     so value and gradient are finite whatever stands there. A sample of weight 0 may hold nan, infinities and invalid
-    targets, too. A `call` that compares samples with each other
-    would take such fillers for samples: such a class sets `compares` and defines `among`, too.
+    targets, too.
+
+    A `call` that looks at several samples at once, as a ranking does, or the risk sets of Cox, would take these fillers
+    for samples, and give wrong numbers without an error: such a class sets ``compares = True`` and also defines
+    ``among(y_true, y_pred, visible)``, which leaves out what is not visible.
 
     A `call` that gives one number for a sequence, where a mask is of steps, has a third parameter ``mask=None``: it
     gets the mask, and leaves hidden steps out itself. A sample counts if the mask keeps any of it.

@@ -102,10 +102,14 @@ def check_batch_axis(
                 f"{got}, with {name} {list(shape)}",
                 f"the {name} has numbers for parts of a sample, such as time steps, and these values have not",
                 f"a {role} with a value for each element of the {name}, such as ops.mean(..., axis=-1)"
-                + _OR_TAKE_IT * (name == "mask"),
+                + (_OR_TAKE_IT if name == "mask" else _OR_WEIGH_WHOLES),
             )
 
 
+_OR_WEIGH_WHOLES = (
+    "; or one weight for each sample, which gx.data.bucket(..., weights=None) leaves as they are given: it adds none "
+    "for positions"
+)
 _OR_TAKE_IT = (
     "; or one that takes the mask, def loss(y_true, y_pred, mask=None), and leaves out by itself what that hides"
 )

@@ -10,15 +10,18 @@ from graftax.checkpoint.facts import facts_of_root
 from graftax.checkpoint.manager import CheckpointManager
 from graftax.checkpoint.reader import Reader
 from graftax.core.errors import GraftaxError
+from graftax.layers.foreign_tables import refuse_unread
 from graftax.layers.table_columns import (
     Columns,
     KnowsColumns,
     columns_in,
     has_the_columns,
     in_known_order,
-    known_columns,
+    learn,
 )
 from graftax.training.batch import Parts
+from graftax.training.columns_inside import columns_inside
+from graftax.training.named_weights import refuse_name_of_weights
 from graftax.training.row_labels import require_rows_in_one_order
 from graftax.training.sources.indexed_source import IndexedSource
 from graftax.training.sources.iterable_source import IterableSource
@@ -77,7 +80,14 @@ def order_inputs(model: KnowsColumns, x: object) -> Any:
     Raises:
         DataError: a table has other columns.
     """
-    return in_known_order(x, columns_of(model, x).x, "x")
+    refuse_unread(x, "x")
+    return in_known_order(x, _columns_to_take(model, x).x, "x")
+
+
+def _columns_to_take(model: KnowsColumns, x: object) -> Columns:
+    """Return the columns that a model, its first layers or, where these know none, layers inside of it know."""
+    known = columns_of(model, x)
+    return known if known.x is not None else Columns(columns_inside(model, x), known.y)
 
 
 def _columns_of_run(where: object, columns: Columns) -> Columns:
@@ -136,16 +146,18 @@ def sort_columns(
         resume: What ``fit(resume=)`` got: the columns of that run go before. Defaults to None.
 
     Raises:
-        DataError: a table has other columns, or two tables have the same rows in different orders.
+        DataError: a table has other columns, or must be read first; the weights are a text; or two tables have the
+            same rows in different orders.
     """
+    for label, part in (("x", x), ("y", y), ("sample_weight", sample_weight), ("validation_data", validation_data)):
+        refuse_unread(part, label)
+    refuse_name_of_weights(sample_weight, x, y)
     given, targets, against = with_all_columns(x, y, validation_data)
-    known = columns_of(model, given)
+    known = _columns_to_take(model, given)
     if resume is not None:
         known = _columns_of_run(resume, known)
     given, targets = in_known_order(given, known.x, "x"), in_known_order(targets, known.y, "y")
-    found = Columns(
-        known_columns(given) if known.x is None else known.x, known_columns(targets) if known.y is None else known.y
-    )
+    found = Columns(learn(known.x, given), learn(known.y, targets))
     weights = _weights(sample_weight, found, "sample_weight")
     require_rows_in_one_order(x=given, y=targets, sample_weight=weights)
     if isinstance(against, tuple) and against:

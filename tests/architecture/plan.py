@@ -86,6 +86,8 @@ LATER = {
     "graftax.core.missing_names": "a name that a namespace has not",
     "graftax.core.unknown_keywords": "a keyword that a constructor does not take",
     "graftax.layers.call_errors": "an error in the call of a layer",
+    "graftax.layers.column_names": "the columns of a table, where one is given",
+    "graftax.layers.foreign_tables": "a table of another library, where something is given that is no array",
     "graftax.layers.symbolic_call": "a graph of layers, which most models are not",
     "graftax.ops.explain": "an error in an op",
     "graftax.ops.foreign_names": "an op, or an argument of one, that there is not",

@@ -103,7 +103,7 @@ def test_a_restore_that_fails_leaves_the_columns(tmp_path):
 
 @pytest.mark.parametrize(
     "told",
-    [5, {"x": 5}, {"x": ["table", [1]]}, {"x": ["dict", [["a"]]]}, {"x": ["tree", []]}, {"x": ["table"]}],
+    [5, {"x": 5}, {"x": ["table", [{}]]}, {"x": ["dict", [["a"]]]}, {"x": ["tree", []]}, {"x": ["table"]}],
     ids=str,
 )
 def test_what_files_say_is_read_with_care(told):

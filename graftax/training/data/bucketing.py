@@ -27,7 +27,7 @@ def bucket(
     batch_size: int = 32,
     pad_value: float = 0,
     shuffle: bool = True,
-    weights: str = "ones",
+    weights: str | None = "ones",
 ) -> Buckets:
     """Return batches of sequences, padded to a few lengths, so that a step is compiled only for these.
 
@@ -48,8 +48,9 @@ def bucket(
         pad_value: The value of padding in ``x``. Defaults to 0.
         shuffle: Whether each pass has a new order, which depends on the global seed. Defaults to True.
         weights: The weights of real positions: ``"ones"``, or ``"mean"`` for the number of all positions divided by
-            that of the real ones, so that the loss of a model without a mask is the mean over real positions. Defaults
-            to ``"ones"``.
+            that of the real ones, so that the loss of a model without a mask is the mean over real positions. None adds
+            no weights, for losses that give one number for a whole sequence, such as those of ranked lists: they must
+            leave padding out themselves, by a parameter ``mask=None``. Defaults to ``"ones"``.
 
     Raises:
         DataError: a sequence is longer than every size, or the parts have different numbers of rows.
@@ -81,10 +82,12 @@ class Buckets:
         batch_size: int,
         pad_value: float,
         shuffle: bool,
-        weights: str = "ones",
+        weights: str | None = "ones",
     ) -> None:
-        if weights not in ("ones", "mean"):
-            raise ArgumentError(f"bucket got weights={weights!r:.60}", "they are 'ones' or 'mean'", 'weights="mean"')
+        if weights not in ("ones", "mean", None):
+            raise ArgumentError(
+                f"bucket got weights={weights!r:.60}", "they are 'ones', 'mean' or None", 'weights="mean"'
+            )
         if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
             raise ArgumentError(f"bucket got batch_size={batch_size!r}", "it must be 1 or more", "batch_size=32")
         self._x = _to_rows(x, "x")
@@ -102,7 +105,7 @@ class Buckets:
         self.sizes = _sizes(sizes, max(lengths))
         _check_pad_value(pad_value, self._x)
         self._batch_size, self._pad, self._shuffle = batch_size, pad_value, shuffle
-        self._is_mean = weights == "mean"
+        self._is_mean, self._adds_weights = weights == "mean", weights is not None
         self._home = [next(i for i, size in enumerate(self.sizes) if length <= size) for length in lengths]
         self._by_position = self._y is not None and all(
             row.ndim > 0 and len(row) == length for row, length in zip(self._y, lengths, strict=True)
@@ -117,7 +120,7 @@ class Buckets:
                 "leave weights out",
             )
         if self._weight is not None:
-            self._weight = _check_weights(self._weight, lengths, self._by_position)
+            self._weight = _check_weights(self._weight, lengths, self._by_position and self._adds_weights)
         self._passes = 0
         self._seed = get_random_seed()
 
@@ -155,6 +158,8 @@ class Buckets:
             weight = None if self._weight is None else np.stack([self._weight[i] for i in rows])
             return pack(x, np.stack([self._y[i] for i in rows]), weight)
         y = np.stack([_pad(self._y[i], size, 0) for i in rows])
+        if not self._adds_weights:
+            return pack(x, y, None if self._weight is None else np.stack([self._weight[i] for i in rows]))
         real = np.stack([_pad(np.ones(len(self._x[i]), "float32"), size, 0) for i in rows])
         weight = real * (real.size / real.sum()) if self._is_mean else real  # the loss divides by all positions
         if self._weight is not None:
@@ -213,7 +218,8 @@ def _check_weights(rows: list[np.ndarray[Any, Any]], lengths: list[int], by_posi
         if row.ndim and not (by_position and row.shape == (length,)):
             raise DataError(
                 f"sample_weight[{i}] has shape {row.shape}, for a sequence of length {length}",
-                "a sequence has one weight, or one for each of its positions if the targets have positions, too",
+                "a sequence has one weight, or one for each of its positions if the targets have positions, too, and "
+                "weights is not None",
                 "sample_weight=[1.0, 2.0, ...], a number for each sequence",
             )
     return rows

@@ -7,6 +7,7 @@ from typing import Any
 
 from graftax.core.errors import ArgumentTypeError, DataError
 from graftax.core.known_names import closest
+from graftax.layers.column_names import take_columns
 from graftax.training.sources.wrapper import Wrapper
 
 Names = str | Sequence[str]
@@ -19,8 +20,10 @@ def with_columns(x: Any, y: Names) -> tuple[Any, Any]:
         DataError: there are no column names, or not these; or they are all that there are.
     """
     if hasattr(x, "columns") and hasattr(x, "drop"):  # a table of pandas, polars or a similar library
-        others = _remaining_columns(y, list(x.columns), f"the {type(x).__name__}")
-        return x[others], x[y if isinstance(y, str) else list(y)]
+        labels = list(x.columns)
+        left = set(_remaining_columns(y, labels, f"the {type(x).__name__}"))
+        inputs = take_columns(x, [place for place, label in enumerate(labels) if label in left])
+        return inputs, x[y if isinstance(y, str) else list(y)]
     if isinstance(x, Mapping):
         others = _remaining_columns(y, list(x), "x")
         return _unwrap_single({name: x[name] for name in others}), _pick_columns(x, y)
@@ -81,6 +84,12 @@ def _remaining_columns(chosen: Names, names: list[Any], where: str) -> list[Any]
     wanted = as_list(chosen)
     for name in wanted:
         require_name(name, names, where)
+        if names.count(name) > 1:
+            raise DataError(
+                f"y={chosen!r:.80}, of {where} with the columns {', '.join(map(repr, names)):.100}",
+                f"the column {name!r} is there twice, and the name does not say which is meant",
+                "y=x.iloc[:, place], and x without it; or columns with different names",
+            )
     others = [name for name in names if name not in wanted]
     if not others or len(set(wanted)) < len(wanted):
         raise DataError(
