@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from graftax.checkpoint.index import Edge
@@ -27,6 +27,11 @@ def keeps_state(module: Module) -> bool:
 def keeps_slots(module: Module) -> bool:
     """Return True if the Module may have slots for Variables."""
     return type(module)._gx_slot_records is not Module._gx_slot_records
+
+
+def models_among(roots: Mapping[str, Any]) -> list[Module]:
+    """Return the roots that may be trained, by whose paths rules of an optimizer say which slots there are."""
+    return [root for root in roots.values() if isinstance(root, Module) and not keeps_slots(root)]
 
 
 def adopt_pending(value: Any, seen: set[int]) -> None:

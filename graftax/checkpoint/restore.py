@@ -10,6 +10,7 @@ from typing import Any
 
 from graftax.checkpoint.adapters_in_use import Use, changed_uses, restores_use
 from graftax.checkpoint.advice import advice
+from graftax.checkpoint.children import models_among
 from graftax.checkpoint.choices import Choices
 from graftax.checkpoint.deferred import make_deferred
 from graftax.checkpoint.different_settings import Differing, conflict_of, different_settings, set_line, values_to_set
@@ -47,6 +48,7 @@ from graftax.core.errors import (
 from graftax.core.typedefs import VariableLike
 from graftax.reparam.base import Reparam
 from graftax.variables.graph.module import Module
+from graftax.variables.graph.trained_model import restoring
 from graftax.variables.state import storage
 
 
@@ -66,7 +68,8 @@ def restore(
         )
     joint = JointRestore()
     try:
-        with uncollected():  # no garbage collection until the temporary objects of the restore are freed
+        # no garbage collection until the temporary objects of the restore are freed
+        with uncollected(), restoring(models_among(roots)):
             graph = Graph(roots, narrow=affected_part(roots, subset, renames))
             with Reader(path, lazily=True) as reader:
                 reader.check_files()

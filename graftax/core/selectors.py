@@ -17,7 +17,7 @@ from graftax.core.errors import SelectorError
 from graftax.core.globs import Glob
 from graftax.core.roles import named_role
 from graftax.core.short_traceback import door
-from graftax.core.spellings import owners_of, spellings, wholes
+from graftax.core.spellings import owners_along, spellings, wholes
 from graftax.core.typedefs import Holder, VariableLike
 from graftax.core.user_functions import misfit
 
@@ -102,7 +102,7 @@ class Selector:
         if self.kind == "role":
             return bool(role == self.test)
         if self.kind == "class":
-            return any(isinstance(one, self.test) for one in (item, *owners_of(item)))
+            return any(isinstance(one, self.test) for one in (item, *owners_along(paths, item)))
         return item is not None and _answer(self, paths[0], self.test(item))
 
     @property

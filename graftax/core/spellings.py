@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from typing import Any, cast
 
 from graftax.core.typedefs import VariableLike
 
 _MOST = 4  # names in one path of which each may be there or not; of more, the innermost
+
+
+class Reached(tuple[str, ...]):
+    """All paths of a variable from one Module, those with given names in them, too; its own first.
+
+    Args:
+        paths: The paths.
+        owners: What is passed on the ways from that Module to the variable, and the Module itself.
+    """
+
+    owners: tuple[object, ...]
+
+    def __new__(cls, paths: Iterable[str], owners: tuple[object, ...]) -> Reached:
+        """Make one."""
+        made = super().__new__(cls, paths)
+        made.owners = owners
+        return made
 
 
 def owners_of(item: object) -> Iterator[Any]:
@@ -26,6 +43,11 @@ def wholes(item: object) -> Iterator[str]:
             yield owner._gx_path
 
 
+def owners_along(paths: Sequence[str], item: object) -> Iterable[Any]:
+    """Return what a variable hangs in, from the inside out: on the ways of these paths, if those are known."""
+    return paths.owners if isinstance(paths, Reached) else owners_of(item)
+
+
 def spellings(paths: Sequence[str], item: object) -> list[str]:
     """Return the paths of a variable, and of the weights it is a part of, with names that users gave in them.
 
@@ -33,18 +55,30 @@ def spellings(paths: Sequence[str], item: object) -> list[str]:
         paths: Its path, from some Module, and those of the weights that it is a part of, which begin alike.
         item: The variable, or its spec.
     """
-    if not any(getattr(owner, "_gx_name", None) for owner in owners_of(item)):
+    if isinstance(paths, Reached) or not any(getattr(owner, "_gx_name", None) for owner in owners_of(item)):
         return []
     parts = paths[0].split("/")
-    names = _names(parts, item)
+    found = spell(parts, _names(parts, item), [path.count("/") + 1 for path in paths])
+    return [path for path in found if path not in paths]
+
+
+def spell(parts: list[str], names: list[tuple[int, str]], lengths: Iterable[int]) -> list[str]:
+    """Return a path with each choice of names in it.
+
+    Args:
+        parts: The path.
+        names: Places in it, from the inside out, and the names of what stands there.
+        lengths: How many parts to take: all, and fewer for each weight that it is a part of.
+    """
     found: dict[str, None] = {}
+    names, lengths = names[:_MOST], list(lengths)
     for chosen in product((False, True), repeat=len(names)):
         spelt = list(parts)
         for take, (place, name) in zip(chosen, names, strict=True):
             if take:
                 spelt[place] = name
-        found |= dict.fromkeys("/".join(spelt[: path.count("/") + 1]) for path in paths)
-    return [path for path in found if path not in paths]
+        found |= dict.fromkeys("/".join(spelt[:length]) for length in lengths)
+    return list(found)
 
 
 def _names(parts: list[str], item: object) -> list[tuple[int, str]]:
@@ -56,7 +90,7 @@ def _names(parts: list[str], item: object) -> list[tuple[int, str]]:
         place = len(_edges_of(owner)) - 1 - cut
         if place < 0 or way[place + cut + 1 :] != parts[place + 1 :]:
             break
-        if (name := getattr(owner, "_gx_name", None)) is not None and len(found) < _MOST:
+        if (name := getattr(owner, "_gx_name", None)) is not None:
             found.append((place, name))
     return found
 

@@ -10,7 +10,7 @@ from graftax.core.errors import SelectorError
 from graftax.core.globs import FOREIGN_WILDCARDS
 from graftax.core.roles import ROLES, prefixed
 from graftax.core.selectors import Selector
-from graftax.core.spellings import owners_of
+from graftax.core.spellings import owners_along
 
 T = TypeVar("T")
 
@@ -32,7 +32,7 @@ class Tally:
         if role:
             self._roles.add(role)
         if self._has_classes:
-            self._classes |= dict.fromkeys(type(one).__name__ for one in owners_of(item))
+            self._classes |= dict.fromkeys(type(one).__name__ for one in owners_along(paths, item))
         return self._see(self.selector, paths, role, item)
 
     def _see(self, part: Selector, paths: Sequence[str], role: str | None, item: object) -> bool:

@@ -30,6 +30,7 @@ from graftax.optimizers.engine.update import Update
 from graftax.optimizers.minimizer import check_loss_fn, loss_of, watch_loss_fn
 from graftax.transforms.gradients.grad import value_and_grad
 from graftax.variables.graph.reserved import OF_OPTIMIZERS, Own, Words
+from graftax.variables.graph.trained_model import seen_from
 from graftax.variables.state import storage
 from graftax.variables.variable import Variable
 
@@ -66,8 +67,10 @@ class Optimizer(Planning, PureUpdates):
             gradients of `minimize` and ``fit`` alone are refused. Defaults to False.
         rules: Pairs ``(selector, {"weight_decay": 0.0, "learning_rate_multiplier": 0.1, ...})`` for variables selected
             by path; ``"l2"``, ``"adaptive_clip"``, ``"frozen": True`` and ``"optimizer"``, another one that moves them,
-            too. Later rules win, key by key. Each must select something. A variable is matched when it is first seen. A
-            Variable in a rule belongs to whoever made it: it is not saved with the optimizer. Defaults to none.
+            too. Later rules win, key by key. Paths begin at the model that is trained, and each rule must select
+            something there; in a list of variables, they are ``v.path``, unless a model was trained or built before.
+            A variable is matched when it is first seen. A Variable in a rule belongs to whoever made it: it is not
+            saved with the optimizer. Defaults to none.
         slot_dtype: Dtype in which slots are stored that name none; see `Slot`. Defaults to None, that of the variable.
         name: Its name. Defaults to None, the class name in snake case.
 
@@ -195,12 +198,13 @@ class Optimizer(Planning, PureUpdates):
         """
         storage.touch(self)
         self._gx_refuse_swapped()
-        updates = self._gx_plan(gradients, variables)  # pairs checked, settings found, slots made
-        then = self._gx_accumulate if self._gx_accumulates else self._gx_update  # either may run in a branch
-        if self.loss_scale is None:
-            then(updates)
-        else:
-            self.loss_scale.unscale(updates, then)
+        with seen_from(variables):
+            updates = self._gx_plan(gradients, variables)  # pairs checked, settings found, slots made
+            then = self._gx_accumulate if self._gx_accumulates else self._gx_update  # either may run in a branch
+            if self.loss_scale is None:
+                then(updates)
+            else:
+                self.loss_scale.unscale(updates, then)
 
     def _gx_accumulate(self, updates: list[Update]) -> None:
         """Keep the sum of the gradients; make an update along the mean once enough batches are there."""
@@ -250,7 +254,8 @@ class Optimizer(Planning, PureUpdates):
                 raise _needs_the_loss(self, other)
         trainable, loss_fn = require_trainable(variables), watch_loss_fn(loss_fn, variables)
         (_, found), gradients = self.value_and_scaled_grad(loss_fn, trainable, has_aux)
-        self.apply(gradients, trainable)
+        with seen_from(variables):
+            self.apply(gradients, trainable)
         return found
 
     @door

@@ -18,6 +18,7 @@ from graftax.training.trainable_model import TrainableModel
 from graftax.transforms.lifting.frames import Abstract
 from graftax.variables.graph.module import Module
 from graftax.variables.graph.structure import structure
+from graftax.variables.graph.trained_model import training
 from graftax.variables.state.storage import frames
 from graftax.variables.variable import Variable
 
@@ -77,7 +78,8 @@ def _descend(model: TrainableModel, optimizer: Minimizer, forward: Forward) -> P
     if not variables:
         warn_of_frozen(model)
         return loss_fn()[1]  # the loss is still reported
-    found = check_returned(optimizer, optimizer.minimize(loss_fn, variables, has_aux=True))
+    with training(model):  # where a program of its own calls the step, too
+        found = check_returned(optimizer, optimizer.minimize(loss_fn, variables, has_aux=True))
     return found[1]
 
 

@@ -18,12 +18,12 @@ from graftax.layers.undoing import undone_if_raised
 from graftax.training.held_metrics import untouched_left_out
 from graftax.training.parts import parts_of
 from graftax.training.recorded_limits import LimitRecordingStep
-from graftax.training.rule_paths import refuse_other_paths
 from graftax.transforms.compile.compiled_function import CompiledFunction
 from graftax.transforms.compile.run_eagerly import run_eagerly
 from graftax.transforms.flow.scan import scan
 from graftax.variables.graph.class_attributes import in_class
 from graftax.variables.graph.module import Module
+from graftax.variables.graph.trained_model import training
 
 TEST_STEPS = "_gx_test_steps"
 """The name of the step that evaluates several batches."""
@@ -129,12 +129,7 @@ def with_fresh_losses(model: Any, function: Callable[..., Any], step: str) -> Ca
 
     def run(*args: Any) -> Any:
         added_losses.forget(model)
-        if step != "train_step":
-            return function(*args)
-        refuse_other_paths(model)
-        found = function(*args)
-        refuse_other_paths(model)  # of what the step has built
-        return found
+        return function(*args)
 
     carry_names(run, function)
     return LimitRecordingStep(model, run)
@@ -159,7 +154,10 @@ def in_one_run(model: Any, name: str, batches: Any) -> dict[str, Any]:
 
 def _check_logs(model: Any, function: Callable[..., Any], step: str) -> Callable[..., Any]:
     def run(*args: Any) -> dict[str, Any]:
-        with untouched_left_out(model) if not model._gx_has_own(step) else nullcontext():
+        with (
+            untouched_left_out(model) if not model._gx_has_own(step) else nullcontext(),
+            training(model) if step == "train_step" else nullcontext(),  # rules see paths from this model
+        ):
             logs = function(*args)
         return loss_first(logs, step)
 

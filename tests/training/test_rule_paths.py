@@ -1,91 +1,128 @@
-"""Rules of optimizers in models that have layers of an older model: paths are those of the older one, which is told."""
-
-import gc
+"""Rules of optimizers see the paths of the model that is trained, whoever owned its weights first."""
 
 import numpy as np
 import pytest
 
 import graftax as gx
-from graftax import layers, optimizers
-from graftax.core.errors import SelectorError
-
-X = np.ones((8, 4), "float32")
-FROZEN = {"frozen": True}
-HEAD = [("layers/1/**", FROZEN)]
-
-
-def transferred():
-    """The older model, and one of two of its layers and a head."""
-    older = gx.Sequential([layers.Dense(4), layers.Dense(4), layers.Dense(1)])
-    older(X)
-    model = gx.Sequential([older[:2], layers.Dense(4)])
-    model(X)
-    return older, model
-
-
-def own_step(model):
-    class Own(gx.Model):
-        def __init__(self):
-            super().__init__()
-            self.layers = model.layers
-
-        def call(self, x):
-            for layer in self.layers:
-                x = layer(x)
-            return x
-
-        def train_step(self, batch):
-            x, y = batch
-            return {"loss": self.optimizer.minimize(lambda: gx.losses.MeanSquaredError()(y, self(x)), self)}
-
-    own = Own()
-    own(X)
-    return own
-
-
-@pytest.mark.parametrize("run_eagerly", [False, True])
-@pytest.mark.parametrize("change", [lambda model: model, own_step], ids=["fit", "own_step"])
-@pytest.mark.parametrize(
-    "optimizer",
-    [
-        lambda: optimizers.SGD(0.1, rules=HEAD),
-        lambda: optimizers.SGD(0.1, rules=[("layers/0/**", FROZEN)]),
-        lambda: optimizers.Muon(0.1, adamw=("layers/1/**", "**/bias")),
-        lambda: optimizers.SGD(0.1, rules=[("**/bias", {"optimizer": optimizers.SGD(rules=HEAD)})]),
-        lambda: optimizers.Lookahead(optimizers.SGD(0.1, rules=HEAD)),
-    ],
-    ids=["head", "body", "muon", "within", "lookahead"],
+from graftax import optimizers
+from tests.training.transferred import (
+    MSE,
+    OPTIMIZERS,
+    OWNERS,
+    RULES,
+    Net,
+    OwnStep,
+    StepOfParts,
+    X,
+    Y,
+    expect_same,
+    weights,
 )
-def test_a_rule_that_sees_other_paths_is_refused_before_anything_moves(optimizer, change, run_eagerly):
-    older, model = transferred()
-    model = change(model)
-    before = [v.numpy() for v in model.variables]
-    model.compile(optimizer(), "mse", run_eagerly=run_eagerly)
-    with pytest.raises(SelectorError, match="first model that holds it, 'layers/1/"):
-        model.fit(X, X, verbose=0)
-    assert all(np.array_equal(a, v.numpy()) for a, v in zip(before, model.variables, strict=False))
-    assert older.built
+
+# --- how a program trains: (model, optimizer) -> nothing --------------------------------------------------------------
 
 
-def test_the_line_of_the_message_chooses_what_was_meant():
-    older, model = transferred()
-    chosen = set(map(id, model.layers[1].variables))
-    body, head = (one.numpy() for one in (older[1].kernel, model.layers[1].kernel))
-    model.compile(optimizers.SGD(0.1, rules=[(lambda v: id(v) in chosen, FROZEN)]), "mse")
-    model.fit(X, X, verbose=0)
-    assert not np.array_equal(older[1].kernel.numpy(), body)
-    assert np.array_equal(model.layers[1].kernel.numpy(), head)
+def by_fit(model, optimizer):
+    model.compile(optimizer, "mse")
+    model.fit(X, Y, epochs=3, verbose=0, shuffle=False)
 
 
-def test_rules_that_decide_alike_and_models_of_their_own_are_not_refused():
-    older, model = transferred()
-    model.compile(optimizers.SGD(0.1, rules=[("**/bias", FROZEN)]), "mse")
-    model.fit(X, X, verbose=0)
-    older.compile(optimizers.SGD(0.1, rules=HEAD), "mse")
-    older.fit(X, X[:, :1], verbose=0)
-    del older
-    gc.collect()  # the weights are now those of the one model
-    model.compile(optimizers.SGD(0.1, rules=HEAD), "mse")
-    head = model.layers[1].kernel.numpy()
-    model.fit(X, X, verbose=0)
-    assert np.array_equal(model.layers[1].kernel.numpy(), head)
+def by_fit_in_groups(model, optimizer):
+    model.compile(optimizer, "mse", steps_per_execution=2)
+    model.fit(X, Y, batch_size=4, epochs=2, verbose=0, shuffle=False)
+
+
+def by_batch_eagerly(model, optimizer):
+    model.compile(optimizer, "mse", run_eagerly=True)
+    for _ in range(3):
+        model.train_on_batch(X, Y)
+
+
+def by_its_step(model, optimizer):
+    model.compile(optimizer, "mse")
+    step = gx.jit(model.train_step)
+    for _ in range(3):
+        step((X, Y))
+
+
+def by_minimize(model, optimizer):
+    for _ in range(3):
+        optimizer.minimize(lambda: MSE(Y, model(X)), model)
+
+
+def by_apply(model, optimizer):
+    if isinstance(optimizer, optimizers.SAM):
+        pytest.skip("it has no apply")
+    for _ in range(3):
+        optimizer.apply(gx.grad(lambda: MSE(Y, model(X)), wrt=model)(), model)
+
+
+def by_build_and_lists(model, optimizer):
+    if isinstance(optimizer, optimizers.SAM):
+        pytest.skip("it has no build")
+    optimizer.build(model)
+    for _ in range(3):
+        optimizer.minimize(lambda: MSE(Y, model(X)), model.trainable_variables)
+
+
+def by_a_compiled_step(model, optimizer):
+    step = gx.jit(lambda x, y: optimizer.minimize(lambda: MSE(y, model(x)), model))
+    for _ in range(3):
+        step(X, Y)
+
+
+def by_pure_updates(model, optimizer):
+    if isinstance(optimizer, optimizers.SAM):
+        pytest.skip("it has no pure_update")
+    state = optimizer.pure_state(model)
+    values = {path: v.value for path, v in model.named_variables().items() if v.trainable}
+
+    def loss(values):
+        return MSE(Y, gx.functional_call(model, {**gx.state(model), **values}, X)[0])
+
+    for _ in range(3):
+        values, state = optimizer.pure_update(gx.grad(loss)(values), state, values)
+    for path, variable in model.named_variables().items():
+        variable.assign(values[path])
+
+
+WAYS = [
+    by_fit,
+    by_fit_in_groups,
+    by_batch_eagerly,
+    by_its_step,
+    by_minimize,
+    by_apply,
+    by_build_and_lists,
+    by_a_compiled_step,
+    by_pure_updates,
+]
+
+
+def values_after(train, model, optimizer):
+    train(model, optimizer)
+    return gx.state(model)
+
+
+@pytest.mark.in_turn(4)
+@pytest.mark.parametrize("name", OPTIMIZERS)
+@pytest.mark.parametrize("owner", OWNERS)
+@pytest.mark.parametrize("train", WAYS)
+def test_rules_see_the_model_that_is_trained(train, owner, name):
+    fresh = weights(Net)
+    start = gx.state(fresh)
+    expected = values_after(train, fresh, OPTIMIZERS[name]())
+    assert any(not np.array_equal(start[path], value) for path, value in expected.items())
+    model, lives = owner(Net)
+    expect_same(expected, values_after(train, model, OPTIMIZERS[name]()))
+    del lives
+
+
+@pytest.mark.parametrize("kind", [OwnStep, StepOfParts])
+@pytest.mark.parametrize("owner", OWNERS)
+@pytest.mark.parametrize("train", [by_fit, by_batch_eagerly])
+def test_rules_see_the_model_in_steps_of_its_own(train, owner, kind):
+    expected = values_after(train, weights(kind), optimizers.SGD(0.1, rules=RULES))
+    model, lives = owner(kind)
+    expect_same(expected, values_after(train, model, optimizers.SGD(0.1, rules=RULES)))
+    del lives

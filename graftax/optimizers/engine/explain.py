@@ -58,15 +58,15 @@ class Explanation:
         return "\n".join([self.title, *text])
 
 
-def explain(optimizer: Rule, variables: Iterable[tuple[Variable, Rule, Settings]]) -> Explanation:
-    """Return one row for each variable, with the optimizer that updates it and the settings there."""
+def explain(optimizer: Rule, variables: Iterable[tuple[str, Variable, Rule, Settings]]) -> Explanation:
+    """Return one row for each variable, with its path, the optimizer that updates it and the settings there."""
     return Explanation(repr(optimizer), tuple(_row(*one) for one in variables))
 
 
-def _row(variable: Variable, optimizer: Rule, settings: Settings) -> Explained:
+def _row(path: str, variable: Variable, optimizer: Rule, settings: Settings) -> Explained:
     weight_decay, l2 = (_float(one) for one in settings.decays(optimizer.weight_decay, optimizer.l2))
     return Explained(
-        path=variable.path,
+        path=path,
         shape=variable.shape,
         optimizer=type(optimizer).__name__,
         learning_rate=_float(optimizer.learning_rate) * _float(settings.learning_rate_multiplier),

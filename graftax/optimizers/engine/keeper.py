@@ -10,7 +10,7 @@ from graftax.core.errors import ArgumentError
 from graftax.core.short_traceback import door
 from graftax.optimizers.arguments.kinds import FLOATING, Checked, Kinds
 from graftax.optimizers.engine.slot import OF_THE_BASE, Slot, make_slot, parts_of
-from graftax.optimizers.engine.slot_table import SlotTable, VariableState
+from graftax.optimizers.engine.slot_table import SETTINGS, SlotTable, VariableState
 from graftax.variables.graph.module import SlotRecord, structure
 from graftax.variables.graph.prints import Print, print_of
 from graftax.variables.state import storage
@@ -144,6 +144,8 @@ class SlotKeeper(Checked):
         """Return how one attribute is now; or which slots there are, of which a trace depends only if it asks."""
         if name == _SLOTS:
             return "slots", tuple(print_of(record.slot) for record in self._gx_records())
+        if name == SETTINGS:
+            return "settings", self._gx_slots.replaced
         return self._gx_fingerprint().get(name)
 
 

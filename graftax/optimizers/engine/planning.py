@@ -8,7 +8,6 @@ from typing import Any, ClassVar, cast
 
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError, ArgumentTypeError
-from graftax.core.selectors import Selector
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, VariableLike
 from graftax.optimizers.engine import averaging
@@ -30,12 +29,15 @@ from graftax.optimizers.engine.lazy import check_lazy, require_rows
 from graftax.optimizers.engine.loss_scale import LossScale
 from graftax.optimizers.engine.numbers import cast_to, compute_dtype, dtype_name
 from graftax.optimizers.engine.rule import Rule
-from graftax.optimizers.engine.settings import GivenRules, RuleLike, Rules, Settings
+from graftax.optimizers.engine.settings import DEFAULT, GivenRules, RuleLike, Rules, Settings, own_paths
 from graftax.optimizers.engine.slot import OF_THE_BASE, Slot
+from graftax.optimizers.engine.slot_table import SETTINGS
 from graftax.optimizers.engine.sparse_rows import IndexedRows, TouchedRows
 from graftax.optimizers.engine.update import Update
 from graftax.variables.graph.module import Module
 from graftax.variables.graph.reserved import Own
+from graftax.variables.graph.trained_model import TrainedModel, seen_from, trained
+from graftax.variables.state import storage
 from graftax.variables.variable import Variable
 
 
@@ -67,28 +69,74 @@ class Planning(Rule, Averaging):
     # --- settings -----------------------------------------------------------------------------------------------------
 
     def _gx_settings(self, variable: Variable) -> Settings:
-        """Return the settings of a variable; found when it is first seen, in the optimizer that a rule names, too."""
+        """Return the settings of a variable; found once for each model that is trained."""
+        kept = self._gx_kept_settings(variable)
+        if kept is not None:
+            return kept
+        found = self._gx_find_settings(variable)
+        if trained.top is None or trained.top.purpose != "question":
+            deciding = self._gx_deciding(variable)
+            # kept in the optimizers that rules name, too: they look them up when they take the update over
+            for optimizer, settings in found:
+                optimizer._gx_slots.keep(variable, settings, None if deciding is None else deciding.module)
+        return found[0][1]
+
+    def _gx_kept_settings(self, variable: Variable) -> Settings | None:
+        """Return the settings that are kept, if they were found by the paths that hold now.
+
+        Where no model is given, those hold by which it was trained last.
+        """
         state = self._gx_slots.state(variable)
-        if state.settings is None:
-            settings = self._gx_rules.settings(variable)
-            if settings.optimizer is not None:
-                other = self.others[settings.optimizer]
-                other._gx_check_rules([variable])
-                # kept there, too: the other optimizer looks them up itself when it takes the update over
-                theirs = other._gx_slots.state(variable).settings = settings.override(other._gx_settings(variable))
-                settings = replace(settings, frozen=theirs.frozen)
-            state.settings = settings
-        return state.settings
+        if not self._gx_has_rules():
+            return state.settings
+        scope = trained.top
+        known = None if state.model is None else state.model()
+        if scope is not None and known is scope.outermost:  # as in each step but the first: no walk through the model
+            return state.settings
+        deciding = self._gx_deciding(variable)
+        if deciding is None:
+            storage.changing(self, SETTINGS)
+            return state.settings
+        if deciding.purpose == "restore":  # only likely to be the model that is trained
+            return None if known is None else state.settings
+        return state.settings if known is deciding.module else None
+
+    def _gx_deciding(self, variable: Variable) -> TrainedModel | None:
+        """Return the scope of the model from which rules see a variable; None for its own paths, or without rules."""
+        scope = trained.top
+        return None if scope is None or not self._gx_has_rules() else scope.deciding(variable)
+
+    def _gx_find_settings(self, variable: Variable, over: Settings | None = None) -> list[tuple[Planning, Settings]]:
+        """Return what its rules say of a variable, here and in the optimizers that they name, one after another.
+
+        Args:
+            variable: The variable.
+            over: What the optimizer says whose rule names this one. Defaults to None.
+        """
+        settings = DEFAULT
+        if self._gx_has_rules():
+            deciding = self._gx_deciding(variable)
+            paths = own_paths(variable) if deciding is None else deciding.paths_of(variable)
+            settings = self._gx_settings_at(variable, paths)
+        settings = settings if over is None else over.override(settings)
+        if settings.optimizer is None:
+            return [(self, settings)]
+        rest = self.others[settings.optimizer]._gx_find_settings(variable, settings)
+        return [(self, replace(settings, frozen=rest[0][1].frozen)), *rest]
+
+    def _gx_settings_at(self, variable: Variable, paths: Sequence[str]) -> Settings:
+        """Return what the rules of this optimizer say of a variable with these paths."""
+        return self._gx_rules.settings(variable, paths)
+
+    def _gx_has_rules(self) -> bool:
+        """Tell whether paths of variables make a difference."""
+        return bool(self._gx_rules.given)
 
     def _gx_check_rules(self, variables: Iterable[Variable]) -> None:
         """Raise unless each rule, also of optimizers that rules name, selects some of these or of what is beside."""
         self._gx_rules.check(variables)
         for other in self.others:
-            other._gx_rules.check(variables)
-
-    def _gx_selectors(self) -> list[Selector]:
-        """Return the selectors of all rules, also of optimizers that rules name."""
-        return [*self._gx_rules.selectors, *(one for other in self.others for one in other._gx_selectors())]
+            other._gx_check_rules(variables)
 
     def _gx_rule_of(self, variable: Variable) -> Planning:
         """Return the optimizer whose rule a variable is updated by."""
@@ -106,11 +154,19 @@ class Planning(Rule, Averaging):
             SelectorError: a rule selects nothing.
         """
         if isinstance(variables, Module):
-            variables = [v for v in variables.variables if v.role == "weight"]
-        found = flat_variables(variables)
-        self._gx_check_rules(found)
-        rules = [(variable, self._gx_rule_of(variable)) for variable in found]
-        return explain(self, [(variable, rule, rule._gx_settings(variable)) for variable, rule in rules])
+            named = [(path, v) for path, v in variables.named_variables().items() if v.role == "weight"]
+        else:
+            named = [(v.path, v) for v in flat_variables(variables)]
+        with seen_from(variables, "question"):
+            self._gx_check_rules(flat_variables([variable for _, variable in named]))
+            return explain(self, [(path, variable, *self._gx_moved_by(variable)) for path, variable in named])
+
+    def _gx_moved_by(self, variable: Variable) -> tuple[Planning, Settings]:
+        """Return the optimizer whose rule a variable is updated by, and what is set there; nothing of it is kept."""
+        kept = self._gx_kept_settings(variable)
+        if kept is None:
+            return self._gx_find_settings(variable)[-1]
+        return (self, kept) if kept.optimizer is None else self.others[kept.optimizer]._gx_moved_by(variable)
 
     # --- slots --------------------------------------------------------------------------------------------------------
 
@@ -153,7 +209,9 @@ class Planning(Rule, Averaging):
 
     def build(self, variables: Variables) -> None:
         """Make the slots of those that are trainable, and check the rules, now rather than in the first `apply`."""
-        self._gx_build(flat_variables(variables))
+        self._gx_slots.note_model(variables)
+        with seen_from(variables):
+            self._gx_build(flat_variables(variables))
 
     def _gx_build(self, variables: list[Variable]) -> list[Variable]:
         """Make slots, check rules and dtypes; return the variables that are neither frozen nor resting."""

@@ -6,14 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from graftax.backend import registry
-from graftax.core.errors import ArgumentError, ArgumentTypeError, NotBuiltError, StateError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, StateError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, unwrap
 from graftax.core.undefined import undefined_error
 from graftax.optimizers.engine.gradients import Variables
 from graftax.optimizers.engine.keeper import SlotKeeper
+from graftax.optimizers.engine.pure_names import variables_of
 from graftax.transforms.functional import state as state_of
 from graftax.transforms.lifting.frames import Substitution
+from graftax.variables.graph.trained_model import seen_from
 from graftax.variables.state.storage import frames
 from graftax.variables.variable import Variable
 
@@ -62,7 +64,9 @@ class PureUpdates(SlotKeeper):
         ``state["learning_rate"]``.
 
         Args:
-            gradients: By the path of the variable; None for one that has no gradient in this update.
+            gradients: By the path of the variable; None for one that has no gradient in this update. Paths are those
+                from the Module that `pure_state` was given, or ``v.path``, which is another one where a weight hangs in
+                an older model, too.
             state: As `pure_state` gives it, or the one before.
             values: By the path of the variable: ``{v.path: v.value for v in model.trainable_variables}``. Variables
                 that `pure_state` was not given are refused, and so is a part of them where all take part in an update
@@ -74,7 +78,7 @@ class PureUpdates(SlotKeeper):
         Raises:
             NotBuiltError: a value is for a variable whose slots are not made.
             ArgumentError: the state has other paths, shapes or dtypes than this optimizer, or the values than the
-                variables; two variables have one path.
+                variables; a path stands for two variables.
             StateError: the update assigns something that is neither in the values nor in the state.
 
         Example:
@@ -114,7 +118,7 @@ class PureUpdates(SlotKeeper):
         backend = registry.current()
         level = backend.tracing.level() if backend.has("tracing") else None
         frame = Substitution(frames.top, ((variable._storage, value) for variable, value in given), level)
-        with frames.entered(frame):
+        with frames.entered(frame), seen_from(self._gx_slots.noted_model()):
             self.apply({path: gradients[path] for path in values}, known)
             after = {path: known[path].value for path in values}, {path: own[path].value for path in state}
         inside = {variable._storage for variable, _ in given}
@@ -128,24 +132,8 @@ class PureUpdates(SlotKeeper):
 
     def _gx_find_variables(self, values: Mapping[str, Any]) -> dict[str, Variable]:
         """Return the variables that these are the values of."""
-        known: dict[str, list[Variable]] = {}
-        for variable, state in self._gx_slots.items():
-            if state.settings is not None or state.slots:
-                known.setdefault(variable.path, []).append(variable)
-        if not values or any(path not in known for path in values):
-            got = [path for path in values if path not in known]
-            raise NotBuiltError(
-                f"{type(self).__name__}.pure_update got values for {got or 'nothing'}",
-                f"it takes a dict by the path of variables that it knows: {list(known) or 'none yet'}",
-                "state = optimizer.pure_state(model) once before; {v.path: v.value for v in model.trainable_variables}",
-            )
-        if twice := [path for path in values if len(known[path]) > 1]:
-            raise ArgumentError(
-                f"{type(self).__name__}.pure_update got a value for {twice[0]!r}, the path of two variables",
-                "it cannot be told which of them is meant",
-                "an optimizer for each of the two models",
-            )
-        return {path: known[path][0] for path in values}
+        made = [variable for variable, state in self._gx_slots.items() if state.settings is not None or state.slots]
+        return variables_of(type(self).__name__, values, made, self._gx_slots.noted_model())
 
     def _gx_check_value(
         self, kind: str, label: str, path: str, variable: Variable, value: object

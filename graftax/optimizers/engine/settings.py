@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from math import inf
 from typing import Any, TypeAlias, TypedDict
 
@@ -21,6 +21,7 @@ from graftax.optimizers.arguments.kinds import NOT_NEGATIVE, Kind
 from graftax.optimizers.engine.rule import Rule
 from graftax.variables.graph.module import Module
 from graftax.variables.graph.node import outermost
+from graftax.variables.graph.trained_model import Identity, trained
 from graftax.variables.variable import Variable
 
 
@@ -49,7 +50,8 @@ RuleLike: TypeAlias = "tuple[SelectorLike, SettingsLike]"
 class Settings:
     """What holds for one variable; None for what the optimizer says. ``by`` names the rules that chose it.
 
-    ``optimizer`` is the place, among those that the rules name, of the one that moves it.
+    ``optimizer`` is the place, among those that the rules name, of the one that moves it. ``is_second`` says whether
+    that one, if it has two ways to move variables, takes the second.
     """
 
     weight_decay: Number | None = None
@@ -58,7 +60,12 @@ class Settings:
     adaptive_clip: Number | None = None
     frozen: bool = False
     optimizer: int | None = None
+    is_second: bool = False
     by: tuple[str, ...] = ()
+
+    def is_same(self, other: Settings) -> bool:
+        """Tell whether another one holds the same; Variables in rules are compared by identity."""
+        return all(_is_same(getattr(self, one.name), getattr(other, one.name)) for one in fields(self))
 
     def decays(self, weight_decay: object, l2: object) -> tuple[Any, Any]:
         """Return both decays, where the optimizer has these."""
@@ -79,6 +86,11 @@ class Settings:
             frozen=self.frozen or inner.frozen,
             by=(*self.by, *inner.by),
         )
+
+
+def _is_same(one: object, other: object) -> bool:
+    has_variable = isinstance(one, VariableLike) or isinstance(other, VariableLike)
+    return one is other if has_variable else one == other
 
 
 class _Product(VariableLike):
@@ -180,42 +192,68 @@ class Rules:
         for _, setting in self._rules:
             if "optimizer" in setting:  # by its place: copies of settings must not lead to the original
                 setting["optimizer"] = next(i for i, o in enumerate(self.optimizers) if o is setting["optimizer"])
-        self._unchecked = [selector for selector, _ in self._rules]
+        self._is_checked = not self._rules
+        self._checked: set[Identity] = set()  # the models of which each rule selects something
 
     def __reduce__(self) -> tuple[Any, ...]:  # compiled selectors are functions, which cannot be pickled
-        return Rules, (self.given, self._sets_nothing), None if self._unchecked else {"_unchecked": []}
+        return Rules, (self.given, self._sets_nothing), {"_is_checked": True} if self._is_checked else None
 
-    @property
-    def selectors(self) -> list[Selector]:
-        """Return the selectors of the rules, in their order."""
-        return [selector for selector, _ in self._rules]
-
-    def settings(self, variable: Variable) -> Settings:
-        """Return what holds for a variable at the path that it has now."""
+    def settings(self, variable: Variable, paths: Sequence[str]) -> Settings:
+        """Return what holds for a variable with these paths."""
         found = DEFAULT
         for selector, setting in self._rules:
-            if selector.matches(variable):
+            if selector.sees(paths, variable.role, variable):
                 found = replace(found, **setting, by=(*found.by, selector.text))
         return found
 
     def check(self, variables: Iterable[Variable]) -> None:
-        """Raise if a rule selects none of these, nor of what hangs in the same object graphs; asked once.
+        """Raise if a rule selects nothing; asked once for each model that is trained, and once where none is given.
+
+        It selects from all of the model; from lists of variables, and what hangs in the same object graphs.
+
+        Args:
+            variables: What is trained.
 
         Raises:
             SelectorError: a rule, or a part of its selector, selects nothing.
         """
-        if not self._unchecked:
+        if not self._rules:
             return
-        known: dict[int, Variable] = {}
-        for variable in variables:
-            if id(variable) not in known:
-                root = outermost(variable)
-                around = root.variables if isinstance(root, Module) else []
-                known.update({id(v): v for v in (variable, *around)})
-        items = [((v.path, *wholes(v)), v) for v in known.values()]
-        for selector in self._unchecked:
-            pick(selector, items, "rules=: the selector")
-        self._unchecked = []
+        scope, alone = trained.top, list(variables)
+        if scope is not None:
+            if scope.around is None and Identity(scope.module) in self._checked:
+                return
+            deciding = {id(v): scope.deciding(v) for v in alone}
+            for one in {id(one): one for one in deciding.values() if one is not None}.values():
+                if Identity(one.module) not in self._checked:
+                    root = f", by paths from {type(one.module).__name__} {one.module.name!r}"
+                    self._check([(found.paths, found.variable) for found in one.candidates()], root)
+                    self._checked.add(Identity(one.module))
+            alone = [v for v in alone if deciding[id(v)] is None]
+        if alone and not self._is_checked:
+            self._check(_around(alone))
+        self._is_checked = True
+
+    def _check(self, items: Iterable[tuple[Sequence[str], Variable]], root: str = "") -> None:
+        items = list(items)
+        for selector, _ in self._rules:
+            pick(selector, items, f"rules={root}: the selector")
+
+
+def _around(variables: Iterable[Variable]) -> Iterator[tuple[Sequence[str], Variable]]:
+    """Yield variables, and what hangs in the same object graphs, with their own paths."""
+    known: dict[int, Variable] = {}
+    for variable in variables:
+        if id(variable) not in known:
+            root = outermost(variable)
+            around = root.variables if isinstance(root, Module) else []
+            known.update({id(v): v for v in (variable, *around)})
+    yield from ((own_paths(v), v) for v in known.values())
+
+
+def own_paths(variable: Variable) -> tuple[str, ...]:
+    """Return the path of a variable in the object graph that owned it first, and those of weights it is a part of."""
+    return (variable.path, *wholes(variable))
 
 
 def _unknown_key(key: object, selector: Selector) -> ArgumentError:

@@ -8,18 +8,27 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from graftax.optimizers.engine.settings import Settings
+from graftax.variables.graph.module import Module
+from graftax.variables.graph.structure import structure
 from graftax.variables.variable import Variable
+
+SETTINGS = "settings"
+"""What a trace asks for that finds no model which is trained around it: the settings by which it was trained last."""
 
 
 class VariableState:
-    """What an optimizer keeps of one variable: its slots, and its settings, None until they are asked for."""
+    """What an optimizer keeps of one variable: its slots, and its settings, None until they are asked for.
 
-    __slots__ = ("settings", "slots", "variable")
+    ``model`` is the one by whose paths these were found; None if that was without one, or before a copy.
+    """
+
+    __slots__ = ("model", "settings", "slots", "variable")
 
     def __init__(self, variable: weakref.ref[Variable], slots: dict[str, Variable], settings: Settings | None) -> None:
         self.variable = variable
         self.slots = slots
         self.settings = settings
+        self.model: weakref.ref[Module] | None = None
 
 
 class SlotTable:
@@ -27,6 +36,9 @@ class SlotTable:
 
     def __init__(self) -> None:
         self._states: dict[int, VariableState] = {}
+        self.replaced = 0
+        """How often settings were replaced by those of another model."""
+        self._model: weakref.ref[Module] | None = None
         self._memo: dict[int, Any] | None = None  # of the deep copy that made this table, until its first use
         self._left: set[str] = set()  # paths of variables with slots that were not deep-copied along
         self._unpickled: dict[str, weakref.ref[Variable]] = {}  # variables with slots that came with a pickle, by path
@@ -53,6 +65,23 @@ class SlotTable:
         """Return what is kept of a variable; an empty state is made at need."""
         state = self._states_by_id().get(id(variable))
         return state if state is not None else self._insert(variable, {}, None)
+
+    def note_model(self, variables: object) -> None:
+        """Note for what slots are made: a Module, from which `pure_update` takes paths, or a list of Variables."""
+        self._model = weakref.ref(variables) if isinstance(variables, Module) else None
+
+    def noted_model(self) -> Module | None:
+        """Return the Module for which slots were made last; None for a list."""
+        return None if self._model is None else self._model()
+
+    def keep(self, variable: Variable, settings: Settings, model: Module | None) -> None:
+        """Keep the settings of a variable, found by its paths in a model, or by its own."""
+        state = self.state(variable)
+        if state.settings is not None and not settings.is_same(state.settings):
+            self.replaced += 1
+            structure.bump()
+        state.settings = settings
+        state.model = None if model is None else weakref.ref(model)
 
     def paths_left_behind(self, variables: Sequence[Variable]) -> list[str]:
         """Return the paths of these that are new to a copy, which came without those of the same paths that it knew."""

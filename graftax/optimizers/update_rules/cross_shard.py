@@ -10,7 +10,7 @@ from graftax.core import tree
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import unwrap
 from graftax.optimizers.around import AroundOptimizer
-from graftax.optimizers.engine.gradients import Variables, flat_variables
+from graftax.optimizers.engine.gradients import Variables
 from graftax.optimizers.engine.pure_updates import PureUpdates
 from graftax.optimizers.optimizer import Optimizer
 from graftax.variables.state.storage import frames
@@ -51,7 +51,8 @@ class CrossShard(AroundOptimizer, PureUpdates):
 
     def build(self, variables: Variables) -> None:
         """Make the slots of those that are trainable."""
-        self.optimizer._gx_build(flat_variables(variables))
+        self._gx_slots.note_model(variables)
+        self.optimizer.build(variables)
         self._gx_leave_scopes()
 
     def apply(self, gradients: Any, variables: Variables) -> None:

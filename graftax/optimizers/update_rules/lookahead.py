@@ -20,6 +20,7 @@ from graftax.optimizers.engine.pure_updates import PureUpdates
 from graftax.optimizers.engine.slot import Slot
 from graftax.optimizers.optimizer import Optimizer
 from graftax.transforms.flow.branches import cond
+from graftax.variables.graph.trained_model import seen_from
 from graftax.variables.state import storage
 from graftax.variables.variable import Variable
 
@@ -94,9 +95,15 @@ class Lookahead(AroundOptimizer, PureUpdates):
 
     def build(self, variables: Variables) -> None:
         """Make the slots of those that are trainable, also those of the other one."""
-        for variable in self.optimizer._gx_build(flat_variables(variables)):
-            self._gx_make_slots(variable)
+        for keeper in (self, self.optimizer):
+            keeper._gx_slots.note_model(variables)
+        with seen_from(variables):
+            for variable in self.optimizer._gx_build(flat_variables(variables)):
+                self._gx_make_slots(variable)
         self._gx_leave_scopes()
+
+    def _gx_find_variables(self, values: Mapping[str, Any]) -> dict[str, Variable]:
+        return self.optimizer._gx_find_variables(values)  # it knows those, too, that a rule freezes
 
     @door
     def apply(self, gradients: Any, variables: Variables) -> None:
@@ -110,7 +117,8 @@ class Lookahead(AroundOptimizer, PureUpdates):
 
     def _step_around(self, variables: Variables, step: Callable[[], Any]) -> Any:
         storage.touch(self)
-        trainable = self.optimizer._gx_build(flat_variables(variables))
+        with seen_from(variables):
+            trainable = self.optimizer._gx_build(flat_variables(variables))
         pairs = [(variable, self.slot(variable, "slow")) for variable in trainable]
         self._gx_leave_scopes()
         before = self.optimizer.iterations.value

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import ClassVar, Literal, Unpack
 
 from graftax import ops
 from graftax.core.errors import ArgumentTypeError
-from graftax.core.selectors import Selector, SelectorLike
+from graftax.core.selectors import SelectorLike
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import COUNT, FLAG, FRACTION, NOT_NEGATIVE, Kinds, choice_of
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.roots import divisor, norm
-from graftax.optimizers.engine.settings import Rules
+from graftax.optimizers.engine.settings import Rules, Settings
 from graftax.optimizers.engine.slot import Slot, SlotValues
+from graftax.optimizers.engine.sparse_rows import TouchedRows
 from graftax.optimizers.engine.step import Step
+from graftax.optimizers.engine.update import Update
 from graftax.optimizers.optimizer import Optimizer
 from graftax.variables.variable import Variable
 
@@ -106,15 +109,25 @@ class Muon(Optimizer):
 
     def create_slots(self, variable: Variable) -> Mapping[str, Slot]:
         """Declare the average; that of squares, too, for what goes by AdamW."""
-        others = variable.ndim < 2 or self._others.settings(variable).by
+        others = variable.ndim < 2 or self._gx_settings(variable).is_second
         return {name: Slot() for name in (("momentum", "velocity") if others else ("momentum",))}
+
+    def _gx_settings_at(self, variable: Variable, paths: Sequence[str]) -> Settings:
+        is_second = bool(self._others.settings(variable, paths).by)
+        return replace(super()._gx_settings_at(variable, paths), is_second=is_second)
+
+    def _gx_update_for(self, variable: Variable, gradient: object = None, rows: TouchedRows | None = None) -> Update:
+        update = super()._gx_update_for(variable, gradient, rows)
+        if "velocity" in update.slots and "velocity" not in self.create_slots(variable):  # of a model trained before
+            update.slots = {name: slot for name, slot in update.slots.items() if name != "velocity"}
+        return update
+
+    def _gx_has_rules(self) -> bool:
+        return bool(self.adamw) or super()._gx_has_rules()
 
     def _gx_check_rules(self, variables: Iterable[Variable]) -> None:
         self._others.check(variables)
         super()._gx_check_rules(variables)
-
-    def _gx_selectors(self) -> list[Selector]:
-        return [*super()._gx_selectors(), *self._others.selectors]
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
         """Compute the new value of a variable, and of its slots."""

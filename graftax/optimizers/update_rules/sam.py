@@ -17,6 +17,7 @@ from graftax.optimizers.engine.roots import root
 from graftax.optimizers.engine.total import total
 from graftax.optimizers.minimizer import check_loss_fn, watch_loss_fn
 from graftax.optimizers.optimizer import Optimizer
+from graftax.variables.graph.trained_model import seen_from
 from graftax.variables.state import storage
 
 
@@ -66,7 +67,8 @@ class SAM(AroundOptimizer, Checked):
         """Take one step, with the trainable ones of the variables; see `Minimizer`."""
         check_loss_fn(loss_fn)
         storage.touch(self)
-        trainable = self.optimizer._gx_build(require_trainable(variables))
+        with seen_from(variables):
+            trainable = self.optimizer._gx_build(require_trainable(variables))
         loss_fn = watch_loss_fn(loss_fn, variables)
         (_, found), gradients = self.optimizer.value_and_scaled_grad(loss_fn, trainable, has_aux)
         wide = "float64" if any(v.dtype == "float64" for v in trainable) else "float32"
@@ -81,7 +83,8 @@ class SAM(AroundOptimizer, Checked):
         finally:
             for variable, value in zip(trainable, before, strict=True):
                 variable.assign(value)
-        self.optimizer.apply(gradients, trainable)
+        with seen_from(variables):
+            self.optimizer.apply(gradients, trainable)
         return found
 
     def __repr__(self) -> str:

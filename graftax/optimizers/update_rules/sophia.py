@@ -21,6 +21,7 @@ from graftax.optimizers.optimizer import Optimizer
 from graftax.transforms.flow.branches import cond
 from graftax.transforms.gradients.grad import grad
 from graftax.variables import random
+from graftax.variables.graph.trained_model import seen_from
 from graftax.variables.variable import Variable
 
 
@@ -109,7 +110,8 @@ class Sophia(Optimizer):
 
     def update_hessian(self, loss_fn: Callable[[], Any], variables: Variables) -> None:
         """Estimate once the curvature of ``loss_fn()``, for the trainable ones of the variables."""
-        wrt = [v for v in self._gx_build(flat_variables(variables)) if self._gx_rule_of(v) is self]
+        with seen_from(variables):
+            wrt = [v for v in self._gx_build(flat_variables(variables)) if self._gx_rule_of(v) is self]
         if not wrt:
             return
         noise = [random.normal(v.shape, dtype=v.dtype, seed=self.noise) for v in wrt]

@@ -61,8 +61,8 @@ class Freezing(Branch):
         ``layer.trainable = False`` ends.
 
         Args:
-            where: Which of those that were made to be trained, by their path from here; the parts of a weight that is
-                an expression with it. Defaults to ``"**"``, all.
+            where: Which of those that were made to be trained, by any of their paths from here; the parts of a weight
+                that is an expression with it. Defaults to ``"**"``, all.
 
         Returns:
             Their paths.
@@ -91,7 +91,8 @@ class Freezing(Branch):
         expression is gone: it is not among the paths.
 
         Args:
-            where: Which of those that were made to be trained, by their path from here. Defaults to ``"**"``, all.
+            where: Which of those that were made to be trained, by any of their paths from here. Defaults to ``"**"``,
+                all.
 
         Returns:
             The paths of those that are trained now.

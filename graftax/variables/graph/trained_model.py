@@ -1,0 +1,107 @@
+"""The model that is trained: while it is, rules of optimizers see Variables by their paths from there."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Literal, TypeAlias
+
+from graftax.core.scopes import ScopeStack, register_ambient
+from graftax.core.spellings import Reached
+from graftax.variables.graph.candidates import Candidate, candidates
+from graftax.variables.graph.module import Module
+from graftax.variables.graph.structure import structure
+from graftax.variables.graph.walking import walk_with_edges
+from graftax.variables.variable import Variable
+
+Purpose: TypeAlias = Literal["training", "question", "restore"]
+
+
+class TrainedModel:
+    """A scope: the model that is trained. Its paths are found when the first one is needed.
+
+    Args:
+        module: The model.
+        around: The scope around this one, whose model decides for all Variables that it has: where a step of ``fit``
+            gives a part of its model to an optimizer, the Variables are still those of that model. Defaults to None.
+        purpose: ``"training"``; ``"question"``, so that nobody keeps what is found here; or ``"restore"``, where the
+            model is only likely to be the one that is trained, and what is known of that already counts more. Defaults
+            to ``"training"``.
+    """
+
+    def __init__(self, module: Module, around: TrainedModel | None = None, purpose: Purpose = "training") -> None:
+        self.module = module
+        self.around = around
+        self.purpose = purpose
+        self.outermost: Module = module if around is None else around.outermost
+        """The model that decides first."""
+        self._found: dict[int, Candidate] = {}
+        self._made = -1
+
+    def candidates(self) -> list[Candidate]:
+        """Return all Variables of the model, with their paths."""
+        if self._made != structure.made:  # a layer may have been built since
+            self._made = structure.made
+            self._found = {id(one.variable): one for one in candidates(walk_with_edges(self.module))}
+        return list(self._found.values())
+
+    def deciding(self, variable: Variable) -> TrainedModel | None:
+        """Return the scope, this one or one around it, whose model decides for a Variable; None if no model has it."""
+        outer = None if self.around is None else self.around.deciding(variable)
+        if outer is not None:
+            return outer
+        if id(variable) not in self._found:
+            self.candidates()
+        return self if id(variable) in self._found else None
+
+    def paths_of(self, variable: Variable) -> Reached:
+        """Return the paths of a Variable of the model."""
+        return self._found[id(variable)].paths
+
+
+class Identity:
+    """Stands for a model and does not keep it: equal to others of the same one, whatever ``==`` means to its class.
+
+    Args:
+        module: The model.
+    """
+
+    __slots__ = ("_id", "_ref")
+
+    def __init__(self, module: Module) -> None:
+        self._id = id(module)
+        self._ref = weakref.ref(module)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Identity) and self._ref() is not None and self._ref() is other._ref()
+
+    def __hash__(self) -> int:
+        return self._id
+
+
+trained: ScopeStack[TrainedModel] = ScopeStack("training")
+# a compiled function that calls an optimizer has found rules by the paths of the model that was trained around it
+register_ambient(lambda: tuple([Identity(one.module) for one in trained.items]), trained.read)
+
+
+def training(model: Module) -> AbstractContextManager[None]:
+    """Return the scope of the training of a model, whatever is trained around it."""
+    if trained.top is not None and trained.top.module is model:
+        return nullcontext()  # with the paths that are found already
+    return trained.entered(TrainedModel(model))
+
+
+def seen_from(variables: object, purpose: Purpose = "training") -> AbstractContextManager[None]:
+    """Return the scope for what an optimizer is given: that of a Module; none for a list of Variables."""
+    if not isinstance(variables, Module):
+        return nullcontext()
+    return trained.entered(TrainedModel(variables, trained.top, purpose))
+
+
+def restoring(models: Iterable[Module]) -> AbstractContextManager[None]:
+    """Return the scope of a restore of models beside optimizers; the first one that has a Variable decides for it."""
+    scope = trained.top
+    for model in models:
+        scope = TrainedModel(model, scope, "restore")
+    return nullcontext() if scope is None else trained.entered(scope)
