@@ -114,8 +114,8 @@ def check_targets_axis(
     """Raise if a function lays the samples of targets along another axis of predictions, or the other way round.
 
     ``(3,) - (3, 3)`` broadcasts, and is wrong; ``(4,) - (4, 3)`` fails. So it is tried with one sample more, where
-    sizes are equal by chance. What works there, such as pairs of samples, is meant; so is what would fail with the right
-    axes, too.
+    sizes are equal by chance. What works there, such as pairs of samples, is meant; so is what would fail even with the
+    right axes.
 
     Args:
         role: What the function is for: ``"loss"`` or ``"metric"``.

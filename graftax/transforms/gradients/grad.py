@@ -38,7 +38,8 @@ def value_and_grad(fn: Callable[P, R], wrt: object = None, has_aux: bool = False
 
     Assignments that ``fn`` makes on its way (moving averages, random streams) take effect as they would in a plain
     call, and what is assigned and read again carries its gradient; ``ops.stop_gradient(value)`` in the assignment cuts
-    it. The gradient with respect to a Variable is that with respect to its value when the call starts.
+    it. The gradient with respect to a Variable is that with respect to its value when the call starts; one
+    on which the value does not depend has a gradient of zero.
 
     Args:
         fn: Returns a scalar, or ``(scalar, anything)`` with ``has_aux``.
