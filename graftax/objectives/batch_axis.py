@@ -131,7 +131,7 @@ def check_targets_axis(
     (short, samples), (long, several) = sorted(shapes.items(), key=lambda pair: len(pair[1]))
     if len(samples) != 1 or samples[0] == 1 or several[:1] != samples or samples[0] not in several[1:]:
         return
-    [batch] = samples
+    batch = samples[0]
     try:
         _trace_larger(call, y_true, y_pred, batch)
     except Exception as error:  # noqa: BLE001 - a function may be written for one batch size alone
