@@ -34,6 +34,12 @@ class Gradients(Tracing, Protocol):
         """Return a function that gives ``((value, aux), gradient)``; ``function`` returns ``(value, aux)``."""
         ...
 
+    def value_and_reached_grad(
+        self, function: Callable[[list[Any]], tuple[Any, Any]]
+    ) -> Callable[[list[Any]], tuple[tuple[Any, Any], list[Any]]]:
+        """Do as `value_and_grad` for a list of arrays, with None for each on which the value does not depend."""
+        ...
+
     def start_recording(self, recorder: Recorder) -> tuple[Any, Any]:
         """Tell the recorder what this thread computes from now on; the level that records, and the one around it."""
         ...

@@ -14,7 +14,7 @@ from graftax.core.tree import flatten
 from graftax.core.typedefs import Array, ArrayLike, Shape
 from graftax.core.undefined import undefined_error
 from graftax.core.user_functions import check_signature
-from graftax.objectives.batch_axis import check_batch_axis, check_returned, is_of_user
+from graftax.objectives.batch_axis import check_batch_axis, check_returned, check_targets_axis, is_of_user
 from graftax.objectives.hiding import Form, Formula, Ranges, as_condition, as_mask
 from graftax.objectives.own_masks import of_whole_values, takes_mask
 from graftax.objectives.pairs import prepare, with_rank_of
@@ -201,6 +201,8 @@ class Loss(Module):
             found = call(y_true, y_pred) if visible is None else self.among(y_true, y_pred, visible)
             if is_user := is_of_user(self._gx_written):
                 check_returned("loss", self._gx_written, found)
+                if visible is None and not own_mask:
+                    check_targets_axis("loss", self._gx_written, call, y_true, y_pred)
             values = to_floating(found, "the loss")
             if values.size == 0:
                 raise DataError(

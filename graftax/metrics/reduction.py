@@ -16,7 +16,7 @@ from graftax.core.undefined import undefined_error
 from graftax.core.user_functions import check_signature
 from graftax.metrics import exact
 from graftax.metrics.metric import Metric
-from graftax.objectives.batch_axis import check_batch_axis, check_returned, is_of_user
+from graftax.objectives.batch_axis import check_batch_axis, check_returned, check_targets_axis, is_of_user
 from graftax.objectives.hiding import Form, Formula, as_condition, as_mask
 from graftax.objectives.own_masks import of_whole_values, takes_mask
 from graftax.objectives.pairs import prepare, with_rank_of
@@ -232,6 +232,8 @@ class SampleMetric(_Mean):
     ) -> None:
         """Raise if a function that somebody wrote returned no array, or lost the axis of the samples to weigh."""
         check_returned("metric", self._written, values)
+        if not (conditions and takes_mask(self._written)):
+            check_targets_axis("metric", self._written, self.values, y_true, y_pred)
         given = [("mask", one) for one in conditions]
         given += [("sample_weight", sample_weight)] if sample_weight is not None else []
         if given:

@@ -1,7 +1,8 @@
 """Functions of users for losses and metrics: what they return, and whether its first axis is that of samples.
 
 Weights and masks are laid along this axis. A function that reduces it, and leaves another axis of the same size, would
-get weights of samples for time steps or features, and nothing but its shape at another batch size tells that.
+get weights of samples for time steps or features, and nothing but its shape at another batch size tells that. The same
+holds for targets of samples that a function lays along another axis of the predictions.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from typing import Any
 from graftax import ops
 from graftax.backend import registry
 from graftax.core import tree
-from graftax.core.errors import ArgumentTypeError, ShapeError
+from graftax.core.errors import ArgumentTypeError, GraftaxError, ShapeError
+from graftax.core.foreign_errors import translate
 from graftax.core.typedefs import Array, Shape
 from graftax.transforms.lifting.frames import Abstract
 from graftax.variables.state import storage
@@ -106,6 +108,51 @@ def check_batch_axis(
             )
 
 
+def check_targets_axis(
+    role: str, function: Callable[..., Any], call: Callable[[Any, Any], Any], y_true: Any, y_pred: Any
+) -> None:
+    """Raise if a function lays the samples of targets along another axis of predictions, or the other way round.
+
+    ``(3,) - (3, 3)`` broadcasts, and is wrong; ``(4,) - (4, 3)`` fails. So it is tried with one sample more, where
+    sizes are equal by chance. What works there, such as pairs of samples, is meant; so is what would fail even with the
+    right axes.
+
+    Args:
+        role: What the function is for: ``"loss"`` or ``"metric"``.
+        function: The function that somebody wrote, for the message.
+        call: Computes the values of targets and predictions.
+        y_true: Targets, or a structure of them.
+        y_pred: Predictions, or a structure of them.
+
+    Raises:
+        ShapeError: it does.
+    """
+    shapes = {name: tuple(getattr(one, "shape", ())) for name, one in (("y_true", y_true), ("y_pred", y_pred))}
+    (short, samples), (long, several) = sorted(shapes.items(), key=lambda pair: len(pair[1]))
+    if len(samples) != 1 or samples[0] == 1 or several[:1] != samples or samples[0] not in several[1:]:
+        return
+    batch = samples[0]
+    try:
+        _trace_larger(call, y_true, y_pred, batch)
+    except Exception as error:  # noqa: BLE001 - a function may be written for one batch size alone
+        told = translate(error) or error
+        first = str(told).partition("\n")[0]
+        if not isinstance(told, GraftaxError) or f"[{batch + 1}]" not in first:
+            return
+    else:
+        return
+    right = (batch, *[1] * (len(several) - 1))
+    y_true, y_pred = (ops.reshape(one, right) if one.ndim == 1 else one for one in (y_true, y_pred))
+    if _shape_of_larger(call, y_true, y_pred, batch) is not None:
+        raise ShapeError(
+            f"the {role} {_name_of(function)} got y_true {list(shapes['y_true'])} and y_pred {list(shapes['y_pred'])}",
+            f"it lays the samples of {short} along another axis of {long}, which has the same size by chance: for a "
+            f"batch of {batch + 1} it fails, with {first}",
+            f"{short}[:{', None' * (len(several) - 1)}] in place of {short}"
+            + f", or targets of shape {right}" * (short == "y_true"),
+        )
+
+
 _OR_WEIGH_WHOLES = (
     "; or one weight for each sample, which gx.data.bucket(..., weights=None) leaves as they are given: it adds none "
     "for positions"
@@ -133,6 +180,14 @@ def _can_broadcast(shape: Shape, values: Shape) -> bool:
 
 
 def _shape_of_larger(call: Callable[[Any, Any], Any], y_true: object, y_pred: object, batch: int) -> Shape | None:
+    """Return the shape of the values for one sample more; None if the function fails there."""
+    try:
+        return _trace_larger(call, y_true, y_pred, batch)
+    except Exception:  # noqa: BLE001 - a function may be written for one batch size alone
+        return None
+
+
+def _trace_larger(call: Callable[[Any, Any], Any], y_true: object, y_pred: object, batch: int) -> Shape:
     """Return the shape of the values for one sample more, computing nothing where the backend can do without."""
 
     def grown(leaf: Any) -> Any:
@@ -142,17 +197,14 @@ def _shape_of_larger(call: Callable[[Any, Any], Any], y_true: object, y_pred: ob
         return ops.asarray(call(*tree.map_structure(grown, (y_true, y_pred))))
 
     backend = registry.current()
-    try:
-        if not backend.has("tracing"):
-            return tuple(run().shape)
+    if not backend.has("tracing"):
+        return tuple(run().shape)
 
-        def framed() -> Any:
-            with storage.frames.entered(Abstract(storage.frames.top, backend.tracing.level())):
-                return run()
+    def framed() -> Any:
+        with storage.frames.entered(Abstract(storage.frames.top, backend.tracing.level())):
+            return run()
 
-        return tuple(backend.tracing.eval_shape(framed).shape)
-    except Exception:  # noqa: BLE001 - a function may be written for one batch size alone
-        return None
+    return tuple(backend.tracing.eval_shape(framed).shape)
 
 
 def _is_no_number(value: object) -> bool:

@@ -23,12 +23,12 @@ from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.loss_scale import LossScaleLike, as_loss_scale
 from graftax.optimizers.engine.planning import Planning
 from graftax.optimizers.engine.pure_updates import PureUpdates
+from graftax.optimizers.engine.reached import differentiate_reached
 from graftax.optimizers.engine.rule import Rule
 from graftax.optimizers.engine.settings import RuleLike
 from graftax.optimizers.engine.step import steps_from
 from graftax.optimizers.engine.update import Update
 from graftax.optimizers.minimizer import check_loss_fn, loss_of, watch_loss_fn
-from graftax.transforms.gradients.grad import value_and_grad
 from graftax.variables.graph.reserved import OF_OPTIMIZERS, Own, Words
 from graftax.variables.graph.trained_model import seen_from
 from graftax.variables.state import storage
@@ -247,6 +247,7 @@ class Optimizer(Planning, PureUpdates):
 
         Raises:
             ArgumentError: a rule names an optimizer with a ``minimize`` of its own, such as `Sophia`.
+            GradientError: the loss depends on none of the variables; if on some of them, it warns of the others.
         """
         check_loss_fn(loss_fn)
         for other in self.others:
@@ -260,14 +261,18 @@ class Optimizer(Planning, PureUpdates):
 
     @door
     def value_and_scaled_grad(self, loss_fn: Callable[[], Any], wrt: list[Variable], has_aux: bool) -> Any:
-        """Return ``((scaled loss, what loss_fn returned), the gradients that apply expects)``."""
+        """Return ``((scaled loss, what loss_fn returned), the gradients that apply expects)``.
+
+        Raises:
+            GradientError: when it is clear that the loss depends on none of the variables.
+        """
 
         @wraps(loss_fn)  # whose name errors give
         def scaled_loss_and_output() -> tuple[Array, Any]:
             found = loss_fn()
             return self.scale_loss(loss_of(found, has_aux)), found
 
-        differentiate = value_and_grad(scaled_loss_and_output, wrt=wrt, has_aux=True)
+        differentiate = differentiate_reached(scaled_loss_and_output, wrt, self._gx_slots)
         return differentiate() if self.loss_scale is None else self.loss_scale.differentiate_scaled(differentiate)
 
     @door

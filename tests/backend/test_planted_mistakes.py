@@ -118,6 +118,10 @@ def conjugated(function: Any) -> Any:
     return run
 
 
+def zeros_for_unreached(function: Any) -> Any:
+    return lambda values: G.value_and_grad(function)(values)
+
+
 MISTAKES: dict[str, tuple[Callable[[], Wrapper], str, set[str]]] = {
     "memory of the caller is shared": (
         lambda: of_numpy(arrays={"asarray": shared}),
@@ -202,6 +206,11 @@ MISTAKES: dict[str, tuple[Callable[[], Wrapper], str, set[str]]] = {
         lambda: of_jax(gradients={"value_and_grad": conjugated}),
         "gradients/kinks/",
         {"gradients/kinks/real part of a square"},
+    ),
+    "what is not reached gets zeros": (
+        lambda: of_jax(gradients={"value_and_reached_grad": zeros_for_unreached}),
+        "gradients/value and reached",
+        {"gradients/value and reached grad"},
     ),
     "the rule of a function is not used": (
         lambda: of_jax(gradients={"custom_vjp": lambda function, forward, backward, inputs, refused: function(inputs)}),

@@ -40,6 +40,7 @@ _NEEDED = (
     ("jax._src.config", "trace_context debug_nans debug_infs"),
     ("jax._src.clusters.ClusterEnv", "_cluster_types"),
     ("jax._src.interpreters.partial_eval.trace_to_jaxpr", "cache_keys evict_weakref"),
+    ("jax._src.api.VJP", "jaxpr"),
     ("jax._src.pjit._infer_params_cached", "cache_keys evict_weakref"),
     ("jax._src.distributed.global_state", "client process_id num_processes preemption_sync_manager"),
     ("jax._src.xla_bridge", "backends_are_initialized"),

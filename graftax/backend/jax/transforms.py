@@ -15,7 +15,7 @@ import numpy as np
 from graftax.backend.axis_origins import AxisOrigin, AxisQuestion
 from graftax.backend.gradients import Recorder
 from graftax.backend.host import copy_for_device
-from graftax.backend.jax import axis_origins, checks, custom, foreign, recording, structures, tracing
+from graftax.backend.jax import axis_origins, checks, custom, foreign, reached, recording, structures, tracing
 from graftax.backend.jax.control import JaxControl
 from graftax.backend.jax.program import JaxProgram
 from graftax.backend.jax.staged import Staged
@@ -118,6 +118,19 @@ class JaxTransforms(JaxControl):
         def run(*args: Any) -> tuple[tuple[Any, Any], Any]:
             with _explain_errors():
                 return result(*args)
+
+        return run
+
+    def value_and_reached_grad(
+        self, function: Callable[[list[Any]], tuple[Any, Any]]
+    ) -> Callable[[list[Any]], tuple[tuple[Any, Any], list[Any]]]:
+        """Do as `value_and_grad` for a list of arrays, with None for each on which the value does not depend."""
+
+        def run(values: list[Any]) -> tuple[tuple[Any, Any], list[Any]]:
+            with _explain_errors():
+                value, pull, aux = jax.vjp(function, values, has_aux=True)
+                found = zip(pull(jnp.ones_like(value))[0], reached.reached_by(pull, len(values)), strict=True)
+            return (value, aux), [gradient if is_reached else None for gradient, is_reached in found]
 
         return run
 

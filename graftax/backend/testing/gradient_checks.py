@@ -132,6 +132,24 @@ def _check_value_and_grad(kit: Kit) -> None:
     kit.close(second, np.array([6, 12], "float32"), "a gradient of a gradient")
 
 
+def _check_value_and_reached_grad(kit: Kit) -> None:
+    gradients, arrays = kit.backend.gradients, kit.backend.arrays
+    calls: list[int] = []
+
+    def function(values: list[Any]) -> Any:
+        calls.append(1)
+        reached, cut, _ = values
+        return arrays.numpy.sum(reached**2 * arrays.stop_gradient(cut)), {"aux": reached + 1}
+
+    given = [kit.array([1.0, 2.0]), kit.array([3.0, 4.0]), kit.array([5.0, 6.0])]
+    (value, aux), found = gradients.value_and_reached_grad(function)(given)
+    kit.close(value, np.array(19.0, "float32"), "the value")
+    kit.close(aux["aux"], np.array([2, 3], "float32"), "aux")
+    kit.close(found[0], np.array([6, 16], "float32"), "the gradient of what is reached")
+    assert found[1:] == [None, None], f"gradients of what is not reached: {found[1:]}"
+    assert calls == [1], f"the function runs once, not {len(calls)} times"
+
+
 def _check_vjp_and_jvp(kit: Kit) -> None:
     gradients, x = kit.backend.gradients, kit.array([1.0, 2.0])
     y, pull = gradients.vjp(lambda a, b: [a * b, a], x, kit.array([5.0, 7.0]))
@@ -248,6 +266,7 @@ CHECKS = [
     *rows(
         "gradients",
         value_and_grad=_check_value_and_grad,
+        value_and_reached_grad=_check_value_and_reached_grad,
         vjp_and_jvp=_check_vjp_and_jvp,
         own_rule=_check_own_rule,
         own_forward_rule=_check_own_forward_rule,

@@ -19,6 +19,12 @@ Variables: TypeAlias = "Module | Iterable[Variable] | Mapping[str, Any]"
 _NAMED = 5  # variables in a warning, where there may be many
 
 
+def some_paths(variables: Sequence[Variable]) -> str:
+    """Return the paths of the first few, and how many more there are."""
+    more = f" and {len(variables) - _NAMED} more" if len(variables) > _NAMED else ""
+    return ", ".join(variable.path for variable in variables[:_NAMED]) + more
+
+
 def flat_variables(variables: object) -> list[Variable]:
     """Return the Variables of any structure; of a Module, its trainable ones.
 
@@ -67,10 +73,8 @@ def require_trainable(variables: object) -> list[Variable]:
     given = flat_variables(variables)
     trainable = [variable for variable in given if variable.trainable]
     if not trainable:
-        paths = ", ".join(variable.path for variable in given[:_NAMED])
-        more = f" and {len(given) - _NAMED} more" if len(given) > _NAMED else ""
         raise GradientError(
-            f"an optimizer got {paths}{more} to minimize by",
+            f"an optimizer got {some_paths(given)} to minimize by",
             f"{'all are' if len(given) > 1 else 'it is'} frozen, so that nothing would change",
             "variable.trainable = True, or model.unfreeze(where)",
         )
@@ -133,7 +137,7 @@ def check_some(missing: Sequence[Variable], all_of_them: bool) -> None:
     Raises:
         GradientError: no variable has one.
     """
-    paths = ", ".join(variable.path for variable in missing)
+    paths = some_paths(missing)
     if all_of_them:
         raise GradientError(
             f"no gradient for any of the variables {paths}",
@@ -148,9 +152,8 @@ def check_some(missing: Sequence[Variable], all_of_them: bool) -> None:
 def warn_of_frozen(variables: Sequence[Variable]) -> None:
     """Warn that an update changes nothing, since all that it was given are frozen; not if a rule says so."""
     if variables and not any(variable.trainable for variable in variables):
-        paths = ", ".join(variable.path for variable in variables[:_NAMED])
-        more = f" and {len(variables) - _NAMED} more" if len(variables) > _NAMED else ""
-        user_line.warn(f"nothing is updated: {paths}{more}, all that were given, are frozen; variable.trainable = True")
+        paths = some_paths(variables)
+        user_line.warn(f"nothing is updated: {paths}, all that were given, are frozen; variable.trainable = True")
 
 
 def warn_of_copy(optimizer: object, paths: Sequence[str]) -> None:

@@ -20,15 +20,17 @@ class VariableState:
     """What an optimizer keeps of one variable: its slots, and its settings, None until they are asked for.
 
     ``model`` is the one by whose paths these were found; None if that was without one, or before a copy.
+    ``reached_by`` has the losses that depended on it in eager steps; a copy looks again.
     """
 
-    __slots__ = ("model", "settings", "slots", "variable")
+    __slots__ = ("model", "reached_by", "settings", "slots", "variable")
 
     def __init__(self, variable: weakref.ref[Variable], slots: dict[str, Variable], settings: Settings | None) -> None:
         self.variable = variable
         self.slots = slots
         self.settings = settings
         self.model: weakref.ref[Module] | None = None
+        self.reached_by: set[object] = set()
 
 
 class SlotTable:

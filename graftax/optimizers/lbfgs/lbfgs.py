@@ -17,6 +17,7 @@ from graftax.optimizers.engine import learning_rate as rate
 from graftax.optimizers.engine.gradients import Variables
 from graftax.optimizers.engine.keeper import SlotKeeper
 from graftax.optimizers.engine.numbers import cast_to, is_plain
+from graftax.optimizers.engine.reached import differentiate_reached
 from graftax.optimizers.engine.slot import Slot
 from graftax.optimizers.lbfgs.line_search import Point, strong_wolfe
 from graftax.optimizers.lbfgs.quasi_newton import History
@@ -129,7 +130,7 @@ class LBFGS(SlotKeeper):
         Raises:
             ArgumentError: a variable comes twice, there is none, or one has a constraint.
             DTypeError: a variable is not floating.
-            GradientError: none of them is trainable.
+            GradientError: none of them is trainable, or the loss depends on none.
         """
         storage.touch(self)
         self._gx_check_together()
@@ -190,11 +191,12 @@ class _Descent:
         self.moving = moving
         self.dtype = "float64" if any(v.dtype == "float64" for v in moving) else "float32"
         self.has_aux = has_aux
+        self.loss_and_aux = loss_and_aux
         self.differentiated = value_and_grad(loss_and_aux, wrt=moving, has_aux=True)
 
     def run(self) -> Any:
         settings = self.settings
-        loss, gradient, aux = self.evaluate()
+        loss, gradient, aux = self.evaluate(self.look_what_is_reached)
         history = History(
             self.rows("steps"),
             self.rows("changes"),
@@ -253,9 +255,17 @@ class _Descent:
             state.evaluations + search.evaluations,
         )
 
-    def evaluate(self) -> tuple[Array, Array, Any]:
+    def look_what_is_reached(self) -> tuple[Any, list[Array]]:
+        """Return loss and gradients at the start; warn of variables that the loss does not reach: these stay."""
+        found, gradients = differentiate_reached(self.loss_and_aux, self.moving, self.settings._gx_slots)()
+        if missing := [v for v, gradient in zip(self.moving, gradients, strict=True) if gradient is None]:
+            grads.check_some(missing, all_of_them=False)
+        pairs = zip(self.moving, gradients, strict=True)
+        return found, [ops.zeros(v.shape, v.dtype) if gradient is None else gradient for v, gradient in pairs]
+
+    def evaluate(self, differentiate: Callable[[], tuple[Any, list[Array]]] | None = None) -> tuple[Array, Array, Any]:
         """Return the loss where the variables are, its gradient, and what the loss function returned besides."""
-        (loss, aux), gradients = self.differentiated()
+        (loss, aux), gradients = (differentiate or self.differentiated)()
         return cast_to(loss, self.dtype), self.join(gradients), aux
 
     def has_gradient(self, gradient: Array) -> Array:

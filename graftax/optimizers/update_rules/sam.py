@@ -72,13 +72,14 @@ class SAM(AroundOptimizer, Checked):
         loss_fn = watch_loss_fn(loss_fn, variables)
         (_, found), gradients = self.optimizer.value_and_scaled_grad(loss_fn, trainable, has_aux)
         wide = "float64" if any(v.dtype == "float64" for v in trainable) else "float32"
-        squares = [ops.sum(cast_to(g, wide) ** 2) for g in gradients]
+        squares = [ops.sum(cast_to(g, wide) ** 2) for g in gradients if g is not None]
         norm = root(total(squares))
         factor = ops.where(norm > 0, self.radius / ops.where(norm > 0, norm, ops.ones_like(norm)), norm)
         before = [variable._gx_stored for variable in trainable]
         try:
             for variable, gradient in zip(trainable, gradients, strict=True):
-                variable.assign_add(cast_to(factor * cast_to(gradient, wide), variable.dtype))
+                if gradient is not None:
+                    variable.assign_add(cast_to(factor * cast_to(gradient, wide), variable.dtype))
             _, gradients = self.optimizer.value_and_scaled_grad(loss_fn, trainable, has_aux)
         finally:
             for variable, value in zip(trainable, before, strict=True):

@@ -8,11 +8,13 @@ from typing import Any, ClassVar, Unpack
 from graftax import ops
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
+from graftax.core.wrapping import wraps
 from graftax.optimizers.arguments.kinds import COUNT, FRACTION, POSITIVE, WHOLE, Kinds
 from graftax.optimizers.engine.gradients import Variables, flat_variables
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.numbers import cast_to
 from graftax.optimizers.engine.options import Options
+from graftax.optimizers.engine.reached import differentiate_reached
 from graftax.optimizers.engine.slot import Slot, SlotValues
 from graftax.optimizers.engine.step import Step
 from graftax.optimizers.engine.total import total
@@ -109,7 +111,11 @@ class Sophia(Optimizer):
         return new, {"momentum": momentum, "hessian": slots.hessian}
 
     def update_hessian(self, loss_fn: Callable[[], Any], variables: Variables) -> None:
-        """Estimate once the curvature of ``loss_fn()``, for the trainable ones of the variables."""
+        """Estimate once the curvature of ``loss_fn()``, for the trainable ones of the variables.
+
+        Raises:
+            GradientError: the loss depends on none of them.
+        """
         with seen_from(variables):
             wrt = [v for v in self._gx_build(flat_variables(variables)) if self._gx_rule_of(v) is self]
         if not wrt:
@@ -117,9 +123,14 @@ class Sophia(Optimizer):
         noise = [random.normal(v.shape, dtype=v.dtype, seed=self.noise) for v in wrt]
         wide = "float64" if any(v.dtype == "float64" for v in wrt) else "float32"
 
+        @wraps(loss_fn)
+        def loss_and_none() -> tuple[Array, None]:
+            return loss_fn(), None
+
         def slope_along() -> Array:
-            slopes = grad(loss_fn, wrt=wrt)()
-            return total([ops.sum(cast_to(g, wide) * cast_to(u, wide)) for g, u in zip(slopes, noise, strict=True)])
+            _, slopes = differentiate_reached(loss_and_none, wrt, self._gx_slots)()
+            pairs = [(g, u) for g, u in zip(slopes, noise, strict=True) if g is not None]
+            return total([ops.sum(cast_to(g, wide) * cast_to(u, wide)) for g, u in pairs])
 
         for variable, u, product in zip(wrt, noise, grad(slope_along, wrt=wrt)(), strict=True):
             slot = self._gx_slots.state(variable).slots["hessian"]
@@ -135,5 +146,10 @@ class Sophia(Optimizer):
         if self.accumulation_steps > 1:
             due = ops.logical_and(due, ops.equal(self.gathered.value, 0))
         self.build(variables)
-        cond(due, lambda: self.update_hessian(lambda: loss_of(loss_fn(), has_aux), variables), lambda: None)
+
+        @wraps(loss_fn)
+        def loss_alone() -> Array:
+            return loss_of(loss_fn(), has_aux)
+
+        cond(due, lambda: self.update_hessian(loss_alone, variables), lambda: None)
         return super().minimize(loss_fn, variables, has_aux)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar
 
 from graftax.backend import registry
@@ -26,6 +26,7 @@ from graftax.transforms.lifting.carried import hand_on
 from graftax.transforms.lifting.frames import Substitution
 from graftax.transforms.lifting.lifted import Lifted, Outcome
 from graftax.variables.state.storage import frames
+from graftax.variables.variable import Variable
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -37,7 +38,8 @@ def value_and_grad(fn: Callable[P, R], wrt: object = None, has_aux: bool = False
 
     Assignments that ``fn`` makes on its way (moving averages, random streams) take effect as they would in a plain
     call, and what is assigned and read again carries its gradient; ``ops.stop_gradient(value)`` in the assignment cuts
-    it. The gradient with respect to a Variable is that with respect to its value when the call starts.
+    it. The gradient with respect to a Variable is that with respect to its value when the call starts; one
+    on which the value does not depend has a gradient of zero.
 
     Args:
         fn: Returns a scalar, or ``(scalar, anything)`` with ``has_aux``.
@@ -65,7 +67,49 @@ def value_and_grad(fn: Callable[P, R], wrt: object = None, has_aux: bool = False
             "it differentiates a function, which computes the loss when it is called",
             "graftax.value_and_grad(lambda: compute_loss(...), wrt=variables)()",
         )
+    return _gradient_function(fn, wrt, has_aux)
 
+
+@door
+def grad(fn: Callable[P, Any], wrt: object = None, has_aux: bool = False) -> Callable[P, Any]:
+    """Return a function that gives the gradient of ``fn``; arguments as for `value_and_grad`.
+
+    With ``has_aux`` it returns ``(gradient, aux)``.
+
+    Example:
+        >>> float(grad(lambda x: x**3)(2.0))
+        12.0
+    """
+    both = value_and_grad(fn, wrt, has_aux)
+
+    @door_around(fn)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        value, gradient = both(*args, **kwargs)
+        return (gradient, value[1]) if has_aux else gradient
+
+    return run
+
+
+def reached_value_and_grad(
+    fn: Callable[[], Any], wrt: Sequence[Variable], check: Callable[[Sequence[Any]], None]
+) -> Callable[[], tuple[Any, list[Any]]]:
+    """Do as `value_and_grad` with ``has_aux``, with None for each Variable on which the value does not depend.
+
+    Args:
+        fn: Returns ``(scalar, anything)``.
+        wrt: The Variables.
+        check: Gets the gradients; where it raises, nothing that ``fn`` assigned takes effect.
+    """
+    return _gradient_function(fn, wrt, True, check)
+
+
+def _gradient_function(
+    fn: Callable[..., Any],
+    wrt: object,
+    has_aux: bool,
+    check: Callable[[Sequence[Any]], None] | None = None,
+) -> Callable[..., tuple[Any, Any]]:
+    """Return a function that gives value and gradient; with ``check``, a gradient that is not there is None."""
     modules = [] if wrt is None else modules_in(wrt)
 
     @door_around(fn)
@@ -93,7 +137,10 @@ def value_and_grad(fn: Callable[P, R], wrt: object = None, has_aux: bool = False
             outcome = lifted(frame, lambda: watched(*call_args, **kwargs))
             return outcome.leaves[0], outcome._replace(leaves=outcome.leaves[1:])
 
-        (value, outcome), gradients = transforms.value_and_grad(pure)(values)
+        differentiate = transforms.value_and_grad if check is None else transforms.value_and_reached_grad
+        (value, outcome), gradients = differentiate(pure)(values)
+        if check is not None:
+            check(gradients)
         pair = lifted.commit(outcome._replace(leaves=[value, *outcome.leaves]))
         result = pair if has_aux else value
         if wrt is not None:
@@ -102,26 +149,6 @@ def value_and_grad(fn: Callable[P, R], wrt: object = None, has_aux: bool = False
             found = dict(zip(sources, gradients, strict=True))
             gradients = [found[leaf] for leaf in leaves_of_it]
         return result, tree.rebuild(structure, iter(gradients))
-
-    return run
-
-
-@door
-def grad(fn: Callable[P, Any], wrt: object = None, has_aux: bool = False) -> Callable[P, Any]:
-    """Return a function that gives the gradient of ``fn``; arguments as for `value_and_grad`.
-
-    With ``has_aux`` it returns ``(gradient, aux)``.
-
-    Example:
-        >>> float(grad(lambda x: x**3)(2.0))
-        12.0
-    """
-    both = value_and_grad(fn, wrt, has_aux)
-
-    @door_around(fn)
-    def run(*args: Any, **kwargs: Any) -> Any:
-        value, gradient = both(*args, **kwargs)
-        return (gradient, value[1]) if has_aux else gradient
 
     return run
 
