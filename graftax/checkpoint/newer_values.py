@@ -64,7 +64,7 @@ def warn_of_replaced(path: str, variable: Variable, saved: Any, source: str | No
         f"{path!r} was made after the restore of {source!r}, and takes the value that waited for it from there, in "
         f"place of the one that it was made with; but the program has gone on since: {moved!r} has changed. "
         f"Instead: {_as_code(path)}.assign(value) after this line, if the new value is meant; make it before the "
-        f"restore, if the saved one is; or restore(..., skip={path!r}), so that nothing waits for it."
+        f"restore, if the saved one is; or let the restore skip {path!r}, so that nothing waits for it."
     )
 
 

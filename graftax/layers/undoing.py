@@ -13,6 +13,7 @@ from graftax.variables.graph.config_objects import attributes_in, is_config
 from graftax.variables.graph.containers import is_small_array
 from graftax.variables.graph.module import Module, walk
 from graftax.variables.graph.node import BOOKKEEPING
+from graftax.variables.graph.plain_objects import ASKED
 from graftax.variables.graph.structure import structure
 
 
@@ -43,6 +44,7 @@ class _Attributes:
         self._with_objects = with_objects
         self._objects: list[tuple[Any, dict[str, Any]]] = []
         self._values = {name: value for name, value in list(vars(module).items()) if name not in BOOKKEEPING}
+        self._asked = list(vars(module).get(ASKED, ()))
         self._contents: list[tuple[Any, Any]] = []
         self._arrays: list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]] = []
         seen: set[int] = set()
@@ -74,6 +76,8 @@ class _Attributes:
         for name in [name for name in vars(module) if name not in self._values and name not in BOOKKEEPING]:
             del vars(module)[name]  # not by way of descriptors, which note what functions change
         vars(module).update(self._values)
+        if ASKED in vars(module):  # weights that it no longer holds, as what was raised may still do
+            vars(module)[ASKED][:] = self._asked
         for container, content in self._contents:
             container.clear()
             if isinstance(container, list | deque):

@@ -78,7 +78,7 @@ def _descend(model: TrainableModel, optimizer: Minimizer, forward: Forward) -> P
     if not variables:
         warn_of_frozen(model)
         return loss_fn()[1]  # the loss is still reported
-    with training(model):  # where a program of its own calls the step, too
+    with training(model, gives_all=True):  # where a program of its own calls the step, too
         found = check_returned(optimizer, optimizer.minimize(loss_fn, variables, has_aux=True))
     return found[1]
 

@@ -54,8 +54,10 @@ def _unread(model: Module, read: set[int]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def unused_arguments(model: Module, entry: Entry, objectives: Objectives, use: Use) -> list[str]:
-    """Return the arguments of `compile` about the loss that a traced step did not use.
+def unused_arguments(model: Any, entry: Entry, objectives: Objectives, use: Use) -> list[str]:
+    """Return the arguments of `compile` about the loss that a traced step did not use, where nothing else can.
+
+    With a `train_step` alone of its own, a model still evaluates by the loss of `compile`.
 
     What the code of the model's class names itself counts as used: a loss that is one of its attributes, a function.
 
@@ -65,6 +67,8 @@ def unused_arguments(model: Module, entry: Entry, objectives: Objectives, use: U
         objectives: What the model was compiled with.
         use: What the step has computed.
     """
+    if not (model._gx_has_own("compute_loss") or model._gx_has_own("test_step")):
+        return []
     given = objectives.given_arguments()
     by_output = [one for one in tree.flatten(given["loss"]) if one is not None]
     wanted = [one for name in ("metrics", "weighted_metrics") for one in tree.flatten(given[name])]

@@ -110,12 +110,6 @@ def told_by(model, given=None, **options):
 
 PENALTY = {"kernel_regularizer": gx.regularizers.L2(10.0)}
 IDLE = {
-    "own step": (
-        OwnStep,
-        {},
-        None,
-        [r"loss= of compile: not used in OwnStep\.train_step\. Instead: self\."],
-    ),
     "own loss": (OwnLoss, {}, None, [r"loss= of compile: not used in OwnLoss\.compute_loss\. Instead: super\(\)\."]),
     "own both": (
         OwnBoth,
@@ -124,7 +118,7 @@ IDLE = {
         [r"not used in OwnBoth\.train_step and OwnBoth\.compute_loss\. Instead: super"],
     ),
     "an object": (OwnLoss, {}, {"loss": gx.losses.Huber()}, [r"loss= of compile: not used"]),
-    "a function": (OwnStep, {}, {"loss": lambda y_true, y_pred: y_pred}, [r"loss= of compile: not used"]),
+    "a function": (OwnLoss, {}, {"loss": lambda y_true, y_pred: y_pred}, [r"loss= of compile: not used"]),
     "factors": (OwnLoss, {}, {"loss": "mse", "loss_weights": [3.0]}, [r"loss= and loss_weights= of compile: not used"]),
     "penalty, own loss": (
         OwnLoss,
@@ -158,6 +152,7 @@ USED = {
     "a function": (CallsFunction, {}, {"loss": absolute}),
     "regularizers": (AsksRegularizers, PENALTY, {}),
     "nothing given": (OwnStep, {}, {}),
+    "own step, evaluated by the loss": (OwnStep, {}, None),
     "a name that the loss explains": (OwnLoss, {}, {"loss": "binary_crossentropy", "metrics": ["accuracy"]}),
     "a model of this library": (Line, {**PENALTY, "adds": True}, None),
 }
@@ -201,7 +196,7 @@ def test_steps_in_one_run_are_looked_at_and_eager_ones_are_not(options):
 @pytest.mark.broad
 def test_a_second_fit_says_it_again_and_evaluate_does_not():
     model = OwnStep(**PENALTY)
-    assert len(told_by(model)) == 2
+    assert len(told_by(model)) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.evaluate(X, Y, verbose=0)
@@ -209,4 +204,4 @@ def test_a_second_fit_says_it_again_and_evaluate_does_not():
     with warnings.catch_warnings(record=True) as again:
         warnings.simplefilter("always")
         model.fit(X, Y, batch_size=6, verbose=0)
-    assert len(again) == 2
+    assert len(again) == 1

@@ -11,6 +11,7 @@ from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, Gr
 from graftax.core.typedefs import Array, VariableLike
 from graftax.optimizers.engine.sparse_rows import IndexedRows
 from graftax.variables.graph.module import Module
+from graftax.variables.graph.trained_model import trained
 from graftax.variables.variable import Variable
 
 Variables: TypeAlias = "Module | Iterable[Variable] | Mapping[str, Any]"
@@ -146,7 +147,8 @@ def check_some(missing: Sequence[Variable], all_of_them: bool) -> None:
             "all of the loss inside of `with graftax.GradientTape() as tape`, or of the function given to "
             "value_and_grad",
         )
-    user_line.warn(f"no gradient for {paths}: not updated in this step")
+    if trained.top is None or not trained.top.gives_all:
+        user_line.warn(f"no gradient for {paths}: not updated in this step")
 
 
 def warn_of_frozen(variables: Sequence[Variable]) -> None:

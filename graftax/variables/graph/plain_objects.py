@@ -20,6 +20,9 @@ _NO_HOLDERS = (
 )
 _DEEPEST = 4
 
+ASKED = "_gx_asked_weights"
+"""The attribute with the weights that a Module asked for until now, and is to hold once it is complete."""
+
 
 def look_for_lost(nodes: Iterable[Node]) -> None:
     """Warn of Variables in plain objects that are attributes of Modules, and that nothing else holds.
@@ -39,18 +42,18 @@ def look_for_lost(nodes: Iterable[Node]) -> None:
 
 def note_added(module: Branch, weight: Node) -> None:
     """Remember a weight that a Module asked for, and is to hold once it is complete."""
-    module.__dict__.setdefault("_gx_asked_weights", []).append(weakref.ref(weight))
+    module.__dict__.setdefault(ASKED, []).append(weakref.ref(weight))
 
 
 def forget_added(module: Branch, weight: object) -> None:
     """Forget a weight that a Module asked for, as something else stands in its place."""
-    if asked := module.__dict__.get("_gx_asked_weights"):
+    if asked := module.__dict__.get(ASKED):
         asked[:] = [added for added in asked if added() is not weight]
 
 
 def _look_through(module: Branch) -> None:
     skip = ignored_attributes(type(module)) | module._gx_on_weight  # which whoever holds the weight looks through
-    for added in module.__dict__.pop("_gx_asked_weights", ()):
+    for added in module.__dict__.pop(ASKED, ()):
         weight = added()  # None if nobody keeps it
         meant = any(value is weight for name, value in module.__dict__.items() if name in skip)
         if weight is not None and not meant and _is_lost(module, weight):

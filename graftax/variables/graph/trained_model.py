@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
+from copy import copy
 from typing import Literal, TypeAlias
 
 from graftax.core.scopes import ScopeStack, register_ambient
@@ -34,6 +35,8 @@ class TrainedModel:
         self.module = module
         self.around = around
         self.purpose = purpose
+        self.gives_all = False
+        """Whether its step gives the optimizer all weights by itself, also those that no loss reaches."""
         self.outermost: Module = module if around is None else around.outermost
         """The model that decides first."""
         self._found: dict[int, Candidate] = {}
@@ -85,11 +88,23 @@ trained: ScopeStack[TrainedModel] = ScopeStack("training")
 register_ambient(lambda: tuple([Identity(one.module) for one in trained.items]), trained.read)
 
 
-def training(model: Module) -> AbstractContextManager[None]:
-    """Return the scope of the training of a model, whatever is trained around it."""
-    if trained.top is not None and trained.top.module is model:
-        return nullcontext()  # with the paths that are found already
-    return trained.entered(TrainedModel(model))
+def training(model: Module, gives_all: bool = False) -> AbstractContextManager[None]:
+    """Return the scope of the training of a model, whatever is trained around it.
+
+    Args:
+        model: The model.
+        gives_all: Whether the step gives the optimizer all weights by itself, so that one which no loss reaches is no
+            mistake of a program: of an output without a loss, or of an initializer. Defaults to False.
+    """
+    around = trained.top
+    if around is None or around.module is not model:
+        scope = TrainedModel(model)
+    elif around.gives_all == gives_all:
+        return nullcontext()
+    else:
+        scope = copy(around)  # with the paths that are found already
+    scope.gives_all = gives_all
+    return trained.entered(scope)
 
 
 def seen_from(variables: object, purpose: Purpose = "training") -> AbstractContextManager[None]:

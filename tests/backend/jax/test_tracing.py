@@ -19,7 +19,7 @@ def without(*names):
         return SimpleNamespace(**kept)
 
     root = copy(jax, "jax")
-    names_of = ("clusters", "core", "config", "distributed", "interpreters", "pjit", "xla_bridge")
+    names_of = ("api", "clusters", "core", "config", "distributed", "interpreters", "pjit", "xla_bridge")
     private = {name: copy(getattr(jax._src, name), f"jax._src.{name}") for name in names_of}
     root._src = SimpleNamespace(**private)
     root.extend = SimpleNamespace(core=copy(jax.extend.core, "jax.extend.core"))

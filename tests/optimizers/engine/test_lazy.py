@@ -72,7 +72,7 @@ def test_minimize_and_gradients_of_tapes_are_refused(make):
 @pytest.mark.parametrize("make", MADE.values(), ids=MADE)
 def test_what_the_message_says_moves_the_rows_of_the_batch_alone(make):
     model = ByRows()
-    model.compile(make(), "mse")
+    model.compile(make())
     model(WORDS[0])
     model.fit(WORDS[0], TARGETS, verbose=0)
     before = model.table.embeddings.numpy()

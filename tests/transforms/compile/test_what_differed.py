@@ -73,9 +73,11 @@ def test_a_setting_that_changed_is_named(caplog):
     with caplog.at_level(logging.INFO, "graftax"):
         with call_context(training=True):
             f(1.0)
+        g = gx.jit(lambda x: x * 2)
+        g(1.0)
         gx.set_dtype_policy("mixed_bfloat16")
         try:
-            f(1.0)
+            g(1.0)
         finally:
             gx.set_dtype_policy("float32")
     assert "the training flag of the call around: None -> True" in caplog.messages[0]
