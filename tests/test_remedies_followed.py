@@ -170,7 +170,7 @@ LINES = {
     "gx.layers.InputLayer(input_shape=(3,))": "gx.layers.InputLayer((3,))",
     "gx.Sequential(inputs=inputs, outputs=outputs)": "gx.Model(inputs, outputs)",
     "gx.Sequential(inputs, outputs)": "gx.Model(inputs, outputs)",
-    "gx.Sequential({'a': layers[0]})": "gx.Sequential([*layers.values()])",
+    "gx.Sequential({'a': layers[0]})": "gx.Sequential([*by_name.values()])",
     "gx.Sequential(modules=layers)": "gx.Sequential(layers)",
     "gx.Model(input=inputs, output=outputs)": "gx.Model(inputs, outputs)",
     "gx.Model(layers=layers)": "gx.Sequential(layers)",
@@ -204,7 +204,7 @@ def test_x5_what_is_told_for_a_line_of_another_library_runs(line):
     assert told == LINES[line]
     if told.startswith("gx."):
         if "values()" in told:
-            names["layers"] = {"a": layers.Dense(2)}
+            names["by_name"] = {"a": layers.Dense(2)}
         assert eval(told, names) is not None
 
 

@@ -87,7 +87,7 @@ class Sequential(Model):
             raise ArgumentTypeError(
                 f"Sequential got layers by name: {', '.join(map(repr, layers))}",
                 "it takes one list of layers, and a layer has its name itself, as Dense(10, name=...)",
-                "gx.Sequential([*layers.values()])",
+                "gx.Sequential([*by_name.values()])",
             )
         if not isinstance(layers, Iterable) or isinstance(name, Layer):
             raise ArgumentTypeError(

@@ -70,6 +70,8 @@ KINDS = [
     if k is not metrics.SampleMetric and k not in (*OF_SAMPLES, metrics.IoU, metrics.MeanIoU)
 ]
 
+CORRELATIONS = ("PearsonCorrelation", "ConcordanceCorrelation")  # along vectors of several elements
+
 
 @pytest.mark.in_turn(4, 2)
 @pytest.mark.parametrize("kind", KINDS)
@@ -82,7 +84,12 @@ def test_every_loss_and_metric_heeds_a_mask_that_is_carried(kind, model, targets
     if kind in AT:
         make = partial(kind, 0.5)
     scores = model(TOKENS)
-    if "Categorical" in kind.__name__ or kind.__name__ in ("KLDivergence", "CosineSimilarity", "Perplexity"):
+    if "Categorical" in kind.__name__ or kind.__name__ in (
+        "KLDivergence",
+        "CosineSimilarity",
+        "Perplexity",
+        *CORRELATIONS,
+    ):
         model = gx.Sequential([layers.Embedding(10, 8, mask_zero=True), layers.Dense(3, activation="softmax")])
         scores = model(TOKENS)
         labels = np.where(KEPT, TOKENS % 3, 0)

@@ -104,13 +104,14 @@ class Entry(Guard):
                 buffers = self._buffers
                 if self._moves != Moves.count or not self._together:
                     continue  # another thread was quicker
-                kinds = list(map(type, buffers))
+                held = buffers[:]  # another thread may put its results there at any time
+                kinds = list(map(type, held))
                 if Donation not in kinds:
                     for pack in self._packs:
                         pack.join()
                     donation.take_list(buffers)
                     return buffers
-                busy = buffers[kinds.index(Donation)]  # of this function, or of one that takes some of these only
+                busy = held[kinds.index(Donation)]  # of this function, or of one that takes some of these only
             busy.wait()
         while True:
             packs = list(self._make_packs())
