@@ -90,7 +90,7 @@ class Normalization(Layer):
             raise AssignmentError(
                 f"{self._gx_title()}.{name} = {value!r:.60}",
                 "it is a Variable, which the layer makes at the first call",
-                f"assign(value) on this Variable, when it is built; or Normalization(mean=..., variance=...)",
+                "assign(value) on this Variable, when it is built; or Normalization(mean=..., variance=...)",
             )
         return super()._gx_given(name, value)
 
