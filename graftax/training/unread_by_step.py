@@ -9,7 +9,7 @@ from graftax.core import tree, user_line
 from graftax.core.errors import DataError
 from graftax.training.batch import unpack
 from graftax.training.objectives import Objectives
-from graftax.training.used_by_step import Use, unused_arguments
+from graftax.training.used_by_step import Use, replaces_compute_loss, unused_arguments
 from graftax.transforms.compile.compiled_function import CompiledFunction
 from graftax.transforms.compile.key import is_static
 from graftax.transforms.compile.trace import Entry
@@ -92,7 +92,10 @@ class UnreadByStep:
         return None if functions is None or not self._asks_loss else functions.used.get(self.step)
 
     def _look_at_loss(self, entry: Entry, objectives: Objectives, use: Use) -> None:
-        """Warn of losses that no step uses, and of terms that the one that trains does not read."""
+        """Warn of losses that no step uses, and of terms that the one that trains does not read.
+
+        A validation may use the losses: before it was looked at, only those of a replaced `compute_loss` are idle.
+        """
         idle = unused_arguments(self._model, entry, objectives, use)
         self._idle_loss = idle if self._trained is None else [one for one in idle if one in self._trained._idle_loss]
         own = [name for name in self._own if name != "compute_metrics"] or [self.step]
@@ -101,7 +104,8 @@ class UnreadByStep:
             line = "super().compute_loss(x, y, y_pred, sample_weight) + ... in compute_loss"
         else:
             line = f"self.compute_loss(x, y, y_pred, sample_weight) in {own[-1]}"
-        if self._idle_loss and self._warns_of_metrics:
+        is_certain = self._trained is not None or replaces_compute_loss(self._model)
+        if self._idle_loss and self._warns_of_metrics and is_certain:
             self._asks_loss = False
             given = " and ".join(self._idle_loss)
             user_line.warn(f"{given} of compile: not used in {where}. Instead: {line}; or compile without {given}")

@@ -54,10 +54,8 @@ def _unread(model: Module, read: set[int]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def unused_arguments(model: Any, entry: Entry, objectives: Objectives, use: Use) -> list[str]:
-    """Return the arguments of `compile` about the loss that a traced step did not use, where nothing else can.
-
-    With a `train_step` alone of its own, a model still evaluates by the loss of `compile`.
+def unused_arguments(model: Module, entry: Entry, objectives: Objectives, use: Use) -> list[str]:
+    """Return the arguments of `compile` about the loss that a traced step did not use.
 
     What the code of the model's class names itself counts as used: a loss that is one of its attributes, a function.
 
@@ -67,8 +65,6 @@ def unused_arguments(model: Any, entry: Entry, objectives: Objectives, use: Use)
         objectives: What the model was compiled with.
         use: What the step has computed.
     """
-    if not (model._gx_has_own("compute_loss") or model._gx_has_own("test_step")):
-        return []
     given = objectives.given_arguments()
     by_output = [one for one in tree.flatten(given["loss"]) if one is not None]
     wanted = [one for name in ("metrics", "weighted_metrics") for one in tree.flatten(given[name])]
@@ -81,6 +77,13 @@ def unused_arguments(model: Any, entry: Entry, objectives: Objectives, use: Use)
     if given["loss_weights"] is not None and "compiled_loss_weights" not in names:
         found.append("loss_weights=")
     return [] if "objectives" in names else found
+
+
+def replaces_compute_loss(model: Module) -> bool:
+    """Tell whether the user's `compute_loss` takes the place of that of `Model`: it does not call it by `super`."""
+    own = [vars(base)["compute_loss"] for base in _users_classes(type(model)) if "compute_loss" in vars(base)]
+    names = {name for one in own if isinstance(one, FunctionType) for name in _names_of(one.__code__)}
+    return bool(own) and "compute_loss" not in names
 
 
 def _is_called(loss: object, entry: Entry) -> bool:
@@ -99,13 +102,15 @@ def _is_named(loss: object, model: Module, names: set[str]) -> bool:
 
 def _names_in(kind: type) -> Iterator[str]:
     """Yield the names in the code of the methods that the user's classes define."""
-    for base in kind.__mro__:
-        if base.__module__.partition(".")[0] == "graftax":
-            continue
+    for base in _users_classes(kind):
         for member in vars(base).values():
             function = member.__func__ if isinstance(member, MethodType | classmethod | staticmethod) else member
             if isinstance(function, FunctionType):
                 yield from _names_of(function.__code__)
+
+
+def _users_classes(kind: type) -> list[type]:
+    return [base for base in kind.__mro__ if base.__module__.partition(".")[0] != "graftax"]
 
 
 def _names_of(code: CodeType) -> Iterator[str]:

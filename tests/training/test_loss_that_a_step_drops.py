@@ -87,6 +87,17 @@ class CallsFunction(Line):
         return self.descend(lambda: ops.mean(absolute(y, self(x, training=True))))
 
 
+class MeasuresByLoss(OwnStep):
+    def test_step(self, batch):
+        x, y = batch
+        return {"loss": self.compute_loss(x, y, self(x))}
+
+
+class UsesSuperNotInTraining(OwnStep):
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None):
+        return super().compute_loss(x, y, y_pred, sample_weight) + ops.mean(y_pred)
+
+
 class AsksRegularizers(Line):
     def train_step(self, batch):
         x, y = batch
@@ -153,6 +164,8 @@ USED = {
     "regularizers": (AsksRegularizers, PENALTY, {}),
     "nothing given": (OwnStep, {}, {}),
     "own step, evaluated by the loss": (OwnStep, {}, None),
+    "own steps, evaluated by the loss": (MeasuresByLoss, {}, None),
+    "super, evaluated by the loss": (UsesSuperNotInTraining, {}, None),
     "a name that the loss explains": (OwnLoss, {}, {"loss": "binary_crossentropy", "metrics": ["accuracy"]}),
     "a model of this library": (Line, {**PENALTY, "adds": True}, None),
 }
@@ -183,6 +196,8 @@ def test_a_loss_that_the_validation_uses_is_let_alone():
             return {"loss": ops.mean((self(x) - y) ** 2)}
 
     assert len(told_by(Measures(), validation_data=(X, Y))) == 1
+    assert told_by(MeasuresByLoss(), validation_data=(X, Y)) == []
+    assert told_by(UsesSuperNotInTraining(), validation_data=(X, Y)) == []
 
 
 @pytest.mark.broad
