@@ -88,6 +88,8 @@ NAMES: dict[str, str] = {
     "random.fold_in": "graftax.SeedGenerator(0), whose next() gives a new key each time",
     "seed": "graftax.set_random_seed(0)",
     "manual_seed": "graftax.set_random_seed(0)",
+    "set_seed": "graftax.set_random_seed(0)",
+    "set_global_seed": "graftax.set_random_seed(0)",
     "PRNGKey": "graftax.SeedGenerator(0)",
     "save": _SAVE,
     "save_model": _SAVE,
