@@ -15,6 +15,7 @@ from graftax.core.wrapping import function_name
 from graftax.transforms.gradients.sources import (
     at_home,
     check_sources,
+    check_wrt,
     expand,
     first_argument,
     modules_in,
@@ -111,6 +112,7 @@ def _gradient_function(
 ) -> Callable[..., tuple[Any, Any]]:
     """Return a function that gives value and gradient; with ``check``, a gradient that is not there is None."""
     modules = [] if wrt is None else modules_in(wrt)
+    check_wrt(wrt)
 
     @door_around(fn)
     def run(*args: Any, **kwargs: Any) -> tuple[Any, Any]:

@@ -32,18 +32,24 @@ def first_argument(fn: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     return args[0]
 
 
+def check_wrt(wrt: object) -> None:
+    """Raise GradientError if ``wrt`` holds what is no Variable or Module."""
+    for leaf in () if wrt is None else tree.flatten(wrt):
+        if not isinstance(leaf, Variable | Module):
+            raise GradientError(
+                f"wrt= holds {leaf!r} of type {type(leaf).__name__}",
+                "a gradient is taken with respect to Variables or Modules, or to the first argument (wrt=None)",
+                "wrt=model.trainable_variables; graftax.grad(fn)(x) for that of the first argument",
+            )
+
+
 def expand(wrt: object) -> Any:
     """Replace Modules by dicts of their trainable Variables."""
     if isinstance(wrt, Variable):
         return wrt
     if isinstance(wrt, Module):
         return {path: v for path, v in wrt.named_variables().items() if v.trainable}
-    if tree.is_leaf(wrt):
-        raise GradientError(
-            f"wrt= holds {wrt!r} of type {type(wrt).__name__}",
-            "a gradient is taken with respect to Variables or Modules, or to the first argument (wrt=None)",
-            "wrt=model.trainable_variables",
-        )
+    check_wrt(wrt)
     return tree.rebuild(wrt, (expand(leaf) for leaf in tree.flatten(wrt)))
 
 

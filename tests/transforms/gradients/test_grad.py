@@ -180,6 +180,7 @@ def test_bfloat16_and_complex_steps():
         (lambda: value_and_grad(lambda: 1.0)(), "without an argument and without wrt="),
         (lambda: value_and_grad(lambda: 1.0, wrt="w")(), "wrt= holds 'w' of type str"),
         (lambda: value_and_grad(lambda: 1.0, wrt=jnp.ones(2))(), "wrt= holds"),
+        (lambda: grad(lambda x: x, jnp.ones(2)), r"graftax\.grad\(fn\)\(x\)"),  # before it is called
         (lambda: value_and_grad(lambda: None, wrt=Variable(1.0))(), "returned None"),
         (lambda: value_and_grad(lambda: jnp.ones(2), wrt=Variable(1.0))(), r"returned shape \(2,\)"),
         (lambda: value_and_grad(lambda: 1.0, wrt=Variable(1, name="n"))(), "the variable 'n' of dtype int32"),
