@@ -176,7 +176,7 @@ class Model(SummaryMixin):
         x, y, sample_weight = unpack(batch)
 
         def forward() -> tuple[Array, Any, Any]:
-            with call_context(training=True) as context:
+            with call_context(training=False) as context:  # a teacher that the loss calls is no part of what trains
                 y_pred = self(x, training=True)
                 loss = one_number(self, self.compute_loss(x, y, y_pred, sample_weight))
                 return loss, y_pred, context.mask_of(y_pred)
