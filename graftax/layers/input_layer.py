@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from graftax import ops
 from graftax.backend import registry
 from graftax.core.dtypes import is_complex, is_floating
