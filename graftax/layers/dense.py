@@ -58,6 +58,7 @@ class Dense(KernelLayer):
 
     supports_masking = True
     compiles_call = True
+    _gx_mixes_features = True
 
     def __init__(
         self,

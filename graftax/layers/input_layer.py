@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from graftax import ops
 from graftax.backend import registry
 from graftax.core.dtypes import is_complex, is_floating
@@ -137,7 +139,7 @@ class Declared(NamedTuple):
         dtype = str(x.dtype) if hasattr(x, "dtype") else str(ops.asarray(x).dtype)
         if dtype == self.dtype or (is_floating(dtype) and is_floating(self.dtype)):
             return x  # layers cast fractions to what they compute in
-        if _rank(dtype) > _rank(self.dtype):
+        if _rank(dtype) > _rank(self.dtype) or not _has_room(self.dtype, dtype):
             raise DTypeError(
                 f"{what} got {dtype}",
                 f"it was declared as {self.dtype}, and would lose what that has not",
@@ -151,6 +153,13 @@ def _rank(dtype: str) -> int:
     if is_complex(dtype):
         return 3
     return 2 if is_floating(dtype) else int(dtype != "bool")
+
+
+def _has_room(declared: str, dtype: str) -> bool:
+    """Tell whether integers fit one another: those of int32 hold all that are meant, and larger ones are refused."""
+    if _rank(declared) != 1 or _rank(dtype) != 1 or declared in ("int32", "int64"):
+        return True
+    return bool(np.can_cast(dtype, declared))
 
 
 @door

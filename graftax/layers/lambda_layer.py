@@ -35,12 +35,15 @@ class Lambda(Layer):
     Raises:
         ArgumentTypeError: the function cannot be called, it is a Layer, an argument has no name that is text, or
             ``mask`` is no array.
+        ShapeError: the mask that ``mask`` says is not one of the output.
 
     Example:
         >>> import numpy as np
         >>> Lambda(lambda x, power: x**power, arguments={"power": 2})(np.float32([2, 3])).tolist()
         [4.0, 9.0]
     """
+
+    _gx_asks_for_mask = True
 
     def __init__(
         self,

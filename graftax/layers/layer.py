@@ -78,6 +78,8 @@ class Layer(AddsLosses, KnowsColumns):
     warning, unless layers inside took it. Where `call` takes no mask, hidden nan and infinities reach it as zeros.
     A subclass with another `call` has it only if it says so itself."""
     _gx_hands_on_masks: ClassVar[bool] = False  # whether the layers inside give the output its mask
+    _gx_asks_for_mask: ClassVar[bool] = False  # whether its compute_mask gives what somebody else has said
+    _gx_mixes_features: ClassVar[bool] = False  # whether the last axis of the output has other positions than the input
     _gx_mixes_samples: ClassVar[bool] = False  # whether what it computes of one sample depends on the others
     _gx_takes_wide: ClassVar[bool] = False  # whether fractions reach `call` in float32 at least, unrounded
     _gx_input_dtype: ClassVar[str | None] = None

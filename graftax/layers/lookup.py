@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import index
 from typing import Any, ClassVar
 
@@ -66,6 +66,12 @@ class Lookup(Layer):
                 f"num_oov_indices=0, oov_token={oov_token!r:.40}",
                 "unknown tokens are refused, and no token stands for them",
                 f"num_oov_indices=1, oov_token={oov_token!r:.40}; or no oov_token",
+            )
+        if self.num_oov_indices and mask_token is not None and mask_token == oov_token:
+            raise ArgumentError(
+                f"mask_token={mask_token!r:.40}, oov_token={oov_token!r:.40}",
+                "a token has one place: it is masked or unknown",
+                f"oov_token={oov_token!r:.40} alone, or another mask_token",
             )
         if self.max_tokens is not None and self._specials() > self.max_tokens:
             raise ArgumentError(
@@ -136,6 +142,8 @@ class Lookup(Layer):
 
         Raises:
             StateError: the vocabulary was given to the constructor.
+            ArgumentError: there are no tokens.
+            ArgumentTypeError: the data is a dict.
         """
         if self.given:
             raise StateError(
@@ -150,14 +158,19 @@ class Lookup(Layer):
             total += 1
             counts.update(document)
             documents.update(set(document))
+        if not total:
+            raise ArgumentError(
+                "adapt got no tokens",
+                "all that comes later would be unknown; an iterator gives its batches only once",
+                "layer.adapt(data), with a list or an array",
+            )
         self.take(counts, documents, total)
 
     def documents(self, data: Any) -> Iterable[list[Any]]:
         """Return the tokens of each document of a data set."""
-        several = not hasattr(data, "shape") and not isinstance(data, list | tuple | str | bytes)
-        for batch in data if several else (data,):
+        for batch in batches_of(data):
             tokens = host_array(batch, self.kinds, self._gx_title())
-            rows = tokens.reshape(tokens.shape[0], -1) if tokens.ndim > 1 else tokens.reshape(-1, 1)
+            rows = tokens.reshape(len(tokens), math.prod(tokens.shape[1:])) if tokens.ndim else tokens.reshape(1, 1)
             yield from rows.tolist()
 
     def take(self, counts: Counter[Any], documents: Counter[Any], total: int) -> None:
@@ -331,6 +344,19 @@ class Lookup(Layer):
             )
         found: np.ndarray[Any, Any] = np.array(tokens)[places]
         return found
+
+
+def batches_of(data: Any) -> Iterable[Any]:
+    """Return the batches of what a layer adapts to: what an iterable gives, or the one array, list or text."""
+    if isinstance(data, Mapping):
+        names = list(data)
+        raise ArgumentTypeError(
+            f"adapt got a {type(data).__name__} of {', '.join(map(repr, names))!s:.80}",
+            "its names would be the tokens",
+            f"layer.adapt(data[{names[0]!r}])" if names else "layer.adapt(data), with a list or an array",
+        )
+    several = not hasattr(data, "shape") and not isinstance(data, list | tuple | str | bytes)
+    return data if several else (data,)  # type: ignore[no-any-return]
 
 
 def _is_example(inputs: object) -> bool:

@@ -14,6 +14,7 @@ from graftax.core.dtypes import is_floating
 from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, GraftaxError, ShapeError
 from graftax.core.typedefs import Array, unwrap
 from graftax.layers import lost_masks
+from graftax.layers.fitting_masks import drop_unfitting
 from graftax.layers.signature import Signature
 from graftax.ops.masked_results import copy_array
 from graftax.variables import masks
@@ -102,9 +103,12 @@ def for_each(mask: Any, inputs: Any, name: str = "mask") -> Any:
 
 
 def combine_masks(first: Array | None, second: Array | None) -> Array | None:
-    """Return True where both masks are; None stands for a mask that hides nothing."""
+    """Return True where both masks of one array are, each of its first axes; None is a mask that hides nothing."""
     if first is None or second is None:
         return second if first is None else first
+    if first.ndim != second.ndim:
+        axes = max(first.ndim, second.ndim)
+        first, second = expand_mask(first, axes), expand_mask(second, axes)
     return ops.logical_and(first, second)
 
 
@@ -263,7 +267,9 @@ def _with_own_mask(
     if layer._gx_makes_mask or (mask is not None and (layer.supports_masking or not met)):
         ours = type(layer).__module__.startswith("graftax.")
         made = None if told_none else layer.compute_mask(inputs, mask)
-        if layer._gx_makes_mask and not ours:
+        if not layer._gx_makes_mask:
+            made = drop_unfitting(layer, made, inputs, out)
+        elif not ours or layer._gx_asks_for_mask:
             made = _check_made_mask(layer._gx_title(), made, out)
         return pass_on_mask(out, inputs, made, keep=not layer._gx_makes_mask, calm=ours)
     return out

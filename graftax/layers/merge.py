@@ -11,7 +11,7 @@ import numpy as np
 from graftax import ops
 from graftax.core import tree
 from graftax.core.broadcasting import broadcast_shape
-from graftax.core.errors import ArgumentTypeError
+from graftax.core.errors import ArgumentTypeError, ShapeError
 from graftax.core.typedefs import Array, Shape
 from graftax.core.undefined import undefined_error
 from graftax.layers import shapes
@@ -26,6 +26,7 @@ class Merge(Layer):
     supports_masking = True  # of its inputs together, as compute_mask says
     _calculates: ClassVar[bool] = False
     """Whether integers may give what their dtype has no room for: they are taken in the dtype of the layer."""
+    _broadcasts: ClassVar[bool] = True
 
     def build(self, input_shape: Any) -> None:
         self._check_several(input_shape)
@@ -41,7 +42,10 @@ class Merge(Layer):
     def check_inputs(self, inputs: Sequence[Array]) -> list[Array]:
         """Return the inputs, if they are what the layer combines: a later call is not asked by `build`."""
         self._check_several(tree.map_structure(shapes.shape_of, inputs))
-        return [ops.asarray(x) for x in inputs]
+        arrays = [ops.asarray(x) for x in inputs]
+        if self._broadcasts:
+            _check_batches(arrays)
+        return arrays
 
     def _check_several(self, input_shape: Any) -> None:
         several = isinstance(input_shape, list | tuple) and not shapes.is_shape(input_shape)
@@ -62,6 +66,20 @@ class Merge(Layer):
         return reduce(ops.logical_and, [_place_mask(m, len(shape) - x.ndim, tuple(shape[:axes])) for x, m in present])
 
 
+def _check_batches(arrays: Sequence[Array]) -> None:
+    """Raise if the batch of an array would stand along another axis of one with more axes, which is as long."""
+    most = max(arrays, key=lambda x: x.ndim)
+    for i, x in enumerate(arrays):
+        if 1 < x.ndim < most.ndim and x.shape[0] == most.shape[0] != 1:
+            more = ", ".join(["None"] * (most.ndim - x.ndim))
+            raise ShapeError(
+                f"arrays of shapes {', '.join(str(tuple(x.shape)) for x in arrays)}",
+                f"by NumPy's rule, the first axis of inputs[{i}] is axis {most.ndim - x.ndim} of the others, and it is "
+                "as long as the batch",
+                f"inputs[{i}][:, {more}] for numbers of each sample, inputs[{i}][{more}] for an array without a batch",
+            )
+
+
 class Add(Merge):
     """The sum of several arrays; of integers in the dtype that the layer computes in.
 
@@ -70,7 +88,7 @@ class Add(Merge):
 
     Raises:
         ArgumentTypeError: fewer than two arrays.
-        ShapeError: the shapes cannot be broadcast.
+        ShapeError: the shapes cannot be broadcast, or the batch of one would stand along another axis.
 
     Example:
         >>> import numpy as np
@@ -92,7 +110,7 @@ class Subtract(Merge):
 
     Raises:
         ArgumentTypeError: not two arrays.
-        ShapeError: the shapes cannot be broadcast.
+        ShapeError: the shapes cannot be broadcast, or the batch of one would stand along another axis.
 
     Example:
         >>> import numpy as np
@@ -120,7 +138,7 @@ class Multiply(Merge):
 
     Raises:
         ArgumentTypeError: fewer than two arrays.
-        ShapeError: the shapes cannot be broadcast.
+        ShapeError: the shapes cannot be broadcast, or the batch of one would stand along another axis.
 
     Example:
         >>> import numpy as np
@@ -142,7 +160,7 @@ class Average(Merge):
 
     Raises:
         ArgumentTypeError: fewer than two arrays.
-        ShapeError: the shapes cannot be broadcast.
+        ShapeError: the shapes cannot be broadcast, or the batch of one would stand along another axis.
 
     Example:
         >>> import numpy as np
@@ -169,7 +187,7 @@ class Maximum(Merge):
 
     Raises:
         ArgumentTypeError: fewer than two arrays.
-        ShapeError: the shapes cannot be broadcast.
+        ShapeError: the shapes cannot be broadcast, or the batch of one would stand along another axis.
 
     Example:
         >>> import numpy as np
@@ -189,7 +207,7 @@ class Minimum(Merge):
 
     Raises:
         ArgumentTypeError: fewer than two arrays.
-        ShapeError: the shapes cannot be broadcast.
+        ShapeError: the shapes cannot be broadcast, or the batch of one would stand along another axis.
 
     Example:
         >>> import numpy as np
@@ -223,6 +241,7 @@ class Concatenate(Merge):
     """
 
     supports_masking = True
+    _broadcasts = False
 
     def __init__(self, axis: int = -1, name: str | None = None, dtype: str | DTypePolicy | None = None) -> None:
         super().__init__(name, dtype=dtype)

@@ -367,7 +367,7 @@ class MultiHeadAttention(Layer):
         k, v = ops.repeat(k, groups, axis=2), ops.repeat(v, groups, axis=2)
         scores = ops.einsum("bthd,bshd->bhts", widen(q) * self.key_dim**-0.5, widen(k))  # beyond short formats, too
         if causal:
-            allowed = combine_masks(allowed, ops.tri(q.shape[1], k.shape[1], dtype="bool"))
+            allowed = combine_masks(allowed, ops.tri(q.shape[1], k.shape[1], dtype="bool")[None, None])
         if allowed is not None:
             scores = ops.where(allowed, scores, -math.inf)
         weights = ops.softmax(scores)

@@ -15,7 +15,7 @@ from graftax.core.typedefs import Array
 from graftax.core.user_functions import check_takes
 from graftax.layers.arguments import check_flag, check_positive
 from graftax.layers.host_array import host_array
-from graftax.layers.lookup import NOWHERE, Lookup
+from graftax.layers.lookup import NOWHERE, Lookup, batches_of
 from graftax.layers.policy import DTypePolicy
 
 _PUNCTUATION = re.compile(f"[{re.escape(string.punctuation)}]")
@@ -135,8 +135,7 @@ class TextVectorization(Lookup):
         return [" ".join(words[i : i + n]) for n in self.ngrams for i in range(len(words) - n + 1)]
 
     def documents(self, data: Any) -> Iterable[list[str]]:
-        several = not hasattr(data, "shape") and not isinstance(data, list | tuple | str)
-        for batch in data if several else (data,):
+        for batch in batches_of(data):
             for text in self._texts(batch):
                 yield self.words(text)
 

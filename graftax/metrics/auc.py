@@ -10,7 +10,7 @@ import numpy as np
 from graftax import ops
 from graftax.core import hyperparameters as arguments
 from graftax.core.errors import ArgumentError, ShapeError
-from graftax.core.typedefs import Array
+from graftax.core.typedefs import Array, ArrayLike
 from graftax.metrics import exact
 from graftax.metrics.confusion import FN, FP, TN, TP, ElementMetric, four_counts
 from graftax.objectives.ranges import check_range
@@ -106,6 +106,13 @@ class AUC(ElementMetric):
 
     def _gx_shapes_by_data(self) -> Mapping[str, tuple[int | None, ...]]:
         return {"sums": (2, 4, self.num_thresholds, None)}
+
+    def matched(self, y_true: ArrayLike, y_pred: ArrayLike) -> tuple[Array, Array]:
+        """Return targets and predictions of one shape, those of a single label as a column."""
+        y_true, y_pred = super().matched(y_true, y_pred)
+        if y_pred.ndim == 1 and (self.multi_label or self.label_weights is not None):  # else samples would be labels
+            y_true, y_pred = ops.expand_dims(y_true, -1), ops.expand_dims(y_pred, -1)
+        return y_true, y_pred
 
     def count(self, positive: Array, y_pred: Array, amount: Array) -> None:
         """Add the four counts at each threshold."""

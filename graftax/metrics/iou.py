@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from graftax import ops
-from graftax.backend import registry
+from graftax.backend import registry, traced_checks
 from graftax.core import hyperparameters as arguments
 from graftax.core.checked_calls import checked_call
 from graftax.core.errors import ArgumentError, GraftaxError, ShapeError
@@ -72,6 +73,12 @@ class IoU(Metric):
         self.ignore_class = arguments.check_ignored_label(ignore_class)
         self.sparse_y_true = arguments.check_flag("sparse_y_true", sparse_y_true)
         self.sparse_y_pred = arguments.check_flag("sparse_y_pred", sparse_y_pred)
+        if not self.sparse_y_true and self.ignore_class not in (None, *range(self.num_classes)):
+            raise ArgumentError(
+                f"ignore_class={ignore_class}, sparse_y_true=False, num_classes={num_classes}",
+                "scores of each class have no place for it, and nothing would be ignored",
+                f"ignore_class={self.num_classes - 1}, or sparse_y_true=True for labels",
+            )
         self.axis = arguments.check_axis(axis)
         if self.sparse_y_true and self.sparse_y_pred and self.axis != -1:
             raise ArgumentError(
@@ -135,9 +142,7 @@ class IoU(Metric):
                 )
             return ops.cast(ops.argmax(y, axis=self.axis), "int32")
         if y.dtype.kind not in "iub":
-            arrays = registry.current().arrays
-            if arrays.is_concrete(y):
-                _require_whole(name, arrays.to_numpy(y))
+            _check_whole(name, y)
             y = ops.cast(y, "int32")
         labels = to_int(y)
         ignored = self.ignore_class if name == "y_true" else None
@@ -163,18 +168,37 @@ class IoU(Metric):
 
 
 def _require_whole(name: str, labels: np.ndarray[Any, Any]) -> None:
-    """Raise for labels with fractions, which would be cut off: scores rather than classes.
+    """Raise if labels on the host are cut: numbers with fractions are scores."""
+    if (error := _cut_error(name, labels)) is not None:
+        raise error
 
-    Raises:
-        ArgumentError: names one.
-    """
-    cut = labels[labels != np.floor(labels)]
-    if cut.size:
-        raise ArgumentError(
-            f"{name} with the label {cut.flat[0]:.6g}",
-            f"sparse_{name}=True says that it holds numbers of classes",
-            f"sparse_{name}=False for scores of each class; ops.cast({name} > 0.5, 'int32') for one probability",
-        )
+
+def _check_whole(name: str, y: Array) -> None:
+    """Raise for labels with fractions; those that are not there yet are told to who listens, or checked later."""
+    arrays = registry.current().arrays
+    if arrays.is_concrete(y):
+        _require_whole(name, arrays.to_numpy(y))
+        return
+    explain = partial(_cut_error, name)
+    if name == "y_pred" and (heard := traced_checks.score_listeners.top) is not None:
+        heard(explain, _is_cut, y)
+    if traced_checks.is_checking():
+        traced_checks.emit(explain, ops.any(_is_cut(y)), y)
+
+
+def _is_cut(labels: Any) -> Any:
+    return labels != (np if isinstance(labels, np.ndarray) else ops).floor(labels)
+
+
+def _cut_error(name: str, labels: np.ndarray[Any, Any]) -> ArgumentError | None:
+    cut = labels[_is_cut(labels)]
+    if not cut.size:
+        return None
+    return ArgumentError(
+        f"{name} with the label {cut.flat[0]:.6g}",
+        f"sparse_{name}=True says that it holds numbers of classes",
+        f"sparse_{name}=False for scores of each class; ops.cast({name} > 0.5, 'int32') for one probability",
+    )
 
 
 def _classes(classes: Sequence[int] | None, count: int) -> tuple[int, ...] | None:

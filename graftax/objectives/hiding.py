@@ -15,7 +15,7 @@ import numpy as np
 
 from graftax import ops
 from graftax.backend import registry
-from graftax.core.errors import ArgumentError
+from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.tree import map_structure
 from graftax.core.typedefs import Array, ArrayLike, Shape
 from graftax.objectives.ranges import TOLERANCE
@@ -116,8 +116,23 @@ class Formula:
     def _values(self, y_true: Shape, y_pred: Shape) -> Shape | None:
         return None if self.form is None else value_shape(self.form, self.axis, y_true, y_pred)
 
+    def _check_samples(self, condition: Shape, y_pred: Shape) -> None:
+        """Raise if samples are weighed or hidden where each value is one of all samples, as that of a column is."""
+        if (
+            self.form is Form.VECTORS
+            and len(y_pred) > 1
+            and self.axis % len(y_pred) == 0
+            and condition[:1] == y_pred[:1]
+        ):
+            raise ShapeError(
+                f"a weight or mask {list(condition)} of {y_pred[0]} samples, with vectors along axis {self.axis}",
+                f"values are of columns, each over all samples, as y_pred is {list(y_pred)}",
+                "axis=-1 for a value of each sample; else only the samples that count, without weights and masks",
+            )
+
     def _shower(self, y_true: Any, y_pred: Any, condition: ArrayLike) -> Callable[[Any], Any]:
         keep = as_condition(condition)
+        self._check_samples(tuple(keep.shape), getattr(y_pred, "shape", ()))
         single = hasattr(y_true, "shape") and hasattr(y_pred, "shape")
         values = self._values(tuple(y_true.shape), tuple(y_pred.shape)) if single else None
 

@@ -183,7 +183,14 @@ def get(regularizer: Any) -> Regularizer | None:
         return regularizer  # type: ignore[no-any-return]
     if not isinstance(regularizer, str) or regularizer not in _SPELLINGS:
         raise unknown("regularizer", regularizer, _NAMES, "or a function")
-    return _SPELLINGS[regularizer]()
+    found = _SPELLINGS[regularizer]()
+    if isinstance(found, L1L2):
+        raise ArgumentError(
+            f"regularizer={regularizer!r}",
+            "its two factors are 0 unless they are said, and nothing would be penalized",
+            "graftax.regularizers.L1L2(l1=0.01, l2=0.01)",
+        )
+    return found
 
 
 if not _typing.TYPE_CHECKING:  # a checker should see which names there are

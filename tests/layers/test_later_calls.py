@@ -149,7 +149,7 @@ def test_a_mask_of_sequences_and_one_of_steps():
 @pytest.mark.broad
 def test_a_mask_of_an_input_that_is_broadcast():
     steps = np.array([True, False])  # of an array without a batch
-    assert _mask_after(layers.Add(), [_ones(2, 2, 3), _ones(2, 3)], [None, steps]).tolist() == [[True, False]] * 2
+    assert _mask_after(layers.Add(), [_ones(3, 2, 3), _ones(2, 3)], [None, steps]).tolist() == [[True, False]] * 3
     one = np.array([[True], [False]])
     mask = _mask_after(layers.Add(), [_ones(2, 3, 4), _ones(2, 1, 4)], [None, one])
     assert mask.tolist() == [[True] * 3, [False] * 3]

@@ -9,7 +9,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers, ops
-from graftax.core.errors import ArgumentTypeError, DataError, DTypeError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, DataError, DTypeError
 
 WORDS = [["b", "a", "b"], ["c", "b", "d"], ["a", "d", "b"]]
 
@@ -367,3 +367,23 @@ def test_a_vocabulary_is_no_path_and_no_set(given):
         with pytest.raises(ArgumentTypeError, match="a sequence of tokens"):
             layer.set_vocabulary(given)
         assert layer.get_vocabulary(include_special_tokens=False) == ["x"]
+
+
+@pytest.mark.parametrize("make", [layers.StringLookup, layers.TextVectorization])
+def test_data_without_tokens_is_refused(make):
+    layer, batches = make(), iter([np.array(["a", "b"])])
+    layer.adapt(batches)
+    before = layer.get_vocabulary()
+    for nothing in (batches, [], np.zeros(0, "U1")):  # the iterator is used up
+        with pytest.raises(ArgumentError, match=r"adapt got no tokens(.|\n)*only once"):
+            layer.adapt(nothing)
+    with pytest.raises(ArgumentTypeError, match=r"a dict of 'text', 'label'(.|\n)*adapt\(data\['text'\]\)"):
+        layer.adapt({"text": np.array(["a"]), "label": np.array(["b"])})
+    assert layer.get_vocabulary() == before
+
+
+def test_one_token_is_not_masked_and_unknown():
+    for make, token in ((layers.StringLookup, "?"), (layers.IntegerLookup, 0)):
+        with pytest.raises(ArgumentError, match="it is masked or unknown"):
+            make(mask_token=token, oov_token=token)
+    assert layers.StringLookup(num_oov_indices=0, mask_token="[UNK]").mask_token == "[UNK]"

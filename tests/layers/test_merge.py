@@ -41,6 +41,22 @@ def test_anything_but_several_arrays_is_refused(wrong):
         layers.Add()(wrong)
 
 
+@pytest.mark.parametrize("name", MEAN)
+def test_a_batch_is_not_laid_along_another_axis(name):
+    layer, square = getattr(layers, name)(), A[:, :2]  # as many steps as samples
+    with pytest.raises(gx.errors.ShapeError, match=r"\(2, 2, 5\), \(2, 5\)(.|\n)*inputs\[1\]\[:, None\]"):
+        layer([square, B[:, 0]])
+    with pytest.raises(gx.errors.ShapeError, match=r"inputs\[0\] is axis 1"):
+        layer([B[:, 0], square])
+    with pytest.raises(gx.errors.ShapeError, match="as long as the batch"):  # whatever the sizes are later
+        layer([gx.Input((None, 5)), gx.Input((5,))])
+    each, all_alike = (MEAN[name](square, np.broadcast_to(b, square.shape)) for b in (B[:, :1], B[0, :2]))
+    np.testing.assert_allclose(layer([square, B[:, 0][:, None]]), each, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(layer([square, B[0, :2][None]]), all_alike, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(layer([A[:, :3], B[0, :3]]), MEAN[name](A[:, :3], np.stack([B[0, :3]] * 2)), rtol=1e-5)
+    assert layer([np.ones((5, 4, 5), "float32"), B[0, 0]]).shape == (5, 4, 5)  # numbers for the last axis
+
+
 def test_shapes_that_do_not_fit_are_refused():
     with pytest.raises(gx.errors.ShapeError, match=r"'add' \(Add\)"):
         layers.Add()([A, A[:, :3]])

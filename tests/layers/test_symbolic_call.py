@@ -122,6 +122,21 @@ def test_an_input_takes_what_fits_it():
         model(np.float32(1))
 
 
+@pytest.mark.parametrize(("declared", "given"), [("uint8", "int32"), ("int8", "uint8"), ("uint32", "int32")])
+def test_an_input_cuts_no_integers(declared, given):
+    i = gx.Input((2,), dtype=declared)
+    model = gx.Model(i, i * 1)
+    for run in (model, gx.jit(model), model.predict):
+        with pytest.raises(DTypeError, match=f"an input got {given}(.|\n)*declared as {declared}"):
+            run(np.array([[130, -1]]).astype(given))
+
+
+def test_an_input_takes_integers_that_it_has_room_for():
+    for declared, given in (("int32", "int64"), ("int32", "uint32"), ("int16", "uint8"), ("uint8", "bool")):
+        i = gx.Input((2,), dtype=declared)
+        assert gx.Model(i, i * 1)(np.ones((1, 2), given)).tolist() == [[1, 1]]
+
+
 def test_what_no_input_is_made_of():
     with pytest.raises(ArgumentTypeError, match="the shape of a sample is a tuple"):
         gx.Input(3)

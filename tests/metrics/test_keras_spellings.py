@@ -185,7 +185,7 @@ def test_spellings_of_keras_are_names(name):
 
 def test_spellings_of_other_registries():
     assert repr(gx.initializers.get("GlorotUniform")) == repr(gx.initializers.get("glorot_uniform"))
-    assert repr(gx.regularizers.get("L1L2")) == repr(gx.regularizers.get("l1_l2"))
+    assert repr(gx.regularizers.get("L2")) == repr(gx.regularizers.get("l2"))
     assert repr(gx.constraints.get("NonNeg")) == repr(gx.constraints.get("non_neg"))
     for get, wrong in (
         (gx.initializers.get, gx.initializers.Zeros),
