@@ -51,7 +51,7 @@ class ProbabilitiesAsLogits:
         kind, user = type(taker).__name__, "loss" if isinstance(taker, Loss) else "metric"
         of = f" of the output {output!r}" if output else ""
         user_line.warn(
-            f"the predictions{of} are what {op} gave, and the {user} {kind}(from_logits=True) takes them for logits: it "
-            f"computes the probabilities of probabilities, which are nearly alike. Instead: {kind}() without "
+            f"the predictions{of} are what {op} gave, and the {user} {kind}(from_logits=True) takes them for logits: "
+            f"it computes the probabilities of probabilities, which are nearly alike. Instead: {kind}() without "
             f"from_logits=True, or no {op} at the end of the model"
         )
