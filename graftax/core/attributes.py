@@ -194,24 +194,3 @@ def missing_attribute_error(
     near = closest(name, dict.fromkeys(public))
     why = "there is no attribute of that name" if near is None else f"it has {near!r}"
     return MissingAttributeError(f"{title} has no {name!r}", why, f"dir({noun})" if near is None else f"{noun}.{near}")
-
-
-def is_ours(kind: type[Any]) -> bool:
-    """Tell whether a class is part of this package.
-
-    Example:
-        >>> is_ours(MissingAttributeError), is_ours(int)
-        (True, False)
-    """
-    return kind.__module__.partition(".")[0] == __name__.partition(".")[0]
-
-
-def is_same_setting(value: object, other: object) -> bool:
-    """Tell whether a setting that is assigned is the one that is there.
-
-    Example:
-        >>> is_same_setting((1, 2), (1, 2)), is_same_setting(1, True)
-        (True, False)
-    """
-    plain = type(value) is type(other) and isinstance(value, int | float | str | tuple)
-    return value is other or (plain and value == other)

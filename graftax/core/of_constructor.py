@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from graftax.core.attributes import is_ours
+from graftax.core.descriptors import is_ours
 from graftax.core.errors import AssignmentError
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from graftax.core.attributes import is_ours
+from graftax.core.descriptors import is_ours
 from graftax.core.errors import ArgumentError, AssignmentError, MissingAttributeError
 from graftax.core.typedefs import Initializer, VariableLike
 from graftax.variables import constraints, initializers, regularizers

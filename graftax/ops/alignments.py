@@ -7,7 +7,7 @@ Continuous Speech Recognition using Bi-Directional Recurrent DNNs (arXiv 1408.28
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 from graftax.backend.protocol import Arrays
@@ -77,10 +77,14 @@ def _loss(a: Arrays, labels: Array, logits: Array, label_counts: Array, steps: A
     return a.asarray(a.ctc_loss(positions(a, labels), logits, label_counts, steps, blank), dtype)
 
 
-@cache
+_fused: dict[tuple[Arrays, Callable[..., Any]], Callable[..., Any]] = {}
+
+
 def _fuse(a: Arrays, function: Callable[..., Any], static: tuple[str, ...]) -> Callable[..., Any]:
     """Return a function as one piece. It begins where masks have been read: inside of it arrays are others."""
-    return a.fuse(partial(function, a), static)
+    if (a, function) not in _fused:
+        _fused[a, function] = a.fuse(partial(function, a), static)
+    return _fused[a, function]
 
 
 def _counted_first(a: Arrays, rows: Array, lengths: Array | None) -> tuple[Any, Any]:
@@ -93,7 +97,8 @@ def _counted_first(a: Arrays, rows: Array, lengths: Array | None) -> tuple[Any, 
         return rows, positions(a, lengths)
     if mask is None:
         return rows, a.numpy.full(rows.shape[:1], rows.shape[1], "int32")
-    keep: Any = a.asarray(mask) != 0
+    given: Any = a.asarray(mask)
+    keep = given != 0
     order = a.numpy.argsort(~keep, axis=1, stable=True)  # those that count keep their order
     order = order.reshape(order.shape + (1,) * (rows.ndim - 2))
     return a.numpy.take_along_axis(rows, order, axis=1), a.numpy.sum(a.asarray(keep, "int32"), axis=1)
