@@ -40,6 +40,9 @@ listeners: ScopeStack[Callable[[Explain, Callable[[Any], Any], Any], None]] = Sc
 score_listeners: ScopeStack[Callable[[Explain, Callable[[Any], Any], Any], None]] = ScopeStack("listener to scores")
 """Likewise for predictions that a loss takes for probabilities or rates."""
 
+probability_listeners: ScopeStack[Callable[[str, Any], None]] = ScopeStack("listener to probabilities")
+"""Functions that are told which arrays softmax and sigmoid gave, each by the name of the op."""
+
 before_runs: ScopeStack[list[Callable[[], None]]] = ScopeStack("what comes before runs")
 """The list of what is called before each run of the program that is being traced, or before it is exported, and may
 raise."""

@@ -51,3 +51,24 @@ class Absent:
 
     def __get__(self, instance: object, owner: type[Any]) -> Any:
         raise attributes.absent_error(owner, self._name)
+
+
+def is_ours(kind: type[Any]) -> bool:
+    """Tell whether a class is part of this package.
+
+    Example:
+        >>> is_ours(Fallback), is_ours(int)
+        (True, False)
+    """
+    return kind.__module__.partition(".")[0] == __name__.partition(".")[0]
+
+
+def is_same_setting(value: object, other: object) -> bool:
+    """Tell whether a setting that is assigned is the one that is there.
+
+    Example:
+        >>> is_same_setting((1, 2), (1, 2)), is_same_setting(1, True)
+        (True, False)
+    """
+    plain = type(value) is type(other) and isinstance(value, int | float | str | tuple)
+    return value is other or (plain and value == other)

@@ -58,7 +58,7 @@ class Attention(Layer):
     Source: Luong et al., arXiv 1508.04025.
     """
 
-    _gx_of_weights = frozenset({"use_scale"})
+    _gx_of_weights = frozenset({"score_mode", "use_scale"})
 
     supports_masking = True
     compiles_call = True

@@ -6,6 +6,7 @@ from typing import Any
 
 from graftax import ops
 from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
+from graftax.core.of_constructor import OfConstructor
 from graftax.core.typedefs import Array
 from graftax.layers.fresh_copy import fresh_copy
 from graftax.layers.layer import Layer
@@ -49,6 +50,8 @@ class Bidirectional(Layer):
 
     compiles_call = True
 
+    layer = OfConstructor("layer.forward_layer = ..., and layer.backward_layer = ... with go_backwards=True")
+
     def __init__(
         self,
         layer: Layer,
@@ -59,12 +62,6 @@ class Bidirectional(Layer):
         dtype: str | DTypePolicy | None = None,
     ) -> None:
         super().__init__(name, trainable, dtype)
-        if merge_mode is not None and (not isinstance(merge_mode, str) or merge_mode not in _MODES):
-            raise ArgumentError(
-                f"merge_mode={merge_mode!r:.60}",
-                "there is no such merge_mode",
-                '"concat", "sum", "mul", "ave", or None for both outputs apart',
-            )
         self.merge_mode = merge_mode
         self.forward_layer: Any = _check_recurrent(layer, "layer")
         if backward_layer is None:
@@ -77,23 +74,21 @@ class Bidirectional(Layer):
             backward_layer = fresh_copy(layer)
             backward_layer.go_backwards = not self.forward_layer.go_backwards  # type: ignore[attr-defined]
         self.backward_layer: Any = _check_recurrent(backward_layer, "backward_layer")
-        self._check_pair()
 
-    def _check_pair(self) -> None:
-        one, other = self.forward_layer, self.backward_layer
-        if one is other or one.go_backwards == other.go_backwards:
+    def _gx_given(self, name: str, value: Any) -> Any:
+        value = super()._gx_given(name, value)
+        there = vars(self)
+        if name == "merge_mode" and value is not None and (not isinstance(value, str) or value not in _MODES):
             raise ArgumentError(
-                "two layers that go the same way" if one is not other else "one layer as both",
-                "one of them goes from the last step to the first, with weights of its own",
-                "go_backwards=True for one of them",
+                f"merge_mode={value!r:.60}",
+                "there is no such merge_mode",
+                '"concat", "sum", "mul", "ave", or None for both outputs apart',
             )
-        for setting in ("return_sequences", "return_state"):
-            if getattr(one, setting) != getattr(other, setting):
-                raise ArgumentError(
-                    f"{setting}={getattr(one, setting)} forwards and {getattr(other, setting)} backwards",
-                    "what they give is put together",
-                    f"the same {setting} for both",
-                )
+        if name == "forward_layer" and "backward_layer" in there:
+            _check_pair(_check_recurrent(value, name), there["backward_layer"])
+        elif name == "backward_layer" and "forward_layer" in there:
+            _check_pair(there["forward_layer"], _check_recurrent(value, name))
+        return value
 
     def call(self, x: Array, initial_state: Any = None, mask: Array | None = None) -> Any:
         first: Any = None
@@ -156,3 +151,20 @@ def _check_recurrent(layer: object, name: str) -> Layer:
         "it is a recurrent layer, with go_backwards, return_sequences and return_state",
         "Bidirectional(LSTM(8))",
     )
+
+
+def _check_pair(one: Any, other: Any) -> None:
+    """Raise unless two layers go opposite ways, and give the same kind of output."""
+    if one is other or one.go_backwards == other.go_backwards:
+        raise ArgumentError(
+            "two layers that go the same way" if one is not other else "one layer as both",
+            "one of them goes from the last step to the first, with weights of its own",
+            "go_backwards=True for one of them",
+        )
+    for setting in ("return_sequences", "return_state"):
+        if getattr(one, setting) != getattr(other, setting):
+            raise ArgumentError(
+                f"{setting}={getattr(one, setting)} forwards and {getattr(other, setting)} backwards",
+                "what they give is put together",
+                f"the same {setting} for both",
+            )

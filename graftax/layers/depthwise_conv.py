@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from graftax import ops
-from graftax.core.typedefs import Array, Shape
+from graftax.core.typedefs import Array, Initializer, Shape
 from graftax.layers.activations import ActivationLike
 from graftax.layers.arguments import check_last_axis, check_positive, for_each_axis, single_shape
 from graftax.layers.borders import Padding, check_mode, fill_borders, standardize_padding
@@ -16,6 +16,7 @@ from graftax.layers.weight_settings import WeightSettings
 from graftax.variables.constraints import ConstraintLike
 from graftax.variables.initializers import InitializerLike
 from graftax.variables.regularizers import RegularizerLike
+from graftax.variables.spec import Constraint, Regularizer
 from graftax.variables.variable import Variable
 
 
@@ -23,6 +24,10 @@ class DepthwiseConv(KernelLayer):
     """The base of `DepthwiseConv1D` and `DepthwiseConv2D`, which describe the arguments."""
 
     _gx_of_weights = frozenset({"depth_multiplier", "kernel_size"})
+    _gx_kernel_argument = "depthwise"
+    depthwise_initializer: Initializer
+    depthwise_regularizer: Regularizer | None
+    depthwise_constraint: Constraint | None
 
     compiles_call = True
     space: ClassVar[int]
@@ -67,18 +72,6 @@ class DepthwiseConv(KernelLayer):
         self.padding_mode = check_mode(padding_mode, self.padding, "zeros")
         self.depth_multiplier = check_positive("depth_multiplier", depth_multiplier, 1)
         self.dilation_rate = for_each_axis("dilation_rate", dilation_rate, self.space)
-
-    def keep_kernel_settings(self, kernel: WeightSettings) -> None:
-        self.depthwise_initializer = kernel.initializer
-        self.depthwise_regularizer = kernel.regularizer
-        self.depthwise_constraint = kernel.constraint
-
-    def kernel_settings(self) -> WeightSettings:
-        return WeightSettings(
-            initializer=self.depthwise_initializer,
-            regularizer=self.depthwise_regularizer,
-            constraint=self.depthwise_constraint,
-        )
 
     def build(self, input_shape: Shape) -> None:
         channels = single_shape(input_shape, self.space + 2, self.space + 2)[-1]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from graftax import ops
 from graftax.core.typedefs import Array, Initializer, Shape
 from graftax.layers import activations
@@ -30,6 +32,8 @@ class KernelLayer(Layer):
     """
 
     _gx_of_weights = frozenset({"use_bias"})
+    _gx_kernel_argument: ClassVar[str] = "kernel"
+    """What the arguments about the kernel are called after."""
 
     activation: Activation = NamedActivation()  # type: ignore[assignment]  # takes names, too
     bias: Variable | None
@@ -50,24 +54,10 @@ class KernelLayer(Layer):
         self.use_bias = check_flag("use_bias", use_bias)
         if not self.use_bias:
             bias.check_unused("use_bias=False", "use_bias=True", "bias", initializers.Zeros)
-        self.keep_kernel_settings(kernel)
+        kernel.keep(self, self._gx_kernel_argument)
         self.bias_initializer = bias.initializer
         self.bias_regularizer = bias.regularizer
         self.bias_constraint = bias.constraint
-
-    def keep_kernel_settings(self, kernel: WeightSettings) -> None:
-        """Keep the settings of the kernel under the names of the arguments, which are others in some subclasses."""
-        self.kernel_initializer = kernel.initializer
-        self.kernel_regularizer = kernel.regularizer
-        self.kernel_constraint = kernel.constraint
-
-    def kernel_settings(self) -> WeightSettings:
-        """Return the settings of the kernel as they are now."""
-        return WeightSettings(
-            initializer=self.kernel_initializer,
-            regularizer=self.kernel_regularizer,
-            constraint=self.kernel_constraint,
-        )
 
     def make_weights(self, kernel_shape: Shape, bias_shape: Shape) -> None:
         """Make the kernel, and the bias where there is one."""
@@ -76,7 +66,7 @@ class KernelLayer(Layer):
 
     def make_kernel(self, shape: Shape) -> None:
         """Make the kernel."""
-        told = self.kernel_settings()
+        told = WeightSettings.kept_by(self, self._gx_kernel_argument)
         self.kernel = self.add_weight(
             shape, told.initializer, name="kernel", regularizer=told.regularizer, constraint=told.constraint
         )

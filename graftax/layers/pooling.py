@@ -19,6 +19,8 @@ from graftax.layers.policy import DTypePolicy
 class Pooling(Layer):
     """The base of poolings over windows, which describe the arguments."""
 
+    _gx_of_constructor = frozenset({"pool_size"})  # the strides may be those of the window
+
     compiles_call = True
     space: ClassVar[int]
 

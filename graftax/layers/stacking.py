@@ -7,6 +7,7 @@ from typing import Any
 from graftax import ops
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
+from graftax.core.of_constructor import OfConstructor
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
 from graftax.layers import added_losses, building
@@ -60,6 +61,8 @@ class Stack(Layer):
 
     supports_masking = True
     compiles_call = True
+
+    layer = OfConstructor("graftax.layers.Stack({value}, count), a new layer")
 
     def __init__(
         self,

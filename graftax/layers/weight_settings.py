@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from graftax.core.descriptors import is_ours
 from graftax.core.errors import ArgumentError, AssignmentError, MissingAttributeError
 from graftax.core.typedefs import Initializer, VariableLike
 from graftax.variables import constraints, initializers, regularizers
@@ -12,6 +13,8 @@ from graftax.variables.constraints import ConstraintLike
 from graftax.variables.initializers import InitializerLike
 from graftax.variables.regularizers import RegularizerLike
 from graftax.variables.spec import Constraint, Regularizer
+
+_SETTINGS = ("initializer", "regularizer", "constraint")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +50,21 @@ class WeightSettings:
             constraint=constraints.get(constraint),
         )
 
+    @classmethod
+    def kept_by(cls, layer: object, argument: str) -> WeightSettings:
+        """Return the settings that a layer keeps, as they are now.
+
+        Args:
+            layer: The layer.
+            argument: What its arguments are called after: ``kernel`` for ``kernel_initializer`` and the others.
+        """
+        return cls(**{one: getattr(layer, f"{argument}_{one}") for one in _SETTINGS})
+
+    def keep(self, layer: object, argument: str) -> None:
+        """Make the settings attributes of a layer, by the names of its arguments; see `kept_by`."""
+        for one in _SETTINGS:
+            setattr(layer, f"{argument}_{one}", getattr(self, one))
+
     def check_unused(self, off: str, on: str, weight: str, usual: type[object]) -> None:
         """Raise if something is said about a weight that the layer is told to do without.
 
@@ -77,7 +95,7 @@ def refuse_foreign(layer: object, name: str, value: object) -> None:
         MissingAttributeError: the class is one of ours, and has no such attribute.
     """
     kind = type(layer)
-    if name not in _FOREIGN or hasattr(kind, name) or not _is_ours(kind):
+    if name not in _FOREIGN or hasattr(kind, name) or not is_ours(kind):
         return
     raise MissingAttributeError(
         f"{kind.__name__}.{name} = {value!r:.60}",
@@ -99,7 +117,7 @@ def refuse_late(layer: Any, name: str, value: object) -> None:
     """
     kind = type(layer)
     before = vars(layer).get(name, value)
-    if before is value or not _is_ours(kind):
+    if before is value or not is_ours(kind):
         return
     of_constructor = _of_constructor(layer, name)
     if not of_constructor and not (vars(layer).get("built") and _of_weights(layer, name)):
@@ -118,6 +136,8 @@ def _of_constructor(layer: Any, name: str) -> bool:
     """Tell whether only the constructor reads a setting."""
     if name == "seed":
         return "seed_generator" in vars(layer)
+    if name in ("padding", "padding_mode") and "padding_mode" in vars(layer):  # each is checked with the other
+        return True
     if name in ("dropout", "recurrent_dropout") and vars(layer).get("seed_generator", layer) is None:
         return True
     return any(name in vars(base).get("_gx_of_constructor", ()) for base in type(layer).__mro__)
@@ -132,19 +152,17 @@ def _of_weights(layer: Any, name: str) -> bool:
 def _suggest_assignment(layer: Any, name: str, value: object) -> str:
     """Return the line that does what was meant: to the weight itself, or with a new layer."""
     weight, _, setting = name.rpartition("_")
-    held, place = vars(layer).get("recurrent_kernel" if weight == "recurrent" else weight), "layer"
+    called, place = f"{weight}_kernel" if f"{weight}_kernel" in vars(layer) else weight, "layer"
+    if weight == getattr(layer, "_gx_kernel_argument", "") and called == weight:
+        called = "kernel"
+    held = vars(layer).get(called)
     if name == "seed" and vars(layer).get("seed_generator") is not None:
         return f"{place}.seed_generator = graftax.SeedGenerator({value!r:.60})"
     if isinstance(held, VariableLike):
-        called = "recurrent_kernel" if weight == "recurrent" else weight
         if setting == "initializer":
             return f"{place}.{called}.assign(values)"
         return f"{place}.{called}.{setting} = {value!r:.60}"
     return f"graftax.layers.{type(layer).__name__}(..., {name}={value!r:.60}), a new layer"
-
-
-def _is_ours(kind: type) -> bool:
-    return kind.__module__.partition(".")[0] == __name__.partition(".")[0]
 
 
 _FOREIGN = {

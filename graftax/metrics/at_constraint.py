@@ -35,6 +35,8 @@ _SHARES: dict[str, Callable[[Array], Array]] = {
 class AtConstraint(ElementMetric):
     """Counts at many thresholds, and takes the largest share where another is at least a value."""
 
+    _gx_of_constructor = frozenset({"num_thresholds", "thresholds"})
+
     wanted: str
     constrained: str
 

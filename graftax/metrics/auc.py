@@ -55,6 +55,8 @@ class AUC(ElementMetric):
     Source: for the area of precision and recall, Davis and Goadrich, ICML 2006.
     """
 
+    _gx_of_constructor = frozenset({"multi_label", "num_labels", "num_thresholds", "thresholds"})
+
     def __init__(
         self,
         num_thresholds: int = 200,
@@ -70,16 +72,14 @@ class AUC(ElementMetric):
         from_logits: bool = False,
     ) -> None:
         super().__init__(name, dtype)
-        self.num_thresholds = arguments.check_integer(
-            "num_thresholds", num_thresholds, "a curve has 2 points or more", 200
-        )
-        if self.num_thresholds < 2:
+        count = arguments.check_integer("num_thresholds", num_thresholds, "a curve has 2 points or more", 200)
+        if count < 2:
             raise ArgumentError(
                 f"num_thresholds={num_thresholds}", "a curve has 2 points or more", "num_thresholds=200"
             )
         self.curve: Curve = _check_choice("curve", curve, get_args(Curve))
         self.summation_method: Summation = _check_choice("summation_method", summation_method, get_args(Summation))
-        inner = np.arange(1, self.num_thresholds - 1) / (self.num_thresholds - 1)
+        inner = np.arange(1, count - 1) / (count - 1)
         if thresholds is not None:
             given = thresholds if isinstance(thresholds, list | tuple) else (thresholds,)
             inner = np.sort([arguments.check_threshold(one) for one in given])
@@ -89,13 +89,13 @@ class AUC(ElementMetric):
                     "a list that parts probabilities, in [0, 1]",
                     "thresholds=[0.25, 0.5]",
                 )
-            if self.num_thresholds not in (200, len(inner) + 2):
+            if count not in (200, len(inner) + 2):
                 raise ArgumentError(
                     f"num_thresholds={num_thresholds}, thresholds of {len(inner)} points",
                     "the curve has the points that are listed, and the two ends",
                     "thresholds=[...] alone, or num_thresholds=... alone",
                 )
-            self.num_thresholds = len(inner) + 2
+        self.num_thresholds = len(inner) + 2
         self.thresholds = (-1e-7, *map(float, inner), 1 + 1e-7)  # 0 and 1 lie between the outer ones
         self.from_logits = arguments.check_flag("from_logits", from_logits)
         self.multi_label = arguments.check_flag("multi_label", multi_label)

@@ -8,7 +8,10 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from graftax.core.errors import ArgumentTypeError
+from graftax.backend.registry import current
+from graftax.core import user_line
+from graftax.core.descriptors import is_ours, is_same_setting
+from graftax.core.errors import ArgumentTypeError, AssignmentError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, Initializer, Shape
 from graftax.core.undefined import undefined_error
@@ -63,6 +66,8 @@ class Metric(Module):
     _gx_words: ClassVar[Words] = OF_METRICS
     untracked: ClassVar[frozenset[str]] = frozenset({"_gx_starts"})
     _gx_starts: tuple[tuple[Variable, np.ndarray[Any, Any]], ...] = ()
+    _gx_of_constructor: ClassVar[frozenset[str]] = frozenset()
+    """Arguments that only the constructor reads, or that say how its Variables are made."""
 
     @classmethod
     def _gx_prepare_class(cls) -> None:
@@ -72,7 +77,23 @@ class Metric(Module):
 
     def __init__(self, name: str | None = None, dtype: str = "float32") -> None:
         super().__init__(name)
+        if dtype == "float64" and (kept := current().arrays.canonical_dtype(dtype)) != dtype:
+            user_line.warn(
+                f'{type(self).__name__}(dtype="float64") counts in {kept}, since 64 bits are switched off in '
+                f'{current().wording.title}. Instead: dtype="{kept}", or switch them on before'
+            )
         self.dtype: str = cast(Any, Own(dtype))
+
+    def _gx_given(self, name: str, value: object) -> Any:
+        if name in self._gx_of_constructor and name in self.__dict__:
+            before = self.__dict__[name]
+            if is_ours(type(self)) and not is_same_setting(before, value):
+                raise AssignmentError(
+                    f"{type(self).__name__}.{name} = {value!r:.60}, where it is {before!r:.60}",
+                    "its counts were made for that, and a later change would be used for nothing",
+                    f"graftax.metrics.{type(self).__name__}(..., {name}={value!r:.60}), a new metric",
+                )
+        return super()._gx_given(name, value)
 
     def add_variable(
         self,

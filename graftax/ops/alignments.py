@@ -6,11 +6,14 @@ Continuous Speech Recognition using Bi-Directional Recurrent DNNs (arXiv 1408.28
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from graftax.backend.protocol import Arrays
 from graftax.core.errors import ArgumentError, DTypeError, ShapeError
-from graftax.core.typedefs import Array, Shape
+from graftax.core.masked_arrays import entry_of
+from graftax.core.typedefs import Array
 from graftax.ops.checks import check_range, register_check
 from graftax.ops.functions import require_real, row
 from graftax.ops.indexing import positions
@@ -41,10 +44,12 @@ def _check_ctc(
             if lengths.shape != labels.shape[:1]:
                 raise ShapeError(f"{shown}, {name} {list(lengths.shape)}", "each row has one", f"{name} of [batch]")
             check_range(arrays, "ctc_loss", name, lengths, most + 1)
-    inside = labels
-    if label_lengths is not None:  # what stands beyond a length is no label
-        beyond = arrays.numpy.arange(labels.shape[1], dtype="int32") >= positions(arrays, label_lengths)[:, None]
-        inside = arrays.numpy.where(beyond, 0, positions(arrays, labels))
+    _check_mask(shown, "label_lengths", labels, label_lengths)
+    _check_mask(shown, "logit_lengths", logits, logit_lengths)
+    inside, lengths = _counted_first(arrays, labels, label_lengths)
+    if label_lengths is not None or inside is not labels:  # what stands beyond a length is no label
+        beyond = arrays.numpy.arange(labels.shape[1], dtype="int32") >= lengths[:, None]
+        inside = arrays.numpy.where(beyond, 0, positions(arrays, inside))
     check_range(arrays, "ctc_loss", "labels", inside, logits.shape[2])
 
 
@@ -58,18 +63,60 @@ def ctc_loss(
     logit_lengths: Array | None,
     blank: int,
 ) -> Any:
+    labels, label_counts = _counted_first(a, labels, label_lengths)
+    logits, steps = _counted_first(a, logits, logit_lengths)
+    return _fuse(a, _loss, ("blank",))(labels, logits, label_counts, steps, blank=blank)
+
+
+def _loss(a: Arrays, labels: Array, logits: Array, label_counts: Array, steps: Array, blank: int) -> Any:
     logits = to_inexact(a, logits)
     dtype = logits.dtype
     logits = a.asarray(logits, "float32") if dtype.itemsize < 4 else logits
-    lengths = _lengths(a, label_lengths, labels.shape), _lengths(a, logit_lengths, logits.shape)
-    counts = a.numpy.arange(logits.shape[1], dtype="int32") < lengths[1][:, None]
+    counts = a.numpy.arange(logits.shape[1], dtype="int32") < steps[:, None]
     logits = a.numpy.where(counts[..., None], logits, 0)  # beyond the length anything may stand, nan too
-    return a.asarray(a.ctc_loss(positions(a, labels), logits, *lengths, blank), dtype)
+    return a.asarray(a.ctc_loss(positions(a, labels), logits, label_counts, steps, blank), dtype)
 
 
-def _lengths(a: Arrays, lengths: Array | None, shape: Shape) -> Any:
-    """Return the number of steps of each row that count. Defaults to all."""
-    return a.numpy.full(shape[:1], shape[1], "int32") if lengths is None else positions(a, lengths)
+_fused: dict[tuple[Arrays, Callable[..., Any]], Callable[..., Any]] = {}
+
+
+def _fuse(a: Arrays, function: Callable[..., Any], static: tuple[str, ...]) -> Callable[..., Any]:
+    """Return a function as one piece. It begins where masks have been read: inside of it arrays are others."""
+    if (a, function) not in _fused:
+        _fused[a, function] = a.fuse(partial(function, a), static)
+    return _fused[a, function]
+
+
+def _counted_first(a: Arrays, rows: Array, lengths: Array | None) -> tuple[Any, Any]:
+    """Return rows with what counts at their beginning, and how much of each row that is.
+
+    That is said by the lengths, else by the mask that the array carries; without both, all counts.
+    """
+    mask = None if lengths is not None else _mask_of(rows)
+    if lengths is not None:
+        return rows, positions(a, lengths)
+    if mask is None:
+        return rows, a.numpy.full(rows.shape[:1], rows.shape[1], "int32")
+    given: Any = a.asarray(mask)
+    keep = given != 0
+    order = a.numpy.argsort(~keep, axis=1, stable=True)  # those that count keep their order
+    order = order.reshape(order.shape + (1,) * (rows.ndim - 2))
+    return a.numpy.take_along_axis(rows, order, axis=1), a.numpy.sum(a.asarray(keep, "int32"), axis=1)
+
+
+def _mask_of(rows: Array) -> Any:
+    """Return the mask of steps that an array carries; one that hides whole rows says nothing about steps."""
+    entry = entry_of(rows)
+    return None if entry is None or len(getattr(entry.mask, "shape", ())) < 2 else entry.mask
+
+
+def _check_mask(shown: str, name: str, rows: Array, lengths: Array | None) -> None:
+    """Raise if an array carries a mask of something else than steps, and no lengths are given."""
+    mask = None if lengths is not None else _mask_of(rows)
+    if mask is not None and tuple(mask.shape) != tuple(rows.shape[:2]):
+        raise ShapeError(
+            f"{shown} with a mask {list(mask.shape)}", "a mask of steps is (batch, steps)", f"{name}=, one for each row"
+        )
 
 
 @register_check("ctc_decode")
@@ -92,6 +139,7 @@ def _check_decode(
             "the best alignment gives one path, and a beam as many as it is wide",
             f"beam_width={max(top_paths, 16)}",
         )
+    _check_mask(shown, "logit_lengths", logits, logit_lengths)
     if logit_lengths is not None:
         if logit_lengths.shape != logits.shape[:1]:
             raise ShapeError(
@@ -110,10 +158,15 @@ def ctc_decode(
     beam_width: int | None,
     top_paths: int,
 ) -> Any:
+    logits, lengths = _counted_first(a, logits, logit_lengths)
+    run = _fuse(a, _decode, ("blank", "beam_width", "top_paths"))
+    return run(logits, lengths, blank=blank, beam_width=beam_width, top_paths=top_paths)
+
+
+def _decode(a: Arrays, logits: Array, lengths: Array, blank: int, beam_width: int | None, top_paths: int) -> Any:
     logits = a.stop_gradient(to_inexact(a, logits))
     dtype = logits.dtype
     logits = a.asarray(logits, "float32") if dtype.itemsize < 4 else logits
-    lengths = _lengths(a, logit_lengths, logits.shape)
     counted = a.numpy.arange(logits.shape[1], dtype="int32") < lengths[:, None]
     logits = a.numpy.where(counted[..., None], logits, 0)  # beyond the length anything may stand, nan too
     if beam_width is None:

@@ -14,12 +14,13 @@ import numpy as np
 
 from graftax.backend.protocol import Arrays, Backend
 from graftax.backend.registry import current
+from graftax.backend.traced_checks import probability_listeners
 from graftax.core.dtypes import is_inexact
 from graftax.core.enum_members import unwrap_member
 from graftax.core.errors import ArgumentTypeError, DTypeError, GraftaxError
 from graftax.core.free_sizes import is_free
 from graftax.core.later import import_later
-from graftax.core.masked_arrays import entries
+from graftax.core.masked_arrays import carry_over, entries
 from graftax.core.typedefs import VariableLike
 from graftax.core.wrapping import wraps
 from graftax.ops import source
@@ -52,6 +53,7 @@ else:
 _ATOMS = frozenset({int, str, float, complex, bool, type(None)})
 _REAL = frozenset({bool, int, float})
 _LITERALS = frozenset({*NUMBERS, list, tuple})
+_GIVING_PROBABILITIES = frozenset({"sigmoid", "softmax"})
 _ABSENT: Any = object()
 _native: dict[Backend, set[type]] = {}  # the types that a backend has recognised as its arrays
 
@@ -163,10 +165,25 @@ def _bind(
     if op.fused:
         static = tuple(one.name for one in parameters(op) if not one.takes_arrays)
         target = arrays.fuse(target, static)
+    if op.name in _GIVING_PROBABILITIES:
+        target = _tell_listeners(op.name, target)
     native = _native.setdefault(backend, set())
     check = partial(CHECKS[op.name], arrays) if op.name in CHECKS else None
     bindings[backend] = native, target, arrays.canonical_dtype, check
     return bindings[backend]  # type: ignore[no-any-return]
+
+
+def _tell_listeners(op: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function of an op, such that who listens hears of each result."""
+    read = probability_listeners.read
+
+    def run(*args: Any, **options: Any) -> Any:
+        out = function(*args, **options)
+        if listening := read():
+            listening[-1](op, out)
+        return out
+
+    return run
 
 
 def _by_name(op: str, parameter: Parameter, keywords: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
@@ -233,6 +250,8 @@ def _prepare(parameters: tuple[Parameter, ...], op: Op, values: tuple[Any, ...])
             if one.kind.casts and isinstance(value, VariableLike):
                 value = value._gx_unrounded
             ready.append(to_array(arrays, value, op.name, one.name))
+            if entries and ready[-1] is not value:
+                carry_over(value, ready[-1])
     agreeing = [i for i, one in enumerate(parameters) if one.kind.agrees and ready[i] is not None]
     if numbers and numbers == len(agreeing):  # nothing but Python numbers: the widest kind decides
         kind = max((type(ready[i]) for i in agreeing), key=NUMBERS.index)

@@ -46,7 +46,7 @@ SECTIONS = (
     (neural.ATTENTION, "attention", True, False),
     (neural.FOLDING, "unfolding", True, False),
     (neural.NORMALIZATIONS, "normalizations", True, False),
-    (neural.LOSSES, "alignments", True, False),
+    (neural.LOSSES, "alignments", False, False),
     (image.SAMPLING, "sampling", True, False),
     (image.COLORS, "colors", True, False),
 )

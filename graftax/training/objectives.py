@@ -22,6 +22,7 @@ from graftax.training.given_arguments import GivenArgument, own_factors
 from graftax.training.loss_arguments import check_factor, check_losses
 from graftax.training.metric_arguments import weights_and_mask_for
 from graftax.training.outputs import ONLY, OutputShape, name_entries, outputs_of, per_output, targets_of
+from graftax.training.probabilities_as_logits import ProbabilitiesAsLogits
 from graftax.training.raw_scores import RawScores
 from graftax.training.shown_names import free_name, require_apart
 from graftax.training.unused_targets import refuse_unused_targets, refuse_unused_weights, require_target
@@ -84,6 +85,7 @@ class Objectives:
         self._losses: dict[str, Loss | None] | None = None
         self._trackers: dict[str, Mean] = {}
         self._scores: dict[str, RawScores] = {}
+        self.probabilities = ProbabilitiesAsLogits()
         self.outputs: dict[str, OutputShape] = {}
         """The outputs that a loss has seen last: those of the latest eager step, or trace."""
         self.checks_masks = False
@@ -165,6 +167,7 @@ class Objectives:
             if loss is None:
                 continue
             require_target(targets, name, "loss")
+            self.probabilities.warn(name, predictions[name], loss)
             with self._listener(name).listen():
                 value = loss(targets[name], predictions[name], weights[name], by_mask.get(name))
             if name in self._trackers:
@@ -270,6 +273,7 @@ class Objectives:
         for number, (name, _, metric, weighted) in enumerate(self._metrics):
             weight = weights[name] if weighted else None
             require_target(targets, name, "metric")
+            self.probabilities.warn(name, predictions[name], metric)
             with self._listener(f"{name}/{number}").listen():
                 metric.update(
                     targets[name], predictions[name], **weights_and_mask_for(metric, weight, by_mask.get(name))

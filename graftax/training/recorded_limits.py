@@ -7,6 +7,7 @@ they can be checked before the step. Limits belong to a trace: batches of other 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
@@ -123,7 +124,8 @@ class LimitRecordingStep:
         limits, objectives = Limits(batch), self._model._gx_objectives
         if objectives is not None:
             objectives.outputs = {}  # so that those of this trace are found
-        with traced_checks.listeners.entered(limits.record):
+        hearing = nullcontext() if objectives is None else objectives.probabilities.listen()
+        with traced_checks.listeners.entered(limits.record), hearing:
             out = self._step(batch)
         if objectives is not None and objectives.looks:
             limits.outputs = objectives.outputs

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -158,6 +158,7 @@ class Wired(Layer):
                 f"its inputs are {_format_shapes(declared)}"
                 + (f", called {', '.join(map(repr, names))}" if None not in names else ""),
                 _by_columns(layers, inputs)
+                + _without_others(names, inputs)
                 + "an array for each, in that structure"
                 + ("; or a dict by these names" if None not in names else ""),
             )
@@ -250,6 +251,15 @@ def _by_columns(layers: list[InputLayer], inputs: Any) -> str:
     if not is_table or None in names or any(layer.shape != (1,) for layer in layers):
         return ""
     return f"{{name: x[[name]] for name in {names}}} of a table; "
+
+
+def _without_others(names: Sequence[str | None], inputs: Any) -> str:
+    """Return how to leave out the keys of a dict that are no inputs; nothing where there is something else wrong."""
+    if not isinstance(inputs, Mapping) or not {*names} < {*inputs}:
+        return ""
+    return (
+        f"{{name: x[name] for name in {list(names)}}}, without {', '.join(repr(k) for k in inputs if k not in names)}; "
+    )
 
 
 def _format_shapes(value: Any) -> str:

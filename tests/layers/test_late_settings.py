@@ -16,10 +16,21 @@ from tests.conformance.test_layers import ROWS, example
 X = np.random.default_rng(0).normal(size=(3, 4)).astype("float32")
 OTHER = {
     "activation": [lambda x: x * 0.5],
+    "average": ["macro"],
     "constraint": [constraints.NonNeg()],
+    "cropping": [((1, 0),), ((1, 0), (0, 0)), ((1, 0), (0, 0), (0, 0))],
+    "curve": ["PR"],
+    "equation": ["ab,bc->ac"],
+    "function": [lambda x: x * 3.0],
+    "implementation": ["loop"],
     "data_format": [],
     "initializer": [initializers.Constant(0.25)],
+    "interpolation": ["nearest", "bilinear"],
     "padding": ["valid", "same"],
+    "padding_mode": ["replicate"],
+    "score_mode": ["concat", "dot"],
+    "merge_mode": ["sum", "concat"],
+    "summation_method": ["minoring"],
     "regularizer": [regularizers.L2(0.3)],
     "seed": [3],
 }
@@ -33,6 +44,9 @@ NOT_IN_THE_OUTPUT = {
     "Stack": {"remat"},
     "Resizing": {"antialias"},
 }
+
+
+PARTS = {"Bidirectional": {"layer"}, "Stack": {"layer"}}  # arguments that no attribute keeps
 
 
 def arguments(kind):
@@ -91,6 +105,11 @@ def test_an_argument_that_is_assigned_late_changes_something_or_is_refused(name)
         there = [one for one in arguments(type(layer)) if hasattr(layer, one)]
         silent = {one for one in there if changes_nothing(layer, one, row)}
     assert silent <= NOT_IN_THE_OUTPUT.get(kind, set())
+    missing = {*arguments(type(layer))} - {*there}
+    assert missing == PARTS.get(kind, set())
+    for one in missing:
+        with pytest.raises(AssignmentError, match="nothing would read it now"):
+            setattr(layer, one, layers.Dense(2))
 
 
 @pytest.mark.broad
@@ -113,6 +132,22 @@ def test_settings_of_weights_that_are_made(name, value, instead):
     assert caught.value.instead.startswith(instead)
     assert getattr(layer, name) is before
     setattr(layer, name, before)
+
+
+@pytest.mark.parametrize(
+    ("make", "name", "weight"),
+    [
+        (lambda: layers.DepthwiseConv1D(2), "depthwise_regularizer", "kernel"),
+        (lambda: layers.SeparableConv1D(3, 2), "depthwise_regularizer", "depthwise_kernel"),
+        (lambda: layers.SeparableConv1D(3, 2), "pointwise_regularizer", "pointwise_kernel"),
+    ],
+)
+def test_the_message_names_the_weight_that_an_argument_is_about(make, name, weight):
+    layer = make()
+    layer(X[None])
+    with pytest.raises(AssignmentError) as caught:
+        setattr(layer, name, regularizers.L2(1.0))
+    assert caught.value.instead.startswith(f"layer.{weight}.regularizer = ")
 
 
 def test_before_the_weights_are_made_all_may_change():
@@ -149,6 +184,37 @@ def test_attributes_of_layers_of_keras(make, name, value):
     eval(caught.value.instead, {"layer": layer, "graftax": gx})
     if name == "dtype_policy":
         assert str(layer(X).dtype) == "bfloat16"
+
+
+@pytest.mark.parametrize(
+    ("make", "name", "value"),
+    [
+        (lambda: layers.MaxPooling2D(2), "pool_size", (3, 3)),
+        (lambda: layers.AveragePooling1D(2), "padding_mode", "reflect"),
+        (lambda: layers.Conv2D(2, 3), "padding_mode", "reflect"),
+        (lambda: layers.Conv2D(2, 3, padding="same", padding_mode="reflect"), "padding", "valid"),
+        (lambda: layers.DepthwiseConv1D(3), "padding_mode", "nonsense"),
+        (lambda: layers.Bidirectional(layers.LSTM(2)), "backward_layer", layers.LSTM(2)),
+        (lambda: layers.Bidirectional(layers.LSTM(2)), "forward_layer", layers.LSTM(2, return_sequences=True)),
+        (lambda: layers.Bidirectional(layers.LSTM(2)), "merge_mode", "nonsense"),
+    ],
+)
+def test_settings_that_belong_together_are_not_assigned_apart(make, name, value):
+    layer = make()
+    before = getattr(layer, name)
+    with pytest.raises(GraftaxError):
+        setattr(layer, name, value)
+    assert getattr(layer, name) is before
+    setattr(layer, name, before)
+
+
+def test_parts_of_a_class_of_ones_own_have_any_name():
+    class Mine(layers.Bidirectional):
+        pass
+
+    layer = Mine(layers.LSTM(2))
+    layer.layer = inner = layers.Dense(2)
+    assert layer.layer is inner
 
 
 def test_layers_of_ones_own_have_any_attribute():

@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 from graftax import losses, metrics
+from graftax.backend import registry
 from graftax.core.errors import AssignmentError, GraftaxError, MissingAttributeError
+from tests.conformance.metric_rows import ROWS, data
+from tests.layers.test_late_settings import another
 
 PAIRS = np.array([[0], [0], [1], [1], [1]]), np.float32([[0.1], [0.6], [0.3], [0.55], [0.9]])
 CASES = {
@@ -85,3 +88,59 @@ def test_axes_of_an_overlap(kind):
     mask = np.array([[True, True, False]] * 2)
     np.testing.assert_allclose(loss(y, p, mask=mask), loss(y[:, :2], p[:, :2]), rtol=1e-5)
     assert "axis" in inspect.signature(kind).parameters
+
+
+ALIKE = {
+    # what is given another value makes the same result of these data
+    "sparse_top_k": {"ignore_class"},
+    "specificity_at_sensitivity": {"from_logits"},
+    "precision_at_recall": {"from_logits"},
+    "recall_at_precision": {"from_logits"},
+}
+
+
+@pytest.mark.broad
+@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("name", ROWS)
+def test_every_setting_of_every_metric_counts_when_it_is_assigned_or_is_refused(name, late):
+    row = ROWS[name]
+    pair = data(row)
+    with registry.use("numpy"):
+        expected = np.asarray(row.make()(*pair))
+        for argument in [*inspect.signature(type(row.make())).parameters]:
+            metric = row.make()
+            value = "float64" if argument == "dtype" else another(argument, getattr(metric, argument))
+            if argument == "name" or value is None:
+                continue
+            if late:
+                metric.update(*pair)
+            before = getattr(metric, argument)
+            try:
+                setattr(metric, argument, value)
+            except GraftaxError:
+                assert getattr(metric, argument) is before
+                continue
+            metric.reset()
+            try:
+                found = np.asarray(metric(*pair))
+            except GraftaxError:
+                continue
+            assert argument in ALIKE.get(name, ()) or not np.array_equal(found, expected), argument
+
+
+def test_curves_have_the_thresholds_that_they_were_made_with():
+    for metric in (metrics.AUC(num_thresholds=5), metrics.AUC(thresholds=[0.2]), metrics.RecallAtPrecision(0.5)):
+        count = metric.num_thresholds
+        for name, value in (("num_thresholds", 7), ("thresholds", [0.3])):
+            with pytest.raises(AssignmentError, match="a new metric"):
+                setattr(metric, name, value)
+        metric.num_thresholds = count
+
+
+def test_curves_of_a_class_of_ones_own_may_change():
+    class Mine(metrics.AUC):
+        pass
+
+    metric = Mine()
+    metric.num_thresholds = 7
+    assert metric.num_thresholds == 7

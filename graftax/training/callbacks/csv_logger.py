@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from graftax.core.errors import ArgumentError, ArgumentTypeError
+from graftax.core.of_constructor import OfConstructor
 from graftax.training.hooks.callback import Callback, Logs
 from graftax.training.log_files import translated_errors
 
@@ -40,6 +41,8 @@ class CSVLogger(Callback):
     """
 
     main_only = True
+
+    filename = OfConstructor("graftax.callbacks.CSVLogger(..., filename={value}), a new callback")
 
     def __init__(self, filename: str | os.PathLike[str], separator: str = ",", append: bool = False) -> None:
         super().__init__()

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from graftax.core.errors import ArgumentError
+from graftax.core.of_constructor import OfConstructor
 from graftax.training.callbacks.idle import epochs_to_run, warn_of_idle
 from graftax.training.callbacks.monitor import Monitor
 from graftax.training.callbacks.swap_averages import averages_at_end
@@ -52,6 +53,9 @@ class EarlyStopping(Callback):
         >>> len(model.fit(x, x[:, :1], epochs=9, verbose=0, callbacks=[EarlyStopping("loss", patience=2)]).epoch)
         3
     """
+
+    mode = OfConstructor("graftax.callbacks.EarlyStopping(..., mode={value}), a new callback")
+    min_delta = OfConstructor("graftax.callbacks.EarlyStopping(..., min_delta={value}), a new callback")
 
     def __init__(
         self,

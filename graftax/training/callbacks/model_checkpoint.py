@@ -11,6 +11,7 @@ from graftax.checkpoint.manager import CheckpointManager
 from graftax.checkpoint.preemption import Preemption
 from graftax.checkpoint.retention import Retention
 from graftax.core.errors import ArgumentError, CheckpointError, StateError
+from graftax.core.of_constructor import OfConstructor
 from graftax.training.callbacks.monitor import Monitor
 from graftax.training.hooks.callback import Callback, Logs
 from graftax.training.resuming import open_manager
@@ -89,6 +90,9 @@ class ModelCheckpoint(Callback):
         >>> history.epoch
         [0, 1, 2]
     """
+
+    goal = OfConstructor("graftax.callbacks.ModelCheckpoint(..., goal={value}), a new callback")
+    mode = OfConstructor("graftax.callbacks.ModelCheckpoint(..., mode={value}), a new callback")
 
     def __init__(
         self,

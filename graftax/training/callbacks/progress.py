@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
+from graftax.core.of_constructor import OfConstructor
 from graftax.training.arguments import check_verbosity
 from graftax.training.display.progress_line import Progressed
 from graftax.training.display.screen import Screen
@@ -29,6 +30,8 @@ class Progress(Callback):
     Example:
         >>> bar = Progress(verbose=2)
     """
+
+    verbose = OfConstructor("graftax.callbacks.Progress(..., verbose={value}), a new callback")
 
     def __init__(self, verbose: int | str = "auto") -> None:
         super().__init__()

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from graftax.core.errors import ArgumentError
+from graftax.core.of_constructor import OfConstructor
 from graftax.optimizers.around import AroundOptimizer
 from graftax.optimizers.optimizer import Optimizer
 from graftax.training.callbacks.idle import epochs_to_run, warn_of_idle
@@ -49,6 +50,9 @@ class ReduceLROnPlateau(Callback):
         >>> [round(rate / rates[0], 2) for rate in rates]
         [1.0, 1.0, 0.5]
     """
+
+    mode = OfConstructor("graftax.callbacks.ReduceLROnPlateau(..., mode={value}), a new callback")
+    min_delta = OfConstructor("graftax.callbacks.ReduceLROnPlateau(..., min_delta={value}), a new callback")
 
     def __init__(
         self,
