@@ -212,22 +212,32 @@ class Optimizer(Planning, PureUpdates):
         accumulate(updates, absent, frozen, self.gathered, self.accumulation_steps, then=self._gx_update)
 
     def _gx_update(self, updates: list[Update]) -> None:
-        """Make one update: the stages that follow once the gradients of a whole batch are there, in their order."""
+        """Make one update: the stages that follow once the gradients of a whole batch are there, in their order.
+
+        Optimizers that rules name make one, too: one each, whoever names it, after those that leave variables to it.
+        """
+        family = [self] if not self.others else cast("list[Optimizer]", self._gx_family())
+        given = {id(self): updates}
+        for one in family:
+            left = one._gx_move(given.get(id(one), []))
+            for u in left:
+                other = one.others[cast(int, u.settings.optimizer)]
+                theirs = other._gx_update_for(u.variable, u.gradient, u.rows, u.settings.inner)
+                given.setdefault(id(other), []).append(theirs)
+        if self.ema_momentum is not None:
+            self._gx_average()
+        for one in family:
+            one.iterations.assign_add(1)
+
+    def _gx_move(self, updates: list[Update]) -> list[Update]:
+        """Clip gradients and move the variables that are its own; return the updates that its rules leave to others."""
         storage.touch(self)
         limits = self.clipvalue, self.clipnorm, self.global_clipnorm, self.adaptive_clip
         if has_limits(updates, *limits):
             updates = clip(updates, *limits)
         step_for = steps_from(self.__dict__["learning_rate"], self.iterations.value)
         apply_rule(self, [update for update in updates if update.rule is self], step_for)  # decays, constraints, too
-        for place, other in enumerate(self.others):
-            other._gx_take_over([update for update in updates if update.settings.optimizer == place])
-        if self.ema_momentum is not None:
-            self._gx_average()
-        self.iterations.assign_add(1)
-
-    def _gx_take_over(self, updates: list[Update]) -> None:
-        """Make one update of variables that the rules of another optimizer leave to this one."""
-        self._gx_update([self._gx_update_for(u.variable, u.gradient, u.rows) for u in updates])
+        return [update for update in updates if update.rule is not self] if self.others else []
 
     @door
     def apply_gradients(self, pairs: Iterable[tuple[Any, Variable]]) -> None:
@@ -250,7 +260,7 @@ class Optimizer(Planning, PureUpdates):
             GradientError: the loss depends on none of the variables; if on some of them, it warns of the others.
         """
         check_loss_fn(loss_fn)
-        for other in self.others:
+        for other in cast("list[Optimizer]", self._gx_family())[1:]:
             if type(other).minimize is not Optimizer.minimize:
                 raise _needs_the_loss(self, other)
         trainable, loss_fn = require_trainable(variables), watch_loss_fn(loss_fn, variables)
