@@ -211,33 +211,37 @@ class Optimizer(Planning, PureUpdates):
         absent, frozen = self._gx_absent(updates)
         accumulate(updates, absent, frozen, self.gathered, self.accumulation_steps, then=self._gx_update)
 
-    def _gx_update(self, updates: list[Update]) -> None:
+    def _gx_update(self, updates: list[Update], left: dict[int, list[Update]] | None = None) -> None:
         """Make one update: the stages that follow once the gradients of a whole batch are there, in their order.
 
-        Optimizers that rules name make one, too: one each, whoever names it, after those that leave variables to it.
+        Args:
+            updates: What is to be updated.
+            left: What rules leave to others, by the id of the optimizer that takes it over. Whoever began hands it on:
+                each optimizer makes one update, whoever names it, after all that do. Defaults to None: this one begins.
         """
-        family = [self] if not self.others else cast("list[Optimizer]", self._gx_family())
-        given = {id(self): updates}
-        for one in family:
-            left = one._gx_move(given.get(id(one), []))
-            for u in left:
-                other = one.others[cast(int, u.settings.optimizer)]
-                theirs = other._gx_update_for(u.variable, u.gradient, u.rows, u.settings.inner)
-                given.setdefault(id(other), []).append(theirs)
-        if self.ema_momentum is not None:
-            self._gx_average()
-        for one in family:
-            one.iterations.assign_add(1)
-
-    def _gx_move(self, updates: list[Update]) -> list[Update]:
-        """Clip gradients and move the variables that are its own; return the updates that its rules leave to others."""
         storage.touch(self)
         limits = self.clipvalue, self.clipnorm, self.global_clipnorm, self.adaptive_clip
         if has_limits(updates, *limits):
             updates = clip(updates, *limits)
         step_for = steps_from(self.__dict__["learning_rate"], self.iterations.value)
         apply_rule(self, [update for update in updates if update.rule is self], step_for)  # decays, constraints, too
-        return [update for update in updates if update.rule is not self] if self.others else []
+        if self.others:
+            begins, left = left is None, {} if left is None else left
+            self._gx_leave(updates, left)
+            for other in cast("list[Optimizer]", self._gx_family())[1:] if begins else ():
+                other._gx_update(left.get(id(other), []), left)
+        if self.ema_momentum is not None:
+            self._gx_average()
+        self.iterations.assign_add(1)
+
+    def _gx_leave(self, updates: list[Update], left: dict[int, list[Update]]) -> None:
+        """Add what its rules leave to other optimizers, as these see it."""
+        for update in updates:
+            settings = update.settings
+            if settings.optimizer is not None:
+                other = self.others[settings.optimizer]
+                theirs = other._gx_update_for(update.variable, update.gradient, update.rows, settings.inner)
+                left.setdefault(id(other), []).append(theirs)
 
     @door
     def apply_gradients(self, pairs: Iterable[tuple[Any, Variable]]) -> None:
