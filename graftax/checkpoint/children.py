@@ -7,6 +7,7 @@ from typing import Any
 
 from graftax.checkpoint.index import Edge
 from graftax.variables.graph.module import Module, Node, items_of, walk
+from graftax.variables.graph.node import outermost, own_nodes
 
 
 def children_of(container: object) -> Iterator[tuple[Edge, Any]]:
@@ -30,8 +31,27 @@ def keeps_slots(module: Module) -> bool:
 
 
 def models_among(roots: Mapping[str, Any]) -> list[Module]:
-    """Return the roots that may be trained, by whose paths rules of an optimizer say which slots there are."""
-    return [root for root in roots.values() if isinstance(root, Module) and not keeps_slots(root)]
+    """Return what may be trained, the likeliest first: by its paths rules of an optimizer say which slots there are.
+
+    These are the roots, but after what it holds one that is a whole program: it has an optimizer, and cannot be called;
+    then what holds a root that is a part.
+    """
+    given = [root for root in _modules_in(list(roots.values()), set()) if not keeps_slots(root)]
+    held = {id(root): [node for _, node in own_nodes(root) if isinstance(node, Module)] for root in given}
+    programs = [root for root in given if not callable(root) and any(map(keeps_slots, held[id(root)]))]
+    within = [node for root in programs for node in held[id(root)] if not keeps_slots(node)]
+    whole = [root for root in map(outermost, given) if isinstance(root, Module)]
+    models = [root for root in given if root not in programs]
+    return list({id(one): one for one in (*models, *within, *programs, *whole)}.values())
+
+
+def _modules_in(value: object, seen: set[int]) -> Iterator[Module]:
+    if isinstance(value, Module):
+        yield value
+    elif isinstance(value, list | tuple | dict) and id(value) not in seen:
+        seen.add(id(value))
+        for _, child in items_of(value):
+            yield from _modules_in(child, seen)
 
 
 def adopt_pending(value: Any, seen: set[int]) -> None:

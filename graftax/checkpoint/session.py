@@ -19,6 +19,8 @@ from graftax.checkpoint.trained_as_saved import is_different, set_trainability, 
 from graftax.core.errors import AmbiguousSharing, DTypeMismatch, MatchError, ShapeMismatch
 from graftax.reparam.base import Reparam
 from graftax.variables.graph.copies import Copied
+from graftax.variables.graph.module import Module
+from graftax.variables.graph.trained_model import restored_models, restoring
 from graftax.variables.variable import Variable
 
 
@@ -85,6 +87,7 @@ class Session:
         self._taken: set[str] = set()
         self._restored: list[tuple[weakref.ref[Variable], int]] = []  # values that were assigned at once
         self._marks = Marks()
+        self._models: list[weakref.ref[Module]] = []  # by whose paths rules say which slots there are
         self.source: str | None = None
         """The checkpoint, as it was named; None while the restore is under way."""
         self.builds = 0
@@ -98,6 +101,7 @@ class Session:
     def begin(self, values: dict[int, HostArray], awaited: dict[str, int], slots: dict[int, list[WaitingSlot]]) -> None:
         """Let these values wait at these program paths, and slots for the nodes of their Variables."""
         self._values, self._awaited, self._slots = values, dict(awaited), slots
+        self._models = [weakref.ref(model) for model in restored_models()]
         for waiting in slots.values():
             self._awaited |= {slot.path: slot.node for slot in waiting}
 
@@ -174,7 +178,7 @@ class Session:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update({"lacking": {}, "source": None, **state})
         self._given = {node: weakref.ref(variable) for node, variable in state["_given"].items()}
-        self._slots, self._restored, self._marks, self.builds = {}, [], Marks(), 0
+        self._slots, self._restored, self._marks, self._models, self.builds = {}, [], Marks(), [], 0
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Session:
         new = memo[id(self)] = object.__new__(Session)
@@ -215,10 +219,13 @@ class Session:
         self._assign(node, path, variable)
         if isinstance(variable, Variable):
             self._freeze(node, path, variable, was_below_frozen)
-        for slot in self._slots.pop(node, ()) if isinstance(variable, Variable) else ():
-            made = slot.optimizer._gx_ensure_slot(slot.name, variable)
-            if made is not None:
-                self._assign(slot.node, slot.path, made)
+        slots = self._slots.pop(node, ()) if isinstance(variable, Variable) else ()
+        if slots:
+            with restoring([model for ref in self._models if (model := ref()) is not None]):
+                for slot in slots:
+                    made = slot.optimizer._gx_ensure_slot(slot.name, variable)
+                    if made is not None:
+                        self._assign(slot.node, slot.path, made)
         return True
 
     def _assign(self, node: int, path: str, variable: Variable | Reparam) -> None:

@@ -17,7 +17,7 @@ from graftax.core.errors import SelectorError
 from graftax.core.globs import Glob
 from graftax.core.roles import named_role
 from graftax.core.short_traceback import door
-from graftax.core.spellings import owners_along, spellings, wholes
+from graftax.core.spellings import owners_along, seen_at, spellings, wholes
 from graftax.core.typedefs import Holder, VariableLike
 from graftax.core.user_functions import misfit
 
@@ -103,7 +103,10 @@ class Selector:
             return bool(role == self.test)
         if self.kind == "class":
             return any(isinstance(one, self.test) for one in (item, *owners_along(paths, item)))
-        return item is not None and _answer(self, paths[0], self.test(item))
+        if item is None:
+            return False
+        with seen_at.entered((item, paths[0])):  # the function may ask for it
+            return _answer(self, paths[0], self.test(item))
 
     @property
     def kinds(self) -> frozenset[str]:

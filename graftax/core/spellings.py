@@ -6,9 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from typing import Any, cast
 
+from graftax.core.scopes import ScopeStack
 from graftax.core.typedefs import VariableLike
 
 _MOST = 4  # names in one path of which each may be there or not; of more, the innermost
+
+
+seen_at: ScopeStack[tuple[object, str]] = ScopeStack("selector")
+"""A variable that a predicate is asked about, and its path from where paths begin there: ``path`` says that one."""
 
 
 class Reached(tuple[str, ...]):

@@ -211,23 +211,37 @@ class Optimizer(Planning, PureUpdates):
         absent, frozen = self._gx_absent(updates)
         accumulate(updates, absent, frozen, self.gathered, self.accumulation_steps, then=self._gx_update)
 
-    def _gx_update(self, updates: list[Update]) -> None:
-        """Make one update: the stages that follow once the gradients of a whole batch are there, in their order."""
+    def _gx_update(self, updates: list[Update], left: dict[int, list[Update]] | None = None) -> None:
+        """Make one update: the stages that follow once the gradients of a whole batch are there, in their order.
+
+        Args:
+            updates: What is to be updated.
+            left: What rules leave to others, by the id of the optimizer that takes it over. Whoever began hands it on:
+                each optimizer makes one update, whoever names it, after all that do. Defaults to None: this one begins.
+        """
         storage.touch(self)
         limits = self.clipvalue, self.clipnorm, self.global_clipnorm, self.adaptive_clip
         if has_limits(updates, *limits):
             updates = clip(updates, *limits)
         step_for = steps_from(self.__dict__["learning_rate"], self.iterations.value)
         apply_rule(self, [update for update in updates if update.rule is self], step_for)  # decays, constraints, too
-        for place, other in enumerate(self.others):
-            other._gx_take_over([update for update in updates if update.settings.optimizer == place])
+        if self.others:
+            begins, left = left is None, {} if left is None else left
+            self._gx_leave(updates, left)
+            for other in cast("list[Optimizer]", self._gx_family())[1:] if begins else ():
+                other._gx_update(left.get(id(other), []), left)
         if self.ema_momentum is not None:
             self._gx_average()
         self.iterations.assign_add(1)
 
-    def _gx_take_over(self, updates: list[Update]) -> None:
-        """Make one update of variables that the rules of another optimizer leave to this one."""
-        self._gx_update([self._gx_update_for(u.variable, u.gradient, u.rows) for u in updates])
+    def _gx_leave(self, updates: list[Update], left: dict[int, list[Update]]) -> None:
+        """Add what its rules leave to other optimizers, as these see it."""
+        for update in updates:
+            settings = update.settings
+            if settings.optimizer is not None:
+                other = self.others[settings.optimizer]
+                theirs = other._gx_update_for(update.variable, update.gradient, update.rows, settings.inner)
+                left.setdefault(id(other), []).append(theirs)
 
     @door
     def apply_gradients(self, pairs: Iterable[tuple[Any, Variable]]) -> None:
@@ -250,7 +264,7 @@ class Optimizer(Planning, PureUpdates):
             GradientError: the loss depends on none of the variables; if on some of them, it warns of the others.
         """
         check_loss_fn(loss_fn)
-        for other in self.others:
+        for other in cast("list[Optimizer]", self._gx_family())[1:]:
             if type(other).minimize is not Optimizer.minimize:
                 raise _needs_the_loss(self, other)
         trainable, loss_fn = require_trainable(variables), watch_loss_fn(loss_fn, variables)

@@ -141,7 +141,7 @@ class Averaging(SlotKeeper):
         """Return the variables that have an average, here or in an optimizer that a rule names, and what it is now."""
         found = list(self._gx_all_averages())
         if not found:
-            keeps = self.ema_momentum is not None or any(o.averages_itself for o in (self, *self.others))
+            keeps = self._gx_keeps_averages()
             raise StateError(
                 f"{type(self).__name__} has no averages",
                 "nothing has been updated yet" if keeps else "it keeps none",
@@ -151,6 +151,11 @@ class Averaging(SlotKeeper):
                 "values themselves until a step, as where weights were loaded",
             )
         return found
+
+    def _gx_keeps_averages(self) -> bool:
+        """Tell whether there will be averages once there are updates, here or in optimizers that rules name."""
+        here = self.ema_momentum is not None or self.averages_itself
+        return here or any(other._gx_keeps_averages() for other in self.others)
 
     def _gx_all_averages(self) -> Iterator[tuple[Variable, Array]]:
         yield from self._gx_own_averages()

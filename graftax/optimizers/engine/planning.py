@@ -76,10 +76,8 @@ class Planning(Rule, Averaging):
         found = self._gx_find_settings(variable)
         if trained.top is None or trained.top.purpose != "question":
             deciding = self._gx_deciding(variable)
-            # kept in the optimizers that rules name, too: they look them up when they take the update over
-            for optimizer, settings in found:
-                optimizer._gx_slots.keep(variable, settings, None if deciding is None else deciding.module)
-        return found[0][1]
+            self._gx_slots.keep(variable, found, None if deciding is None else deciding.module)
+        return found
 
     def _gx_kept_settings(self, variable: Variable) -> Settings | None:
         """Return the settings that are kept, if they were found by the paths that hold now.
@@ -104,10 +102,17 @@ class Planning(Rule, Averaging):
     def _gx_deciding(self, variable: Variable) -> TrainedModel | None:
         """Return the scope of the model from which rules see a variable; None for its own paths, or without rules."""
         scope = trained.top
-        return None if scope is None or not self._gx_has_rules() else scope.deciding(variable)
+        if scope is None or not self._gx_has_rules():
+            return None
+        found = scope.deciding(variable, self._gx_suits)
+        return scope.deciding(variable) if found is None and scope.purpose == "restore" else found
 
-    def _gx_find_settings(self, variable: Variable, over: Settings | None = None) -> list[tuple[Planning, Settings]]:
-        """Return what its rules say of a variable, here and in the optimizers that they name, one after another.
+    def _gx_suits(self, model: TrainedModel) -> bool:
+        """Tell whether each rule selects something in a model, as in one that is trained."""
+        return self._gx_rules.suits(model)
+
+    def _gx_find_settings(self, variable: Variable, over: Settings | None = None) -> Settings:
+        """Return what its rules say of a variable, here and, inside of it, in the optimizer that they name.
 
         Args:
             variable: The variable.
@@ -120,9 +125,9 @@ class Planning(Rule, Averaging):
             settings = self._gx_settings_at(variable, paths)
         settings = settings if over is None else over.override(settings)
         if settings.optimizer is None:
-            return [(self, settings)]
-        rest = self.others[settings.optimizer]._gx_find_settings(variable, settings)
-        return [(self, replace(settings, frozen=rest[0][1].frozen)), *rest]
+            return settings
+        inner = self.others[settings.optimizer]._gx_find_settings(variable, settings)
+        return replace(settings, frozen=inner.frozen, inner=inner)
 
     def _gx_settings_at(self, variable: Variable, paths: Sequence[str]) -> Settings:
         """Return what the rules of this optimizer say of a variable with these paths."""
@@ -140,8 +145,23 @@ class Planning(Rule, Averaging):
 
     def _gx_rule_of(self, variable: Variable) -> Planning:
         """Return the optimizer whose rule a variable is updated by."""
-        place = self._gx_settings(variable).optimizer
-        return self if place is None else self.others[place]._gx_rule_of(variable)
+        return self._gx_follow(self._gx_settings(variable))[0]
+
+    def _gx_follow(self, settings: Settings) -> tuple[Planning, Settings]:
+        """Return the optimizer by whose rule a variable with these settings is updated, and the settings there."""
+        if settings.optimizer is None or settings.inner is None:
+            return self, settings
+        return self.others[settings.optimizer]._gx_follow(settings.inner)
+
+    def _gx_family(self) -> list[Planning]:
+        """Return this optimizer and those that rules name, at any depth: each once, after all that name it."""
+        return list(self._gx_from_inside().values())[::-1]
+
+    def _gx_from_inside(self) -> dict[int, Planning]:
+        found: dict[int, Planning] = {}
+        for other in reversed(self.others):
+            found |= {key: one for key, one in other._gx_from_inside().items() if key not in found}
+        return {**found, id(self): self}
 
     @door
     def explain(self, variables: Variables) -> Explanation:
@@ -163,10 +183,7 @@ class Planning(Rule, Averaging):
 
     def _gx_moved_by(self, variable: Variable) -> tuple[Planning, Settings]:
         """Return the optimizer whose rule a variable is updated by, and what is set there; nothing of it is kept."""
-        kept = self._gx_kept_settings(variable)
-        if kept is None:
-            return self._gx_find_settings(variable)[-1]
-        return (self, kept) if kept.optimizer is None else self.others[kept.optimizer]._gx_moved_by(variable)
+        return self._gx_follow(self._gx_kept_settings(variable) or self._gx_find_settings(variable))
 
     # --- slots --------------------------------------------------------------------------------------------------------
 
@@ -218,14 +235,14 @@ class Planning(Rule, Averaging):
         self._gx_check_rules(variables)
         trainable = [v for v in variables if not self._gx_settings(v).frozen and v.trainable]
         require_floating(trainable)
-        keepers = (self, *self.others)
+        keepers = self._gx_family()
         if left := list(dict.fromkeys(path for one in keepers for path in one._gx_slots.paths_left_behind(trainable))):
             warn_of_copy(self, left)
         for keeper in keepers:
             keeper._gx_slots.settle()
         for variable in trainable:
             self._gx_make_slots(variable)
-        for other in self.others:
+        for other in keepers[1:]:
             _check_other(other)  # again, as these may have been set since
         for keeper in keepers:
             keeper._gx_leave_scopes()
@@ -284,9 +301,27 @@ class Planning(Rule, Averaging):
         require_rows(updates)
         return updates
 
-    def _gx_update_for(self, variable: Variable, gradient: object = None, rows: TouchedRows | None = None) -> Update:
-        slots = self._gx_slots.state(variable).slots
-        return Update(variable, gradient, slots, self._gx_settings(variable), self._gx_rule_of(variable), rows)
+    def _gx_update_for(
+        self,
+        variable: Variable,
+        gradient: object = None,
+        rows: TouchedRows | None = None,
+        settings: Settings | None = None,
+    ) -> Update:
+        """Return the update of a variable in the stages of this optimizer.
+
+        Args:
+            variable: The variable.
+            gradient: Its gradient. Defaults to None, for one that comes later.
+            rows: Which rows it touches. Defaults to None, all of them.
+            settings: What holds here, where another optimizer leaves the update to this one. Defaults to None, what its
+                rules say.
+        """
+        if settings is None:
+            settings = self._gx_settings(variable)
+        return Update(
+            variable, gradient, self._gx_slots.state(variable).slots, settings, self._gx_follow(settings)[0], rows
+        )
 
     def _gx_along_rows(self, update: Update, gradient: IndexedRows) -> tuple[Array, TouchedRows | None]:
         """Return the gradient of an update as an array: of its rows only, where the rule is lazy, and which these are.
@@ -294,7 +329,7 @@ class Planning(Rule, Averaging):
         Raises:
             ArgumentError: the rule is lazy, and cannot be.
         """
-        rule = self._gx_rule_of(update.variable)
+        rule = cast(Planning, update.rule)
         if not rule.lazy:
             return gradient.dense(), None
         check_lazy(rule, update.variable, rule._gx_update_for(update.variable).rule_slots(), self._gx_accumulates)
@@ -308,7 +343,7 @@ class Planning(Rule, Averaging):
             updates: Those of this batch.
         """
         present = {update.variable for update in updates}
-        records = [record for keeper in (self, *self.others) for record in keeper._gx_records()]
+        records = [record for keeper in self._gx_family() for record in keeper._gx_records()]
         absent, frozen = [], []
         for variable, state in self._gx_slots.items():
             if variable in present or ACCUMULATED not in state.slots:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from math import inf
 from typing import Any, TypeAlias, TypedDict
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from graftax.optimizers.arguments.kinds import NOT_NEGATIVE, Kind
 from graftax.optimizers.engine.rule import Rule
 from graftax.variables.graph.module import Module
 from graftax.variables.graph.node import outermost
-from graftax.variables.graph.trained_model import Identity, trained
+from graftax.variables.graph.trained_model import Identity, TrainedModel, trained
 from graftax.variables.variable import Variable
 
 
@@ -51,7 +52,8 @@ class Settings:
     """What holds for one variable; None for what the optimizer says. ``by`` names the rules that chose it.
 
     ``optimizer`` is the place, among those that the rules name, of the one that moves it. ``is_second`` says whether
-    that one, if it has two ways to move variables, takes the second.
+    that one, if it has two ways to move variables, takes the second. ``inner`` is what holds in that optimizer, with
+    what this one says of it.
     """
 
     weight_decay: Number | None = None
@@ -61,6 +63,7 @@ class Settings:
     frozen: bool = False
     optimizer: int | None = None
     is_second: bool = False
+    inner: Settings | None = None
     by: tuple[str, ...] = ()
 
     def is_same(self, other: Settings) -> bool:
@@ -89,6 +92,8 @@ class Settings:
 
 
 def _is_same(one: object, other: object) -> bool:
+    if isinstance(one, Settings) and isinstance(other, Settings):
+        return one.is_same(other)
     has_variable = isinstance(one, VariableLike) or isinstance(other, VariableLike)
     return one is other if has_variable else one == other
 
@@ -194,6 +199,7 @@ class Rules:
                 setting["optimizer"] = next(i for i, o in enumerate(self.optimizers) if o is setting["optimizer"])
         self._is_checked = not self._rules
         self._checked: set[Identity] = set()  # the models of which each rule selects something
+        self._suited: WeakKeyDictionary[TrainedModel, bool] = WeakKeyDictionary()
 
     def __reduce__(self) -> tuple[Any, ...]:  # compiled selectors are functions, which cannot be pickled
         return Rules, (self.given, self._sets_nothing), {"_is_checked": True} if self._is_checked else None
@@ -233,6 +239,16 @@ class Rules:
         if alone and not self._is_checked:
             self._check(_around(alone))
         self._is_checked = True
+
+    def suits(self, model: TrainedModel) -> bool:
+        """Tell whether each rule selects something in a model; looked up once in its scope."""
+        if model not in self._suited:
+            try:
+                self._check([(found.paths, found.variable) for found in model.candidates()])
+                self._suited[model] = True
+            except SelectorError:
+                self._suited[model] = False
+        return self._suited[model]
 
     def _check(self, items: Iterable[tuple[Sequence[str], Variable]], root: str = "") -> None:
         items = list(items)

@@ -20,6 +20,7 @@ from graftax.optimizers.engine.sparse_rows import TouchedRows
 from graftax.optimizers.engine.step import Step
 from graftax.optimizers.engine.update import Update
 from graftax.optimizers.optimizer import Optimizer
+from graftax.variables.graph.trained_model import TrainedModel
 from graftax.variables.variable import Variable
 
 
@@ -116,11 +117,20 @@ class Muon(Optimizer):
         is_second = bool(self._others.settings(variable, paths).by)
         return replace(super()._gx_settings_at(variable, paths), is_second=is_second)
 
-    def _gx_update_for(self, variable: Variable, gradient: object = None, rows: TouchedRows | None = None) -> Update:
-        update = super()._gx_update_for(variable, gradient, rows)
+    def _gx_update_for(
+        self,
+        variable: Variable,
+        gradient: object = None,
+        rows: TouchedRows | None = None,
+        settings: Settings | None = None,
+    ) -> Update:
+        update = super()._gx_update_for(variable, gradient, rows, settings)
         if "velocity" in update.slots and "velocity" not in self.create_slots(variable):  # of a model trained before
             update.slots = {name: slot for name, slot in update.slots.items() if name != "velocity"}
         return update
+
+    def _gx_suits(self, model: TrainedModel) -> bool:
+        return self._others.suits(model) and super()._gx_suits(model)
 
     def _gx_has_rules(self) -> bool:
         return bool(self.adamw) or super()._gx_has_rules()

@@ -74,7 +74,7 @@ class ScheduleFree(Optimizer):
             )
         super()._gx_make_slots(variable, only)
 
-    def _gx_update(self, updates: list[Update]) -> None:
+    def _gx_update(self, updates: list[Update], left: dict[int, list[Update]] | None = None) -> None:
         iterations = self.iterations.value
         dtype = self.largest_rate.dtype
         rate = rates.current(self.__dict__["learning_rate"], iterations, dtype)
@@ -84,7 +84,7 @@ class ScheduleFree(Optimizer):
         for variable, state in self._gx_slots.items():
             if "z" in state.slots and not variable.trainable:  # the rest learns beside its value, not the average
                 self._set_out(variable, state.slots["z"])
-        super()._gx_update(updates)
+        super()._gx_update(updates, left)
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
         """Compute the new value of a variable, and of its slots."""

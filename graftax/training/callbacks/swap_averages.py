@@ -61,9 +61,8 @@ class SwapAverages(Callback):
         optimizer = self.optimizer or optimizer_of(self.model)
         if optimizer is None:
             raise without_optimizer("SwapAverages")
-        if not isinstance(optimizer, Optimizer | AroundOptimizer) or not _keeps_averages(
-            innermost_optimizer(optimizer)
-        ):
+        is_known = isinstance(optimizer, Optimizer | AroundOptimizer)
+        if not is_known or not innermost_optimizer(optimizer)._gx_keeps_averages():
             raise StateError(
                 f"SwapAverages with the optimizer {type(optimizer).__name__}",
                 "it keeps no averages of the weights",
@@ -119,7 +118,3 @@ def averages_at_end(params: Mapping[str, Any]) -> list[SwapAverages]:
     """
     found: list[SwapAverages] = params.get(_AT_END, [])
     return found
-
-
-def _keeps_averages(optimizer: Optimizer) -> bool:
-    return any(rule.ema_momentum is not None or rule.averages_itself for rule in (optimizer, *optimizer.others))

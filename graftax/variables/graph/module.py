@@ -221,7 +221,7 @@ class Module(Adopting, Holder, Constructed):
     @Fallback
     def path(self) -> str:
         """Return where it hangs: the edges from its outermost owner, such as ``layers/0``; the owner adds none."""
-        return self._gx_path
+        return self._gx_seen_path
 
     @property
     def name(self) -> str:

@@ -8,6 +8,7 @@ from types import FunctionType
 from typing import Any, TypeAlias, cast
 
 from graftax.core.errors import ArgumentError
+from graftax.core.spellings import seen_at
 from graftax.core.undefined import undefined_error
 from graftax.variables.graph.config_objects import Look
 from graftax.variables.graph.prints import Print, print_of
@@ -53,6 +54,12 @@ class Node:
     def _gx_path(self) -> str:
         """Return where it hangs: the edges from its outermost owner, as in ``layers/0/kernel``; the owner adds none."""
         return "/".join(map(str, self._gx_way()))
+
+    @property
+    def _gx_seen_path(self) -> str:
+        """Return the path from where a selector begins, to a function that selects; else where it hangs."""
+        seen = seen_at.top
+        return seen[1] if seen is not None and seen[0] is self else self._gx_path
 
     def _gx_way(self) -> tuple[Edge, ...]:
         """Return the edges from the outermost owner."""
@@ -121,8 +128,11 @@ class Leaf(Node):
 
     @property
     def path(self) -> str:
-        """Return where it hangs in the object graph; its name while nothing holds it."""
-        return self._gx_path
+        """Return where it hangs in the object graph; its name while nothing holds it.
+
+        A function that selects variables sees the path from the Module that they are selected from.
+        """
+        return self._gx_seen_path
 
     def _gx_hanging(self) -> Sequence[tuple[str, object]]:
         """Return its regularizer and its constraint, where it has any."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from typing import Literal, TypeAlias
@@ -49,14 +49,22 @@ class TrainedModel:
             self._found = {id(one.variable): one for one in candidates(walk_with_edges(self.module))}
         return list(self._found.values())
 
-    def deciding(self, variable: Variable) -> TrainedModel | None:
-        """Return the scope, this one or one around it, whose model decides for a Variable; None if no model has it."""
-        outer = None if self.around is None else self.around.deciding(variable)
+    def deciding(self, variable: Variable, suits: Callable[[TrainedModel], bool] | None = None) -> TrainedModel | None:
+        """Return the scope, this one or one around it, whose model decides for a Variable; None if no model has it.
+
+        Args:
+            variable: The Variable.
+            suits: Says of a model that is only likely to be trained whether it can be that one. Defaults to None: each
+                can.
+        """
+        outer = None if self.around is None else self.around.deciding(variable, suits)
         if outer is not None:
             return outer
         if id(variable) not in self._found:
             self.candidates()
-        return self if id(variable) in self._found else None
+        if id(variable) not in self._found:
+            return None
+        return self if suits is None or self.purpose != "restore" or suits(self) else None
 
     def paths_of(self, variable: Variable) -> Reached:
         """Return the paths of a Variable of the model."""
@@ -114,8 +122,21 @@ def seen_from(variables: object, purpose: Purpose = "training") -> AbstractConte
     return trained.entered(TrainedModel(variables, trained.top, purpose))
 
 
+def restored_models() -> list[Module]:
+    """Return the models of the restore that is under way, the likeliest to be trained first."""
+    found: list[Module] = []
+    scope = trained.top
+    while scope is not None and scope.purpose == "restore":
+        found.insert(0, scope.module)
+        scope = scope.around
+    return found
+
+
 def restoring(models: Iterable[Module]) -> AbstractContextManager[None]:
-    """Return the scope of a restore of models beside optimizers; the first one that has a Variable decides for it."""
+    """Return the scope of a restore of models beside optimizers.
+
+    For a Variable, the first one decides that has it and something for each rule of the optimizer.
+    """
     scope = trained.top
     for model in models:
         scope = TrainedModel(model, scope, "restore")

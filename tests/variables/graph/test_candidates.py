@@ -101,3 +101,47 @@ def test_what_is_shared_is_frozen_by_each_path_and_not_by_what_spares_one():
     assert model.freeze("layers/0/**") == model.unfreeze("aux/**")
     assert not set(model.freeze(~gx.select("aux/**"))) & set(first)
     assert model.freeze(gx.select("aux/kernel") & "layers/0/**") == first[:1]
+
+
+def starts(prefix):
+    return lambda variable: variable.path.startswith(prefix)
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        (starts("layers/0/layers/0/"), FRONT[:2]),
+        (starts("layers/0/"), FRONT),
+        (gx.select(starts("layers/0/")) & ~gx.select(starts("layers/0/layers/0/")), FRONT[2:]),
+    ],
+)
+def test_a_function_sees_the_path_from_the_model_as_globs_do(model, where, expected):
+    model, older = model
+    assert [row.path for row in gx.explain(model, where).rows] == expected
+    assert model.freeze(where) == expected
+    optimizer = gx.optimizers.SGD(0.1, rules=[(where, {"weight_decay": 0.5})])
+    assert [row.path for row in optimizer.explain(model).rows if row.weight_decay] == expected
+    assert older.layers[0].kernel.path == "layers/0/kernel"  # everywhere else, it is the path in the first owner
+
+
+def test_a_function_sees_one_path_of_a_shared_weight_and_the_weight_itself():
+    shared = layers.Dense(2)
+    model = gx.Sequential([shared, layers.Dense(2)])
+    model.aux = shared
+    model(np.ones((1, 2), "float32"))
+    seen = []
+    model.freeze(lambda v: seen.append((v.path, v is shared.kernel)) or True)
+    first = next(iter(model.named_variables()))
+    assert [path for path, is_it in seen if is_it] == [first]
+    assert [path for path, _ in seen] == list(model.named_variables())
+
+
+def test_a_function_that_grafts_or_restores_sees_the_paths_that_globs_are_matched_with(model, tmp_path):
+    model, older = model
+    assert older.layers[0].kernel.path == "layers/0/kernel"
+    for _ in range(2):  # a weight, then an expression
+        gx.graft(model, gx.reparam.WeightNorm(), where=lambda v: v.path == "layers/0/layers/0/kernel")
+    assert isinstance(model.layers[0].layers[0].kernel, gx.reparam.Reparam)
+    gx.Checkpoint(net=model).save(tmp_path / "c")
+    report = gx.Checkpoint(net=model).restore(tmp_path / "c", only=lambda v: v.path == "net/layers/1/bias")
+    assert [one.path for one in report.restored] == ["net/layers/1/bias"]
