@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
 from graftax.checkpoint.index import Edge
 from graftax.variables.graph.module import Module, Node, items_of, walk
-from graftax.variables.graph.node import outermost, own_nodes
+from graftax.variables.graph.node import Leaf, outermost, own_nodes
 
 
 def children_of(container: object) -> Iterator[tuple[Edge, Any]]:
@@ -18,6 +18,31 @@ def children_of(container: object) -> Iterator[tuple[Edge, Any]]:
         for edge, child in items_of(container):
             if isinstance(child, Node | list | tuple | dict):
                 yield str.__str__(edge) if isinstance(edge, str) else int(edge), child
+
+
+def hanging_on_lone(roots: Mapping[str, Any]) -> dict[str, Node]:
+    """Return what hangs on Variables that no Module holds, such as a regularizer with Variables, by names for roots.
+
+    Args:
+        roots: Variables, and lists, tuples and dicts of them, by name; what Modules hold hangs below these.
+    """
+    found: dict[str, Node] = {}
+    seen: set[int] = set()
+    waiting: list[tuple[str, Any]] = list(roots.items())[::-1]
+    while waiting:
+        path, thing = waiting.pop()
+        if isinstance(thing, Leaf):
+            found |= {f"{path}.{name}": one for name, one in thing._gx_hanging() if isinstance(one, Node)}
+        elif not isinstance(thing, Node) and id(thing) not in seen:
+            seen.add(id(thing))
+            waiting += [(f"{path}.{edge}", child) for edge, child in list(children_of(thing))[::-1]]
+    return found
+
+
+def hung_on_lone(name: str, roots: Container[str]) -> bool:
+    """Tell whether a saved root, none of these, is what hung on a Variable of one of these."""
+    first, dot, rest = name.partition(".")
+    return bool(dot) and name not in roots and first in roots and rest.endswith(("regularizer", "constraint"))
 
 
 def keeps_state(module: Module) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
-from graftax.checkpoint.children import adopt_pending, children_of, keeps_state
+from graftax.checkpoint.children import adopt_pending, children_of, hanging_on_lone, keeps_state
 from graftax.checkpoint.index import Edge, Kind
 from graftax.checkpoint.outline import Narrow
 from graftax.checkpoint.paths import STATE, escape, join, slot_path
@@ -109,6 +109,21 @@ class Graph:
             if settles and narrow is None:
                 adopt_pending(thing, set())
             self.roots[name] = self._place(thing, escape(name), level)
+        self._visit(level)
+        self.hanging: dict[str, Place] = {}
+        """The roots that were not given, but hang on Variables that no Module holds."""
+        for name, thing in hanging_on_lone(roots).items() if narrow is None else ():
+            if id(thing) not in self._known and name not in self.roots:  # a Module may have it, too
+                if settles:
+                    adopt_pending(thing, set())
+                self.hanging[name] = self._place(thing, escape(name), level := [])
+                self._visit(level)
+        self.roots |= self.hanging
+        self.slots = list(self._slots())
+
+    def _visit(self, level: list[Place]) -> None:
+        """Find everything below some objects, breadth-first."""
+        narrow = self.narrow
         while level:
             deeper: list[Place] = []
             for place in level:
@@ -133,7 +148,6 @@ class Graph:
                     place.edges[STATE] = state
                     self.places.append(state)
             level = deeper
-        self.slots = list(self._slots())
 
     def _place(
         self,

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from graftax.checkpoint.children import hung_on_lone
 from graftax.checkpoint.expressions import has_inverse, receiving_place
 from graftax.checkpoint.former_names import with_names_of_now
 from graftax.checkpoint.graph import Graph, Place, leaves_of, objects_below
 from graftax.checkpoint.index import Edge, Index, Kind
-from graftax.checkpoint.paths import STATE, NodePaths, join
+from graftax.checkpoint.paths import STATE, NodePaths, escape, join
 from graftax.checkpoint.renames import Renames, no_such_path
 from graftax.checkpoint.report import Conflict, Unshared
 from graftax.checkpoint.session import misfit
@@ -263,6 +264,9 @@ class Match:
         for place, edge, node, path in self._leftovers:
             waits = edge not in place.edges and self._may_wait(place, edge)
             self._leave(self._leaves_left(node, path, used, place.module), waits)
+        for name, node in self.index.roots.items():
+            if hung_on_lone(name, self.graph.roots):  # as a part of a root that was asked for, not as another root
+                self._leave(self._leaves_left(node, escape(name), used, None), False)
         for path, node in self.mapped.items():
             above = self.graph.parent_of(path)
             self._leave(self._leaves_left(node, path, used, above[0].module if above is not None else None), True)
@@ -319,7 +323,9 @@ class Match:
         paired = {place for places in self.objects.values() for place in places}
         idle: list[Place] = []
         seen = {place.path.partition("/")[0] for place in self.graph.places if place.kind.is_leaf}
-        for root in self.graph.roots.values():
+        for name, root in self.graph.roots.items():
+            if name in self.graph.hanging:  # nobody has asked for it by itself
+                continue
             asked = self.subset.is_all or root.path not in self._seen or root.path in self.asked
             if root.path in busy or not asked:
                 continue

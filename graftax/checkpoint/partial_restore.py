@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from graftax.backend.rendezvous import process_group
-from graftax.checkpoint.children import adopt_pending
+from graftax.checkpoint.children import adopt_pending, hanging_on_lone
 from graftax.checkpoint.graph import Graph, Root
 from graftax.checkpoint.index import Index
 from graftax.checkpoint.lazy_records import LazyRecords
@@ -29,7 +29,7 @@ class NeedsFullRestore(Exception):
 def find_affected_part(roots: Mapping[str, Root], subset: Subset, renames: Mapping[str, str]) -> Narrow | None:
     """Return the part of a program that a restore affects; None for all, or if values may come from anywhere."""
     heads = subset.heads
-    if heads is None or renames or process_group() is not None:
+    if heads is None or renames or process_group() is not None or hanging_on_lone(roots):
         return None
     outline = Outline(roots)
     if not outline.is_settled:

@@ -1,7 +1,9 @@
 """Wrapping: a function made from another one is called what that one is called, and shares nothing else with it."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import update_wrapper
+from inspect import signature
 from typing import Any, TypeVar, cast
 
 W = TypeVar("W")
@@ -14,6 +16,17 @@ def carry_names(wrapper: W, fn: Any) -> W:
     compiled function, a layer) is its state: the wrapper would then be that object, or change it.
     """
     update_wrapper(cast(Any, wrapper), fn, updated=())
+    return wrapper
+
+
+def carry_names_as_bound(wrapper: W, fn: Any) -> W:
+    """Do the same for a wrapper of a method that gives it its object: without the first parameter."""
+    carry_names(wrapper, fn)
+    with suppress(TypeError, ValueError):  # it tells no signature, or takes no object
+        found = signature(fn)
+        first, *rest = found.parameters.values()
+        if first.kind is not first.VAR_POSITIONAL:
+            cast(Any, wrapper).__signature__ = found.replace(parameters=rest)
     return wrapper
 
 

@@ -245,6 +245,8 @@ class FunctionLoss(Loss):
         3.0
     """
 
+    _gx_called_only = frozenset({"fn"})
+
     def __init__(
         self, fn: Callable[[Any, Any], Any], *, reduction: str = "sum_over_batch_size", name: str | None = None
     ) -> None:

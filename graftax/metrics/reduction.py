@@ -258,6 +258,7 @@ class MeanMetricWrapper(SampleMetric):
     """
 
     _counts_batches = True
+    _gx_called_only = frozenset({"fn"})
 
     def __init__(self, fn: Callable[[Any, Any], Any], name: str | None = None, dtype: str = "float32") -> None:
         if isinstance(fn, type) or not callable(fn):

@@ -25,7 +25,7 @@ from graftax.variables.array_names import refuse_setting
 from graftax.variables.constraints import ConstraintLike
 from graftax.variables.contradictions import check_name
 from graftax.variables.fitting import fit, fit_term
-from graftax.variables.graph.node import BOOKKEEPING, UNCHANGING, Leaf
+from graftax.variables.graph.node import BOOKKEEPING, UNCHANGING, Leaf, holds_node
 from graftax.variables.graph.structure import structure
 from graftax.variables.initial_value import infer_spec, make_buffer
 from graftax.variables.regularizers import RegularizerLike
@@ -231,6 +231,8 @@ class Variable(Leaf, Arithmetic):
     def __setattr__(self, name: str, value: object) -> None:
         refuse_setting(type(self).__name__, self.__dict__.get("_gx_name") or "variable", name, value)
         object.__setattr__(self, name, value)
+        if holds_node(value) and (owner := self._gx_owner) is not None:
+            owner._gx_note_hanging(self)
 
     # --- its value --------------------------------------------------------------------------------------------------
 

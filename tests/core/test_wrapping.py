@@ -5,6 +5,8 @@ import inspect
 import re
 from pathlib import Path
 
+import numpy as np
+
 import graftax as gx
 from graftax.core.wrapping import carry_names, wraps
 
@@ -38,6 +40,26 @@ def test_the_name_and_the_signature_are_carried():
     made = carry_names(lambda *args: None, loss)
     assert (made.__name__, made.__doc__) == ("loss", "Return a loss.")
     assert list(inspect.signature(made).parameters) == ["x", "y"]
+
+
+def test_a_compiled_method_of_an_object_has_the_signature_of_a_method():
+    class Scaled(gx.Module):
+        @gx.jit
+        def scale(self, x, factor=2.0):
+            return x * factor
+
+        @gx.jit
+        def of_all(*given):
+            return given[1]
+
+    scaled = Scaled()
+    assert list(inspect.signature(scaled.scale).parameters) == ["x", "factor"]
+    assert list(inspect.signature(scaled.of_all).parameters) == ["given"]
+    assert list(inspect.signature(Scaled.scale).parameters) == ["self", "x", "factor"]
+    assert scaled.scale.__self__ is scaled
+    x = np.ones((1, 2), "float32")
+    for layer in (gx.layers.Lambda(scaled.scale), gx.layers.Activation(scaled.scale)):
+        np.testing.assert_array_equal(layer(x), 2 * x)
 
 
 def test_x1_a_decorator_of_the_users_own_finds_no_state_in_a_compiled_function():

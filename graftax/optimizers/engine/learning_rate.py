@@ -20,6 +20,7 @@ from graftax.optimizers.schedules.schedule import Schedule
 from graftax.variables import initializers
 from graftax.variables.graph.module import Module
 from graftax.variables.spec import VariableSpec
+from graftax.variables.state import storage
 from graftax.variables.state.storage import frames
 from graftax.variables.variable import Variable, make
 
@@ -128,6 +129,7 @@ def _current_rate(rate: Any, iterations: Array, dtype: str) -> Any:
     if isinstance(rate, VariableLike):
         return rate
     if isinstance(rate, Schedule):
+        storage.touch(rate)  # which one with a __call__ of its own does not
         return rate(cast_to(iterations, dtype))
     if hasattr(rate, "shape") and not isinstance(rate, Module):
         return rate

@@ -63,28 +63,37 @@ class Alike:
     Example:
         >>> import numpy as np
         >>> alike = Alike()
-        >>> alike.require((np.ones((2, 3)), np.ones(2)), 0)
-        >>> alike.require((np.ones((4, 3)), np.ones(4)), 1)
+        >>> batch = alike.take((np.ones((2, 3)), np.ones(2)), 0)
+        >>> alike.take((np.ones((4, 3)), np.ones(4)), 1)[0].shape
+        (4, 3)
     """
 
     def __init__(self) -> None:
         self._first: list[tuple[str, int]] | None = None
+        self._form: Any = None
 
-    def require(self, batch: Batch, number: int) -> None:
-        """Raise if a batch differs in kind from the first one.
+    def take(self, batch: Batch, number: int) -> Batch:
+        """Return a batch, with the keys of its dicts in the order of the first one's.
 
         Raises:
-            DataError: it differs; the message names the batch, counted from 0, and the difference.
+            DataError: it differs in kind; the message names the batch, counted from 0, and the difference.
         """
-        kind = [(path, getattr(leaf, "ndim", 0)) for path, leaf in tree.flatten_with_paths(batch)]
+        kind = _kind_of(batch)
         if self._first is None:
-            self._first = kind
+            self._first, self._form = kind, tree.map_structure(lambda leaf: 0, batch)
         elif kind != self._first:
-            raise DataError(
-                f"batch {number} is {_describe_axes(kind)}, and those before it are {_describe_axes(self._first)}",
-                "all batches of a source have the same parts, with the same number of axes",
-                "a loader that yields one kind of batch, for example (x, y) each time",
-            )
+            batch = tree.reorder(batch, self._form)
+            if _kind_of(batch) != self._first:
+                raise DataError(
+                    f"batch {number} is {_describe_axes(kind)}, and those before it are {_describe_axes(self._first)}",
+                    "all batches of a source have the same parts, with the same number of axes",
+                    "a loader that yields one kind of batch, for example (x, y) each time",
+                )
+        return batch
+
+
+def _kind_of(batch: Batch) -> list[tuple[str, int]]:
+    return [(path, getattr(leaf, "ndim", 0)) for path, leaf in tree.flatten_with_paths(batch)]
 
 
 def _describe_axes(kind: list[tuple[str, int]]) -> str:

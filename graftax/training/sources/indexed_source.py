@@ -13,12 +13,13 @@ import numpy as np
 
 from graftax.core import tree
 from graftax.core.errors import DataError, GraftaxError
-from graftax.training.arrays import as_arrays, is_array
-from graftax.training.batch import NAMES, Batch, unpack, weighing_arguments
+from graftax.training.arrays import is_array
+from graftax.training.batch import Batch, unpack, weighing_arguments
 from graftax.training.class_weights import ClassWeights
 from graftax.training.sources import fingerprint
 from graftax.training.sources.host_batches import Alike, host_batch
 from graftax.training.sources.named_columns import IndexedColumns, is_table_of_rows
+from graftax.training.sources.samples import collate
 from graftax.training.sources.wrapper import InOrder, as_they_are
 from graftax.variables.keys import get_random_seed
 
@@ -141,7 +142,7 @@ class IndexedSource:
         for i, batch in enumerate(_read_ahead(positions, self._read, self._data), start):
             try:
                 found = host_batch(*self.in_order(unpack(batch)), self.class_weights)
-                self._alike.require(found, i)
+                found = self._alike.take(found, i)
             except GraftaxError as error:
                 error.add_context(f"batch {i} of epoch {number + 1} of the {type(self._data).__name__}")
                 raise
@@ -182,7 +183,7 @@ class IndexedSource:
     def _entry(self, order: Any, step: int) -> Any:
         if self._batch_size is None:
             return self._data[int(order[step])]
-        return _collate(self._data, self._indices(order, step))
+        return collate(self._data, self._indices(order, step))
 
     def _order(self, number_of_pass: int, size: int) -> Any:
         if not self.shuffle:
@@ -216,7 +217,7 @@ class IndexedSource:
         if self.remembers and any(map(callable, hooks)) and not _says_its_state(self._data):
             mark, last = 0, len(self._data) - 1
             for i in (0, last // 2, last):
-                entry = self._data[i] if self._batch_size is None else _collate(self._data, [i])
+                entry = self._data[i] if self._batch_size is None else collate(self._data, [i])
                 mark = fingerprint.extend(mark, host_batch(*self.in_order(unpack(entry))))
             self._seen.add(mark)
 
@@ -270,53 +271,3 @@ def _read_ahead(positions: range, read: Callable[[int], Any], data: Any) -> Iter
         finally:
             for one in waiting:
                 one.cancel()
-
-
-def _collate(data: Any, rows: list[int]) -> Any:
-    """Return the samples of these rows as one batch."""
-    if is_table_of_rows(data):
-        columns = data[rows]
-        return {name: _stack_samples([as_arrays(one, name) for one in columns[name]], name, rows) for name in columns}
-    several = getattr(data, "__getitems__", None)
-    samples = [_as_sample(one) for one in (several(rows) if several is not None else map(data.__getitem__, rows))]
-    first = tree.flatten_with_paths(samples[0])
-    parts: list[Any] = []
-    for place, (path, _) in enumerate(first):
-        leaves = [_leaf(sample, len(first), place, row) for sample, row in zip(samples, rows, strict=True)]
-        parts.append(_stack_samples(leaves, path, rows))
-    return tree.rebuild(samples[0], iter(parts))
-
-
-def _as_sample(sample: Any) -> Any:
-    if isinstance(sample, list | tuple):  # parts of a sample may be lists of numbers
-        if not 1 <= len(sample) <= len(NAMES):
-            raise DataError(
-                f"a sample that is a {type(sample).__name__} of {len(sample)}",
-                "a sample is x, (x, y) or (x, y, sample_weight)",
-                "several inputs go into a dict: ({'a': ..., 'b': ...}, y); numbers into an array: np.asarray(sample)",
-            )
-        return tuple(as_arrays(part, name, name == "y") for part, name in zip(sample, NAMES, strict=False))
-    return as_arrays(sample, "x")
-
-
-def _leaf(sample: Any, count: int, place: int, row: int) -> Any:
-    leaves = tree.flatten(sample)
-    if len(leaves) != count:
-        raise DataError(
-            f"sample {row} has {len(leaves)} parts, and the first one of its batch {count}",
-            "a batch is made of samples that are alike",
-            "the same parts in each sample, for example (x, y)",
-        )
-    return leaves[place]
-
-
-def _stack_samples(leaves: list[Any], path: str, rows: list[int]) -> np.ndarray[Any, Any]:
-    shapes = [np.shape(leaf) for leaf in leaves]
-    if len(set(shapes)) > 1:
-        other = next(i for i, shape in enumerate(shapes) if shape != shapes[0])
-        raise DataError(
-            f"{path or 'x'} has shape {shapes[0]} in sample {rows[0]}, {shapes[other]} in sample {rows[other]}",
-            "the samples of a batch become one array, and all of their sizes must agree",
-            "one size for all, as by cropping or padding; sequences of different lengths: gx.data.bucket(x, y)",
-        )
-    return np.stack(leaves)

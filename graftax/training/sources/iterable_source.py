@@ -109,7 +109,7 @@ class IterableSource:
             self._read += 1
             try:
                 found = self._host_batch(batch)
-                self._alike.require(found, i)
+                found = self._alike.take(found, i)
             except GraftaxError as error:
                 error.add_context(f"batch {i} of epoch {number + 1} of the {type(self._batches).__name__}")
                 raise

@@ -25,7 +25,7 @@ from graftax.core import foreign_errors
 from graftax.core.errors import CompileError, RetraceError, StateError
 from graftax.core.short_traceback import cause_to_show, door, not_taken, shorten
 from graftax.core.typedefs import unwrap
-from graftax.core.wrapping import carry_names, function_name
+from graftax.core.wrapping import carry_names, carry_names_as_bound, function_name
 from graftax.transforms.compile import run_eagerly as eagerly
 from graftax.transforms.compile.key import SCALARS, argument_names, describe, is_static, key_of, result_names
 from graftax.transforms.compile.lowered import Lowered
@@ -102,7 +102,7 @@ class CompiledFunction(Generic[P, R]):
             def method(*args: Any, **kwargs: Any) -> R:
                 return self._fn(alive(), *args, **kwargs)
 
-            carry_names(method, self._fn)
+            carry_names_as_bound(method, self._fn)
             compiled = CompiledFunction(method, self._max_retraces, self._allow_callback, self._looks)
             compiled._instance = alive
             bound[key] = alive, compiled
@@ -135,9 +135,11 @@ class CompiledFunction(Generic[P, R]):
             out = transforms.unflatten(entry.out_structure, results[: entry.results])
             return cast(R, out if not entry.masked else with_masks(transforms, *out))
         except Exception as error:
-            here = args if self._instance is None else (self._instance(), *args)
+            fn, here = self._fn, args
+            if self._instance is not None:  # as it is in its class
+                fn, here = getattr(fn, "__wrapped__", fn), (self._instance(), *args)  # type: ignore[assignment]
             # besides, what the library finds only when it compiles
-            told = not_taken(error, self._fn, here, kwargs) or foreign_errors.translate(error)
+            told = not_taken(error, fn, here, kwargs) or foreign_errors.translate(error)
             if told is not None:
                 cause = cause_to_show(told, error)
                 shorten(told)
@@ -333,6 +335,10 @@ class BoundFunction(CompiledFunction[P, R]):
     def __init__(self, method: CompiledFunction[..., R], compiled: CompiledFunction[..., R], instance: object) -> None:
         self._method, self._compiled, self._of = method, compiled, instance
         self.__dict__ = compiled.__dict__  # the names
+
+    @property
+    def __self__(self) -> object:
+        return self._of
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._compiled, name)  # such as ``trace_count``, of which this has none itself

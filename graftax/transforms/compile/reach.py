@@ -233,7 +233,7 @@ class _Search:
                 for one in [*vars(node).values(), *node._gx_called_objects()]:
                     if isinstance(one, Node):
                         waiting.append(one)
-                    elif isinstance(one, FunctionType):  # such as that of a layer ``Lambda``
+                    elif isinstance(one, FunctionType | MethodType | partial):  # such as that of a layer ``Lambda``
                         yield _Held("", one)
                     elif is_of_user(type(one)):  # such as a regularizer, of which graftax calls methods
                         yield from self._methods_of(type(one))

@@ -16,6 +16,7 @@ class Adopting(Copied, Freezing):
     def _gx_note_hanging(self, weight: Node) -> None:
         """Let what hangs on a weight since now hang below this, and have it looked through for what is lost."""
         object.__setattr__(self, "_gx_looked_through", False)
+        object.__setattr__(self, "_gx_looked_for_unheld", False)
         for edge, node in nodes_on(weight, weight._gx_edges, self):
             adopt_node(self, (edge,), node)
 

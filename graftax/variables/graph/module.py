@@ -34,6 +34,7 @@ from graftax.variables.graph.plain_objects import look_for_lost
 from graftax.variables.graph.prints import Print, Same
 from graftax.variables.graph.reserved import OF_MODULES, Words, check_reserved
 from graftax.variables.graph.structure import structure as structure
+from graftax.variables.graph.unheld import look_for_unheld
 from graftax.variables.graph.walking import walk as walk
 from graftax.variables.graph.walking import walk_with_edges as walk_with_edges
 from graftax.variables.state import storage
@@ -240,6 +241,7 @@ class Module(Adopting, Holder, Constructed):
         self._gx_note_walk()
         nodes = list(walk(self))
         look_for_lost(nodes)
+        look_for_unheld(nodes)
         return [node for node in nodes if isinstance(node, Variable)]
 
     @property

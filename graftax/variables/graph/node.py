@@ -23,7 +23,7 @@ UNCHANGING = frozenset({type(None), bool, int, float, complex, str, bytes})
 BOOKKEEPING = frozenset(
     {
         *("_gx_owner_ref", "_gx_edges", "_gx_pending", "_gx_captured", "_gx_seed_root", "_gx_watched"),
-        *("_gx_looked_through", "_gx_asked_weights"),
+        *("_gx_looked_through", "_gx_looked_for_unheld", "_gx_asked_weights"),
     }
 )
 """Attributes of Nodes that are no part of the graph, nor of copies."""
@@ -108,6 +108,9 @@ class Branch(Node):
     _gx_seed_root: tuple[int, int] | None = None  # see variables/keys.py
     _gx_lacks_weights = False  # a layer that is not built
     _gx_looked_through = False  # for plain objects that hold Variables
+    _gx_looked_for_unheld = False  # for what nothing holds, but methods of which are attributes
+    _gx_called_only: frozenset[str] = frozenset()
+    """Attributes with functions of others, which say nothing of what belongs to it, such as that of a metric."""
     _gx_in_tree = True  # has a line in what is shown of the Module that holds it
 
     def _gx_note_hanging(self, weight: Node) -> None:
