@@ -1,10 +1,13 @@
-"""The warning where a layer gets a mask, and does not say what becomes of it."""
+"""Masks that go no further than a layer, which warns: it does not say what becomes of them, or they do not fit."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from graftax.core import user_line
+import numpy as np
+
+from graftax.core import tree, user_line
+from graftax.core.free_sizes import is_free
 from graftax.core.typedefs import Shape
 from graftax.layers.signature import signature_of
 
@@ -29,14 +32,35 @@ def warn(layer: Any) -> None:
     )
 
 
-def warn_unfitting(layer: Any, mask: Shape, output: Shape) -> None:
-    """Warn, once for a layer, that the mask of its input goes no further, since it is not one of its output.
+def drop_unfitting(layer: Any, mask: object, inputs: object, out: object) -> Any:
+    """Return the masks of the outputs of a layer that hands on what comes, None for each that is of other positions.
 
     Args:
-        layer: The layer.
-        mask: The shape of the mask.
-        output: The shape of the output.
+        layer: The layer, which warns if there is one.
+        mask: What came: a mask, or a structure of masks; None for none.
+        inputs: The first argument of the call.
+        out: The output.
     """
+    if mask is None:
+        return None
+    parts, leaves = tree.flatten(mask), tree.flatten(out)
+    kept = list(parts)
+    for i, (part, leaf) in enumerate(zip(parts, leaves, strict=False)):
+        if part is not None and hasattr(leaf, "shape"):
+            shape, sizes = tuple(np.shape(part)), tuple(leaf.shape)
+            if not _fits(shape, sizes) or (layer._gx_mixes_features and len(shape) == getattr(inputs, "ndim", -1)):
+                _warn_unfitting(layer, shape, sizes)
+                kept[i] = None
+    return tree.rebuild(mask, iter(kept)) if any(a is not b for a, b in zip(parts, kept, strict=True)) else mask
+
+
+def _fits(mask: Shape, output: Shape) -> bool:
+    pairs = zip(mask, output, strict=False)
+    return len(mask) <= len(output) and all(is_free(a) or is_free(b) or a == b for a, b in pairs)
+
+
+def _warn_unfitting(layer: Any, mask: Shape, output: Shape) -> None:
+    """Warn, once for a layer, that a mask of one shape is not one of an output of another."""
     if layer._gx_warned:
         return
     object.__setattr__(layer, "_gx_warned", True)

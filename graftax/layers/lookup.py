@@ -356,7 +356,7 @@ def batches_of(data: Any) -> Iterable[Any]:
             f"layer.adapt(data[{names[0]!r}])" if names else "layer.adapt(data), with a list or an array",
         )
     several = not hasattr(data, "shape") and not isinstance(data, list | tuple | str | bytes)
-    return data if several else (data,)  # type: ignore[no-any-return]
+    return data if several else (data,)
 
 
 def _is_example(inputs: object) -> bool:

@@ -13,8 +13,7 @@ from graftax.core import tree
 from graftax.core.dtypes import is_floating
 from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, GraftaxError, ShapeError
 from graftax.core.typedefs import Array, unwrap
-from graftax.layers import lost_masks
-from graftax.layers.fitting_masks import drop_unfitting
+from graftax.layers import dropped_masks, lost_masks
 from graftax.layers.signature import Signature
 from graftax.ops.masked_results import copy_array
 from graftax.variables import masks
@@ -268,7 +267,7 @@ def _with_own_mask(
         ours = type(layer).__module__.startswith("graftax.")
         made = None if told_none else layer.compute_mask(inputs, mask)
         if not layer._gx_makes_mask:
-            made = drop_unfitting(layer, made, inputs, out)
+            made = dropped_masks.drop_unfitting(layer, made, inputs, out)
         elif not ours or layer._gx_asks_for_mask:
             made = _check_made_mask(layer._gx_title(), made, out)
         return pass_on_mask(out, inputs, made, keep=not layer._gx_makes_mask, calm=ours)

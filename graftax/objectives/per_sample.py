@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 from graftax import ops
 from graftax.core.errors import ShapeError
-from graftax.core.hyperparameters import is_number
 from graftax.core.typedefs import Array, ArrayLike
 from graftax.objectives import weights
 from graftax.objectives.labels import class_labels, class_pair
@@ -123,7 +122,7 @@ def binary_crossentropy(
     """Compute ``-mean(w y_true log p + (1 - y_true) log(1 - p))``; ``p`` is ``y_pred``, or its sigmoid from logits."""
     y_true, y_pred = pair(y_true, y_pred)
     check_binary_targets(y_true)
-    if pos_weight is not None and not is_number(pos_weight) and y_pred.ndim < 2:
+    if isinstance(pos_weight, Sequence) and y_pred.ndim < 2:
         raise ShapeError(
             f"pos_weight with {len(pos_weight)} numbers, y_pred {list(y_pred.shape)}",
             "there is one for each label, the last axis, and here that is the one of samples",
