@@ -151,7 +151,10 @@ compares: dict[Any, bool] = {}
 
 
 def mark_turns(items: list[pytest.Item]) -> None:
-    """Mark the rows of a table that are not the turn of the quick lane: of each ``n``, all but one."""
+    """Mark the rows of a table that are not the turn of the quick lane: of each ``n``, all but one.
+
+    Where ``in_turn`` has a number ``broad``, so many of each ``n`` are not slow, the quick one among them.
+    """
     rows = dict[Any, list[pytest.Item]]()
     for item in items:
         if item.get_closest_marker("in_turn") and not any(map(item.get_closest_marker, ("slow", "broad"))):
@@ -161,10 +164,11 @@ def mark_turns(items: list[pytest.Item]) -> None:
             given = found[0].get_closest_marker("in_turn")
             n, start = (*given.args, 0)[:2]
             n = min(n, len(found))
+            kept = given.kwargs.get("broad", n)
             for i, item in enumerate(found):
                 turn = (i + i // n - start) % n  # another place among each n: rows may alternate in something
                 if turn:
-                    item.add_marker("broad" if turn <= given.kwargs.get("broad", n) else "slow")
+                    item.add_marker("broad" if turn * kept % n < kept else "slow")  # evenly among each n
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -88,7 +88,7 @@ def values(variables):
     return [variable.numpy() for variable in found]
 
 
-@pytest.mark.in_turn(108)
+@pytest.mark.in_turn(108, broad=31)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("kind", OPTIMIZERS)

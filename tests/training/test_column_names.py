@@ -71,7 +71,7 @@ def trained(names):
 
 @EACH
 @WAY
-@pytest.mark.in_turn(36)
+@pytest.mark.in_turn(36, broad=13)
 def test_another_order_is_put_back(names, way):
     """Other names than texts were ignored: columns counted by place, and all numbers were others."""
     one, two = trained(names), trained(names)
@@ -80,7 +80,7 @@ def test_another_order_is_put_back(names, way):
 
 @EACH
 @WAY
-@pytest.mark.in_turn(108, 3)
+@pytest.mark.in_turn(108, 3, broad=31)
 @pytest.mark.parametrize("change", ["other", "missing", "more"])
 def test_other_columns_are_refused(names, way, change):
     found = trained(names)
