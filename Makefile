@@ -11,6 +11,9 @@ VENV   ?= .venv
 JOBS   ?= 2
 PYTEST ?= -q
 
+# What one lane compiles of Python, the next one finds.
+unexport PYTHONDONTWRITEBYTECODE
+
 BIN := $(VENV)/bin
 # Its program and the node that runs it come as wheels; it must not ask whether there is a newer one.
 PYRIGHT := PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(BIN)/pyright --pythonpath $(BIN)/python --warnings

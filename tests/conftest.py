@@ -2,7 +2,8 @@
 
 Also the lanes. The quick run has each kind of check, and of expensive tables some rows of each check. What is marked
 ``broad``, and the rows that are not the turn of the quick run (``in_turn``), follow in ``make test-broad``, which
-``.ci/run`` runs, too; ``slow`` ones only in ``make test-all``. Tests that compare with torch, Keras or optax are
+``.ci/run`` runs, too; ``slow`` ones, and rows beyond the number that ``in_turn`` leaves to it, only in ``make
+test-all``. Tests that compare with torch, Keras or optax are
 recognised by what they import, directly or by way of a fixture or helper. The quick run leaves them out;
 ``--references`` runs them alone, and there a skip is a failure.
 The quick run has XLA compile plainly. Tests of what its optimizations make of numbers are marked ``optimized`` and run
@@ -149,19 +150,25 @@ compares: dict[Any, bool] = {}
 """Whether a test compares with a peer, by what tells tests apart in that."""
 
 
-def mark_broad(items: list[pytest.Item]) -> None:
-    """Mark the rows of a table that are not the turn of the quick lane: of each ``n``, all but one."""
+def mark_turns(items: list[pytest.Item]) -> None:
+    """Mark the rows of a table that are not the turn of the quick lane: of each ``n``, all but one.
+
+    Where ``in_turn`` has a number ``broad``, so many of each ``n`` are not slow, the quick one among them.
+    """
     rows = dict[Any, list[pytest.Item]]()
     for item in items:
-        if item.get_closest_marker("in_turn") is not None and item.get_closest_marker("slow") is None:
+        if item.get_closest_marker("in_turn") and not any(map(item.get_closest_marker, ("slow", "broad"))):
             rows.setdefault((item.parent, item.name.partition("[")[0]), []).append(item)
     for found in rows.values():
         if len(found) > 1:  # one that is named on the command line is wanted
-            n, start = (*found[0].get_closest_marker("in_turn").args, 0)[:2]
+            given = found[0].get_closest_marker("in_turn")
+            n, start = (*given.args, 0)[:2]
             n = min(n, len(found))
+            kept = given.kwargs.get("broad", n)
             for i, item in enumerate(found):
-                if (i + i // n) % n != start % n:  # another place among each n: rows may alternate in something
-                    item.add_marker("broad")
+                turn = (i + i // n - start) % n  # another place among each n: rows may alternate in something
+                if turn:
+                    item.add_marker("broad" if turn * kept % n < kept else "slow")  # evenly among each n
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -204,7 +211,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if comparison:
             item.add_marker("references")
         chosen[comparison or (wanted and item.get_closest_marker("optimized") is not None)].append(item)
-    mark_broad(chosen[False])
+    mark_turns(chosen[False])
     config.hook.pytest_deselected(items=chosen[not wanted])
     items[:] = chosen[wanted]
 

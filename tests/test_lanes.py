@@ -128,10 +128,17 @@ def test_table(row, column):
 def test_short_table(row):
     pass
 
+@pytest.mark.in_turn(4, broad=2)
+@pytest.mark.parametrize("row", [pytest.param(0, marks=pytest.mark.broad), *range(1, 9)])
+def test_long_table(row):
+    pass
+
 def test_others():
     pass
 """
-MARKERS = "  references: compares\n  optimized: numbers\n  broad: more\n  slow: long\n  in_turn(n, start): some\n"
+MARKERS = (
+    "  references: compares\n  optimized: numbers\n  broad: more\n  slow: long\n  in_turn(n, start, broad): some\n"
+)
 
 
 @pytest.fixture
@@ -251,11 +258,15 @@ def test_rows_take_turns_and_slow_ones_stay_slow(lane):
         return re.findall(r"::(\S+) PASSED", shown)
 
     quick, broad, slow = map(names, (CHOSEN, expression("test-broad"), "slow"))
-    assert len({*quick, *broad, *slow}) == len([*quick, *broad, *slow]) == 1 + 12 + 2 + 1
-    assert {*slow} == {f"test_table[2-{column}]" for column in "abc"}
+    assert len({*quick, *broad, *slow}) == len([*quick, *broad, *slow]) == 1 + 12 + 2 + 9 + 1
+    assert {*slow} == {
+        *(f"test_table[2-{column}]" for column in "abc"),
+        *(f"test_long_table[{row}]" for row in (2, 4, 5, 7)),
+    }
+    assert {f"test_long_table[{row}]" for row in (0, 3, 6)} <= {*broad}  # a row that is broad anyhow takes no turn
     table = [name for name in quick if name.startswith("test_table")]
     assert table == ["test_table[0-b]", "test_table[1-a]", "test_table[3-c]"]  # each row, and each column
-    assert {*quick} == {*table, "test_short_table[0]", "test_others"}
+    assert {*quick} == {*table, "test_short_table[0]", "test_long_table[1]", "test_long_table[8]", "test_others"}
 
 
 def test_a_row_that_is_named_is_run(tmp_path):

@@ -21,7 +21,7 @@ WITH_PEERS = {"docs/export_onnx.md"}  # run what the quick tests do without
 PAGES = ["README.md", "CONTRIBUTING.md", *sorted(str(page.relative_to(ROOT)) for page in ROOT.glob("docs/**/*.md"))]
 
 
-@pytest.mark.in_turn(6)
+@pytest.mark.in_turn(18)
 @pytest.mark.parametrize(
     "page",
     [

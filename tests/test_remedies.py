@@ -180,6 +180,7 @@ def test_a5_the_search_finds_what_is_wrong(text):
         resolved(match[1], match[2].strip(".").split("."))
 
 
+@pytest.mark.broad
 def test_a5_lists_of_dtypes_have_bfloat16():
     """A list of three and more float dtypes in a message names bfloat16, which every backend of ours has."""
     short = [

@@ -14,7 +14,7 @@ from graftax.optimizers import schedules
 from graftax.reparam.distance import tolerance_for
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.in_turn(12)
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize(
     "make",
@@ -34,7 +34,7 @@ def test_x5_the_tolerance_that_graft_tells_is_enough(make, seed):
     assert done.error <= float(told) <= max(1.2 * done.error, done.error + 0.011)
 
 
-@pytest.mark.in_turn(5, 1)
+@pytest.mark.broad
 @pytest.mark.parametrize("seed", range(6))
 def test_x5_the_tolerance_that_merge_tells_is_enough(seed):
     random = np.random.default_rng(seed)
@@ -216,6 +216,7 @@ STATEFUL = {
 }
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("kind", STATEFUL)
 @pytest.mark.parametrize(
     ("entry", "told"),

@@ -64,6 +64,7 @@ def test_gradients_need_neither_compiling_nor_control_flow() -> None:
             np.testing.assert_allclose(tape.gradient(loss, v), [3.0, 12.0])
 
 
+@pytest.mark.broad
 def test_recurrent_layers_step_in_python_without_control_flow() -> None:
     x = np.ones((2, 4, 3), "float32")
     gx.random.set_random_seed(1)

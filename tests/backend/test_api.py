@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 import graftax as gx
 from graftax.backend import api
 from graftax.backend.base import GROUPS
@@ -26,6 +28,7 @@ def called() -> Iterator[str]:
             yield from CALLED.findall(path.read_text())
 
 
+@pytest.mark.broad
 def test_the_functions_that_a_namespace_must_have_are_those_that_are_called() -> None:
     assert set(called()) - set(NAMES) == set()
     looked_up = {name for name in NAMES if name.startswith(TAKEN_APART)}

@@ -228,7 +228,7 @@ def test_convolutions_agree(data: Any) -> None:
     np.testing.assert_allclose(mine, theirs, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.in_turn(2, 1)
+@pytest.mark.broad
 @pytest.mark.parametrize(("strides", "dilation"), [((1, 1), (1, 1)), ((2, 1), (1, 2))])
 def test_convolution_by_matmul_equals_xla(strides: Any, dilation: Any) -> None:
     x, kernel = jax.random.normal(jax.random.key(0), (1, 5, 6, 3)), jax.random.normal(jax.random.key(1), (3, 3, 3, 5))
@@ -256,7 +256,7 @@ def results(convolve: Any, x: Any, kernel: Any) -> list[Any]:
     return jax.jit(both)(x, kernel)  # type: ignore[no-any-return]
 
 
-@pytest.mark.in_turn(4, 2)
+@pytest.mark.in_turn(12, 2)
 @pytest.mark.parametrize("dtype", ["float32", "int32", "float16", "bfloat16", "int8"])
 @pytest.mark.parametrize("name", ["max_pool", "sum_pool"])
 @pytest.mark.parametrize(("window", "strides"), [((2, 2), (2, 2)), ((3, 2), (1, 2)), ((5, 4), (1, 1))])

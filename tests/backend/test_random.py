@@ -65,6 +65,7 @@ def test_bits(seed: int, shape: Any) -> None:
     same(JAX.bits(JAX.key(seed), shape), NUMPY.bits(NUMPY.key(seed), shape))
 
 
+@pytest.mark.in_turn(2)
 @floats
 @given(seed=seeds)
 def test_uniform(dtype: str, seed: int) -> None:
@@ -75,7 +76,7 @@ def test_uniform(dtype: str, seed: int) -> None:
     assert (drawn >= -2).all()
 
 
-@pytest.mark.in_turn(3)
+@pytest.mark.broad
 @floats
 @given(seed=seeds)
 def test_normal(dtype: str, seed: int) -> None:
@@ -86,7 +87,7 @@ def test_normal(dtype: str, seed: int) -> None:
     assert ((drawn > -1) & (drawn < 0.5)).all()
 
 
-@pytest.mark.in_turn(3, 1)
+@pytest.mark.broad
 @floats
 def test_large_draws_are_made_in_blocks(dtype: str) -> None:
     shape = (3, 2**14 - 5)  # one whole block of 2 ** 15, and a part of another
@@ -117,7 +118,7 @@ def test_bernoulli(seed: int, p: float) -> None:
     same(JAX.bernoulli(JAX.key(seed), p, (4, 2)), NUMPY.bernoulli(NUMPY.key(seed), p, (4, 2)))
 
 
-@pytest.mark.in_turn(5, 2)
+@pytest.mark.broad
 @pytest.mark.parametrize("size", [0, 1, 2, 10, 3000])
 def test_permutation(size: int) -> None:
     drawn = NUMPY.permutation(NUMPY.key(7), size)

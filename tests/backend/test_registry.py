@@ -49,6 +49,7 @@ def test_environment_variable_chooses(name: str) -> None:
     assert done.stdout.strip() == name, done.stderr
 
 
+@pytest.mark.broad
 def test_environment_variable_with_a_typo() -> None:
     done = run("from graftax.backend.registry import current; current()", GRAFTAX_BACKEND="jx")
     assert "no backend is called 'jx'" in done.stderr
@@ -76,6 +77,7 @@ def test_numpy_backend_runs_without_jax() -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.broad
 def test_jax_backend_without_jax_says_what_to_install() -> None:
     done = run(NO_JAX + "from graftax.backend.registry import load; load('jax')")
     assert "the backend 'jax' cannot be imported" in done.stderr

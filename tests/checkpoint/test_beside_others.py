@@ -105,7 +105,7 @@ def test_who_assigns_beside_steps_that_follow_upon_each_other_gets_a_turn():
             assert np.isfinite(v.numpy()).all()
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 @pytest.mark.parametrize("exchanges", [True, False])
 def test_readers_beside_an_overwrite(tmp_path, toys, exchanges):
     class Plain(FileSystem):

@@ -71,6 +71,7 @@ def test_boxes_that_do_not_tile_are_refused_at_the_save(tmp_path, boxes):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.broad
 def test_every_flip_and_cut_of_a_table_is_found(tmp_path, attack):
     commit(tmp_path / "c", sharded(2, 2), inline=0)
     table = tmp_path / "c" / "chunks-00000-00000.table"

@@ -119,7 +119,7 @@ def remove(path):
     path.rmdir()
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.broad
 @pytest.mark.parametrize("exchanges", [True, False])
 @pytest.mark.parametrize(
     "how",

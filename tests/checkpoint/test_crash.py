@@ -38,7 +38,7 @@ def test_no_crash_loses_or_damages_anything(tmp_path, toys, attack):
     assert count > 300
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 @pytest.mark.parametrize("exchanges", [True, False])
 def test_no_crash_of_an_overwrite_loses_both(tmp_path, toys, exchanges, attack):
     disk = Disk(exchanges)
@@ -122,6 +122,7 @@ class Hasty(Disk):
             super().fsync_dir(path)
 
 
+@pytest.mark.broad
 def test_an_overwrite_that_deletes_too_early_is_caught(tmp_path, toys, attack):
     attack(MISSING, protocols=1)
     disk = Hasty()

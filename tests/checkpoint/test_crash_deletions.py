@@ -102,6 +102,7 @@ class NotDurable(Disk):
             super().fsync_dir(path)
 
 
+@pytest.mark.broad
 def test_a_prune_before_the_new_one_is_durable_is_caught(tmp_path, toys, attack):
     attack(MISSING, protocols=1)
     disk = NotDurable()
@@ -144,7 +145,7 @@ def all_are_dead(monkeypatch):
     monkeypatch.setattr("graftax.checkpoint.local_storage.is_alive", lambda record, age: False)
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 @pytest.mark.parametrize("exchanges", [True, False])
 def test_a_sweep_after_any_crash_leaves_the_old_or_the_new(tmp_path, toys, exchanges, monkeypatch, attack):
     all_are_dead(monkeypatch)
@@ -221,6 +222,7 @@ class Early(Background):
         return None
 
 
+@pytest.mark.broad
 def test_a_background_that_does_not_wait_is_caught(tmp_path, toys, attack):
     attack(MISSING, protocols=1)
 

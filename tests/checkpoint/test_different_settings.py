@@ -203,6 +203,7 @@ KINDS = {
 }
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_settings_of_your_own_expressions(saved, kind):
     one, same, other = (

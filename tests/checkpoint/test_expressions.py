@@ -71,6 +71,7 @@ def test_an_adapter_file_holds_the_adapter_only_and_goes_into_a_model_that_decla
     gx.Checkpoint(model=other).restore(tmp_path / "all", only=gx.adapters.named("poet"))
 
 
+@pytest.mark.broad
 def test_a_model_that_declares_only_some_of_it_refuses_the_file(tmp_path):
     gx.Checkpoint(model=moved(grafted())).save(tmp_path / "c", only=gx.is_adapter)
     with pytest.raises(SelectorError, match="is_adapter"):
@@ -136,6 +137,7 @@ def test_a_base_file_is_rounded_where_few_bits_store_it(tmp_path):
     assert "by the inverse of QuantizedWeight" in str(report)
 
 
+@pytest.mark.broad
 def test_all_of_it_into_a_model_that_is_not_built_yet(tmp_path):
     model = moved(grafted())
     gx.Checkpoint(model=model).save(tmp_path / "base", only=~gx.is_adapter)

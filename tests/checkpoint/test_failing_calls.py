@@ -65,7 +65,7 @@ def test_the_nth_call_of_a_sweep_fails(tmp_path, toys, how, monkeypatch, attack)
     assert n > 4
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 @pytest.mark.parametrize("beside", [False, True])
 def test_the_nth_call_of_a_manager_fails(tmp_path, toys, beside, monkeypatch, attack):
     """A save and the prune after it: the newest whole one is never lost."""

@@ -110,6 +110,7 @@ SAME = {
 }
 
 
+@pytest.mark.in_turn(10)
 @pytest.mark.parametrize("case", DIFFERENT)
 def test_another_one_is_refused(saved, case):
     one, other = DIFFERENT[case]

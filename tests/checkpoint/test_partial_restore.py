@@ -177,6 +177,7 @@ def test_a_part_by_selector(many, decoded):
     report.assert_consumed()
 
 
+@pytest.mark.broad
 def test_a_part_by_root(many, decoded):
     path, net = many
     report = Checkpoint(block=net.blocks[9]).restore(path, map={"block": "net/blocks/9"}).assert_consumed()

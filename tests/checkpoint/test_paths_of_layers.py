@@ -51,6 +51,7 @@ SKIPS = {
 }
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("built", [True, False], ids=["built", "unbuilt"])
 @pytest.mark.parametrize("skip", SKIPS)
 def test_skip(path, skip, built):
@@ -79,6 +80,7 @@ def test_only(path, tmp_path):
         assert list(archive) == ["net/body/kernel", "net/body/bias"]
 
 
+@pytest.mark.broad
 def test_slots_are_below_their_optimizer(tmp_path):
     net = _made(Net)
     net.compile(gx.optimizers.SGD(0.1, momentum=0.9), "mse")
@@ -90,6 +92,7 @@ def test_slots_are_below_their_optimizer(tmp_path):
     assert len(checkpoint.restore(tmp_path / "c", only="optimizer/slots(momentum)/net/head").restored) == 2
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("mode", ["exact", "cover", "overlap"])
 def test_a_misspelt_key_of_map(path, mode):
     net = _made(Net)

@@ -35,6 +35,7 @@ def test_the_stream_goes_on_where_it_was(saved, toys, draws):
     assert [drawn(), drawn()] == expected
 
 
+@pytest.mark.broad
 def test_weights_that_a_model_makes_later_are_the_same(saved):
     def program(seed):
         gx.set_random_seed(seed)

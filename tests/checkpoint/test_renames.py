@@ -46,6 +46,7 @@ def test_other_shapes_in_the_old_place_do_not_matter(saved, toys):
     assert (value(m.a), value(m.b), report.missing) == ([0, 0, 0], [1, 1], ("m/a",))
 
 
+@pytest.mark.broad
 def test_names_of_layers_stand_for_their_places_in_the_program(tmp_path):
     def network(*layers):
         net = gx.Sequential([gx.layers.Dense(2, name=name) for name in layers])

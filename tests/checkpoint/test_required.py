@@ -46,6 +46,7 @@ def test_a_weight_that_the_checkpoint_has_not_is_refused_and_its_layer_can_be_bu
     assert "net/layers/0/kernel" in report.deferred, "the build is undone, and so is what arrived in it"
 
 
+@pytest.mark.broad
 def test_what_is_left_out_may_start_fresh(saved):
     path = saved(net=built(dense()))
     for choice in ({"only": "net/layers/0/**"}, {"only": ["net/layers/0/**", "net/layers/1/**"]}, {"mode": "overlap"}):

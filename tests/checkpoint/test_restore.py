@@ -159,6 +159,7 @@ def test_ck23_restoring_none(toys):
         report.assert_consumed()
 
 
+@pytest.mark.broad
 def test_fv9_a_leaf_on_one_side_and_a_node_on_the_other(saved, toys):
     """An expression takes a plain value through its inverse; a plain Variable takes no parts of an expression."""
     value = np.outer([1, 2, 3], [1, -1]).astype("float32")

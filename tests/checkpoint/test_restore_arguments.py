@@ -38,7 +38,7 @@ def test_overwrite_is_true_or_false(tmp_path, toys, flag):
         checkpoint.save(tmp_path / "c", overwrite=flag)
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 @pytest.mark.parametrize("renamed", [True, False])
 def test_many_misfits_are_told_in_time(saved, toys, renamed):
     count, zeros = 1500, np.zeros(2, "float32")
@@ -83,6 +83,7 @@ def deep(tmp_path_factory):
     return model, optimizer, path
 
 
+@pytest.mark.broad
 def test_a8_a_report_of_a_deep_model_is_short_and_its_details_are_whole(deep):
     model, optimizer, path = deep
     report = Checkpoint(model=model, optimizer=optimizer).restore(path)

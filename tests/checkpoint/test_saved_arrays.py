@@ -74,6 +74,7 @@ def test_parts_are_those_of_numpy(path, arrays, index, mmap):
         np.testing.assert_array_equal(found.get_slice("values/small")[index], arrays["small"][index])
 
 
+@pytest.mark.broad
 def test_parts_of_large_arrays_read_their_blocks_only(path, arrays, monkeypatch):
     read = []
     original = Reader.read_into

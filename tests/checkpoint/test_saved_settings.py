@@ -57,6 +57,7 @@ def test_the_model_computes_what_was_saved(path, build, restore, copied):
         }
 
 
+@pytest.mark.broad
 def test_compiled_functions_compute_with_them(path):
     where, wanted = path
     net = model(1)
@@ -78,6 +79,7 @@ def test_load_weights_may_keep_those_of_the_program(path):
     assert "Checkpoint(" not in error.value.instead
 
 
+@pytest.mark.broad
 def test_nothing_is_assigned_if_anything_else_differs(path):
     net = model(1)
     net.add(gx.layers.Dense(2))
@@ -97,6 +99,7 @@ def test_settings_are_taken_back_when_the_restore_fails_late(path, monkeypatch):
     np.testing.assert_array_equal(net(X), before)
 
 
+@pytest.mark.broad
 def test_other_shapes_are_refused_whatever_is_chosen(tmp_path):
     def quantized(creator):
         layer = gx.layers.Dense(4, use_bias=False)

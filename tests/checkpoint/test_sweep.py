@@ -73,6 +73,7 @@ def bury(folder):
         path.write_bytes(DEAD)
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("exchanges", [True, False])
 @pytest.mark.parametrize("overwrite", [True, False])
 def test_wherever_a_save_dies_the_sweep_leaves_whole_checkpoints(tmp_path, toys, overwrite, exchanges):

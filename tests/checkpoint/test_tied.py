@@ -25,6 +25,7 @@ def model(tied, built=True):
     return net
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("mode", ["exact", "cover", "overlap"])
 def test_two_different_values_for_one_tied_weight_are_refused(saved, mode):
     path = saved(m=model(tied=False))

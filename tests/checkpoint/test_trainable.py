@@ -110,6 +110,7 @@ def test_what_is_built_later_is_trained_as_in_the_program_where_that_is_told(sav
     assert trained(other) == ["layers/1/kernel", "layers/1/bias"]
 
 
+@pytest.mark.broad
 def test_frozen_weights_that_wait_are_frozen_in_copies_and_after_another_save(saved):
     x = np.ones((1, 2), "float32")
     net = dense()
@@ -147,6 +148,7 @@ def test_a_frozen_module_that_comes_later_freezes_what_is_made_in_it(saved, toys
     assert ([float(v) for v in late.variables], trained(late)) == ([1, 2], [])
 
 
+@pytest.mark.broad
 def test_what_rests_under_adapters_is_left_to_them(saved):
     plain = saved(net=model())
     net = model()

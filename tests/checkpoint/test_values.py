@@ -49,6 +49,7 @@ def typed(value):
     return type(value), value
 
 
+@pytest.mark.broad
 @given(trees)
 def test_round_trip(value):
     assert typed(there_and_back(value)) == typed(value)

@@ -61,7 +61,7 @@ WAITING = {
 }
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_a_save_passes_on_what_waits_with_its_slots(trained, tmp_path, overwrite):
     half = resumed(tmp_path / "first")
@@ -78,6 +78,7 @@ def test_a_save_passes_on_what_waits_with_its_slots(trained, tmp_path, overwrite
     assert half.train() == expected, "what was passed on still waits here, too"
 
 
+@pytest.mark.broad
 def test_a_save_between_restore_and_the_first_layer_is_whole(trained, tmp_path):
     resumed(tmp_path / "first").checkpoint.save(tmp_path / "second")
     whole = resumed(tmp_path / "second", seed=2)
@@ -86,6 +87,7 @@ def test_a_save_between_restore_and_the_first_layer_is_whole(trained, tmp_path):
     assert whole.checkpoint.save(tmp_path / "third").waiting == ()
 
 
+@pytest.mark.broad
 def test_a_part_that_waits_can_be_saved_alone_and_says_so(trained, tmp_path):
     half = resumed(tmp_path / "first")
     half.pair.g(X)
@@ -109,6 +111,7 @@ def test_what_waits_is_saved_under_the_names_of_the_new_checkpoint(trained, tmp_
     np.testing.assert_array_equal(other.both(), trained.pair.both())
 
 
+@pytest.mark.broad
 def test_of_two_restores_the_later_one_is_passed_on_and_the_rest_of_the_earlier(tmp_path):
     first, second = Pair(), Pair()
     first.both(), second.both()
@@ -163,6 +166,7 @@ COPIES = {
 }
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("how", COPIES)
 def test_copies_carry_what_waits_and_the_original_keeps_it(trained, tmp_path, how):
     half = resumed(tmp_path / "first")
@@ -173,7 +177,7 @@ def test_copies_carry_what_waits_and_the_original_keeps_it(trained, tmp_path, ho
     np.testing.assert_array_equal(half.pair.both(), trained.pair.both())
 
 
-@pytest.mark.in_turn(4, 1)
+@pytest.mark.broad
 @pytest.mark.parametrize("how", COPIES)
 @pytest.mark.parametrize("optimizer_first", [False, True])
 def test_slots_that_wait_go_with_a_copy_of_their_optimizer(trained, tmp_path, how, optimizer_first):
@@ -188,7 +192,7 @@ def test_slots_that_wait_go_with_a_copy_of_their_optimizer(trained, tmp_path, ho
     assert half.train() == trained.train()
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 @pytest.mark.parametrize("how", COPIES)
 def test_slots_that_wait_are_not_made_for_a_copy_of_the_model_alone(trained, tmp_path, how):
     half = resumed(tmp_path / "first")
@@ -199,6 +203,7 @@ def test_slots_that_wait_are_not_made_for_a_copy_of_the_model_alone(trained, tmp
     assert half.train() == trained.train()
 
 
+@pytest.mark.broad
 def test_a_copy_of_a_copy_and_a_shallow_one(trained, tmp_path):
     half = resumed(tmp_path / "first")
     twin = copy.deepcopy(copy.deepcopy(half.pair))
@@ -208,6 +213,7 @@ def test_a_copy_of_a_copy_and_a_shallow_one(trained, tmp_path):
         np.testing.assert_array_equal(layer.kernel, trained.pair.d.kernel)
 
 
+@pytest.mark.broad
 def test_a_copy_without_anything_that_waits_carries_nothing(trained, tmp_path):
     half = resumed(tmp_path / "first")
     half.pair.both()

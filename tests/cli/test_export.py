@@ -89,6 +89,7 @@ def test_results_in_bfloat16_are_written_as_float32(run: Run) -> None:
         assert (count.dtype.name, int(count)) == ("int32", 2)
 
 
+@pytest.mark.broad
 def test_functions_and_roots_are_saved_and_a_checkpoint_gives_the_weights(run: Run) -> None:
     gx.random.set_random_seed(5)
     model = gx.Sequential([gx.layers.Dense(4, "relu"), gx.layers.Dense(2)])
@@ -179,6 +180,7 @@ def test_what_cannot_be_has_its_exit_code(run: Run) -> None:
     assert "its manifest cannot be followed: format is missing" in err
 
 
+@pytest.mark.broad
 def test_show_imports_no_array_library(run: Run) -> None:
     run("save", "prog.py:build", "net", "--input", "batch 3", "--no-check")
     program = (

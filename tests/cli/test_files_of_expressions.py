@@ -50,6 +50,7 @@ def values(layer):
     return {v.path: np.asarray(v) for v in layer.variables}
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("creator", CREATORS)
 def test_safetensors_there_and_back_is_the_same_weight(ckpt, creator):
     layer = program(creator)
@@ -81,7 +82,7 @@ def test_an_npz_has_no_place_for_it(ckpt, creator, command, tmp_path):
     assert not (tmp_path / "it.npz").exists()
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.in_turn(8)
 @pytest.mark.parametrize("creator", CREATORS)
 @pytest.mark.parametrize("kind", ["checkpoint", "safetensors"])
 def test_parts_are_not_loaded_as_plain_weights(ckpt, creator, kind):

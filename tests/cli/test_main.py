@@ -218,7 +218,7 @@ def test_usage_errors_exit_with_2(arguments, capsys):
     assert "usage: graftax" in capsys.readouterr().err
 
 
-@pytest.mark.in_turn(3)
+@pytest.mark.broad
 @pytest.mark.parametrize("command", ["ls", "show", "verify"])
 def test_no_array_library_is_imported(run, folder, command):
     code = (
@@ -233,6 +233,7 @@ def test_no_array_library_is_imported(run, folder, command):
     assert done.stdout.splitlines()[-1] == "[] 0"
 
 
+@pytest.mark.broad
 def test_a_reader_that_has_seen_enough_is_no_error(run, folder):
     done = subprocess.run(
         f"{sys.executable} -c 'from graftax.cli.main import main; raise SystemExit(main())' ckpt show c | true; "

@@ -57,6 +57,7 @@ CASES = {
 }
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("maps", CASES)
 def test_globs_stand_for_all_that_they_fit(program, maps):
     code, out, err = program("rename", "p", "--to", "r", "--json", *[f"--map={one}" for one in maps])

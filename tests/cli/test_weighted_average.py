@@ -83,6 +83,7 @@ def of(creator, seed):
     return layer
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize(
     ("creator", "told"),
     [

@@ -1,7 +1,7 @@
 """Which rows of a table run in the quick lane, and which only in the slow one.
 
-Of those that are not slow, rows that are expensive take turns in the quick lane, and run in the broad one else:
-`@pytest.mark.in_turn(n, start)`, which `tests/conftest.py` reads.
+Of those that are not slow, rows that are expensive take turns in the quick lane, and run in the broad one else, all or
+as many as are said: `@pytest.mark.in_turn(n, start, broad=k)`, which `tests/conftest.py` reads.
 """
 
 from collections.abc import Collection, Iterable, Sequence

@@ -136,7 +136,7 @@ def test_what_is_left_out_is_there():
     assert set(EXCEPTIONS) <= set(ROWS)
 
 
-@pytest.mark.in_turn(8)
+@pytest.mark.in_turn(8, broad=3)
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=() if name in TWICE else pytest.mark.broad) for name in ROWS]
 )

@@ -93,6 +93,7 @@ def test_the_batch_of_every_layer_is_free(name: str) -> None:
     assert traced.written == []
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("name", list(FOREVER))
 def test_what_cannot_be_free_is_told(name: str) -> None:
     row = ROWS[name]

@@ -58,7 +58,7 @@ def row(name):
     return ROWS[name]
 
 
-@pytest.mark.in_turn(6)
+@pytest.mark.in_turn(12)
 def test_l4_compiled_masks_hide_before_the_formula(name, row):
     y, p = stepwise(row)
     loss = row.make()
@@ -83,7 +83,7 @@ def test_l4_compiled_weights_of_0_hide_what_cannot_be_used(name, row):
     assert step.trace_count == 1
 
 
-@pytest.mark.in_turn(6, 2)
+@pytest.mark.in_turn(12, 2)
 def test_l4_eager_masks_hide_whole_samples_and_steps(name, row):
     y, p = stepwise(row)
     loss = row.make()
@@ -136,7 +136,7 @@ def test_l4_half_precision_is_hidden_too(name, half):
     )
 
 
-@pytest.mark.in_turn(3, 1)
+@pytest.mark.broad
 @pytest.mark.parametrize("name", ["SparseCategoricalCrossentropy", "CategoricalCrossentropy", "CosineSimilarity"])
 def test_l4_classes_on_another_axis(name):
     rng = np.random.default_rng(3)
@@ -206,6 +206,7 @@ def test_l4_somebody_elses_formula_is_finite_too():
         np.testing.assert_array_equal(gradient[1:], 0)
 
 
+@pytest.mark.broad
 def test_l4_a_mask_that_fits_several_axes_hides_samples_of_somebody_elses_formula():
     def over_classes(y_true, y_pred):  # classes on axis 1, as many as steps
         return -ops.sum(y_true * ops.log_softmax(y_pred, axis=1), 1)

@@ -101,7 +101,7 @@ def test_l4_checked_and_eagerly_run_metrics(row):
 NEED_CLASSES = (M.CategoricalAccuracy, M.CategoricalCrossentropy, M.CategoricalHinge, ROWS["top_k"].make)
 
 
-@pytest.mark.in_turn(3, 2)
+@pytest.mark.in_turn(6, 2)
 def test_l13_an_empty_batch_changes_nothing(row):
     y, p = data(row)
     metric = row.make()
@@ -134,7 +134,7 @@ LABELLED = {
 }
 
 
-@pytest.mark.in_turn(5, 3)
+@pytest.mark.broad
 @pytest.mark.parametrize("make", LABELLED.values(), ids=LABELLED.keys())
 @pytest.mark.parametrize("ignored", [-1, 255, 1])
 def test_l5_metrics_take_a_class_to_ignore(make, ignored):
@@ -163,6 +163,7 @@ def test_l4_metrics_that_only_have_names(name):
     np.testing.assert_allclose(value(metric, *poisoned(y, p, KEEP, np.nan), mask=KEEP), values[KEEP].mean(), rtol=1e-5)
 
 
+@pytest.mark.broad
 def test_l8_sums_of_half_precision_are_kept_in_float32():
     many = ops.full((100,), 3e4, "float16")
     assert float(M.Mean()(many)) == float(np.float16(3e4))

@@ -95,7 +95,7 @@ def compare(name: str, policy: str, dtype: str, training: bool, given: Any = Non
         np.testing.assert_allclose(value, state(twin)[path], rtol=tolerance, atol=tolerance, err_msg=path)
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.in_turn(12)
 @pytest.mark.parametrize("name", ROWS)
 def test_l18_every_dtype_gives_what_float32_gives(name):
     with registry.use("numpy"):

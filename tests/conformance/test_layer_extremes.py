@@ -42,7 +42,7 @@ def made(name, dtype=None):
     return test_layers.built(ROWS[name], dtype=dtype)
 
 
-@pytest.mark.in_turn(6)
+@pytest.mark.in_turn(12)
 @pytest.mark.parametrize("name", in_lanes(ROWS, test_layers.SIBLINGS))
 def test_l13_an_empty_batch_leaves_everything_as_it_is(name):
     layer, x = made(name)
@@ -138,7 +138,7 @@ def test_l12_batch_statistics_over_any_axis_with_any_mask(axis, axes):
             assert out[tuple(place)] == pytest.approx(expected, rel=1e-3, abs=1e-3)
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 @pytest.mark.parametrize("unbiased", [False, True])
 def test_l13_nothing_to_count_leaves_no_nan(unbiased):
     layer = L.BatchNormalization(unbiased_moving_variance=unbiased)

@@ -194,7 +194,7 @@ def test_backends_agree_on_masks(row):
     close(*outs)
 
 
-@pytest.mark.in_turn(6, 3)
+@pytest.mark.broad
 def test_l1_a_mask_of_an_embedding_arrives(row):
     if row.inputs > 1 or row.axes != 3 or row.by_place:
         return

@@ -158,6 +158,7 @@ def test_integers_of_numpy_are_integers():
     assert metrics.Mean(dtype=np.float32).sums.dtype == "float32"
 
 
+@pytest.mark.broad
 def test_a_mask_is_no_weight():
     y, p = np.zeros((2, 1), "float32"), np.ones((2, 1), "float32")
     for call in (losses.MeanSquaredError().__call__, metrics.MeanSquaredError().update, metrics.Recall().update):
@@ -189,6 +190,7 @@ def test_what_an_integer_variable_cannot_hold_is_refused():
     assert initializers.Constant(3.0)(None, (2,), "int32").tolist() == [3, 3]
 
 
+@pytest.mark.broad
 def test_targets_that_a_loss_is_not_made_for():
     ones = np.ones((2, 1), "float32")
     for loss, bad in ((losses.Hinge(), 3.0), (losses.SquaredHinge(), -2.0), (losses.Poisson(), -1.0)):
@@ -205,6 +207,7 @@ def test_weights_are_real():
             call(np.ones((2, 1)), np.ones((2, 1)), np.complex64([1, 2j]))
 
 
+@pytest.mark.broad
 def test_l8_sums_of_integers_lose_no_digit():
     for values in (np.int32([2**24 + 1]), np.int16([30000] * 559) + np.int16([241] + [0] * 558)):
         total = metrics.Sum()

@@ -61,7 +61,7 @@ def not_finite(variables):
     return [v.path for v in variables if not np.isfinite(v.numpy().astype("float64")).all()]
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.in_turn(12)
 @pytest.mark.parametrize("name", ROWS)
 @pytest.mark.parametrize(
     ("scale", "dtype"),
@@ -87,7 +87,7 @@ def test_o4_nothing_but_variables_without_elements(name):
     assert int(optimizer.iterations) == 3
 
 
-@pytest.mark.in_turn(5, 2)
+@pytest.mark.broad
 @pytest.mark.parametrize(("option", "scale"), crossed([*OPTIONS], [1.0, 0.0, 1e-30, 1e15, 1e25]))
 def test_o4_options_around_a_rule(option, scale):
     optimizer = SGD(0.1, momentum=0.5, **OPTIONS[option])
@@ -158,6 +158,7 @@ def test_o5_nor_of_schedules(schedule):
         assert narrow(SGD(schedule)) == (set(), [])
 
 
+@pytest.mark.broad
 def test_o5_the_rate_of_64_bits():
     with jax.enable_x64(True):
         w = gx.Variable([1.0], dtype="float64")
@@ -171,6 +172,7 @@ def test_o5_the_rate_of_64_bits():
         assert narrow_weight.numpy().tolist() == [np.float32(1) - np.float32(0.7)]
 
 
+@pytest.mark.broad
 def test_o5_a_schedule_is_computed_in_the_dtype_of_the_variable():
     with jax.enable_x64(True):
         schedule = schedules.ExponentialDecay(0.1, 7, 0.3)

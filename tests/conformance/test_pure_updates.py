@@ -61,7 +61,7 @@ def test_x9_the_numbers_of_apply_where_both_are_compiled(row):
     assert_equal(*both(row.make, gx.jit), rtol=2e-5, atol=2e-6)
 
 
-@pytest.mark.in_turn(3, 1)
+@pytest.mark.broad
 @every_row
 def test_x9_the_bits_of_apply_with_every_option(row):
     options = dict(EVERY_OPTION)
@@ -70,7 +70,7 @@ def test_x9_the_bits_of_apply_with_every_option(row):
     assert_equal(*both(lambda: row.make(**options), lambda f: f))
 
 
-@pytest.mark.in_turn(5, 2)
+@pytest.mark.broad
 @every_row
 def test_x9_in_scan_and_in_bare_jax_as_eager(row):
     net, optimizer = Net(), row.make(rules=[("bias", {"learning_rate_multiplier": 0.5})])
@@ -91,7 +91,7 @@ def test_x9_in_scan_and_in_bare_jax_as_eager(row):
             np.testing.assert_allclose(one, other, rtol=2e-5, atol=2e-6)
 
 
-@pytest.mark.in_turn(5, 3)
+@pytest.mark.broad
 @every_row
 def test_x9_several_at_once(row):
     net, optimizer = Net(), row.make()
@@ -114,7 +114,7 @@ SMOOTH = [
 ]  # fmt: skip
 
 
-@pytest.mark.in_turn(3, 1)
+@pytest.mark.broad
 @pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in SMOOTH])
 def test_x9_gradients_through_three_steps_agree_with_differences(name):
     """Of the values that it set out from, and of the learning rate."""
@@ -192,7 +192,7 @@ def test_state_in_the_middle_of_an_accumulation_goes_through_a_checkpoint(row, t
         np.testing.assert_array_equal(a.numpy(), b.numpy(), err_msg=a.path)
 
 
-@pytest.mark.in_turn(5)
+@pytest.mark.broad
 @every_row
 def test_eager_as_compiled_and_as_in_a_loop_of_minimize(row):
     target = gradients(9)

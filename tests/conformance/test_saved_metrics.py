@@ -88,6 +88,7 @@ def test_the_report_says_what_is_reset_and_the_mode_overlap_leaves_it(tmp_path):
     assert other.result().tolist() == [0, 0]
 
 
+@pytest.mark.broad
 def test_a_value_of_another_shape_is_refused(tmp_path):
     one, other = (M.AUC(num_thresholds=n, multi_label=True) for n in (5, 6))
     one.update(np.eye(2), np.eye(2))

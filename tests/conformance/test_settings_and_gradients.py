@@ -90,6 +90,7 @@ def test_a_gradient_with_respect_to_a_setting_of_a_layer_raises(layer):
     assert set(answers(call)) == {"raises"}
 
 
+@pytest.mark.broad
 def test_what_a_tape_does_not_follow_may_be_a_setting():
     slope = gx.Variable(0.7)
     fixed = gx.Variable(0.5, trainable=False)

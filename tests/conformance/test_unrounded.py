@@ -51,7 +51,7 @@ def test_every_layer_that_prepares_data_is_listed():
     assert {kind for kind in found if getattr(kind, "_gx_takes_wide", False)} == kinds
 
 
-@pytest.mark.in_turn(7)
+@pytest.mark.in_turn(21)
 @pytest.mark.parametrize("policy", HALVES)
 @pytest.mark.parametrize("name", PREPARING)
 def test_l19_inputs_are_not_rounded_before_data_preparation(name, policy):
@@ -113,6 +113,7 @@ def test_l19_a_subclass_with_a_call_of_its_own_gets_the_dtype_in_which_it_comput
     assert str(Own([], dtype="mixed_bfloat16")(np.ones((1, 1), "float32")).dtype) == "bfloat16"
 
 
+@pytest.mark.broad
 def test_l19_mixed_images_labels_and_counts():
     x = {"images": np.full((2, 2, 2, 1), 4097.25, "float32"), "labels": np.eye(2, dtype="float32")}
     out = layers.MixUp(dtype="mixed_float16")(x)  # no training: all stays
@@ -138,7 +139,7 @@ def test_l20_layers_keep_what_moves_in_float32(policy):
         assert {v.dtype for v in layer.variables if v.role == "state"} <= {"float32"}, name
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.broad
 @pytest.mark.parametrize("policy", HALVES)
 @pytest.mark.parametrize("name", MOVING)
 def test_l20_moving_averages_arrive(name, policy):

@@ -140,6 +140,7 @@ def test_a4_only_what_a_layer_will_have_is_said_to_wait_for_the_build(layer, nam
     assert "not built" not in str(caught.value)
 
 
+@pytest.mark.broad
 def test_a4_every_weight_of_every_layer_is_known_before_it_is_built():
     images, steps = np.ones((1, 6, 6, 2), "float32"), np.ones((1, 6, 2), "float32")
     for make, x in (
@@ -183,6 +184,7 @@ def test_a4_private_and_special_names_are_plain_misses():
 # --- the names of Keras that a layer has ------------------------------------------------------------------------------
 
 
+@pytest.mark.broad
 def test_a4_weights_are_weights_and_state_without_seeds():
     model = gx.Sequential([gx.layers.Dense(3), gx.layers.BatchNormalization(), gx.layers.Dropout(0.5, seed=1)])
     model(X, training=True)

@@ -82,6 +82,7 @@ def test_a_loss_of_keras_that_passes_training_on_works_without_it() -> None:
     assert "loss" in own.fit(X, X[:, :1], verbose=0).history
 
 
+@pytest.mark.broad
 def test_masks_say_of_ctc_what_lengths_say_elsewhere() -> None:
     rng, steps = np.random.default_rng(0), 6
     logits, labels = rng.normal(size=(2, steps, 4)), np.array([[1, 2, 3], [3, 3, 3]])

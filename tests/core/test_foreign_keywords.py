@@ -45,6 +45,7 @@ def test_keywords(call, instead):
     assert instead in refused(call).instead
 
 
+@pytest.mark.broad
 def test_the_line_for_attention_scores_gives_them():
     layer, heads, key_dim = layers.MultiHeadAttention(2, 4, use_bias=False), 2, 4
     layer(X)

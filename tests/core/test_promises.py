@@ -106,6 +106,7 @@ def _flags() -> Iterator[tuple[str, type[Any]]]:
                 yield name, kind
 
 
+@pytest.mark.broad
 def test_every_flag_of_a_class_is_decided():
     decided = {name.split()[0] for name in PROMISES} | set(KEPT)
     set_in = [(name, kind) for name, kind in _flags() if not name.startswith("__") and name not in decided]

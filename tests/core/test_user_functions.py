@@ -167,6 +167,7 @@ def test_a_function_of_other_arguments_is_told(name: str, tmp_path: Any, monkeyp
     assert "instead:" in text
 
 
+@pytest.mark.broad
 def test_arguments_with_defaults_methods_partials_and_jitted_functions_are_taken() -> None:
     class Holder:
         def step(self, carry: Any, x: Any, scale: float = 2.0) -> Any:

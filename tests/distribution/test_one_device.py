@@ -17,6 +17,7 @@ def one() -> gd.Distribution:
     return gd.FullyShardedDataParallel(gd.mesh(data=1), min_size=4)
 
 
+@pytest.mark.broad
 def test_a_model_under_a_scope_trains_as_one_without() -> None:
     found = []
     for scoped in (True, False):
@@ -145,6 +146,7 @@ def test_the_reference_backend_has_no_meshes() -> None:
         gd.mesh()
 
 
+@pytest.mark.broad
 def test_constrain_looks_at_an_optimizer_that_is_built_while_it_looks() -> None:
     with gd.DataParallel(gd.mesh(data=1)).scope():
         model = gx.Sequential([gx.layers.Dense(3)])

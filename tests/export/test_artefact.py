@@ -45,6 +45,7 @@ def artefact(folder: Path) -> gx.export.Artefact:
     return gx.export.load(folder)
 
 
+@pytest.mark.broad
 def test_what_lies_in_it(folder: Path) -> None:
     files = sorted(str(one.relative_to(folder)) for one in folder.rglob("*") if one.is_file())
     assert files == [
@@ -75,6 +76,7 @@ def test_no_byte_of_it_tells_where_it_was_made(folder: Path) -> None:
         assert str(Path.home()).encode() not in data, file
 
 
+@pytest.mark.broad
 def test_programs_give_the_bits_of_compiled_functions(artefact: gx.export.Artefact, model: gx.Sequential) -> None:
     compiled = gx.jit(lambda x: model(x, training=False))
     for batch in (1, 4, 7):
@@ -125,6 +127,7 @@ def test_ex17_ex18_ex1_ex3_what_does_not_fit_is_told_before_the_program_runs(
     assert str(caught.value).count("\n  ") == 2
 
 
+@pytest.mark.broad
 def test_ex18_numbers_are_converted_within_a_kind(artefact: gx.export.Artefact) -> None:
     wanted = artefact.predict(np.ones((2, 3), "float32"))
     for x in (np.ones((2, 3)), jnp.ones((2, 3), "bfloat16"), [[1, 1, 1], [1, 1, 1]]):

@@ -42,6 +42,7 @@ def test_it_is_compared_at_several_sizes_and_on_the_example(tmp_path: Path) -> N
     assert "compared at batch = 6; batch = 3; batch = 1: equal bits" in str(report)
 
 
+@pytest.mark.broad
 def test_examples_of_the_user_are_not_stored(tmp_path: Path) -> None:
     secret = numbers(6, 3) + 1234.5
     gx.export.save(tmp_path / "net", net(), secret)
@@ -79,7 +80,7 @@ def test_ex9_ex10_large_constants_and_checks_left_out_are_reported(tmp_path: Pat
     assert "not compared" in str(report)
 
 
-@pytest.mark.in_turn(5)
+@pytest.mark.broad
 @pytest.mark.parametrize(
     ("fn", "specs", "rows"),
     [

@@ -129,6 +129,7 @@ def test_a_manifest_that_was_damaged_is_refused(original: Path) -> None:
             assert {*attempt.refused} == {"show", "load"}, number
 
 
+@pytest.mark.broad
 def test_a_manifest_that_was_forged_is_refused_or_works(original: Path) -> None:
     assert forged(original, 0, 40, 0)["load"] > 15
 

@@ -78,6 +78,7 @@ def client(server: Server) -> Iterator[Client]:
     made.connection.close()
 
 
+@pytest.mark.broad
 def test_answers_are_those_of_the_program(client: Client, folder: Path) -> None:
     x = numbers(5, 3)
     status, found = client.call("predict", x=x.tolist())
@@ -194,6 +195,7 @@ def test_the_manifest_and_the_page(client: Client) -> None:
     assert b"innerHTML" not in body  # names in a manifest are text, never markup
 
 
+@pytest.mark.broad
 def test_requests_that_wait_together_run_together_and_each_gets_its_rows(server: Server, folder: Path) -> None:
     batcher, program = server.batchers["predict"], gx.export.load(folder).predict
     before = batcher.runs

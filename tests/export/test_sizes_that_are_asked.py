@@ -119,6 +119,7 @@ def test_sizes_of_others_are_compared_as_jax_does() -> None:
     assert (n == 4) is False
 
 
+@pytest.mark.broad
 def test_what_is_always_larger_is_not_equal(tmp_path: Path) -> None:
     gx.export.save(tmp_path / "a", lambda a: a if a.shape[0] != 0 else -a, Spec("n"), platforms=("cpu",))
     with pytest.raises(ExportError, match="decides by a free size: 2\\*n == 2"):

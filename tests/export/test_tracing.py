@@ -84,6 +84,7 @@ def test_positions_that_numpy_counts_up_to_a_free_size_are_told(count: Any) -> N
     assert "ops.arange(x.shape[1])" in str(caught.value)
 
 
+@pytest.mark.broad
 def test_ex4_assignments_have_to_be_said() -> None:
     model = net()
     with pytest.raises(ExportError) as caught:
@@ -126,6 +127,7 @@ def test_structures_of_inputs_come_as_such() -> None:
     np.testing.assert_array_equal(results(traced, a, b)[0], a @ b)
 
 
+@pytest.mark.broad
 def test_expressions_are_folded_and_live_where_they_must_be() -> None:
     model = net()
     x = np.random.default_rng(0).normal(size=(5, 3)).astype("float32")

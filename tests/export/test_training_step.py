@@ -121,6 +121,7 @@ def test_values_taken_back_stay_when_the_artefact_goes_on(folder: Path) -> None:
     np.testing.assert_array_equal(trained.net.layers[0].kernel.numpy(), kernel)
 
 
+@pytest.mark.broad
 def test_a_weight_that_was_computed_at_the_export_comes_back_as_a_whole(tmp_path: Path) -> None:
     layer = gx.layers.Dense(2)
     layer(numbers(1, 3))
@@ -137,6 +138,7 @@ def test_a_weight_that_was_computed_at_the_export_comes_back_as_a_whole(tmp_path
 # --- names of values --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.broad
 def test_what_one_program_moves_stays_live_in_the_others(tmp_path: Path) -> None:
     layer = gx.layers.Dense(2, use_bias=False)
     layer(numbers(1, 3))
@@ -160,6 +162,7 @@ def test_what_one_program_moves_stays_live_in_the_others(tmp_path: Path) -> None
     assert "model/kernel" not in artefact.values
 
 
+@pytest.mark.broad
 def test_ex11_a_variable_under_no_root_has_its_own_path_and_two_of_one_path_are_told(tmp_path: Path) -> None:
     one, other = gx.layers.Dense(2), gx.layers.Dense(2)
     one(numbers(1, 3)), other(numbers(1, 3))

@@ -267,6 +267,7 @@ def test_what_does_not_fit_is_refused(chain, kind, error, message):
     assert message in str(found.value)
 
 
+@pytest.mark.broad
 def test_a_cache_without_room_is_refused(decoder):
     with pytest.raises(ArgumentError, match=r"make_cache\(batch_size, length=8\)"):
         generation.Generator(decoder.step, 6)(np.array([[3, 1, 4]]), decoder.caches(1, 7))

@@ -52,7 +52,7 @@ def cache(rows, room=12):
     return {"k": np.zeros((rows, room, 4), "float32"), "shown": np.zeros((rows, room), "float32"), "n": np.int32(0)}
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 @pytest.mark.parametrize("uses", ["nothing", "prompt"])
 def test_padding_that_is_looked_at_is_told(uses):
     write, count = made(uses)
@@ -80,7 +80,7 @@ def test_beams_and_a_backend_that_does_not_compile_tell_it_too():
             write(RAGGED, cache(2))
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 @pytest.mark.parametrize("sampler", [None, generation.BeamSearch(2)], ids=["greedy", "beams"])
 def test_a_cache_that_is_too_short_is_told(sampler):
     write, count = made("mask", sampler=sampler)

@@ -50,6 +50,7 @@ def test_probabilities_equal_those_of_numpy(settings):
     np.testing.assert_allclose(softmax(found), softmax(numpy_filtered(LOGITS, **settings)), atol=1e-5)
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("hidden", [-1e4, -1e9, -1e30, float(np.finfo("float32").min), -np.inf])
 def test_tokens_that_somebody_hides_leave_the_share_of_the_others(hidden):
     logits = LOGITS.copy()

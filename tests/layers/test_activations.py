@@ -37,7 +37,7 @@ def test_all_names_are_there():
     assert sorted(activations._NAMES) == sorted(NAMES)
 
 
-@pytest.mark.in_turn(6)
+@pytest.mark.in_turn(12)
 @pytest.mark.parametrize("name", sorted(set(NAMES) - {"sparsemax"}))
 def test_values_and_slopes_are_those_of_jax(name):
     ours, theirs = activations.get(name), of_jax(name)
@@ -88,6 +88,7 @@ def test_short_dtypes_stay(name, dtype):
     assert str(out.dtype) == dtype
 
 
+@pytest.mark.broad
 def test_reference_numbers():
     assert float(activations.gelu(1.0)) == pytest.approx(0.84134, abs=1e-5)
     assert float(activations.gelu(1.0, approximate=True)) == pytest.approx(0.84119, abs=1e-5)
@@ -96,6 +97,7 @@ def test_reference_numbers():
     np.testing.assert_allclose(activations.gelu(X, approximate=True), jax.nn.gelu(X), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.broad
 def test_softmax_of_nothing_is_zero():
     hidden = np.full((2, 3), -np.inf, "float32")
     assert activations.softmax(hidden).tolist() == [[0.0] * 3] * 2

@@ -13,7 +13,7 @@ def by_hand(x, m, axis, reduce):
     return np.stack([reduce(x.take(range(a, b), axis), axis) for a, b in windows], axis)
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.in_turn(8)
 @pytest.mark.parametrize("size", [1, 2, 3, (7, 4), (9, 6), (5, 1)])
 @pytest.mark.parametrize(("kind", "reduce"), [("Average", np.mean), ("Max", np.max)])
 def test_windows_are_spread_over_the_input(kind, reduce, size):

@@ -170,7 +170,7 @@ def test_a_function_compiled_before_a_layer_added_anything_sees_what_it_adds():
     assert total.trace_count == 2
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 @pytest.mark.parametrize("outer", [lambda f: f, gx.jit], ids=["eager", "compiled"])
 def test_turns_of_a_loop_are_summed(outer):
     for wrap in (
@@ -219,6 +219,7 @@ def test_a_map_over_rows_inside_of_a_call_is_refused(outer):
     assert numbers(outside) == [1]
 
 
+@pytest.mark.broad
 def test_a_map_over_rows_around_outermost_calls_sees_the_terms_of_each_row_and_leaves_none():
     layer = Mean()
     layer(X)
@@ -240,6 +241,7 @@ def _stays_in(layer, place):
     assert numbers(layer) == [4]
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("wrap", [lambda f: f, gx.jit, lambda f: lambda: gx.value_and_grad(f, wrt=gx.Variable(1.0))()])
 def test_terms_that_stayed_in_a_map_over_rows_are_never_taken_for_none(wrap):
     layer = Mean()

@@ -75,6 +75,7 @@ def test_one_array_is_answered_with_two():
             call(layers.Attention())
 
 
+@pytest.mark.broad
 def test_bad_input_is_refused():
     for inputs in (Q, [Q], [Q, V, K, K]):
         with pytest.raises(gx.errors.ArgumentTypeError, match="a query and values"):
@@ -89,6 +90,7 @@ def test_bad_input_is_refused():
         layers.AdditiveAttention(dropout=2)
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("kind", [layers.Attention, layers.AdditiveAttention])
 def test_integers_are_weighed_as_numbers_are(kind):
     x = np.array([[[0, 1], [2, 3], [1, 1]]], "int32")

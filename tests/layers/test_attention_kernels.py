@@ -67,6 +67,7 @@ def test_what_no_kernel_can_do_is_refused():
         layers.MultiHeadAttention(2, 4, flash_attention=True)
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_weights_that_are_dropped_come_from_wide_products_too(dtype):
     # products of queries and keys go up to 230,000 here: infinite in float16, and no two close ones differ in bfloat16

@@ -102,7 +102,7 @@ def test_l1_a_mask_that_the_context_carries_counts(layer):
     np.testing.assert_allclose(explicit, by_hand(layer, np.ones((2, 4, 7), bool), context=context), atol=2e-6)
 
 
-@pytest.mark.in_turn(3, 1)
+@pytest.mark.broad
 @pytest.mark.parametrize(("dtype", "kind"), crossed(["float32", "float64", "mixed_bfloat16"], ["numpy", "jax"]))
 def test_l1_self_attention_however_it_is_written(dtype, kind):
     convert = {"numpy": np.asarray, "jax": ops.asarray}[kind]
@@ -124,6 +124,7 @@ def test_l1_self_attention_however_it_is_written(dtype, kind):
             np.testing.assert_allclose(np.asarray(out, "float32")[QUERIES], expected, atol=tolerance)
 
 
+@pytest.mark.broad
 def test_l1_the_mask_of_the_query_goes_on(layer):
     with call_context() as context:
         assert context.mask_of(layer(X, CONTEXT, value_mask=KEYS)) is None
@@ -151,7 +152,7 @@ def test_l1_masks_that_do_not_fit_are_refused(layer):
         gx.jit(lambda mask: layer(X, CONTEXT, mask=mask), checked=True)(KEYS * 2)
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 @pytest.mark.parametrize("dropout", [0.0, 1e-7], ids=["plain", "dropout"])
 def test_l3_query_zero_is_at_key_zero(dropout):
     layer = layers.MultiHeadAttention(2, 3, dropout=dropout, seed=0)
@@ -177,7 +178,7 @@ def test_l3_the_op_as_in_torch():
 # --- caches ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.in_turn(2, 1)
+@pytest.mark.broad
 @pytest.mark.parametrize("base", [None, 100.0])
 def test_l2_a_full_cache_raises(base):
     layer = layers.MultiHeadAttention(2, 4, rotary_base=base)
@@ -219,7 +220,7 @@ def test_l2_eager_calls_look_at_values_though_they_are_compiled():
     assert layer(X).shape == (2, 4, 2)
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 @pytest.mark.parametrize("size", [1, 2])
 def test_masks_of_what_is_in_a_cache(size):
     layer = layers.MultiHeadAttention(2, 4, rotary_base=50.0)

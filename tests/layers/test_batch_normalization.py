@@ -91,6 +91,7 @@ def test_kl8_frozen_is_inference():
     assert moving(layer) == before
 
 
+@pytest.mark.broad
 def test_kl8_a_compiled_step_notices():
     layer = layers.BatchNormalization(momentum=0.5)
     step = gx.jit(lambda x: layer(x, training=True))
@@ -105,6 +106,7 @@ def test_kl8_a_compiled_step_notices():
     assert moving(layer)[0] == [1.5]
 
 
+@pytest.mark.broad
 def test_the_averages_move_inside_a_compiled_gradient():
     layer = layers.BatchNormalization(momentum=0.5)
     layer(PAIR)
@@ -128,6 +130,7 @@ def test_masked_positions_do_not_count(keras):
     np.testing.assert_allclose(out, other(x, mask=mask, training=True), rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.broad
 def test_a_batch_that_is_masked_throughout_moves_nothing():
     layer = layers.BatchNormalization()
     layer(X[0])

@@ -28,6 +28,7 @@ def test_two_layers_go_both_ways(mode, sequences):
     assert [v.path.split("/")[0] for v in layer.variables] == ["forward_layer"] * 3 + ["backward_layer"] * 3
 
 
+@pytest.mark.broad
 def test_states_are_given_and_returned_one_direction_after_the_other():
     layer = layers.Bidirectional(layers.LSTM(4, return_sequences=True, return_state=True))
     out, *states = layer(X)

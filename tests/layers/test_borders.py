@@ -37,6 +37,7 @@ def test_same_with_borders_of_the_input_has_the_size_of_the_input(mode):
     np.testing.assert_allclose(layer(x), inner(padded), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.broad
 def test_what_is_around_the_input_does_not_count_in_pooling():
     assert np.asarray(layers.AveragePooling1D(3, 1, 1)(np.float32([[[1], [2], [6]]])))[0, :, 0].tolist() == [1.5, 3, 4]
     assert np.asarray(layers.MaxPooling1D(3, 1, 1)(np.float32([[[-1], [-2], [-6]]])))[0, :, 0].tolist() == [-1, -1, -2]

@@ -40,6 +40,7 @@ def test_a_memory_report_before_anything_is_allocated_is_that_of_the_model():
     assert before[:4] == after[:4]
 
 
+@pytest.mark.broad
 def test_building_an_abstract_copy_draws_nothing():
     values = []
     for looks in (False, True):
@@ -51,6 +52,7 @@ def test_building_an_abstract_copy_draws_nothing():
     np.testing.assert_array_equal(*values)
 
 
+@pytest.mark.broad
 def test_no_weight_is_allocated_however_large():
     model = gx.Sequential([layers.Dense(10**7), layers.Dense(10**7)])
     abstract = gx.build_abstract(model, gx.ArraySpec((2, 10**7)))

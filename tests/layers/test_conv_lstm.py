@@ -36,7 +36,7 @@ def by_hand(layer, x, mask=None):
     return np.stack(outs, 1), h, c
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.broad
 @pytest.mark.parametrize("mask", [None, SHOWN], ids=["all", "some"])
 @pytest.mark.parametrize("options", [{"padding": "same", "strides": 2}, {"padding": "valid"}], ids=str)
 def test_the_numbers_are_those_of_the_equations(options, mask):
@@ -89,6 +89,7 @@ def test_the_order_of_weights_is_that_of_recurrent_layers():
     assert [w.shape for w in layer.get_weights()] == [(2, 2, 2, 12), (2, 2, 3, 12), (12,)]
 
 
+@pytest.mark.broad
 def test_a_bias_of_an_array_is_used_whole_or_refused():
     start = gx.initializers.Constant(np.arange(12, dtype="float32"))
     with pytest.raises(gx.errors.ArgumentError, match="unit_forget_bias=False"):

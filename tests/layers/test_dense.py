@@ -32,6 +32,7 @@ def test_it_stays_under_40_lines_of_code():
     assert 20 < len(code) < 40
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("shape", [(5,), (3, 5), (2, 3, 5), (2, 1, 3, 5), (0, 5), (2, 0, 5)])
 def test_values(shape):
     layer = layers.Dense(4, activation="relu", bias_initializer="ones")

@@ -9,6 +9,7 @@ TIMES = np.array([0, 1, 16777216, 16777217, 1700000001, 1700000063, 2**31 - 1, -
 BOUNDARIES = [-(2.0**40), -16777217.0, -0.5, 0.0, 0.5, 16777217.0, 1700000001.5, 1700000050.0, 2.0**31, 2.0**40]
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("dtype", ["int32", "uint32", "int16", "uint8", "int8"])
 def test_integers_have_the_bins_of_numpy(dtype):
     limits = np.iinfo(dtype)

@@ -44,6 +44,7 @@ STEPS = np.array([[True, True, False], [True, True, True]])
 ROWS = np.array([[True, True, True, False, True], [False, True, True, True, True]])
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("normalize", [False, True])
 def test_hidden_steps_add_nothing_to_a_sum_over_them(normalize):
     x, y = X.copy(), RNG.normal(size=(2, 3, 2)).astype("float32")
@@ -58,6 +59,7 @@ def test_hidden_steps_add_nothing_to_a_sum_over_them(normalize):
     assert (np.asarray(slope)[0, 2] == 0).all()
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize(
     ("first", "second", "expected"),
     [
@@ -75,6 +77,7 @@ def test_masks_of_the_axes_that_stay_are_handed_on(first, second, expected):
     np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.broad
 def test_a_mask_of_the_axis_of_the_sum_is_used_up():
     with call_context() as context:
         assert context.mask_of(layers.Dot(1)([X, X], mask=[STEPS, STEPS])) is None

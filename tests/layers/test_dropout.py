@@ -51,6 +51,7 @@ def test_the_rate_is_checked(rate):
         layers.Dropout(rate)
 
 
+@pytest.mark.broad
 def test_kl14_equal_seeds_agree_call_by_call():
     one, two = layers.Dropout(0.5, seed=1, name="a"), layers.Dropout(0.5, seed=1, name="b")
     first, second = one(X, training=True), one(X, training=True)
@@ -71,6 +72,7 @@ def test_kl14_the_state_is_a_variable():
     np.testing.assert_array_equal(layer(X, training=True), first)
 
 
+@pytest.mark.broad
 def test_kl16_the_global_seed_decides():
     outs = []
     for seed in (3, 3, 4):
@@ -86,6 +88,7 @@ def test_one_stream_per_layer():
     assert (layer.first.seed_generator.state.numpy() != layer.second.seed_generator.state.numpy()).any()
 
 
+@pytest.mark.broad
 def test_another_dropout_changes_no_draws():
     gx.set_random_seed(1)
     expected = Two()(X, training=True)
@@ -93,6 +96,7 @@ def test_another_dropout_changes_no_draws():
     np.testing.assert_array_equal(Two(between=True)(X, training=True), expected)
 
 
+@pytest.mark.broad
 def test_compiled_calls_move_the_stream():
     layer = layers.Dropout(0.5, seed=2)
     other = layers.Dropout(0.5, seed=2)
@@ -110,6 +114,7 @@ def test_the_gradient_uses_the_draw_of_the_value():
     assert float(out) == float(np.sum(gradient))
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("noise_shape", [(None, 1, None), (2, 1, 40), (1, 50, 1)])
 def test_noise_shape_drops_together(noise_shape):
     kept = np.asarray(layers.Dropout(0.5, noise_shape)(X, training=True)) != 0

@@ -217,7 +217,7 @@ class CallsPython(gx.Layer):
         return gx.py_function(lambda a: 2 * a, [x], gx.ArraySpec(tuple(x.shape)))
 
 
-@pytest.mark.in_turn(3)
+@pytest.mark.broad
 @pytest.mark.parametrize("options", [{}, {"run_eagerly": True}, {"steps_per_execution": 2}], ids=str)
 def test_a_layer_that_calls_python_works_in_fit(options):
     model = gx.Sequential([CallsPython(), layers.Dense(1, use_bias=False, kernel_initializer="ones")])

@@ -9,6 +9,7 @@ def data(*shape):
     return np.random.default_rng(0).normal(size=shape).astype("float32")
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("name", ["GlobalMaxPooling", "GlobalAveragePooling"])
 @pytest.mark.parametrize("keepdims", [False, True])
 def test_global_pooling(name, keepdims):

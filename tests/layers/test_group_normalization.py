@@ -23,6 +23,7 @@ def test_each_group_is_normalized_alone(groups):
     np.testing.assert_allclose(np.moveaxis(np.asarray(moved), 1, -1), expected, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.broad
 def test_an_instance_is_a_group_of_one_channel():
     np.testing.assert_array_equal(layers.InstanceNormalization()(X), layers.GroupNormalization(6)(X))
     assert layers.InstanceNormalization()(X[:, :, 0]).shape == (2, 4, 6)

@@ -21,7 +21,7 @@ RANDOM = {
 }
 
 
-@pytest.mark.in_turn(5)
+@pytest.mark.broad
 @pytest.mark.parametrize("kind", RANDOM)
 def test_each_image_is_changed_for_itself_in_training_only(kind):
     layer = RANDOM[kind](seed=1)
@@ -143,7 +143,7 @@ def test_changes_of_a_known_size_are_those_of_keras(keras, name):
 LABELS = ops.one_hot(np.arange(64) % 4, 4)
 
 
-@pytest.mark.in_turn(2, 1)
+@pytest.mark.broad
 @pytest.mark.parametrize("kind", [layers.MixUp, layers.CutMix])
 def test_mixtures_of_images_carry_those_of_labels(kind):
     data = {"images": X, "labels": LABELS}
@@ -158,7 +158,7 @@ def test_mixtures_of_images_carry_those_of_labels(kind):
     assert (shares > 1e-3).sum(-1).max() == 2
 
 
-@pytest.mark.in_turn(3, 2)
+@pytest.mark.broad
 @pytest.mark.parametrize("alpha", [0.2, 1.0, 4.0])
 def test_shares_have_the_moments_of_the_beta_distribution(alpha):
     layer = layers.MixUp(alpha, seed=0)
@@ -204,7 +204,7 @@ def test_bad_input_is_refused():
         layers.MixUp()({"images": X, "labels": np.arange(64)})
 
 
-@pytest.mark.in_turn(3)
+@pytest.mark.broad
 @pytest.mark.parametrize("strength", [3.0, 600.0, 1e5])
 def test_strong_mixing_halves(strength):
     """The spread of the symmetric beta distribution: 1 / (2 * sqrt(2 * strength + 1))."""

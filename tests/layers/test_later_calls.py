@@ -139,6 +139,7 @@ def test_padding_is_hidden_besides_what_a_given_mask_hides():
     assert mask.tolist() == [[False, True, False]]
 
 
+@pytest.mark.broad
 def test_a_mask_of_sequences_and_one_of_steps():
     steps, rows = np.array([[True, False], [True, True]]), np.array([False, True])
     for layer in (layers.Add(), layers.Concatenate()):

@@ -64,7 +64,7 @@ def test_epsilon_is_checked():
         layers.LayerNormalization(epsilon=-1)
 
 
-@pytest.mark.in_turn(5)
+@pytest.mark.broad
 @pytest.mark.parametrize(("axis", "filler"), crossed([-1, 1, [1, 2], 0, [0, 2]], [0.0, 1e6, np.nan]), ids=str)
 def test_what_a_mask_hides_does_not_count(axis, filler):
     axis = tuple(axis) if type(axis) is list else axis

@@ -127,6 +127,7 @@ def test_fractions_of_integers_are_kept(case):
     np.testing.assert_allclose(out, make()(as_float), atol=1e-6)
 
 
+@pytest.mark.broad
 def test_l14_a_seeded_initializer_of_two_layers_gives_two_kernels():
     def kernels(shared):
         made = [L.Dense(4, kernel_initializer=shared) for _ in range(3)]

@@ -128,6 +128,7 @@ def test_numbers_in_bins():
     assert hot.tolist() == [[1, 0], [0, 1]]
 
 
+@pytest.mark.broad
 def test_a_nan_lies_in_no_bin():
     x = np.float32([[1, np.nan], [np.inf, -np.inf]])
     layer = layers.Discretization([0.0, 10.0])
@@ -183,6 +184,7 @@ def test_categories_are_those_of_keras(keras, mode):
     np.testing.assert_array_equal(ours(x[:, :1]), theirs(x[:, :1]))
 
 
+@pytest.mark.broad
 def test_categories_as_vectors():
     x = np.array([[0, 2, 2], [3, 1, 0]])
     assert layers.CategoryEncoding(4)(x).tolist() == [[1, 0, 1, 0], [1, 1, 0, 1]]
@@ -312,6 +314,7 @@ def test_texts_do_not_go_into_models_compiled_functions_and_graphs():
         lookup(gx.Input((), dtype="int32"))
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("oov", [0, 1, 3])
 def test_a_masked_token_counts_nowhere(oov):
     rows = [["", "a", ""], ["b", "b", ""]]

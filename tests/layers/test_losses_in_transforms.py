@@ -180,7 +180,7 @@ class Case:
             np.testing.assert_allclose([compiled, float(sum(self.model.losses))], term, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.in_turn(16)
+@pytest.mark.in_turn(48, broad=13)
 @pytest.mark.parametrize(("outer", "inner"), PAIRS, ids="-".join)
 def test_a_layer_that_adds_its_loss_in_training_after_fit(outer, inner):
     Case(outer, inner, "in training", "fit", functional=False, reads=True).check()
@@ -195,6 +195,7 @@ def test_layers_of_each_kind_before_and_after_calls_of_each_kind(outer, inner, w
         Case(outer, inner, when, before, functional, reads=before == "nothing").check()
 
 
+@pytest.mark.broad
 def test_gradients_of_single_examples_of_a_mixture_of_experts():
     model = gx.Sequential([layers.MixtureOfExperts(3, 4)])
     x = np.random.default_rng(1).normal(size=(3, 4)).astype("float32")

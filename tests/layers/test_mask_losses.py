@@ -175,6 +175,7 @@ def test_a_layer_that_hands_the_mask_on_may_lose_it_within(kind):
     assert "its input has it, and the input of layer 'layers/1/lstm' (LSTM)" in text
 
 
+@pytest.mark.broad
 def test_the_message_names_the_layer_before_the_operation_and_the_layer_after():
     def body(m, x, h):
         y = m.dense(h) * 2
@@ -190,6 +191,7 @@ def test_the_message_names_the_layer_before_the_operation_and_the_layer_after():
     assert "mask=mask in the call of 'lstm', or mask=None if all positions are to count" in text
 
 
+@pytest.mark.broad
 def test_what_is_followed_up_leaves_no_trace():
     """The call runs once more, without computing: what it assigns, adds and keeps is as after one call."""
 
@@ -236,6 +238,7 @@ def test_a_chance_likeness_is_followed_up_once(monkeypatch):
     assert found == [[]]
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("policy", ["full", "dots"])
 def test_a_layer_whose_values_are_computed_again_for_gradients(policy):
     block = Block(lambda b, x: b.dense(x) + b.lstm(x * 2)[:, None, :1])

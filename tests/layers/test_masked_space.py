@@ -74,6 +74,7 @@ def later(*values):
     return [pytest.param(value, marks=pytest.mark.slow, id=str(value)) for value in values]
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("case", [("same", 3, 2), *later(("valid", 2, None), ("same", 2, 1))], ids=str)
 @pytest.mark.parametrize("kind", ["Max", "Average"])
 @pytest.mark.parametrize("space", [1, *later(2, 3)])
@@ -85,6 +86,7 @@ def test_windows_pool_what_is_seen(space, kind, case):
     check(layer, x, mask, hidden, *pooled(x, mask, along, np.max if kind == "Max" else np.mean))
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("size", [3, *later(2)])
 @pytest.mark.parametrize("kind", ["Max", "Average"])
 @pytest.mark.parametrize("space", [1, *later(2, 3)])
@@ -95,6 +97,7 @@ def test_adaptive_windows_pool_what_is_seen(space, kind, size):
     check(layer, x, mask, hidden, *pooled(x, mask, along, np.max if kind == "Max" else np.mean))
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("kind", ["Max", "Average"])
 @pytest.mark.parametrize("space", [2, *later(1, 3)])
 def test_global_poolings_pool_what_is_seen(space, kind):
@@ -105,6 +108,7 @@ def test_global_poolings_pool_what_is_seen(space, kind):
     check(layer, x, mask, hidden, expected, None)
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("make", [L.GlobalMaxPooling2D, lambda: L.MaxPooling2D(2), lambda: L.AdaptiveMaxPooling2D(2)])
 def test_masks_of_fewer_axes(make):
     x, _, _ = inputs(2)
@@ -119,6 +123,7 @@ def test_masks_of_fewer_axes(make):
             layer(x, mask=wrong)
 
 
+@pytest.mark.broad
 def test_integers_and_values_that_are_infinite():
     counts = np.array([[[-5], [-2], [9]]], "int32")
     mask = np.array([[True, True, False]])
@@ -127,6 +132,7 @@ def test_integers_and_values_that_are_infinite():
     assert L.GlobalMaxPooling1D()(low, mask=mask).tolist() == [[-np.inf]]
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize(
     ("layer", "expected"),
     [
@@ -170,6 +176,7 @@ def test_a_model_of_padded_text_sees_no_padding():
         np.testing.assert_allclose(model(tokens)[:1], model(tokens[:1, :4]), rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize(
     ("make", "space"), [(lambda: L.MaxPooling1D(2), 1), (lambda: L.GlobalAveragePooling2D(), 2)], ids=["1d", "2d"]
 )

@@ -126,6 +126,7 @@ def test_l1_no_warning_where_layers_inside_took_the_mask():
         assert after(Plain(), embedding(TOKENS)) is None
 
 
+@pytest.mark.broad
 def test_l1_functions_in_a_sequential_drop_a_mask_with_a_warning():
     model = gx.Sequential([L.Embedding(5, 3, mask_zero=True), lambda x: x + 1, L.GlobalAveragePooling1D()])
     with pytest.warns(UserWarning, match=r"mask of the input of layers/1 \(function\) is dropped"):
@@ -180,7 +181,7 @@ def test_a_mask_of_an_argument_of_a_compiled_function():
 AT_THE_DOOR = {"lstm": lambda: L.LSTM(2), "gru": lambda: L.GRU(2), "pooling": lambda: L.GlobalAveragePooling1D()}
 
 
-@pytest.mark.in_turn(3)
+@pytest.mark.broad
 @pytest.mark.parametrize(("name", "mode"), crossed([*AT_THE_DOOR], ["eager", "compiled"]))
 def test_x6_masks_are_checked_at_the_door(name, mode):
     layer = AT_THE_DOOR[name]()
@@ -197,6 +198,7 @@ def test_x6_masks_are_checked_at_the_door(name, mode):
     np.testing.assert_allclose(layer(X[:1], mask=MASK[:1]), layer(X, mask=MASK)[:1], atol=1e-6)
 
 
+@pytest.mark.broad
 def test_initial_states_carry_no_mask_into_the_steps():
     layer = L.LSTM(3)
     layer(X)
@@ -223,6 +225,7 @@ def test_l15_one_sided_masks(make):
         make()([X, X], mask=[MASK, MASK[:, :2]])
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("make", [L.SimpleRNNCell, L.GRUCell, L.LSTMCell, L.PReLU], ids=lambda make: make.__name__)
 def test_a_mask_that_a_layer_of_ours_drops_may_be_given_up_in_the_call(make):
     token = L.Embedding(5, 4, mask_zero=True)(np.array([1, 0, 2]))

@@ -111,6 +111,7 @@ KINDS = {
 }
 
 
+@pytest.mark.in_turn(12)
 @pytest.mark.parametrize(("kind", "mode"), crossed([*KINDS], ["eager", "compiled"]))
 def test_what_is_computed_is_what_it_is_without(kind, mode):
     gx.set_random_seed(0)
@@ -140,6 +141,7 @@ class HandingOn(gx.Model):
         return self.lstm(self.embedding(tokens), mask=mask)
 
 
+@pytest.mark.broad
 def test_none_that_is_only_handed_on_loses_no_mask():
     model = HandingOn()
     expected = model.lstm(model.embedding(TOKENS))

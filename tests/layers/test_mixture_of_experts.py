@@ -34,7 +34,7 @@ def by_hand(layer, x, shown=None):
     return out.reshape(x.shape), shares, order
 
 
-@pytest.mark.in_turn(5)
+@pytest.mark.broad
 @pytest.mark.parametrize(
     ("top_k", "capacity", "which"),
     crossed([(2, None), (1, None), (2, 0.5), (1, 0.75), (2, 9.0)], ["some", "all"]),

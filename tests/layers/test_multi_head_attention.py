@@ -48,7 +48,7 @@ def test_as_in_torch_with_shared_heads_and_gradients():
         np.testing.assert_allclose(mine, theirs.grad.numpy(), atol=3e-5)
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 @pytest.mark.parametrize("base", [None, 100.0])
 def test_a_cache_gives_what_the_whole_gives(base):
     layer = layers.MultiHeadAttention(2, 4, rotary_base=base)
@@ -82,6 +82,7 @@ def test_what_sees_nothing_is_the_bias_of_the_output():
     assert not np.asarray(out).any()
 
 
+@pytest.mark.broad
 def test_dropout_drops_weights():
     layer = layers.MultiHeadAttention(2, 4, num_key_value_heads=1, dropout=0.5, seed=3)
     still = np.asarray(layer(X, attention_mask=MASK[:, :, :5], use_causal_mask=True))

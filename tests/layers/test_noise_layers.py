@@ -28,6 +28,7 @@ def test_nothing_happens_outside_of_training_and_the_mean_stays_inside(kind):
     assert not np.array_equal(layer(X, training=True), layer(X, training=True))
 
 
+@pytest.mark.broad
 def test_how_strong_the_noise_is():
     ones = np.ones_like(X)
     assert np.asarray(KINDS["noise"]()(ones, training=True)).std() == pytest.approx(0.3, rel=0.02)
@@ -41,6 +42,7 @@ def test_how_strong_the_noise_is():
     np.testing.assert_allclose(out[~dropped], (factor * (X - low * 0.3))[~dropped], rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.broad
 def test_what_is_dropped_together():
     out = np.asarray(KINDS["spatial"]()(np.ones_like(X), training=True))
     assert (out == out[:, :1]).all()
@@ -51,6 +53,7 @@ def test_what_is_dropped_together():
     assert set(np.unique(out)) == {np.float32(0), np.float32(1 / 0.7)}
 
 
+@pytest.mark.broad
 def test_a_penalty_on_values():
     layer = layers.ActivityRegularization(0.5, 0.25)
     x = np.float32([[1, -2], [3, 0]])

@@ -127,6 +127,7 @@ def test_a_layer_that_supports_masks_hands_on_its_input_with_the_mask() -> None:
     assert set(means(Passing("input")).values()) == {SEEN}
 
 
+@pytest.mark.broad
 def test_each_output_has_its_own_mask() -> None:
     class Pair(gx.Layer):
         def call(self, x: Any) -> Any:

@@ -15,7 +15,7 @@ def test_learned_positions_are_rows_of_the_table():
     np.testing.assert_array_equal(step(X, 3)[0], layer.position_embeddings.numpy()[3:8])
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 @pytest.mark.parametrize("start", [0, 300])
 def test_sines_and_cosines(start):
     t, i = np.arange(start, start + 5)[:, None], np.arange(6)
@@ -26,6 +26,7 @@ def test_sines_and_cosines(start):
     np.testing.assert_allclose(gx.jit(lambda x, s: layer(x, start=s))(X, start)[1], expected, atol=2e-5)
 
 
+@pytest.mark.broad
 def test_bad_input_is_refused():
     layer = layers.PositionEmbedding(9)
     for start in (5, -1):

@@ -105,6 +105,7 @@ def test_as_in_torch_with_gradients(name):
     np.testing.assert_allclose(mine, theirs.weight_hh_l0.grad.numpy(), atol=2e-5)
 
 
+@pytest.mark.broad
 def test_kl24_the_forget_bias_starts_as_one():
     layer = layers.LSTM(2)
     layer(X)
@@ -129,7 +130,7 @@ def test_masks_of_embeddings_arrive_and_go_on():
     np.testing.assert_allclose(model(tokens)[:1], short, atol=1e-6)
 
 
-@pytest.mark.in_turn(2, 1)
+@pytest.mark.broad
 @pytest.mark.parametrize("name", ["lstm", "gru"])
 def test_dropout(name):
     layer = MAKE[name](dropout=0.5, recurrent_dropout=0.5, seed=1)
@@ -142,6 +143,7 @@ def test_dropout(name):
     assert not np.asarray(everything(X, training=True)).any()
 
 
+@pytest.mark.broad
 def test_on_the_numpy_backend_alike():
     layer = with_biases(layers.LSTM(4, return_sequences=True))
     expected = np.asarray(layer(X, mask=MASK))
@@ -164,7 +166,7 @@ def test_errors():
         layers.GRU(4, recurrent_dropout=2.0)
 
 
-@pytest.mark.in_turn(3, 2)
+@pytest.mark.broad
 @pytest.mark.parametrize("name", MAKE)
 def test_backwards_the_mask_goes_on_in_the_order_of_the_output(name):
     mask = np.array([[True, True, False], [True, True, True]])

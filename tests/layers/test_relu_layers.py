@@ -25,6 +25,7 @@ def test_the_formula_of_a_relu_with_all_its_numbers():
     np.testing.assert_allclose(out, [-1.25, -0.15, 0.5, 1, 3], rtol=1e-6)
 
 
+@pytest.mark.broad
 def test_slopes_are_learned_and_shared():
     layer = layers.PReLU(alpha_initializer=0.5, shared_axes=(1, 2))
     np.testing.assert_allclose(layer(X), np.where(X >= 0, X, 0.5 * X), rtol=1e-6)

@@ -7,6 +7,7 @@ from graftax import layers
 X = np.random.default_rng(0).normal(1, 2, (2, 3, 4)).astype("float32")
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("axis", [-1, 1, (1, 2)])
 def test_the_formulas(axis):
     wide = X.astype("float64")
@@ -38,6 +39,7 @@ def test_values_are_those_of_keras(keras):
     np.testing.assert_allclose(layers.UnitNormalization(1)(X), keras.layers.UnitNormalization(1)(X), rtol=1e-5)
 
 
+@pytest.mark.broad
 def test_bad_input_is_refused():
     with pytest.raises(gx.errors.ArgumentError, match="epsilon=-1"):
         layers.RMSNormalization(epsilon=-1)

@@ -21,7 +21,7 @@ def pair(kind, **options):
     return whole, parts
 
 
-@pytest.mark.in_turn(5)
+@pytest.mark.broad
 @pytest.mark.parametrize("kind", CELLS)
 @pytest.mark.parametrize("options", [{"return_state": True}, {"return_sequences": True, "go_backwards": True}], ids=str)
 def test_a_cell_carried_over_the_steps_is_the_layer_of_its_name(kind, options):
@@ -32,6 +32,7 @@ def test_a_cell_carried_over_the_steps_is_the_layer_of_its_name(kind, options):
             np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.broad
 def test_a_cell_by_hand_is_the_layer():
     whole, parts = pair("LSTM", return_sequences=True)
     states, outs = None, []
@@ -97,7 +98,7 @@ STATEFUL = {
 }
 
 
-@pytest.mark.in_turn(3, 1)
+@pytest.mark.broad
 @pytest.mark.parametrize("kind", STATEFUL)
 def test_a_stateful_layer_goes_on_where_it_ended(kind):
     x = X[:, :, None, None] if kind == "conv_lstm" else X
@@ -163,6 +164,7 @@ def test_bad_input_is_refused():
         layer(X[:, 0])
 
 
+@pytest.mark.broad
 def test_states_of_integer_steps_keep_their_fractions():
     class OfWords(gx.Layer):
         state_size = 3
@@ -195,6 +197,7 @@ class Reader(gx.Layer):
         return total, [total]
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("way", ["call", "named", "build", "shape"])
 def test_a_cell_takes_integers(way):
     """Such a cell was built with fractions, which its table refuses."""

@@ -50,7 +50,7 @@ def test_without_where_it_is_all_of_the_model_and_no_layer_to_come():
     assert layers.Dense(1).compute_dtype == "float32"
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 @pytest.mark.parametrize("run", [lambda model: model, gx.jit], ids=["eager", "compiled"])
 def test_layers_with_weights_compute_in_another_dtype_from_the_next_call_on(run):
     model = a_model()

@@ -20,7 +20,7 @@ def a_model(depth=2):
     return model
 
 
-@pytest.mark.in_turn(5)
+@pytest.mark.broad
 @pytest.mark.parametrize("built", [False, True], ids=["unbuilt", "built"])
 @pytest.mark.parametrize("policy", ["full", "dots", "dots_without_batch"])
 def test_numbers_and_state_stay_the_same(policy, built):

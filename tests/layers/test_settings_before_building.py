@@ -78,6 +78,7 @@ KEPT = {
 }
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("case", KEPT)
 def test_settings_of_kernels_have_the_names_of_the_arguments(case):
     make, word, path, x = KEPT[case]
@@ -122,6 +123,7 @@ def test_what_the_constructor_has_used_is_refused(make, name, value):
     assert caught.value.instead
 
 
+@pytest.mark.broad
 def test_the_line_for_a_seed_works_before_the_first_call():
     layer = layers.Dropout(0.5)
     with pytest.raises(AssignmentError) as caught:

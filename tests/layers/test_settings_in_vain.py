@@ -43,6 +43,7 @@ def test_what_nothing_would_use_is_refused(make, line):
     assert line in caught.value.instead
 
 
+@pytest.mark.broad
 def test_the_same_settings_are_taken_where_they_are_used():
     filled = L.RandomTranslation((0.5, 0.5), (0.0, 0.0), fill_mode="constant", fill_value=3.0)(IMAGES, training=True)
     assert 3.0 in np.asarray(filled)
@@ -53,6 +54,7 @@ def test_the_same_settings_are_taken_where_they_are_used():
     assert metrics.IoU(3, sparse_y_true=False, sparse_y_pred=True, axis=1).axis == 1
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("mode", ["multi_hot", "count", "one_hot", "tf_idf"])
 def test_a_masked_token_counts_nowhere_in_vectors(mode):
     weights = [1.0, 2.0] if mode == "tf_idf" else None

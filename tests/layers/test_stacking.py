@@ -23,7 +23,7 @@ class Counted(gx.Layer):
         return ops.tanh(x @ self.kernel)
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 @pytest.mark.parametrize("remat", [False, True])
 def test_a_stack_is_its_layers_one_after_the_other(remat):
     blocks = gx.stack(layers.TransformerEncoder(6, 2), 3, remat=remat)
@@ -49,6 +49,7 @@ def test_a_stack_is_its_layers_one_after_the_other(remat):
             np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.broad
 def test_compiled_code_has_one_of_them():
     blocks = gx.stack(Counted(), 20)
     blocks.build_for(X)
@@ -102,6 +103,7 @@ def test_it_trains_with_grafts_and_is_saved(tmp_path):
     np.testing.assert_array_equal(model(X), before)
 
 
+@pytest.mark.broad
 def test_masks_reach_each_layer():
     shown = np.array([[True, True, True, False, False], [True] * 5])
     blocks = gx.stack(layers.TransformerEncoder(6, 2), 2)
@@ -213,6 +215,7 @@ class Negated(WithScale):
         return -super().call(x)
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("remat", [False, True])
 def test_compiled_stacks_keep_what_a_call_assigns_to_a_weight(remat):
     blocks = gx.stack(WithScale(), 3, remat=remat)
@@ -240,6 +243,7 @@ def config_in_a_list(blocks):
     blocks.layers[1].scale = 5.0
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("change", [other_scale, other_class, config_in_a_list])
 @pytest.mark.parametrize("when", ["before the first call", "after it"])
 def test_layers_of_a_stack_have_their_own_settings(change, when):
@@ -255,6 +259,7 @@ def test_layers_of_a_stack_have_their_own_settings(change, when):
     np.testing.assert_allclose(blocks(X), sign * 5 * X, rtol=1e-6)
 
 
+@pytest.mark.broad
 def test_settings_of_built_in_layers_in_a_stack_are_their_own():
     drops = gx.stack(layers.Dropout(0.0), 2)
     drops.layers[1].rate = 0.9
@@ -289,6 +294,7 @@ def test_one_layer_of_a_stack_may_be_grafted():
     np.testing.assert_allclose(gx.jit(lambda x: blocks(x))(X), expected, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.broad
 def test_like_layers_of_a_stack_are_traced_as_one():
     for make in (lambda: layers.TransformerEncoder(8, 2), lambda: layers.Dense(4, "relu", kernel_regularizer="l2")):
         blocks = gx.stack(make(), 3)

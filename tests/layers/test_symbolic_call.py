@@ -107,6 +107,7 @@ def test_nothing_is_drawn_and_no_state_moves_while_a_graph_is_made():
     np.testing.assert_array_equal(layer.moving_mean.numpy(), np.zeros(3))
 
 
+@pytest.mark.broad
 def test_an_input_takes_what_fits_it():
     x, i = gx.Input((2,), dtype="float32", name="x"), gx.Input((2,), dtype="uint8")
     model = gx.Model(x, x * 1)

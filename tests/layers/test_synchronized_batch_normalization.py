@@ -36,7 +36,7 @@ def whole(layer, x, mask=None):
     return gx.functional_call(layer, gx.state(layer), x.reshape(-1, 3), training=True, mask=joined)
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 @pytest.mark.parametrize("synchronized", [True, "shards"])
 def test_parts_of_a_batch_have_the_statistics_of_all(synchronized):
     layer = built(synchronized=synchronized, unbiased_moving_variance=True)
@@ -46,6 +46,7 @@ def test_parts_of_a_batch_have_the_statistics_of_all(synchronized):
         np.testing.assert_allclose(state[path], np.broadcast_to(value, (4, 3)), rtol=1e-5)
 
 
+@pytest.mark.broad
 def test_masks_count_across_the_parts():
     mask = np.random.default_rng(1).random((4, 6)) < 0.4
     mask[2] = False
@@ -87,6 +88,7 @@ def test_a_name_that_no_map_has_is_refused_in_training_alone():
         mapped(layer, X, name="others")
 
 
+@pytest.mark.broad
 def test_outside_of_maps_true_changes_nothing():
     np.testing.assert_array_equal(built(synchronized=True)(X[0], training=True), built()(X[0], training=True))
     with gx.backend.use("numpy"):

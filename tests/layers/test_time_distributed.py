@@ -41,7 +41,7 @@ def test_bad_input_is_refused():
         layers.TimeDistributed(layers.Dense(2))(X[0, 0, 0])
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 @pytest.mark.parametrize("run", [lambda fn: fn, gx.jit], ids=["eager", "compiled"])
 def test_statistics_inside_leave_out_what_is_hidden(run):
     mask = np.array([[1, 1, 0, 0], [1, 0, 0, 0]], bool)
@@ -61,6 +61,7 @@ def test_statistics_inside_leave_out_what_is_hidden(run):
         )
 
 
+@pytest.mark.broad
 def test_a_recurrent_layer_beside_statistics_inside_takes_the_mask():
     inner = gx.Sequential([layers.BatchNormalization(), layers.GRU(2)])
     mask = np.array([[1, 1, 0, 0], [1, 0, 0, 0]], bool)
@@ -84,7 +85,7 @@ def embedded(hidden=0.0):
     return np.where((WORDS != 0)[..., None], x, np.float32(hidden))
 
 
-@pytest.mark.in_turn(5, 1)
+@pytest.mark.broad
 @pytest.mark.parametrize("run", [lambda fn: fn, gx.jit], ids=["eager", "compiled"])
 @pytest.mark.parametrize("name", INNER)
 def test_a_mask_within_steps_goes_to_the_layer_inside(name, run):
@@ -145,6 +146,7 @@ def test_a_mask_within_steps_gives_what_keras_gives(keras):
     np.testing.assert_allclose(ours(WORDS[:, :1]), expected, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("run", [lambda fn: fn, gx.jit], ids=["eager", "compiled"])
 def test_a_mask_that_the_layer_inside_makes_is_that_of_the_output(run):
     embedding = layers.Embedding(5, 3, mask_zero=True)

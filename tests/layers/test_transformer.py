@@ -51,7 +51,7 @@ def test_values_are_those_of_torch(torch, first):
         np.testing.assert_allclose(np.asarray(ours(X, mask=mask))[shown], expected[shown], rtol=1e-3, atol=1e-4)
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 @pytest.mark.parametrize("first", [False, True])
 def test_a_decoder_sees_the_past_and_the_context(first):
     block = layers.TransformerDecoder(16, 2, normalize_first=first)
@@ -66,7 +66,7 @@ def test_a_decoder_sees_the_past_and_the_context(first):
     assert not np.allclose(block(X, C, use_causal_mask=False), out, atol=1e-3)
 
 
-@pytest.mark.in_turn(2, 1)
+@pytest.mark.broad
 @pytest.mark.parametrize("rotary", [None, 100.0])
 def test_a_decoder_step_by_step_with_a_cache(rotary):
     for context in (None, C):
@@ -82,6 +82,7 @@ def test_a_decoder_step_by_step_with_a_cache(rotary):
         np.testing.assert_allclose(np.concatenate(outs, 1), expected, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("rotary", [pytest.param(None, marks=pytest.mark.slow), 100.0])
 def test_positions_added_to_a_cache_see_each_other_where_asked(rotary):
     block = layers.TransformerDecoder(16, 2, rotary_base=rotary)

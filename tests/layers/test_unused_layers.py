@@ -66,6 +66,7 @@ def test_a_layer_without_weights_does_not_stop_anything(name: str, tmp_path: Pat
     assert len(gx.load_model(tmp_path / "model", custom=[Model]).variables) == len(model.variables)
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=() if name == "Dense" else pytest.mark.slow) for name in WITH_WEIGHTS]
 )

@@ -58,6 +58,7 @@ def test_sizes_that_would_be_broadcast_are_refused(case):
     assert caught.value.instead
 
 
+@pytest.mark.broad
 def test_sizes_that_fit_are_taken():
     layer = L.EinsumDense("abc,cd->abd", (None, 2), bias_axes="d")
     assert built(layer, X)(some(5, 7, 4)).shape == (5, 7, 2)  # of the axes without weights any size
@@ -101,6 +102,7 @@ def test_arguments_that_nothing_would_use_are_refused(case):
     assert caught.value.instead
 
 
+@pytest.mark.broad
 def test_after_a_first_call_that_is_refused_the_line_of_the_message_works():
     block = L.TransformerDecoder(4, 2)
     with pytest.raises(ArgumentTypeError, match="no sequence to look at"):
@@ -112,6 +114,7 @@ def test_after_a_first_call_that_is_refused_the_line_of_the_message_works():
         block(X, context_mask=SEEN)
 
 
+@pytest.mark.broad
 def test_the_same_arguments_are_taken_where_they_are_used():
     block = L.TransformerDecoder(4, 2)
     block(X, X)
@@ -136,6 +139,7 @@ def test_that_vocabulary_is_that_of_keras(keras):
     assert ours.get_vocabulary() == list(map(str, theirs.get_vocabulary()))
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize(("make", "name"), [(L.MixUp, "alpha"), (L.CutMix, "factor")])
 def test_the_strength_of_mixing_may_change_later(make, name):
     data = {"images": some(6, 4, 4, 1), "labels": np.eye(6, dtype="float32")}
@@ -171,6 +175,7 @@ def test_first_inputs_that_are_no_arrays(make):
             make()(other)
 
 
+@pytest.mark.broad
 def test_a_block_gets_the_masks_of_a_dot():
     """Scores of queries and keys: hidden keys get no share."""
     query, key = gx.Input((3, 4)), gx.Input((5, 4))

@@ -30,6 +30,7 @@ def numbers(layer):
 WRAPS = {"eager": lambda f: f, "grad": gx.grad, "jit": gx.jit, "JAX grad": jax.grad, "JAX jit": jax.jit}
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("wrap", WRAPS.values(), ids=WRAPS)
 def test_penalties_after_a_functional_call_are_not_those_of_other_weights(wrap):
     model = gx.Sequential([layers.Dense(2, kernel_regularizer="l2", kernel_initializer="ones", use_bias=False)])
@@ -70,6 +71,7 @@ def test_penalties_of_own_weights_are_there_again(again):
     assert float(sum(model.losses)) == own
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("wrap", [lambda f: f, gx.jit, lambda f: lambda x: gx.jit(f)(x)], ids=["eager", "jit", "trace"])
 @pytest.mark.parametrize("remat", [False, True])
 def test_layers_of_a_stack_have_their_own_terms(wrap, remat):

@@ -18,6 +18,7 @@ def data(space):
     return np.random.default_rng(0).normal(size=(2, *SIZES[:space], 3)).astype("float32")
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize(("space", "given", "pairs"), CASES, ids=str)
 def test_what_is_put_around_can_be_cut_off(space, given, pairs):
     x = data(space)

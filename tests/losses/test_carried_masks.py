@@ -26,7 +26,7 @@ def targets():
     return np.where(KEPT, TOKENS % 2, 1)[..., None].astype("float32")
 
 
-@pytest.mark.in_turn(5)
+@pytest.mark.broad
 @pytest.mark.parametrize("how", ["eager", "compiled", "run_eagerly"])
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 def test_a_loss_and_its_gradient_leave_out_what_the_mask_of_the_predictions_hides(model, targets, how, dtype):
@@ -43,7 +43,7 @@ def test_a_loss_and_its_gradient_leave_out_what_the_mask_of_the_predictions_hide
     assert np.asarray(gradient)[4].any()
 
 
-@pytest.mark.in_turn(3, 1)
+@pytest.mark.broad
 @pytest.mark.parametrize("metric", [metrics.MeanSquaredError, metrics.BinaryAccuracy, metrics.Precision])
 def test_a_metric_leaves_out_what_the_mask_of_the_predictions_hides(model, targets, metric):
     found, expected = metric(), metric()
@@ -73,7 +73,7 @@ KINDS = [
 CORRELATIONS = ("PearsonCorrelation", "ConcordanceCorrelation")  # along vectors of several elements
 
 
-@pytest.mark.in_turn(4, 2)
+@pytest.mark.in_turn(84, 2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_loss_and_metric_heeds_a_mask_that_is_carried(kind, model, targets):
     """All there are: a new one that forgets it fails here."""

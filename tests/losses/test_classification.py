@@ -53,7 +53,7 @@ def test_the_sequence_of_labels():
     assert float(loss(labels, logits, [1, 3])) == pytest.approx(2 * math.log(4))
 
 
-@pytest.mark.in_turn(2, 1)
+@pytest.mark.broad
 @pytest.mark.parametrize("kind", ["CategoricalCrossentropy", "SparseCategoricalCrossentropy"])
 def test_another_class_axis(kind):
     logits = np.random.default_rng(0).normal(size=(2, 3, 5)).astype("float32")
@@ -79,6 +79,7 @@ def test_label_smoothing_is_a_share(smoothing):
             loss(label_smoothing=smoothing)
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("dtype", ["uint8", "uint16"])
 def test_a_negative_class_to_ignore_in_labels_without_a_sign(dtype):
     labels = np.array([0, -1, 1]).astype(dtype)
@@ -90,7 +91,7 @@ def test_a_negative_class_to_ignore_in_labels_without_a_sign(dtype):
     np.testing.assert_allclose(found, np.log(4), rtol=1e-6)
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 @pytest.mark.parametrize("from_logits", [True, False])
 @pytest.mark.parametrize("axis", [-1, 1])
 @pytest.mark.parametrize("class_weight", [None, [1.0, 2.0, 0.5, 0.0]])

@@ -20,7 +20,7 @@ def alone(logits, blank=0, labels=LABELS):
     ]
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 @pytest.mark.parametrize("run", [lambda f: f, gx.jit], ids=["eager", "compiled"])
 def test_hidden_steps_are_left_out(run):
     logits = np.where(KEPT[..., None], LOGITS, np.nan)

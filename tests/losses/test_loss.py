@@ -56,6 +56,7 @@ def test_shapes_of_section_20():
         losses.MeanSquaredError()(np.zeros((0, 3)), np.zeros((0, 3)))
 
 
+@pytest.mark.broad
 def test_kl11_masks():
     mse = losses.MeanSquaredError()
     for shape in ((2,), (2, 1), (1, 2, 1)):

@@ -112,7 +112,7 @@ CASES = {
 each = pytest.mark.parametrize(("make", "y", "p", "formula"), CASES.values(), ids=CASES.keys())
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.in_turn(8)
 @each
 @pytest.mark.parametrize("backend", ["jax", "numpy"])
 def test_values_are_those_of_the_formula(backend, make, y, p, formula):
@@ -122,7 +122,7 @@ def test_values_are_those_of_the_formula(backend, make, y, p, formula):
         np.testing.assert_allclose(make()(y, p), expected.mean(), rtol=2e-5)
 
 
-@pytest.mark.in_turn(5, 1)
+@pytest.mark.broad
 @each
 def test_gradients_are_differences_and_compiled_is_eager(make, y, p, formula):
     loss = make()
@@ -135,7 +135,7 @@ def test_gradients_are_differences_and_compiled_is_eager(make, y, p, formula):
     np.testing.assert_allclose((np.asarray(slope[0]) * way).sum(), expected, rtol=1e-3, atol=1e-5)
 
 
-@pytest.mark.in_turn(5, 2)
+@pytest.mark.broad
 @each
 def test_hidden_samples_leave_no_trace(make, y, p, formula):
     keep = np.ones(len(y), bool)
@@ -155,6 +155,7 @@ def test_hidden_samples_leave_no_trace(make, y, p, formula):
         assert not np.asarray(slope[0])[1].any()
 
 
+@pytest.mark.in_turn(4)
 @each
 def test_copies_and_half_precision(make, y, p, formula):
     loss = make()
@@ -162,6 +163,7 @@ def test_copies_and_half_precision(make, y, p, formula):
     assert str(loss(y, ops.cast(p, "bfloat16")).dtype) == "float32"
 
 
+@pytest.mark.broad
 def test_a_weight_of_0_takes_a_sample_out_of_comparisons():
     for make in (losses.NTXent, losses.TripletSemiHard):
         keep = np.array([1, 1, 1, 0, 1, 1], "float32")

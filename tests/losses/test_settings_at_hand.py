@@ -38,6 +38,7 @@ def test_settings_that_make_no_sense_are_refused(name, function, setting):
             function(targets, P, **{setting: value})
 
 
+@pytest.mark.broad
 def test_a_setting_may_be_learned():
     delta = gx.Variable(0.5, name="delta")
     slope = gx.grad(lambda delta: gx.ops.sum(losses.huber(Y, 4 * P, delta=delta)))(delta.value)

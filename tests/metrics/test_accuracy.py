@@ -31,6 +31,7 @@ def test_nan_is_among_no_first_k():
     assert float(metrics.SparseTopKCategoricalAccuracy(k=3)([0, 1], np.full((2, 3), np.nan, "float32"))) == 0
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("label", [-1, 3])
 def test_labels_out_of_range_raise_and_are_wrong_in_compiled_code(label):
     p = np.float32([[0.1, 0.2, 0.3], [0.1, 0.2, 0.3]])

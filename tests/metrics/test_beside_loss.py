@@ -118,7 +118,7 @@ def test_what_only_the_outputs_can_tell_is_told_at_the_first_batch():
         made.fit(X, {"a": BINARY, "b": BINARY}, verbose=0)
 
 
-@pytest.mark.in_turn(3, 1)
+@pytest.mark.broad
 @pytest.mark.parametrize("metric", [metrics.BinaryCrossentropy(), "kl_divergence", "binary_crossentropy"])
 def test_a_metric_of_probabilities_that_gets_raw_scores_warns_once(metric):
     made = gx.Sequential([layers.Dense(1, kernel_initializer="ones")])

@@ -22,6 +22,7 @@ def test_thresholds():
     assert float(metrics.Precision(threshold=0.1)(Y, P)) == 0.75
 
 
+@pytest.mark.broad
 def test_weights_are_for_samples():
     precision = metrics.Precision()
     precision.update(np.array(Y)[:, None], np.array(P)[:, None], sample_weight=[3, 1, 1, 1])

@@ -42,7 +42,7 @@ def test_shares_at_a_constraint_are_those_of_keras(keras, weights, name, options
         compared(getattr(metrics, name)(least, **options), getattr(keras.metrics, name)(least, **options), weights)
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.broad
 @pytest.mark.parametrize("name", AT)
 def test_arguments_of_constraints_are_looked_at(name):
     make = getattr(metrics, name)
@@ -233,6 +233,7 @@ def test_what_cannot_be_is_refused(make, words):
         make()
 
 
+@pytest.mark.broad
 def test_another_number_of_classes_is_refused():
     metric = metrics.F1Score("macro")
     metric.update(Y, P)

@@ -29,7 +29,7 @@ def iou(labels, predicted, classes, weights=None):
     return np.mean(found)
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 @pytest.mark.parametrize("backend", ["jax", "numpy"])
 def test_iou_is_that_of_all_batches(backend):
     with use(backend):
@@ -125,6 +125,7 @@ def test_the_largest_count_whatever_they_are():
         metrics.Precision(top_k=5)(BITS, SHARES)
 
 
+@pytest.mark.broad
 def test_one_class_alone():
     weights = RNG.uniform(size=6).astype("float32")
     found = metrics.Recall(class_id=2)(BITS, SHARES, weights)

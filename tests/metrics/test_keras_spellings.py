@@ -73,6 +73,7 @@ def test_a4_what_a_subclass_defines_runs_under_either_name():
     assert (metric.total.shape, metric.total.role) == ((), "metric")
 
 
+@pytest.mark.broad
 def test_a4_overridden_methods_of_built_in_metrics_are_never_passed_over():
     for metric, count in ((Distance(), 2), (Doubled(), 4)):
         assert float(metric([1.0, 2.0], [1.0, 5.0])) == 1.5

@@ -25,6 +25,7 @@ def result(metric):
     return np.asarray(metric(*PAIRS))
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("case", CASES)
 def test_a_setting_of_a_metric_counts_when_it_is_assigned_or_is_refused(case):
     make, name, value = CASES[case]

@@ -115,6 +115,7 @@ def test_functions():
         metrics.MeanMetricWrapper(losses.Huber)
 
 
+@pytest.mark.broad
 def test_an_attribute_that_changes_is_honoured(caplog):
     metric = metrics.BinaryAccuracy()
     step = gx.jit(lambda y, p: metric(y, p))

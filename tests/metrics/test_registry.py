@@ -8,7 +8,7 @@ from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
 from graftax.metrics import registry
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.in_turn(8)
 @pytest.mark.parametrize(
     ("y_true", "y_pred", "kind"),
     [

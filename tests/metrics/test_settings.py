@@ -22,6 +22,7 @@ PAIRS = {
 }
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("name", PAIRS)
 def test_totals_do_not_go_on_under_other_settings(name: str, tmp_path: Path) -> None:
     made, other = PAIRS[name]
@@ -64,6 +65,7 @@ def test_attributes_that_are_no_arguments_are_no_settings(tmp_path: Path) -> Non
     assert float(fresh.result()) == 2.0
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("steps", [3, 4])
 def test_a_resumed_run_tells_of_other_settings_within_an_epoch(steps: int, tmp_path: Path) -> None:
     x = np.ones((8, 1), "float32")
@@ -82,6 +84,7 @@ def test_a_resumed_run_tells_of_other_settings_within_an_epoch(steps: int, tmp_p
         run(0.1, resume=str(tmp_path / "run"))  # an epoch begins, and with it the metric
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize(
     ("metric", "first", "second", "line"),
     [

@@ -56,6 +56,7 @@ def wanted(model, weight, masked):
     return (errors * weights * visible).sum() / visible.sum()
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("fn", mean_of(RIGHT))
 @pytest.mark.parametrize("weight", [None, SAMPLES, STEPS], ids=["none", "samples", "steps"])
 @pytest.mark.parametrize("masked", [False, pytest.param(True, marks=pytest.mark.broad)])
@@ -77,6 +78,7 @@ def test_a_value_for_each_sample_takes_weights_of_samples_and_no_others(fn):
         loss_of(compiled(fn, masked=True), None)
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("fn", mean_of(WRONG))
 @pytest.mark.parametrize("as_metric", [False, True], ids=["loss", "metric"])
 def test_what_loses_the_axis_of_samples_takes_no_weights(fn, as_metric):
@@ -94,6 +96,7 @@ def test_what_loses_the_axis_of_samples_takes_no_mask(fn):
         loss_of(compiled(fn, masked=True), None)
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("fn", mean_of(WRONG))
 def test_without_weights_they_are_all_the_mean(fn):
     model = compiled(fn)
@@ -116,12 +119,14 @@ def test_class_weights_need_the_axis_of_samples_too():
         model.fit(X[:, 0], labels, class_weight={0: 1.0, 1: 3.0}, batch_size=4, verbose=0)
 
 
+@pytest.mark.broad
 def test_a_function_for_one_batch_size_alone_is_believed():
     fixed = gx.losses.FunctionLoss(lambda t, p: ops.mean(ops.reshape((p - t) ** 2, (4, 8)), axis=-1))
     errors = ((X[..., :2] - Y) ** 2).mean((1, 2))
     assert float(fixed(Y, X[..., :2], sample_weight=SAMPLES)) == pytest.approx((errors * SAMPLES).mean(), rel=1e-5)
 
 
+@pytest.mark.broad
 def test_the_look_at_another_batch_size_changes_no_state():
     count = gx.Variable(0, role="state")
 

@@ -57,6 +57,7 @@ def test_labels_that_are_counted_from_1_are_told_so():
         assert caught.value.instead.startswith("y - 1") == begins
 
 
+@pytest.mark.broad
 def test_unsigned_labels_do_not_become_the_one_to_ignore():
     given, shares = np.uint32([2**32 - 1, 1]), np.full((2, 3), 1 / 3, "float32")
     loss = gx.losses.SparseCategoricalCrossentropy(ignore_class=-1)

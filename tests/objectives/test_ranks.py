@@ -85,6 +85,7 @@ def test_labels_of_losses_that_compare_samples_stay() -> None:
     assert float(Pairs()(np.arange(3), np.ones((3, 1), "float32"))) == 1.0
 
 
+@pytest.mark.broad
 def test_fit_and_evaluate_with_functions_of_ones_own() -> None:
     model = gx.Sequential([layers.Dense(1)])
     model.compile(loss=lambda t, p: ops.mean(ops.square(t - p)), metrics=[squares, "mse"], optimizer="sgd")

@@ -85,6 +85,7 @@ def test_a_loss_runs_once_where_the_sizes_differ():
     assert len(calls) == 1
 
 
+@pytest.mark.broad
 def test_fit_refuses_it_before_it_trains():
     model = gx.Sequential([layers.Dense(3)])
     model.compile("sgd", pinball)

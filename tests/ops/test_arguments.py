@@ -118,7 +118,7 @@ def test_softmax_over_masked_axis_is_zero(backend: str) -> None:
     assert ops.to_numpy(ops.logsumexp(x, axis=-1)).tolist() == [-np.inf, 0]
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 @pytest.mark.parametrize("name", ["softmax", "logsumexp"])
 def test_masked_axis_has_no_nan_gradient(name: str) -> None:
     x = np.full((2, 3), -np.inf, "float32")
@@ -151,6 +151,7 @@ def test_gt31_gradients_at_kinks_are_those_of_jax_and_norm_is_safe() -> None:
     assert jax.grad(ops.stop_gradient)(zero) == 0
 
 
+@pytest.mark.broad
 def test_max_pool_shares_the_gradient_among_ties() -> None:
     gradient = jax.grad(lambda x: ops.sum(ops.max_pool(x, 2)))(jnp.zeros((1, 2, 2, 1)))
     assert gradient.sum() == 1

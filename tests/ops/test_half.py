@@ -86,7 +86,7 @@ def test_l8_gradients_of_half_precision_are_half_and_finite() -> None:
         assert np.isfinite(gradient).all(), name
 
 
-@pytest.mark.in_turn(4, 1)
+@pytest.mark.broad
 @both
 @pytest.mark.parametrize(
     ("dtype", "wide"), [("uint8", "uint32"), ("int8", "int32"), ("int16", "int32"), ("bool", "int32")]

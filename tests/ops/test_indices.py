@@ -100,6 +100,7 @@ def test_l7_repeat_with_several_repeats(backend: str) -> None:
         raised(GraftaxError, ops.repeat, x, [1, 2], axis=1)
 
 
+@pytest.mark.broad
 def test_l7_repeat_with_several_repeats_compiles_and_has_a_gradient() -> None:
     x = np.arange(3, dtype="float32")
     np.testing.assert_array_equal(gx.jit(lambda x: ops.repeat(x, [1, 0, 2]))(x), [0, 2, 2])
@@ -123,7 +124,7 @@ OUTSIDE: dict[str, tuple[Callable[..., Any], Any]] = {
 }
 
 
-@pytest.mark.in_turn(4, 2)
+@pytest.mark.broad
 @pytest.mark.parametrize("name", OUTSIDE)
 def test_x8_rows_out_of_range_raise_eagerly_and_checked_and_are_dropped_in_plain_programs(name: str) -> None:
     function, dropped = OUTSIDE[name]

@@ -53,6 +53,7 @@ def check_gradients() -> None:
         assert np.isnan(np.asarray(gx.jit(gx.grad(function))(INFINITE))).any()
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize(
     ("check", "given"),
     [(check_ops, ("jax",)), (check_ops, ("numpy",)), (check_compiled, ()), (check_gradients, ())],

@@ -81,6 +81,7 @@ def test_each_backend_refuses_them(backend, value):
                 made()
 
 
+@pytest.mark.broad
 def test_the_lines_that_are_shown_work(model):
     stacked = np.stack([FIELDS[field] for field in FIELDS.dtype.names], axis=-1)
     assert model.predict(stacked, verbose=0).shape == (4, 1)

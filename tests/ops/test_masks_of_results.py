@@ -149,6 +149,7 @@ def test_every_op_keeps_masks_or_not_eagerly_as_compiled(name: str) -> None:
         assert name in OF_VALUES or traced(args, options) == wanted
 
 
+@pytest.mark.broad
 def test_gradients_pass_through_an_op_that_changes_nothing() -> None:
     gradient = gx.jit(gx.grad(lambda x: ops.sum(ops.square(ops.reshape(x, (2, 4, 3))))))(masked(X))
     np.testing.assert_allclose(gradient, 2 * X)
@@ -159,6 +160,7 @@ def test_gradients_pass_through_an_op_that_changes_nothing() -> None:
     np.testing.assert_allclose(tape.gradient(total, x), 4 * X)
 
 
+@pytest.mark.broad
 def test_a_loss_after_a_reshape_to_the_same_shape_is_the_same_compiled() -> None:
     gx.set_random_seed(0)
     embedding = layers.Embedding(3, 2, mask_zero=True)

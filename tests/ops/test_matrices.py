@@ -97,6 +97,7 @@ def test_lstsq_has_a_gradient_where_singular_values_are_equal(x):
         np.testing.assert_allclose(found, slope, rtol=1e-3, atol=1e-5)
 
 
+@pytest.mark.broad
 def test_eigenvalues_have_a_gradient_where_they_are_equal_and_eigenvectors_have_none():
     x = np.eye(2, dtype="float32")
     np.testing.assert_allclose(gx.grad(lambda x: ops.sum(ops.eigh(x)[0] ** 2))(x), 2 * x, rtol=1e-6)

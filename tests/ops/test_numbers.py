@@ -97,6 +97,7 @@ def test_l14_what_fills_an_array_must_be_of_its_dtype(backend: str) -> None:
         assert ops.asarray(np.array([1.7]), "int32").tolist() == [1]
 
 
+@pytest.mark.broad
 @both
 def test_l14_numbers_that_fit_stay_what_they_are(backend: str) -> None:
     with use(backend):

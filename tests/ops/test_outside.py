@@ -56,7 +56,7 @@ def _raises(function: Callable[[Any], Any], index: int) -> None:
         function(_indices(index))
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.in_turn(8)
 @outside
 @pytest.mark.parametrize("name", READS)
 def test_what_is_read_outside_is_nan_and_has_no_gradient(name: str, index: int) -> None:
@@ -71,7 +71,7 @@ def test_what_is_read_outside_is_nan_and_has_no_gradient(name: str, index: int) 
     np.testing.assert_array_equal(gradient, [0, 1, 0, 1, 0])
 
 
-@pytest.mark.in_turn(4, 1)
+@pytest.mark.in_turn(12, 1)
 @outside
 @pytest.mark.parametrize("name", WRITES)
 def test_what_is_written_outside_is_dropped_and_has_no_gradient(name: str, index: int) -> None:
@@ -86,7 +86,7 @@ def test_what_is_written_outside_is_dropped_and_has_no_gradient(name: str, index
     np.testing.assert_array_equal(gradient, [1, 0, 1])
 
 
-@pytest.mark.in_turn(3, 2)
+@pytest.mark.in_turn(6, 2)
 @outside
 @pytest.mark.parametrize("name", COUNTS)
 def test_what_is_counted_outside_is_dropped(name: str, index: int) -> None:
@@ -101,6 +101,7 @@ def test_rows_outside_have_no_softmax_and_take_no_part(index: int) -> None:
     np.testing.assert_array_equal(softmax(_indices(index)), [1, NAN, 1])
 
 
+@pytest.mark.in_turn(2)
 @outside
 def test_integers_outside_are_far_off(index: int) -> None:
     x = np.arange(SIZE, dtype="int32")
@@ -108,7 +109,7 @@ def test_integers_outside_are_far_off(index: int) -> None:
         assert gx.jit(read)(_indices(index)).tolist() == [1, np.iinfo("int32").min, 3]
 
 
-@pytest.mark.in_turn(3)
+@pytest.mark.broad
 @pytest.mark.parametrize("dtype", ["uint8", "int8", "uint32"])
 def test_indices_of_every_dtype_work_in_compiled_code(dtype: str) -> None:
     indices = np.array([1, 200 if dtype == "uint8" else 100, 3]).astype(dtype)
@@ -129,6 +130,7 @@ def test_loops_called_plainly_give_nan_for_what_eager_code_refuses() -> None:
     np.testing.assert_array_equal(found, [1, NAN])
 
 
+@pytest.mark.broad
 def test_an_embedding_gives_nan_and_trains_nothing() -> None:
     layer = layers.Embedding(SIZE, 2)
     layer(np.array([0]))

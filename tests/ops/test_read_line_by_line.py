@@ -84,6 +84,7 @@ def test_every_interpolation_that_a_layer_takes_is_computed(layer: Any) -> None:
     np.testing.assert_allclose(np.asarray(layer(x)), 3.0, rtol=1e-4)
 
 
+@pytest.mark.broad
 def test_attention_uses_the_mask_of_the_keys() -> None:
     rng = np.random.default_rng(0)
     query, value, key = (rng.normal(size=(1, n, 3)).astype("float32") for n in (2, 4, 4))
@@ -103,6 +104,7 @@ def test_rescaling_keeps_the_digits_of_its_numbers() -> None:
         assert float(np.asarray(layers.Rescaling(1 / 255, dtype="float64")(x))[0]) == 3.0 * (1 / 255)
 
 
+@pytest.mark.broad
 def test_the_slope_of_a_deviation_of_equal_values_is_0() -> None:
     if not gx.backend.current().has("gradients"):
         return
@@ -125,6 +127,7 @@ def test_as_many_columns_as_bins_were_asked_for() -> None:
     assert layer(np.array([[0.0], [2.0]], "float32")).shape == (2, 4)
 
 
+@pytest.mark.broad
 def test_scores_are_no_labels() -> None:
     labels = np.array([0, 1, 1])
     metric = gx.metrics.IoU(2, sparse_y_pred=True)

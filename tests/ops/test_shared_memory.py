@@ -59,7 +59,7 @@ WAYS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.in_turn(8)
 @pytest.mark.parametrize(("way", "offset"), crossed([*WAYS], [0, 4]))
 def test_a9_a_change_in_place_comes_too_late(way: str, offset: int) -> None:
     WAYS[way](at(offset))  # compiled

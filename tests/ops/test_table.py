@@ -110,6 +110,7 @@ def test_every_kind_is_used_and_every_function_and_check_has_a_row() -> None:
     assert set(checks.CHECKS) <= set(OPS)
 
 
+@pytest.mark.broad
 def test_importing_the_file_that_a_row_names_brings_the_function_and_the_checks() -> None:
     """Else an op would depend on which other op was used before it."""
     package = read_package()

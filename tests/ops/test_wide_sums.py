@@ -38,6 +38,7 @@ def test_the_gradient_of_what_is_used_often(name, dtype):
     assert float(gradient[0]) == float(ops.cast(ops.asarray(float(N)), dtype))
 
 
+@pytest.mark.broad
 def test_eager_tapes_and_second_derivatives():
     x = gx.Variable(ops.ones(1, "bfloat16"))
     with gx.GradientTape() as tape:

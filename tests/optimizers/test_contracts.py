@@ -118,6 +118,7 @@ def test_op3_compiled_it_gives_a_variable_and_a_number_is_refused():
         gx.jit(lambda: SGD(lambda: 0.1).apply([[1.0]], [w]))()
 
 
+@pytest.mark.broad
 def test_options_that_need_state_may_be_switched_on_later():
     optimizer, w = SGD(1.0), gx.Variable([0.0])
     step = gx.jit(lambda g: optimizer.apply([g], [w]))
@@ -260,6 +261,7 @@ def test_op20_frozen_at_any_time_is_frozen_bit_for_bit(make, options, frozen, se
                 np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.broad
 @few
 @given(
     MAKERS,
@@ -326,7 +328,7 @@ def test_every_option_without_jax():
         np.testing.assert_allclose(a, b, rtol=1e-5)
 
 
-@pytest.mark.in_turn(2, 1)
+@pytest.mark.broad
 @pytest.mark.parametrize("run", [lambda f: f, gx.jit], ids=["eager", "jit"])
 def test_op15_what_has_no_gradient_in_the_last_piece_moves_with_the_update(run):
     a, b, idle = gx.Variable([0.0]), gx.Variable([0.0]), gx.Variable([3.0])

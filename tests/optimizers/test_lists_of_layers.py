@@ -42,6 +42,7 @@ def loss(parts):
     return ops.mean((parts[1](parts[0](X)) - 1.0) ** 2)
 
 
+@pytest.mark.in_turn(14)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     ("optimizer", "way"), [*((name, "minimize") for name in OPTIMIZERS), ("SGD", "build"), ("SGD", "apply")]
@@ -60,6 +61,7 @@ def test_a_structure_of_layers_is_refused(optimizer, kind, way):
     assert not np.array_equal(parts[0].kernel.numpy(), before)
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("kind", ["list", "tuple", "dict", "beside Variables"])
 def test_gradients_take_built_layers_only(kind):
     parts = half_built()

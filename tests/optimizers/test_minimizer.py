@@ -19,7 +19,7 @@ MINIMIZERS = {
 }
 
 
-@pytest.mark.in_turn(5)
+@pytest.mark.broad
 @pytest.mark.parametrize("kind", MINIMIZERS)
 def test_fit_takes_it_and_shows_the_numbers_of_before_the_step(kind):
     model = gx.Sequential([layers.Dense(4, activation="tanh"), layers.BatchNormalization(), layers.Dense(1)])
@@ -119,6 +119,7 @@ def test_an_error_names_the_loss_function(kind):
         MINIMIZERS[kind]().minimize(my_loss, [gx.Variable([1.0], trainable=False)])
 
 
+@pytest.mark.broad
 def test_what_minimize_returns_is_asked_for():
     class Returns(gx.Module):
         def __init__(self, pick):

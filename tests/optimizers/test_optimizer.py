@@ -175,6 +175,7 @@ def test_minimize_takes_no_gradient_of_what_is_frozen():
 # --- compiling --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.broad
 def test_a_plain_number_retraces_once():
     net, optimizer = Net(), Weird(0.1)
     step = gx.jit(lambda: optimizer.apply(ones_like(net.variables), net.variables))

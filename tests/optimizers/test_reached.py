@@ -88,7 +88,7 @@ def values(variables):
     return [variable.numpy() for variable in found]
 
 
-@pytest.mark.in_turn(9)
+@pytest.mark.in_turn(108, broad=31)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("kind", OPTIMIZERS)
@@ -115,6 +115,7 @@ def test_what_a_loss_does_not_reach_is_refused_or_named_and_stays(kind, case, wa
     assert int(optimizer.iterations) == 0 or not refused
 
 
+@pytest.mark.in_turn(7)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("kind", ["AdamW", "SAM", "LBFGS", "Sophia", "Lookahead"])
 def test_frozen_variables_are_refused_alone_and_left_among_others(kind, way):
@@ -135,6 +136,7 @@ def test_variables_that_a_rule_freezes_are_not_named():
         optimizer.minimize(lambda: loss_of(a), model)
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("weight_decay", [0.0, 0.1])
 def test_a_step_whose_branch_is_constant_is_the_same_eagerly_and_compiled(weight_decay):
     ends = []
@@ -196,6 +198,7 @@ def test_the_curvature_of_another_model_is_refused():
         Sophia(0.1).update_hessian(lambda: loss_of(a), b.trainable_variables)
 
 
+@pytest.mark.broad
 def test_the_gradient_function_gives_zeros_as_the_derivative_is():
     a, b = built(), built()
     _, gradients = gx.value_and_grad(lambda: loss_of(a), wrt=b.trainable_variables)()

@@ -77,6 +77,7 @@ def test_decay_of_the_rule_around_wins_and_frozen_holds_in_both():
     assert optimizer.explain(net).rows[3].frozen == "by a rule"
 
 
+@pytest.mark.broad
 def test_one_global_norm_one_accumulation_one_average_for_all():
     net, apart = Net(), Net()
     options = {"global_clipnorm": 1.0, "accumulation_steps": 2, "ema_momentum": 0.5}
@@ -157,6 +158,7 @@ def squares(net):
     return ops.sum(ops.stack([ops.sum(v * v) for v in net.variables]))
 
 
+@pytest.mark.broad
 def test_an_optimizer_that_looks_at_the_loss_is_the_one_around():
     net = Net()
     inside = SGD(0.1, rules=[("head", {"optimizer": Sophia(0.1)})])

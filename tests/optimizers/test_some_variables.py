@@ -90,6 +90,7 @@ def in_two_steps(row, run):
     return [v.numpy() for v in own.values()]
 
 
+@pytest.mark.in_turn(3)
 @every_row
 def test_compiled_steps_of_two_lists_are_the_eager_ones(row):
     results = [in_two_steps(row, run) for run in (lambda f: f, gx.jit)]

@@ -192,6 +192,7 @@ def test_names_must_be_there():
             LoRA(1, name=bad)
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize(
     ("layer", "x", "down"),
     [
@@ -217,6 +218,7 @@ def test_rank_stabilized_scale():
     assert repr(LoRA(4, stabilized=True)) == "LoRA(rank=4, alpha=4, name='lora', stabilized=True)"
 
 
+@pytest.mark.broad
 def test_over_an_expression():
     model = net(WeightNorm())
     before = np.asarray(model(X))

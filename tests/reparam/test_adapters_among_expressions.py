@@ -96,7 +96,7 @@ def train(model):
     assert still == {v.path for v in model.non_trainable_variables}
 
 
-@pytest.mark.in_turn(5)
+@pytest.mark.broad
 @pytest.mark.parametrize(
     ("adapter", "other", "end", "late", "above"),
     crossed([*product(ADAPTERS, OTHERS)], [*product(["merge", "remove", "ungraft"], [True, False], [True, False])]),
@@ -133,7 +133,7 @@ def test_a_weight_without_its_last_adapter_is_trained_again(adapter, other, abov
         assert trainable(model) == PLAIN
 
 
-@pytest.mark.in_turn(5, 1)
+@pytest.mark.broad
 @pytest.mark.parametrize("late", [True, False], ids=["grafted", "created"])
 @pytest.mark.parametrize("end", ["merge", "remove"])
 @pytest.mark.parametrize("first", ["b", "c"])
@@ -203,7 +203,7 @@ def test_adapters_cannot_pass_an_expression_between_them():
     assert gx.adapters.active(model) == ["second"]
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 @pytest.mark.parametrize(("creator", "word"), [(SpectralNorm(), "if its value may"), (LowRank(1), "a higher rank")])
 def test_the_tolerance_that_graft_tells_is_enough_for_all_weights(creator, word):
     gx.set_random_seed(0)

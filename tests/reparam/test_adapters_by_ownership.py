@@ -27,7 +27,7 @@ class Holding(gx.Model):
         return x
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.in_turn(12)
 @pytest.mark.parametrize("creator", CREATORS)
 @pytest.mark.parametrize("key", ["task", "adapters", "base"])
 @pytest.mark.parametrize("name", ["adapters", "base", "blocks"])

@@ -87,6 +87,7 @@ def test_through_an_assignment_nothing_is_lost(dtype):
         )
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize(("x", "rank"), [(np.zeros((3, 3)), 2), (np.eye(3), 2), (np.diag([1.0, 0.0, 0.0]), 2)])
 def test_no_gap_no_gradient(x, rank):
     x = x.astype("float32")
@@ -98,6 +99,7 @@ def test_no_gap_no_gradient(x, rank):
     assert np.isnan(gx.jit(gx.grad(lambda x: ops.sum(balanced_factors(x, rank, "w")[0])))(x)).any()
 
 
+@pytest.mark.broad
 def test_higher_ones_are_told_apart_from_numbers():
     """Equal singular values have no second derivative here, and rounding is none."""
     x = ROTATION.astype("float32")

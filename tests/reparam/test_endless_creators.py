@@ -61,6 +61,7 @@ def test_layers_that_are_built_before_the_scope_end_it() -> None:
     assert model(np.ones((3, 2), "float32")).shape == (3, 2)
 
 
+@pytest.mark.broad
 def test_creators_may_nest_a_few_layers() -> None:
     made = []
 

@@ -31,6 +31,7 @@ def rounded(value, bits, per, symmetric):
     return (np.clip(np.round(value / scale) + zero, low, high) - zero) * scale
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("symmetric", [True, False])
 @pytest.mark.parametrize("per", ["tensor", "channel"])
 def test_the_grid(per, symmetric):

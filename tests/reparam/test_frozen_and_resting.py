@@ -124,6 +124,7 @@ class Adapted(gx.Model):
         return self.head(x)
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("creator", [LoRA(1), Int8()], ids=repr)
 def test_a2_layers_in_an_attribute_called_adapters_are_taken_like_others(creator):
     model = Adapted()

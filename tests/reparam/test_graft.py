@@ -69,6 +69,7 @@ def test_the_variable_that_was_there_is_the_base_and_keeps_its_slots():
     assert np.abs(kernel.numpy() - value).max() > 0
 
 
+@pytest.mark.broad
 def test_grafts_stack_and_fold_back_at_once():
     layer = layers.Dense(3)
     before = np.asarray(layer(X))
@@ -89,6 +90,7 @@ def test_grafts_stack_and_fold_back_at_once():
     np.testing.assert_allclose(layer(X), before, atol=1e-6)
 
 
+@pytest.mark.broad
 def test_what_moves_too_far_is_refused_and_nothing_changes():
     model = net()
     before = [v.numpy() for v in model.variables]
@@ -148,6 +150,7 @@ def test_a_penalty_stays_with_the_place():
     assert float(layer.losses[0]) == pytest.approx(4 * before, rel=1e-5)
 
 
+@pytest.mark.broad
 def test_fit_and_checkpoints_go_on(tmp_path):
     model = net()
     model.compile(gx.optimizers.Adam(1e-2), "mse")
@@ -163,6 +166,7 @@ def test_fit_and_checkpoints_go_on(tmp_path):
     np.testing.assert_array_equal(np.asarray(other(X)), np.asarray(model(X)))
 
 
+@pytest.mark.broad
 def test_where_goes_by_the_path_from_the_module_that_is_given():
     model = net()
     gx.graft(model.layers[1], WeightNorm(), where="kernel")
@@ -220,6 +224,7 @@ def test_lora_at_creation_scales_its_product():
     assert np.abs(lora.down.numpy()).max() <= 1 / 2  # uniform up to 1 / sqrt(4)
 
 
+@pytest.mark.broad
 def test_the_base_of_a_part_is_not_the_weight():
     """Though it has its shape: one half of a product of full rank, masked."""
 

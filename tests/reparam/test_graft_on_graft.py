@@ -60,6 +60,7 @@ def test_the_first_graft_goes_on_as_a_part_of_the_second(first, creator):
     assert isinstance(layer.kernel, gx.Variable)
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("creator", REFUSED)
 def test_a_graft_that_would_fold_another_is_refused(creator):
     layer = grafted("adapter")
@@ -84,6 +85,7 @@ def test_an_adapter_below_weight_norm_is_what_trains():
     assert "layers/0/kernel/direction/base" not in [v.path for v in model.trainable_variables]
 
 
+@pytest.mark.broad
 def test_what_is_pruned_stays_so_below_weight_norm():
     layer = grafted("mask")
     gx.reparam.prune(layer, 0.5)

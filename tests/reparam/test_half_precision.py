@@ -17,7 +17,7 @@ def kernel(value, dtype):
     return layer
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.in_turn(12)
 @pytest.mark.parametrize("name", ["jax", "numpy"])
 @pytest.mark.parametrize("dtype", HALVES)
 @pytest.mark.parametrize("creator", [reparam.Int8(), reparam.Int8("tensor"), reparam.Int4()])
@@ -36,7 +36,7 @@ def test_the_largest_numbers_keep_their_sign_and_size(creator, dtype, name):
             assert (codes.min(), codes.max()) == (-127, 127)
 
 
-@pytest.mark.in_turn(4, 1)
+@pytest.mark.broad
 @pytest.mark.parametrize("dtype", HALVES)
 @pytest.mark.parametrize("symmetric", [True, False])
 def test_a_grid_may_have_more_steps_than_half_precision_has_integers(dtype, symmetric):

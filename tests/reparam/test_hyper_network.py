@@ -53,6 +53,7 @@ def test_gradients_reach_the_embeddings_and_the_module():
     assert float(gradients[at][1, 2]) == pytest.approx((values[0] - values[1]) / 2e-2, rel=2e-2, abs=1e-2)
 
 
+@pytest.mark.broad
 def test_copies_and_checkpoints(tmp_path):
     model = net()
     expected = model(X)

@@ -43,6 +43,7 @@ def test_what_is_pruned_has_no_gradient():
     assert ((np.asarray(gradient) == 0) == ~MASK).all()
 
 
+@pytest.mark.broad
 def test_the_optimizer_keeps_its_slots():
     layer = trained()
     optimizer = gx.optimizers.Adam(0.01)

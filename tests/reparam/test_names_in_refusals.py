@@ -17,6 +17,7 @@ CREATORS = {
 }
 
 
+@pytest.mark.in_turn(7)
 @pytest.mark.parametrize("name", CREATORS)
 @pytest.mark.parametrize("deep", [False, True])
 def test_a_refused_graft_names_the_weight(name, deep):

@@ -95,7 +95,7 @@ def test_it_starts_at_the_nearest_orthonormal_matrix(map):
     np.testing.assert_allclose(w.numpy(), u @ v, atol=1e-5)
 
 
-@pytest.mark.in_turn(2, 1)
+@pytest.mark.broad
 @pytest.mark.parametrize("map", MAPS)
 def test_training_reaches_a_given_rotation(map):
     with gx.variable_creator_scope(Orthogonal(map)):
@@ -116,6 +116,7 @@ def test_training_reaches_a_given_rotation(map):
     np.testing.assert_allclose(w.numpy().T @ w.numpy(), np.eye(3), atol=1e-5)
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("map", MAPS)
 def test_grafting_an_orthogonal_weight_changes_nothing_and_others_are_refused(map):
     layer = gx.layers.Dense(3)
@@ -133,6 +134,7 @@ def test_grafting_an_orthogonal_weight_changes_nothing_and_others_are_refused(ma
     np.testing.assert_allclose(layer(x), before, atol=1e-5)
 
 
+@pytest.mark.broad
 def test_in_half_precision_it_computes_in_float32():
     with gx.variable_creator_scope(Orthogonal()):
         w = Variable(shape=(4, 3), dtype="bfloat16")

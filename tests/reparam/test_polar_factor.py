@@ -65,7 +65,7 @@ def test_twice(name):
     assert np.sum(gx.jit(gx.grad(slope))(x) * along) == pytest.approx(wanted, rel=1e-3, abs=1e-3)
 
 
-@pytest.mark.in_turn(4, 1)
+@pytest.mark.broad
 @pytest.mark.parametrize("shape", [(4, 4), (6, 2), (2, 5), (2, 2, 3)])
 def test_through_an_assignment(shape):
     """Also of what was orthonormal before: singular values that are all equal."""
@@ -82,6 +82,7 @@ def test_through_an_assignment(shape):
     assert np.sum(gradient * along) == pytest.approx(wanted, rel=1e-4, abs=1e-4)
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("x", [np.zeros((3, 3)), np.ones((4, 2)), np.diag([1.0, 2.0, 0.0])])
 def test_no_rank_no_gradient(x):
     x = x.astype("float32")

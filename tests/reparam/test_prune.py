@@ -43,7 +43,7 @@ def test_of_each_weight_the_smallest(fraction):
             np.testing.assert_array_equal(w.numpy().ravel() == 0, expected)
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 @pytest.mark.parametrize("compiled", [False, True])
 def test_of_all_together(compiled):
     net = model()
@@ -56,6 +56,7 @@ def test_of_all_together(compiled):
     assert (a.numpy() == 0).mean() > (b.numpy() == 0).mean()
 
 
+@pytest.mark.broad
 def test_equal_weights_are_pruned_to_the_very_number():
     net = model()
     w = kernels(net)[0]
@@ -64,6 +65,7 @@ def test_equal_weights_are_pruned_to_the_very_number():
     assert (w.numpy() == 0).sum() == 5
 
 
+@pytest.mark.broad
 def test_what_is_pruned_stays_so():
     net = model()
     w = kernels(net)[0]

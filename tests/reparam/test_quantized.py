@@ -100,6 +100,7 @@ def test_qlora_in_scopes_stores_the_base_and_not_the_adapter():
     assert len(layer.trainable_variables) == 3
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("creator", [Int8(), Int4()], ids=repr)
 def test_saved_restored_and_copied(creator, tmp_path):
     layer = dense(creator)

@@ -69,6 +69,7 @@ def test_across_layers_and_behind_an_expression():
     np.testing.assert_allclose(first.kernel.numpy(), 1, rtol=1e-5)
 
 
+@pytest.mark.broad
 def test_graft_ties_equal_weights_only_and_ungraft_unties():
     model = tied()
     gx.ungraft(model, where="layers/1/kernel", untie=True)
@@ -84,6 +85,7 @@ def test_graft_ties_equal_weights_only_and_ungraft_unties():
     assert len(model.variables) == 2
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("whole", [True, False], ids=["by the model", "by the layer"])
 @pytest.mark.parametrize("first", [True, False], ids=["tied at creation", "tied afterwards"])
 def test_the_tie_follows_what_comes_to_stand_for_the_source(first, whole):
@@ -153,6 +155,7 @@ def alike(count, source=None, **options):
     return made
 
 
+@pytest.mark.broad
 def test_ungraft_of_ties_makes_one_variable_that_is_trained_as_before():
     first, second, third = alike(3)
     with gx.variable_creator_scope(Shared(second.kernel), where="kernel"):  # a tie of a tie

@@ -73,7 +73,7 @@ def test_it_starts_with_a_norm_of_1(shape):
     )
 
 
-@pytest.mark.in_turn(2, 1)
+@pytest.mark.broad
 @pytest.mark.parametrize("compiled", [False, True])
 def test_the_vectors_move_in_training_only(compiled):
     layer = dense()
@@ -106,6 +106,7 @@ def test_the_flag_comes_down_from_the_model():
     assert (vectors(inner) != before).all()
 
 
+@pytest.mark.broad
 def test_two_calls_in_one_compiled_step_move_as_in_eager_code():
     """As of a critic that sees real and generated examples."""
     layer, twin = dense(), dense()

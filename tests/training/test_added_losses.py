@@ -98,7 +98,7 @@ def compiled(name, own_step=False, eager=False):
 MSE = float((Y**2).mean())
 
 
-@pytest.mark.in_turn(5)
+@pytest.mark.broad
 @pytest.mark.parametrize("name", AROUND)
 def test_calls_and_gradients(name):
     model, turns = compiled(name)
@@ -148,7 +148,7 @@ def test_other_derivatives(name):
     assert sum(map(float, model.losses)) == pytest.approx(term, rel=1e-5)
 
 
-@pytest.mark.in_turn(5, 2)
+@pytest.mark.broad
 @pytest.mark.parametrize(("name", "own_step", "eager"), crossed([*AROUND], [*product([False, True], repeat=2)]))
 def test_training(name, own_step, eager):
     model, turns = compiled(name, own_step, eager)

@@ -59,11 +59,13 @@ def test_a_weight_that_evaluate_assigns_is_told():
         model.evaluate(X, verbose=0)
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("place", ["loss", "call"])
 def test_a_state_has_its_value_back_as_the_warning_says(place):
     assert losses("state", place)[1] == losses("state", place, validation_data=(X,))[1]
 
 
+@pytest.mark.broad
 def test_what_only_training_assigns_and_counters_are_not_told():
     with warnings.catch_warnings():
         warnings.simplefilter("error")

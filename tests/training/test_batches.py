@@ -44,7 +44,7 @@ KINDS = {
 }
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.broad
 @pytest.mark.parametrize("kind", KINDS)
 def test_t2_lists_and_tuples_from_an_iterable_are_batches(kind):
     model, loader = line(metrics=["mae"]), Loader(KINDS[kind])
@@ -57,7 +57,7 @@ def test_t2_lists_and_tuples_from_an_iterable_are_batches(kind):
     assert model.fit(list(loader), verbose=0).history["loss"] == [6]
 
 
-@pytest.mark.in_turn(2, 1)
+@pytest.mark.broad
 @pytest.mark.parametrize("pack", [tuple, list])
 def test_t2_weights_in_a_batch(pack):
     loader = Loader(lambda x, y, w: pack((x, y, w)))
@@ -80,7 +80,7 @@ def test_t2_dicts_and_single_arrays_are_inputs():
     np.testing.assert_array_equal(line().predict((part for part in (X[:2], X[2:])), verbose=0), X)
 
 
-@pytest.mark.in_turn(5, 2)
+@pytest.mark.broad
 @pytest.mark.parametrize(
     "data",
     [[X, Y], (X, Y), [(X, Y)], [(X[:2], Y[:2]), (X[2:], Y[2:])], Loader(KINDS["list"]), [X.tolist(), Y.tolist()]],
@@ -91,6 +91,7 @@ def test_t2_validation_data_in_all_forms(data):
     assert history["val_loss"] == [6, 6]
 
 
+@pytest.mark.broad
 def test_t2_validation_with_weights_in_a_list():
     history = line().fit(X, Y, validation_data=[X, Y, W], verbose=0).history
     assert history["val_loss"] == pytest.approx([34.8])
@@ -190,6 +191,7 @@ def test_t2_torch_data_loader(torch):
     assert line().fit(data.DataLoader(Stream(), batch_size=2), epochs=2, verbose=0).history["loss"] == [6, 6]
 
 
+@pytest.mark.broad
 def test_t2_a_table(monkeypatch):
     class Table:
         """What a DataFrame is like: a shape, names to iterate over, and an array on request."""

@@ -88,6 +88,7 @@ def test_t3_a_model_without_call_says_what_is_not_built():
     assert np.isfinite(model.fit(X, verbose=0).history["loss"][0])
 
 
+@pytest.mark.broad
 def test_t3_a_step_that_calls_the_model_on_something_else_says_how_it_was_built():
     class Wide(Own):
         def train_step(self, batch):
@@ -103,6 +104,7 @@ def test_t3_a_step_that_calls_the_model_on_something_else_says_how_it_was_built(
     model.fit(X, Y, verbose=0)
 
 
+@pytest.mark.broad
 def test_t3_a_call_of_two_arguments_is_left_to_the_step():
     class Two(gx.Model):
         def __init__(self):

@@ -75,6 +75,7 @@ def test_a_class_that_no_target_has_is_named():
         ClassWeights({3: 2.0}).require_all(LABELS)
 
 
+@pytest.mark.broad
 def test_a_step_on_one_batch_weighs_classes_as_fit_does():
     x, y = np.linspace(-1, 1, 8, dtype="float32").reshape(4, 2), np.array([0, 1, 2, 2])
     more = np.float32([1, 2, 3, 4])
@@ -99,6 +100,7 @@ def test_a_step_on_one_batch_weighs_classes_as_fit_does():
         trained(lambda m: m.test_on_batch(x, y, class_weight={0: 1.0}))
 
 
+@pytest.mark.broad
 def test_weights_for_one_of_several_outputs_have_a_way_that_runs():
     x, labels = np.ones((4, 2), "float32"), np.array([0, 1, 1, 0])
     inputs = gx.Input((2,))

@@ -71,7 +71,7 @@ def trained(names):
 
 @EACH
 @WAY
-@pytest.mark.in_turn(6)
+@pytest.mark.in_turn(36, broad=13)
 def test_another_order_is_put_back(names, way):
     """Other names than texts were ignored: columns counted by place, and all numbers were others."""
     one, two = trained(names), trained(names)
@@ -80,7 +80,7 @@ def test_another_order_is_put_back(names, way):
 
 @EACH
 @WAY
-@pytest.mark.in_turn(6, 3)
+@pytest.mark.in_turn(108, 3, broad=31)
 @pytest.mark.parametrize("change", ["other", "missing", "more"])
 def test_other_columns_are_refused(names, way, change):
     found = trained(names)
@@ -96,6 +96,7 @@ def test_other_columns_are_refused(names, way, change):
         np.testing.assert_array_equal(value, now)
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("known", [("a", "b", "c"), (0.1, 0.5, 0.9)])
 def test_a_table_without_names_goes_by_place(known):
     numbered = rows((0, 1, 2))
@@ -111,6 +112,7 @@ def test_a_table_without_names_goes_by_place(known):
     np.testing.assert_array_equal(unnamed.predict(rows(known, (2, 1, 0)), verbose=0), unnamed.predict(X, verbose=0))
 
 
+@pytest.mark.broad
 def test_some_columns_of_a_table_without_names_have_names():
     """``x[[1, 0]]`` of a table whose columns are 0 and 1."""
     found = trained((0, 1, 2))
@@ -122,6 +124,7 @@ def test_some_columns_of_a_table_without_names_have_names():
         trained((2019, 2020, 2021)).predict(rows((0, 1, 2)), verbose=0)
 
 
+@pytest.mark.broad
 def test_tables_without_names_may_have_several_widths():
     found = gx.Sequential([layers.Reshape((-1, 1)), layers.GlobalAveragePooling1D()])
     found.compile("sgd", "mse")

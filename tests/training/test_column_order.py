@@ -23,6 +23,7 @@ def trained(way="fit"):
     return found
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("way", ["fit", "column", "batch"])
 def test_columns_in_another_order_are_put_back(way):
     """They were taken as they came, and all numbers were others."""
@@ -36,6 +37,7 @@ def test_columns_in_another_order_are_put_back(way):
     assert found.test_on_batch(other, Y) == found.test_on_batch(X, Y)
 
 
+@pytest.mark.broad
 def test_training_goes_on_with_the_columns_in_their_order():
     one, two = trained(), trained()
     one.fit(table(), Y, epochs=2, verbose=0, shuffle=False)
@@ -43,6 +45,7 @@ def test_training_goes_on_with_the_columns_in_their_order():
     np.testing.assert_array_equal(one.predict(X, verbose=0), two.predict(X, verbose=0))
 
 
+@pytest.mark.broad
 def test_validation_data_are_put_into_the_order_of_the_training():
     wanted = model().fit(X, Y, validation_data=(X, Y), verbose=0, shuffle=False).history
     assert model().fit(table(), Y, validation_data=(table("cba"), Y), verbose=0, shuffle=False).history == wanted
@@ -50,6 +53,7 @@ def test_validation_data_are_put_into_the_order_of_the_training():
     assert model().fit(rows, y="y", validation_data=against, verbose=0, shuffle=False).history == wanted
 
 
+@pytest.mark.in_turn(6)
 @pytest.mark.parametrize(
     ("other", "said"),
     [
@@ -70,6 +74,7 @@ def test_other_columns_are_refused_by_name(call, other, said):
         np.testing.assert_array_equal(v, value)
 
 
+@pytest.mark.broad
 def test_arrays_and_columns_without_names_are_taken_as_they_are():
     found = trained()
     numbered = Table({i: X[:, i] for i in range(3)})
@@ -88,6 +93,7 @@ def test_a_training_that_never_began_fixes_no_columns():
     found.fit(table(), Y, verbose=0)
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("several", [dict, list])
 def test_several_tables(several):
     inputs = {"left": gx.Input((3,), name="left"), "right": gx.Input((3,), name="right")}
@@ -138,6 +144,7 @@ def test_tables_of_polars():
     np.testing.assert_array_equal(found.predict(frame[list("cab")], verbose=0), found.predict(X, verbose=0))
 
 
+@pytest.mark.broad
 def test_direct_calls_take_no_tables():
     found = trained()
     for call in (found, found.layers[0], lambda x: layers.Concatenate()([x, x])):

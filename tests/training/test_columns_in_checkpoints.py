@@ -57,6 +57,7 @@ def test_a_restored_model_knows_its_columns(way, is_built, tmp_path):
         other.predict(table("ab"), verbose=0)
 
 
+@pytest.mark.broad
 def test_columns_saved_again_after_a_training_are_those_of_then(tmp_path):
     found = model(2)
     found.fit(X, BOTH, verbose=0)
@@ -70,6 +71,7 @@ def test_columns_saved_again_after_a_training_are_those_of_then(tmp_path):
         assert other._gx_columns == known
 
 
+@pytest.mark.broad
 def test_a_checkpoint_without_columns_changes_none(tmp_path):
     found = model(2)
     found.fit(X, BOTH, verbose=0)
@@ -91,6 +93,7 @@ def test_columns_come_with_the_first_weights(tmp_path):
         assert other._gx_columns.x == known
 
 
+@pytest.mark.broad
 def test_a_restore_that_fails_leaves_the_columns(tmp_path):
     found = trained()
     gx.Checkpoint(model=found).save(tmp_path / "saved")
@@ -140,7 +143,7 @@ def resumed(data, epochs, where):
 
 
 @pytest.mark.parametrize("kind", ["path", "manager"])
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 def test_a_resumed_run_puts_columns_into_the_order_of_the_first(kind, tmp_path):
     y = {"y": Y[:, 0]}
     whole = resumed(table("abc", **y), 3, tmp_path / "whole")
@@ -157,6 +160,7 @@ def test_a_resumed_run_refuses_other_columns(tmp_path):
         resumed(table("ab", d=X[:, 2], y=Y[:, 0]), 3, tmp_path)
 
 
+@pytest.mark.broad
 def test_models_without_tables_save_no_facts(tmp_path):
     found = model()
     found.fit(X, Y, verbose=0)

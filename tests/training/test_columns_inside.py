@@ -64,7 +64,7 @@ def compiled(found):
 
 
 @pytest.mark.parametrize("around", [_own, _deep, _behind, _graph])
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 def test_the_order_of_an_adapted_layer_is_taken(around):
     """The statistics of other columns were used, without a word."""
     one, two = compiled(around(adapted())), compiled(around(adapted(WIDE)))
@@ -77,7 +77,7 @@ def test_the_order_of_an_adapted_layer_is_taken(around):
 
 
 @pytest.mark.parametrize("call", ["predict", "evaluate", "train_on_batch", "batches"])
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 def test_each_way_in_takes_the_order(call):
     one, two = compiled(_own(adapted())), compiled(_own(adapted(WIDE)))
     if call == "predict":
@@ -92,6 +92,7 @@ def test_each_way_in_takes_the_order(call):
         np.testing.assert_allclose(one.predict(wide("cba"), verbose=0), two.predict(WIDE, verbose=0), rtol=1e-6)
 
 
+@pytest.mark.broad
 def test_one_table_of_several():
     one, two = compiled(OfDict(adapted())), compiled(OfDict(adapted(WIDE)))
     one.fit({"left": wide("cab"), "right": X}, Y, shuffle=False, verbose=0)
@@ -104,6 +105,7 @@ def test_one_table_of_several():
     )
 
 
+@pytest.mark.broad
 def test_a_trained_model_inside_of_a_call():
     inner = model()
     inner.fit(table(), Y, epochs=2, verbose=0)
@@ -111,6 +113,7 @@ def test_a_trained_model_inside_of_a_call():
     np.testing.assert_array_equal(outer.predict(table("cab"), verbose=0), outer.predict(X, verbose=0))
 
 
+@pytest.mark.broad
 def test_layers_with_two_orders_are_refused_before_training():
     found = compiled(Own(adapted(), adapted(wide("cba"))))
     with pytest.raises(DataError, match=r"in the order 'a', 'b', 'c', and layer .* in the order 'c', 'b', 'a'"):

@@ -48,6 +48,7 @@ def table_of_both(**more):
 GIVEN = {"table": table_of_both, "more columns": lambda: table_of_both(w=X[:, 0])}
 
 
+@pytest.mark.in_turn(9)
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("given", GIVEN)
@@ -67,6 +68,7 @@ def test_a_table_of_targets(kind, way, given):
     np.testing.assert_equal(*found)
 
 
+@pytest.mark.broad
 def test_an_array_of_targets():
     y = BOTH
     with pytest.raises(DataError) as caught:

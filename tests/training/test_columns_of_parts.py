@@ -36,7 +36,7 @@ AROUND = pytest.mark.parametrize("around", [_in_a_row, _declared, _graph, _deep]
 
 
 @AROUND
-@pytest.mark.in_turn(4)
+@pytest.mark.broad
 def test_a_model_around_a_trained_one_knows_its_columns(around):
     outer = around(inner())
     np.testing.assert_array_equal(outer.predict(table("cab"), verbose=0), outer.predict(X, verbose=0))
@@ -49,7 +49,7 @@ def test_a_model_around_a_trained_one_knows_its_columns(around):
 
 
 @AROUND
-@pytest.mark.in_turn(4, 2)
+@pytest.mark.broad
 def test_a_model_within_a_trained_one_knows_the_columns(around):
     first = gx.Sequential([layers.Dense(2)])
     outer = around(first)
@@ -58,12 +58,14 @@ def test_a_model_within_a_trained_one_knows_the_columns(around):
     np.testing.assert_array_equal(first.predict(table("abc"), verbose=0), first.predict(X[:, [2, 0, 1]], verbose=0))
 
 
+@pytest.mark.broad
 def test_what_the_outer_model_learned_goes_before():
     outer = model(1, inner())
     outer._gx_columns = outer._gx_columns._replace(x=("c", "b", "a"))
     np.testing.assert_array_equal(outer.predict(table("abc"), verbose=0), outer.predict(X[:, ::-1].copy(), verbose=0))
 
 
+@pytest.mark.broad
 def test_a_model_that_does_not_get_the_inputs_says_nothing():
     inputs = gx.Input((3,))
     outer = gx.Model(inputs, inner()(layers.Rescaling(1.0)(inputs)))
@@ -78,7 +80,7 @@ def adapted(data, **options):
 
 
 @pytest.mark.parametrize("data", [lambda: table("abc"), lambda: [table("abc"), table("bca")]], ids=["table", "batches"])
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 def test_a_model_that_begins_with_an_adapted_layer(data):
     one = model(1, adapted(data()))
     one.fit(table("cab"), Y, epochs=2, shuffle=False, verbose=0)
@@ -131,7 +133,7 @@ def batches(names):
 
 
 @pytest.mark.parametrize("kind", [list, iter])
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 def test_tables_in_batches(kind):
     one = model()
     one.fit(kind(batches(["abc", "cab"])), verbose=0)
@@ -163,6 +165,7 @@ class PyDataset:
         return table(self.names), Y
 
 
+@pytest.mark.broad
 def test_tables_in_prefetched_batches_and_by_index():
     for given in (
         lambda names: gx.data.prefetch(batches([names])),

@@ -31,7 +31,7 @@ AROUND = pytest.mark.parametrize("around", [_in_a_row, _graph])
 
 
 @AROUND
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 def test_the_next_model_pairs_weights_and_columns_by_name(around):
     first = layers.Dense(4)
     trained(first, around=around)
@@ -55,6 +55,7 @@ def test_a_model_made_of_the_outputs_of_a_layer():
     np.testing.assert_array_equal(head.predict(table("bac"), verbose=0), head.predict(X, verbose=0))
 
 
+@pytest.mark.broad
 def test_other_columns_are_new():
     first = layers.Dense(4)
     trained(first)
@@ -79,6 +80,7 @@ def test_a_layer_that_gets_other_inputs_says_nothing():
     np.testing.assert_array_equal(outer.predict(table("cab"), verbose=0), outer.predict(X[:, [2, 0, 1]], verbose=0))
 
 
+@pytest.mark.broad
 def test_a_layer_without_weights_says_nothing():
     first = layers.Dropout(0.5)
     trained(first)
@@ -87,6 +89,7 @@ def test_a_layer_without_weights_says_nothing():
     assert outer._gx_columns.x == ("c", "a", "b")
 
 
+@pytest.mark.broad
 def test_arrays_change_nothing():
     first = layers.Dense(4)
     trained(first)

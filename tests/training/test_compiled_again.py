@@ -114,7 +114,7 @@ def _fit(model):
     return model
 
 
-@pytest.mark.in_turn(5)
+@pytest.mark.in_turn(15)
 @pytest.mark.parametrize("times", [2, 3])
 @pytest.mark.parametrize("kind", ARGUMENTS)
 def test_it_is_as_after_the_first_time(kind, times, tmp_path):
@@ -142,7 +142,7 @@ def _targets(model):
     return {"a": X, "b": X} if isinstance(model(X), dict) else X
 
 
-@pytest.mark.in_turn(5)
+@pytest.mark.broad
 @pytest.mark.parametrize("kind", [kind for kind in ARGUMENTS if kind not in ("its method", *LATE)])
 def test_a_model_that_was_loaded_is_compiled_again(kind, tmp_path):
     model = _fit(_model(ARGUMENTS[kind](), 1))
@@ -159,6 +159,7 @@ def test_a_model_that_was_loaded_is_compiled_again(kind, tmp_path):
         _require_equal(_fit(loaded), _fit(model))
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("kind", LATE)
 def test_a_file_of_a_whole_model_says_that_its_loss_is_built_by_a_call(kind, tmp_path):
     model = _fit(_model(ARGUMENTS[kind](), 1))
@@ -173,6 +174,7 @@ def test_the_loss_that_a_model_holds_is_given_again():
         assert [v.path for v in model.trainable_variables][-1] == "compiled_loss/scale"
 
 
+@pytest.mark.broad
 def test_a_loss_is_given_to_one_model_and_its_outer_one():
     loss = Scaled()
     inner = _model({"loss": loss}, 1)

@@ -223,6 +223,7 @@ class PlainObject:
         return self.factor * ops.mean((y_true - y_pred) ** 2, axis=-1)
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize(
     "options",
     [
@@ -253,6 +254,7 @@ IN_FUNCTIONS = {
 }
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("kind", IN_FUNCTIONS)
 @pytest.mark.parametrize("way", ["fit", "train_on_batch"])
 def test_losses_in_functions_are_warned_of_where_nobody_trains_them(kind, way):
@@ -282,6 +284,7 @@ def test_a_variable_in_a_function_is_told_by_a_step_on_a_batch_too(wrap):
         model.train_on_batch(X, Y)
 
 
+@pytest.mark.broad
 def test_variables_that_somebody_has_are_not():
     model = gx.Sequential([gx.Input((4,)), gx.layers.Dense(1)])
     model.factor = gx.Variable(1.0)

@@ -61,7 +61,7 @@ def values(model):
     }
 
 
-@pytest.mark.in_turn(3)
+@pytest.mark.broad
 @pytest.mark.parametrize(
     ("options", "way"),
     crossed([{}, {"steps_per_execution": 2}, {"run_eagerly": True}], ["deepcopy", "pickle"]),

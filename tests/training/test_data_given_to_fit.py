@@ -39,6 +39,7 @@ def test_ft22_no_data(run):
         getattr(line(), run)(None, verbose=0)
 
 
+@pytest.mark.broad
 def test_ft23_plain_lists():
     assert losses(line(), [[0.0], [1.0], [2.0], [3.0], [4.0]], [[0.0]] * 5, batch_size=5) == [6.0]
 

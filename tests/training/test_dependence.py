@@ -28,7 +28,7 @@ def test_a_loss_that_ignores_the_predictions_is_told_at_the_first_step(name, opt
     assert "loss" in model.evaluate(X, Y, verbose=0)
 
 
-@pytest.mark.in_turn(3, 1)
+@pytest.mark.broad
 @pytest.mark.parametrize("options", [{}, {"run_eagerly": True}, {"steps_per_execution": 2}])
 def test_penalties_and_added_terms_are_losses(options):
     model = gx.Sequential([layers.Dense(1, kernel_regularizer=gx.regularizers.L2(0.1))])

@@ -88,6 +88,7 @@ class TwoHeads(gx.Model):
         return {"a": self.a(x), "b": self.b(x)}
 
 
+@pytest.mark.broad
 def test_ft16_several_outputs_by_name():
     model = TwoHeads()
     model.compile(gx.optimizers.SGD(0.0), {"a": "mse", "b": "mae"}, metrics={"a": ["mae"]})
@@ -102,10 +103,12 @@ def test_ft16_loss_weights():
     assert model.evaluate(X, {"a": Y, "b": Y + 1}, verbose=0)["loss"] == pytest.approx(13.0)
 
 
+@pytest.mark.broad
 def test_ft17_evaluate_gives_names():
     assert list(line(metrics=["mae"]).evaluate(X, Y, verbose=0)) == ["loss", "mae"]
 
 
+@pytest.mark.broad
 def test_ft18_on_batch_metrics_start_over_unless_told():
     model = line()
     assert model.test_on_batch(X[:1], Y[:1]) == {"loss": 0.0}
@@ -221,6 +224,7 @@ def test_need2_a_restored_value_that_never_found_its_place_stops_training(tmp_pa
         model.fit(X, Y, verbose=0)
 
 
+@pytest.mark.broad
 def test_ft32_train_step_and_compute_loss_are_used():
     calls = []
 
@@ -252,6 +256,7 @@ def test_ft33_loss_includes_regularizers_and_added_losses():
     assert model.evaluate(X, Y, batch_size=5, verbose=0)["loss"] == pytest.approx(106.0 + float(penalty))
 
 
+@pytest.mark.broad
 def test_kl11_masks_reach_the_loss():
     class Masked(gx.Layer):
         def call(self, x):
@@ -305,6 +310,7 @@ def test_an_exception_in_a_step_leaves_the_model_valid():
     model.fit(X, Y, verbose=0)
 
 
+@pytest.mark.broad
 def test_labels_out_of_range_name_the_label_before_anything_is_trained():
     model = gx.Sequential([layers.Dense(3)])
     model.compile("sgd", gx.losses.SparseCategoricalCrossentropy(from_logits=True))

@@ -108,6 +108,7 @@ GIVEN = {
 }
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("name", GIVEN)
 def test_a_change_within_fit_is_told_once(name):
     make, change, told = GIVEN[name]
@@ -120,6 +121,7 @@ def test_a_change_within_fit_is_told_once(name):
     model.fit(X, Y, verbose=0)  # what is there now is known
 
 
+@pytest.mark.broad
 def test_a_change_for_another_compile_is_not_told():
     loss = {"a": "mse", "b": "mse"}
     model = _model(loss=loss)
@@ -132,6 +134,7 @@ def test_a_change_for_another_compile_is_not_told():
     model.fit(X, Y, epochs=3, verbose=0, callbacks=[gx.callbacks.LambdaCallback(on_epoch_begin=change)])
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("form", ["arrays", "batches"])
 def test_a_change_of_class_weights_is_told(form):
     weights, x, y = {0: 1.0, 1: 2.0}, np.ones((4, 3), "float32"), np.array([0, 1, 0, 1])

@@ -61,7 +61,7 @@ NUMBERS = {
 
 
 @pytest.mark.parametrize(("first", "second", "read", "expected"), NUMBERS.values(), ids=NUMBERS)
-@pytest.mark.in_turn(3)
+@pytest.mark.broad
 def test_a_new_number_counts(first, second, read, expected, tmp_path):
     run(tmp_path, 1, first())
     optimizer = run(tmp_path, 2, second()).optimizer
@@ -70,6 +70,7 @@ def test_a_new_number_counts(first, second, read, expected, tmp_path):
     assert read(run(tmp_path, 3, second()).optimizer) == pytest.approx(expected)
 
 
+@pytest.mark.broad
 def test_a_new_rate_trains_as_if_set_between_the_epochs(tmp_path):
     run(tmp_path / "a", 1, SGD(0.1, momentum=0.9))
     with_new = run(tmp_path / "a", 2, SGD(0.01, momentum=0.9))
@@ -92,12 +93,14 @@ class Halve(gx.Callback):
             self.model.optimizer.learning_rate = float(self.model.optimizer.learning_rate) / 2
 
 
+@pytest.mark.broad
 def test_what_a_callback_changed_goes_on(tmp_path, recwarn):
     run(tmp_path, 1, SGD(0.1), Halve())
     assert rate_of(run(tmp_path, 2, SGD(0.1), Halve()).optimizer) == pytest.approx(0.05)
     assert not recwarn.list
 
 
+@pytest.mark.broad
 def test_if_both_changed_both_are_named(tmp_path):
     run(tmp_path, 1, SGD(0.1), Halve())
     told = (
@@ -113,6 +116,7 @@ def test_if_both_changed_both_are_named(tmp_path):
         assert rate_of(run(tmp_path, 3, SGD(0.3), Halve()).optimizer) == pytest.approx(0.05)
 
 
+@pytest.mark.broad
 def test_the_line_that_the_warning_names_works(tmp_path):
     run(tmp_path, 1, SGD(0.1), Halve())
 
@@ -191,7 +195,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize(("optimizer", "settings", "told"), OTHERS.values(), ids=OTHERS)
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 def test_a_finished_run_of_other_settings_is_told(optimizer, settings, told, tmp_path):
     first = run(tmp_path, 2, SGD(0.1, momentum=0.9))
     with pytest.warns(UserWarning, match=rf"nothing left to do: epoch 2 of 2 is in .*{told}") as caught:
@@ -200,6 +204,7 @@ def test_a_finished_run_of_other_settings_is_told(optimizer, settings, told, tmp
     np.testing.assert_array_equal(first.variables[0], second.variables[0])
 
 
+@pytest.mark.broad
 def test_a_finished_run_that_is_the_same_is_a_line_of_the_log(tmp_path, caplog, recwarn):
     halve = Halve()
     model = run(tmp_path, 2, SGD(0.1, momentum=0.9), halve)
@@ -210,6 +215,7 @@ def test_a_finished_run_that_is_the_same_is_a_line_of_the_log(tmp_path, caplog, 
     assert not recwarn.list
 
 
+@pytest.mark.broad
 def test_a_run_that_goes_on_says_nothing_of_an_end(tmp_path, caplog, recwarn):
     run(tmp_path, 1, SGD(0.1))
     with caplog.at_level(logging.INFO, "graftax"):

@@ -37,6 +37,7 @@ def test_a_graph_computes_what_its_calls_say():
     np.testing.assert_allclose(model.predict(X, verbose=0), by_hand(model, X), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.broad
 def test_a_model_of_the_inputs_of_another_takes_an_array():
     x = gx.Input((4,))
     model = gx.Model(x, layers.Dense(3)(layers.Dense(2)(x)))
@@ -63,6 +64,7 @@ def test_numpy_computes_the_same():
         np.testing.assert_allclose(np.asarray(other(X)), by_hand(model, X), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.broad
 def test_fit_evaluate_and_gradients():
     model = two_ways()
     model.compile(gx.optimizers.SGD(0.1), "mse")
@@ -73,6 +75,7 @@ def test_fit_evaluate_and_gradients():
     assert len(gradients) == 6
 
 
+@pytest.mark.broad
 def test_a_class_of_the_users_with_a_step_of_its_own():
     class Halved(gx.Model):
         def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None):
@@ -85,6 +88,7 @@ def test_a_class_of_the_users_with_a_step_of_its_own():
     assert model.test_on_batch(X, Y)["loss"] == pytest.approx(whole / 2, rel=1e-5)
 
 
+@pytest.mark.broad
 def test_nested_inputs_and_outputs():
     a, b = gx.Input((2,), name="a"), gx.Input((2,), name="b")
     model = gx.Model({"one": a, "more": [b]}, (a + b, {"d": a - b}))
@@ -214,6 +218,7 @@ def test_a_layer_that_is_replaced_is_the_one_that_is_called():
     np.testing.assert_allclose(model(X), wanted, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.broad
 def test_an_eager_call_of_a_graph_of_ours_is_one_program():
     model = two_ways()
     model(X)

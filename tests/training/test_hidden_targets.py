@@ -19,7 +19,7 @@ def compiled(mask_zero, loss, **options):
     return model
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 @pytest.mark.parametrize("eagerly", [False, pytest.param(True, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("ignored", "mask_zero"), [(-1, False), (None, True)])
 def test_l5_accuracy_leaves_out_what_the_loss_ignores_or_a_mask_hides(eagerly, ignored, mask_zero):
@@ -42,6 +42,7 @@ def test_l5_three_of_three_are_right():
     assert model.evaluate(x, y, verbose=0)["accuracy"] == pytest.approx(2 / 3)
 
 
+@pytest.mark.broad
 def test_l5_metrics_made_by_hand_say_what_they_do_not_know():
     model = compiled(False, LOSS(from_logits=True, ignore_class=-1), metrics=[metrics.SparseCategoricalAccuracy()])
     with pytest.raises(

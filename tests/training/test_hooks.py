@@ -96,7 +96,7 @@ def test_ft14_a_hook_without_logs_is_a_type_error():
         line().fit(X, Y, verbose=0, callbacks=[Wrong()])
 
 
-@pytest.mark.in_turn(3)
+@pytest.mark.broad
 @pytest.mark.parametrize(("freq", "count"), [(2, 2), ([1, 4], 2), (1, 4)])
 def test_ft15_validation_freq(freq, count):
     history = line().fit(X, Y, epochs=4, validation_data=(X, Y), validation_freq=freq, verbose=0).history

@@ -130,7 +130,7 @@ def _built_before(place, **options):
     return model
 
 
-@pytest.mark.in_turn(5)
+@pytest.mark.in_turn(25)
 @pytest.mark.parametrize("eager", [False, True], ids=["compiled", "eager"])
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("place", PLACES)
@@ -149,7 +149,7 @@ def test_the_first_step_is_that_of_a_program_that_was_built_before(place, way, e
         np.testing.assert_allclose(found[path], value, rtol=1e-5, atol=1e-7, err_msg=path)
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.in_turn(12)
 @pytest.mark.parametrize("way", MINIMIZE)
 @pytest.mark.parametrize("place", PLACES)
 def test_minimize_with_a_model_says_what_was_not_built(place, way):
@@ -164,6 +164,7 @@ def test_minimize_with_a_model_says_what_was_not_built(place, way):
         np.testing.assert_allclose(_values(model)[path], value, rtol=1e-5, atol=1e-7)
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("kind", [gx.optimizers.Sophia, gx.optimizers.LBFGS, lambda: gx.optimizers.SAM(_sgd())])
 def test_optimizers_that_look_at_the_loss_themselves_do_as_well(kind):
     with pytest.raises(gx.errors.GradientError, match="made 'late/0/kernel'"):
@@ -177,6 +178,7 @@ def _sgd():
     return gx.optimizers.SGD(0.1)
 
 
+@pytest.mark.broad
 def test_a_gradient_with_respect_to_a_module():
     model = InComputeLoss()
     model(X)
@@ -198,6 +200,7 @@ class OwnStep(InComputeLoss):
         return {"loss": self.optimizer.minimize(lambda: self.compute_loss(x, y, self(x)), given)}
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("whole", [False, True], ids=["list", "model"])
 def test_a_step_of_ones_own_is_traced_again(whole):
     found = []
@@ -214,6 +217,7 @@ def test_a_step_of_ones_own_is_traced_again(whole):
         np.testing.assert_allclose(found[1][path], value, rtol=1e-5, atol=1e-7)
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("place", ["loss", "a Variable in a loss", "compute_loss", "regularizer"])
 def test_values_of_a_run_wait_for_what_the_first_step_builds(place, tmp_path):
     def run(epochs, resume):
@@ -230,6 +234,7 @@ def test_values_of_a_run_wait_for_what_the_first_step_builds(place, tmp_path):
         np.testing.assert_allclose(_values(resumed)[path], value, rtol=1e-5, atol=1e-7, err_msg=path)
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("place", ["loss", "a Variable in a loss"])
 def test_an_evaluation_has_the_weights_that_were_loaded(place, tmp_path):
     model = _model(place)
@@ -241,6 +246,7 @@ def test_an_evaluation_has_the_weights_that_were_loaded(place, tmp_path):
     assert list(_values(fresh)) == list(_values(model))
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("decay", [0.0, 0.1])
 def test_the_loss_of_an_inner_model_rests_while_the_outer_one_is_trained(decay):
     inner = _model("a Variable in a loss")
@@ -255,6 +261,7 @@ def test_the_loss_of_an_inner_model_rests_while_the_outer_one_is_trained(decay):
     assert float(inner.compiled_loss.scale) != before
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("place", ["loss", "a Variable in a loss", "loss that is a Module"])
 def test_a_model_is_built_by_its_shape_without_a_word_of_its_loss(place):
     model = _model(place)

@@ -59,6 +59,7 @@ def test_rows_never_count_twice_outside_of_training(run):
         calls[run]()
 
 
+@pytest.mark.broad
 def test_fewer_steps_take_the_first_rows():
     assert line().evaluate(X, Y, batch_size=2, steps=1, verbose=0)["mae"] == 0.5
     assert line().predict(X, batch_size=2, steps=2, verbose=0).shape == (4, 1)

@@ -146,7 +146,7 @@ IDLE = {
 
 
 @pytest.mark.parametrize(("kind", "options", "given", "wanted"), IDLE.values(), ids=IDLE)
-@pytest.mark.in_turn(4)
+@pytest.mark.in_turn(8)
 def test_what_a_step_drops_is_said_once(kind, options, given, wanted):
     found = told_by(kind(**options), given)
     assert len(found) == len(wanted), found
@@ -172,7 +172,7 @@ USED = {
 
 
 @pytest.mark.parametrize(("kind", "options", "given"), USED.values(), ids=USED)
-@pytest.mark.in_turn(4)
+@pytest.mark.in_turn(8)
 def test_what_a_step_uses_is_let_alone(kind, options, given):
     assert told_by(kind(**options), given) == []
 

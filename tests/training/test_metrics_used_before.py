@@ -16,6 +16,7 @@ WAYS = {
 }
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("argument", ["metrics", "weighted_metrics"])
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 def test_shared_metrics_begin_anew_in_each_model(way, argument):
@@ -36,6 +37,7 @@ def test_a_metric_updated_by_hand_begins_anew():
     assert model.evaluate(X, Y + 2.0, verbose=0)["mae"] == pytest.approx(2.0)
 
 
+@pytest.mark.broad
 def test_without_a_reset_it_goes_on():
     mae = metrics.MeanAbsoluteError(name="mae")
     mae.update(Y, Y + 7.0)

@@ -124,6 +124,7 @@ CALLS = {
 }
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("call", CALLS)
 def test_a_key_that_a_call_asks_for_is_missing(call):
     """A bare KeyError named the key, and nothing else."""
@@ -144,6 +145,7 @@ def test_a_key_of_another_dict_is_not_the_input():
         Looks()({"left": X})
 
 
+@pytest.mark.broad
 def test_integers_of_a_table_for_an_embedding():
     """The line that was told, a cast, has no place in a Sequential."""
     numbers = table().to_numpy().astype("int32") % 5
@@ -172,6 +174,7 @@ def listwise(y_true, y_pred, mask=None):
     return -gx.ops.sum(gx.ops.where(kept, y_true * gx.ops.log_softmax(far, axis=-1), 0.0), axis=-1)
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("weights", [None, [1.0, 2.0, 0.5]])
 def test_one_number_for_a_padded_list(weights):
     """Weights for positions were always added, which such a loss cannot use."""

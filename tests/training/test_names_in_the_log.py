@@ -49,6 +49,7 @@ def generate():
         write(np.zeros((1, steps), "int32"), ops.zeros(()))
 
 
+@pytest.mark.in_turn(3, 1)
 @pytest.mark.parametrize(
     ("run", "expected"),
     [

@@ -50,7 +50,7 @@ def test_predict_and_a_copy_may_run_beside_fit():
     np.testing.assert_allclose(found[1], expected["mae"][0], rtol=1e-6)
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.broad
 @pytest.mark.parametrize("run", ["evaluate", "fit", "train_on_batch", "test_on_batch"])
 def test_another_thread_is_refused_and_changes_no_number(run):
     model = line()
@@ -76,7 +76,7 @@ def test_another_thread_is_refused_and_changes_no_number(run):
 HOOKS = ["on_train_batch_end", "on_test_batch_end", "on_epoch_end", "on_test_begin"]
 
 
-@pytest.mark.in_turn(4, 1)
+@pytest.mark.broad
 @pytest.mark.parametrize(("hook", "run"), crossed(HOOKS, ["evaluate", "train_on_batch", "test_on_batch"]))
 def test_in_a_callback_the_numbers_of_the_loop_go_on(run, hook):
     model = line()
@@ -151,7 +151,7 @@ def test_metrics_that_a_model_does_not_list_are_kept_too():
     assert fitted(model, Hook("on_train_batch_end", lambda: model.evaluate(9 * X, Y, verbose=0))) == expected
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 @pytest.mark.parametrize("hook", ["on_train_batch_end", "on_test_begin"])
 def test_compile_between_steps_is_refused_and_changes_nothing(hook):
     model = line()
@@ -164,6 +164,7 @@ def test_compile_between_steps_is_refused_and_changes_nothing(hook):
     assert fitted(model) == expected
 
 
+@pytest.mark.broad
 def test_compile_between_epochs_holds_from_the_next_one():
     model = line()
     once = iter([lambda: model.compile(gx.optimizers.SGD(0.0), "mae", metrics=["mse"])])
@@ -174,6 +175,7 @@ def test_compile_between_epochs_holds_from_the_next_one():
     assert len(history["mae"]) == 1
 
 
+@pytest.mark.broad
 def test_an_evaluation_inside_of_an_evaluation():
     model = line()
     expected = model.evaluate(X, Y, batch_size=4, verbose=0)
@@ -181,7 +183,7 @@ def test_an_evaluation_inside_of_an_evaluation():
     assert model.evaluate(X, Y, batch_size=4, verbose=0, callbacks=[hook]) == expected
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 @pytest.mark.parametrize("around", ["fit", "evaluate"])
 def test_fit_inside_of_a_loop_is_refused(around):
     model = line()

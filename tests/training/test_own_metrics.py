@@ -89,7 +89,7 @@ class VAE(gx.Model):
         return {"loss": self.total.result(), "rows": self.rows.result()}
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.broad
 @pytest.mark.parametrize("eagerly", [False, True])
 @pytest.mark.parametrize("kind", [Steps, Property])
 def test_t1_own_metrics_start_over_each_epoch_validation_and_evaluation(kind, eagerly):
@@ -114,6 +114,7 @@ def test_t1_on_batch_they_start_over_unless_told():
     assert model.test_on_batch(X, Y, reset_metrics=False)["seen"] == 8
 
 
+@pytest.mark.broad
 def test_t1_metrics_in_layers_and_in_nested_models_are_found_reset_and_shown():
     inner = gx.Sequential([Counts()])
     model = gx.Sequential([inner])
@@ -240,6 +241,7 @@ def test_t1_the_same_numbers_as_keras(keras):
     assert ours.test_on_batch(X[:1], Y[:1]) == pytest.approx(theirs.test_on_batch(X[:1], Y[:1], return_dict=True))
 
 
+@pytest.mark.broad
 def test_metrics_of_one_name_that_no_attribute_holds_are_all_shown():
     listed = [metrics.Mean("a"), metrics.Mean("a"), metrics.Mean("loss")]
 

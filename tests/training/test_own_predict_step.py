@@ -40,6 +40,7 @@ class Fails(Chooses):
         return ops.matmul(batch[0], ops.ones((2, 2)))
 
 
+@pytest.mark.broad
 def test_an_artefact_computes_it(tmp_path: Path) -> None:
     model = Chooses()
     model(X)
@@ -63,6 +64,7 @@ def test_one_number_for_a_batch_says_what_x_is() -> None:
     assert "pad" not in str(caught.value)
 
 
+@pytest.mark.broad
 def test_other_rows_than_those_of_the_batch_are_told_once() -> None:
     with pytest.warns(UserWarning, match="made 1 rows of the 4 of a batch.*x is the input itself") as told:
         assert OneRow().predict(X, batch_size=4, verbose=0).shape == (2, 4)
@@ -75,6 +77,7 @@ def test_what_fails_inside_says_what_x_is() -> None:
     assert "Fails.predict_step" in str(caught.value)
 
 
+@pytest.mark.broad
 def test_outputs_of_several_lengths_have_advice_that_keeps_the_order() -> None:
     rows = [np.ones((n, 2), "float32") * n for n in (2, 7, 3)]
     model = gx.Sequential([layers.Dense(1)])

@@ -70,6 +70,7 @@ def test_a_layer_that_comes_later_is_asked_whether_it_carries_states():
     model.fit(steps, steps[:, 0, :1], verbose=0)  # shuffled, which would be refused
 
 
+@pytest.mark.broad
 def test_a_copy_looks_for_itself():
     model = compiled()
     model.listed.append(Mean(name="a"))

@@ -65,7 +65,7 @@ def finite(model):
     return all(np.isfinite(v.numpy()).all() for v in model.variables)
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("rows", [(8, 4), (4, 8)])
 def test_training_and_validation_have_their_own(kind, rows):
@@ -76,6 +76,7 @@ def test_training_and_validation_have_their_own(kind, rows):
         model.fit(train, validation_data=[batch(rows[1], rows[1])], verbose=0)
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("kind", MODELS)
 def test_an_uneven_last_batch_has_its_own(kind):
     model, batch = made(kind)
@@ -134,7 +135,7 @@ def test_what_is_out_of_range_for_numpy_raises_and_nothing_else_does(kind, optio
         assert finite(model)
 
 
-@pytest.mark.in_turn(2, 1)
+@pytest.mark.broad
 @pytest.mark.parametrize("kind", MODELS)
 def test_settings_that_go_to_and_fro_bring_their_own(kind):
     """A model remembers its traces, and runs the one that fits; the limits of the one traced last would be others."""
@@ -165,6 +166,7 @@ def test_settings_that_go_to_and_fro_bring_their_own(kind):
                 model.fit([(x, y)], verbose=0)
 
 
+@pytest.mark.broad
 def test_a_metric_by_hand_has_the_classes_of_its_own_trace():
     model, batch = made("labels")
     metric = gx.metrics.SparseCategoricalAccuracy()
@@ -182,6 +184,7 @@ def test_arrays_of_the_device_are_looked_at_too():
     assert finite(model)
 
 
+@pytest.mark.broad
 def test_a_resumed_run_has_them(tmp_path):
     model, batch = made("indices")
     saver = gx.callbacks.ModelCheckpoint(tmp_path)

@@ -54,6 +54,7 @@ def run(folder, epochs, metrics, kind=Own, every=3, **options):
     return model, history.history
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize(
     "make",
     [
@@ -73,6 +74,7 @@ def test_metrics_that_only_a_validation_makes(tmp_path, make):
             np.testing.assert_array_equal(v.numpy(), w.numpy())
 
 
+@pytest.mark.broad
 @pytest.mark.filterwarnings("ignore:metrics of compile. 'mae'. Own.train_step never updates:UserWarning")
 def test_a_run_without_the_validation_says_what_it_leaves(tmp_path):
     run(tmp_path, 2, ["mae"])
@@ -81,6 +83,7 @@ def test_a_run_without_the_validation_says_what_it_leaves(tmp_path):
     assert len(history["loss"]) == 3
 
 
+@pytest.mark.broad
 def test_a_new_metric_begins_and_the_others_go_on(tmp_path):
     run(tmp_path, 2, [Total()], gx.Sequential)
     with pytest.warns(UserWarning, match="new, and count from this epoch: 'mae'"):
@@ -103,6 +106,7 @@ def test_a_new_metric_in_the_middle_of_an_epoch_says_from_where_it_counts(tmp_pa
         run(tmp_path / "a", 1, ["mae"], gx.Sequential, every=2)
 
 
+@pytest.mark.broad
 def test_a_metric_of_another_size_is_told_in_the_words_of_fit(tmp_path):
     run(tmp_path, 1, [gx.metrics.AUC(num_thresholds=20, from_logits=True)], gx.Sequential)
     with pytest.raises(ShapeMismatch, match="metrics/auc") as caught:
@@ -111,6 +115,7 @@ def test_a_metric_of_another_size_is_told_in_the_words_of_fit(tmp_path):
     assert "skip=" not in str(caught.value)
 
 
+@pytest.mark.broad
 def test_a_checkpoint_whose_metrics_are_a_list(tmp_path, monkeypatch):
     def roots(self):
         return {**named(self), "metrics": require_objectives(self.model).metrics}

@@ -98,7 +98,7 @@ def check_the_same(tmp_path, kill_at, source="arrays", make_callbacks=list, **mo
 QUICK = ("arrays", "a generator")
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 @pytest.mark.parametrize("source", [pytest.param(s, marks=() if s in QUICK else pytest.mark.slow) for s in SOURCES])
 def test_need4_killed_in_the_middle_of_an_epoch(tmp_path, source):
     check_the_same(tmp_path, 8, source)
@@ -216,6 +216,7 @@ def test_saves_that_compete_are_those_after_a_validation(tmp_path):
         line().fit(X, Y, verbose=0, callbacks=[ModelCheckpoint(tmp_path / "b", monitor="val_loss")])
 
 
+@pytest.mark.broad
 def test_a_manager_of_ones_own(tmp_path):
     model = line(0.1)
     manager = gx.CheckpointManager(tmp_path, keep=1, model=model)

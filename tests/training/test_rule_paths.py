@@ -104,7 +104,7 @@ def values_after(train, model, optimizer):
     return gx.state(model)
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.in_turn(120, broad=35)
 @pytest.mark.parametrize("name", OPTIMIZERS)
 @pytest.mark.parametrize("owner", OWNERS)
 @pytest.mark.parametrize("train", WAYS)
@@ -118,7 +118,7 @@ def test_rules_see_the_model_that_is_trained(train, owner, name):
     del lives
 
 
-@pytest.mark.in_turn(4, 1)
+@pytest.mark.in_turn(8, 1)
 @pytest.mark.parametrize("kind", [OwnStep, StepOfParts])
 @pytest.mark.parametrize("owner", OWNERS)
 @pytest.mark.parametrize("train", [by_fit, by_batch_eagerly])

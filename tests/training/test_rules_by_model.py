@@ -37,7 +37,7 @@ def rows(optimizer, model):
     return [row.cells() for row in optimizer.explain(model).rows]
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.in_turn(12)
 @pytest.mark.parametrize("name", OPTIMIZERS)
 @pytest.mark.parametrize("owner", OWNERS)
 def test_the_explanation_is_about_the_model_that_it_is_given(owner, name):
@@ -50,7 +50,7 @@ def test_the_explanation_is_about_the_model_that_it_is_given(owner, name):
     del lives
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.broad
 @pytest.mark.parametrize("name", OPTIMIZERS)
 @pytest.mark.parametrize("owner", [weights, older_model, older_model_in_other_order])
 def test_a_restored_optimizer_goes_on(tmp_path, owner, name):
@@ -70,6 +70,7 @@ def test_a_restored_optimizer_goes_on(tmp_path, owner, name):
     del lives, live
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda both: pickle.loads(pickle.dumps(both))])
 def test_copies_go_on(copied):
     model, lives = older_model(Net)
@@ -93,6 +94,7 @@ def tied():
     return model
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("way", ["fit", "minimize", "apply"])
 @pytest.mark.parametrize("where", ["layers/0/layers/0/**", "layers/1/**"])
 def test_a_weight_with_two_paths_is_selected_by_each(where, way):
@@ -113,6 +115,7 @@ def test_a_weight_with_two_paths_is_selected_by_each(where, way):
 # --- names ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("rule", ["layer/1/**", "layers/2/kernel"])
 @pytest.mark.parametrize("way", ["fit", "minimize", "apply", "build", "explain"])
 def test_a_rule_that_selects_nothing_of_this_model_is_told_its_names(rule, way):
@@ -150,6 +153,7 @@ def test_a_list_has_the_own_paths_of_its_variables():
     assert frozen == [False, False, True, False, True, False]
 
 
+@pytest.mark.broad
 def test_rules_and_freeze_agree():
     for where in (
         "layers/1/**",
@@ -167,6 +171,7 @@ def test_rules_and_freeze_agree():
 # --- several models ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("compiled", [False, True])
 def test_an_optimizer_of_two_models_sees_the_paths_of_each(compiled):
     """One weight is ``layers/1/kernel`` of the older model, which the rule freezes, and another one of the newer."""
@@ -188,6 +193,7 @@ def test_an_optimizer_of_two_models_sees_the_paths_of_each(compiled):
         assert run.trace_count == 2
 
 
+@pytest.mark.broad
 def test_a_compiled_step_with_a_list_follows_the_model_that_was_trained_last():
     model, older = older_model(Net)
     shared = older.layers[1].kernel
@@ -258,6 +264,7 @@ def test_rules_of_three_optimizers_multiply():
 # --- later layers, and parts of a model -------------------------------------------------------------------------------
 
 
+@pytest.mark.broad
 def test_a_layer_that_is_built_later_is_seen():
     model, older = older_model(Net)
     optimizer = optimizers.SGD(0.1, rules=[("**/kernel", FROZEN)])
@@ -271,6 +278,7 @@ def test_a_layer_that_is_built_later_is_seen():
     del older
 
 
+@pytest.mark.broad
 def test_what_an_optimizer_is_given_is_where_paths_begin():
     model, older = older_model(Net)
     optimizer = optimizers.SGD(0.1, rules=[("kernel", FROZEN)])

@@ -104,6 +104,7 @@ def test_hk3_and_hk4_steps_are_counted_over_runs(tmp_path):
     assert run.steps == 6
 
 
+@pytest.mark.broad
 def test_callbacks_find_the_optimizer_and_the_model():
     model, optimizer, train = parts()
     slower = ReduceLROnPlateau("loss", factor=0.5, patience=1, min_delta=100.0)

@@ -70,6 +70,7 @@ def test_a_weighted_metric_of_an_output_has_the_name_that_keras_gives_it():
     assert logs["b_weighted_mae"] == pytest.approx(float((errors * weights).sum() / weights.sum()))
 
 
+@pytest.mark.broad
 def test_results_that_are_dicts_are_told_apart_by_output():
     model = Twice()
     model.compile(loss="mse", metrics={"a": [Extremes()], "b": [Extremes()]})
@@ -78,6 +79,7 @@ def test_results_that_are_dicts_are_told_apart_by_output():
     assert shown == pytest.approx([-1.5, 2.0, -3.0, 4.0])
 
 
+@pytest.mark.broad
 def test_a_dict_of_one_output_keeps_its_names_and_hides_nothing():
     logs = identity(metrics=[Extremes(), Extremes()]).evaluate(X, Y, verbose=0)
     assert list(logs) == ["loss", "low", "high", "extremes_low", "extremes_high"]

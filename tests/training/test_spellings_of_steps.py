@@ -18,7 +18,7 @@ def net():
     return model
 
 
-@pytest.mark.in_turn(5)
+@pytest.mark.broad
 @pytest.mark.parametrize("where", ["metrics", "weighted_metrics"])
 @pytest.mark.parametrize(
     ("metric", "instead"),
@@ -56,7 +56,7 @@ def test_a_summary_goes_to_a_function_and_tells_what_it_does_without(capsys):
         assert instead in caught.value.instead
 
 
-@pytest.mark.in_turn(2, 1)
+@pytest.mark.broad
 @pytest.mark.parametrize("op", ["cholesky", "inv"])
 def test_a_checked_program_has_the_remedy_of_the_matrix(op):
     matrix = -np.eye(3, dtype="float32") if op == "cholesky" else np.zeros((3, 3), "float32")

@@ -36,6 +36,7 @@ def test_later_trainings_and_validations():
     assert first == model(2).fit(X, BOTH, validation_data=(X, BOTH), shuffle=False, verbose=0).history
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("call", ["fit", "evaluate", "train_on_batch", "test_on_batch"])
 def test_other_targets_are_refused_by_name(call):
     found = trained()
@@ -49,6 +50,7 @@ def test_other_targets_are_refused_by_name(call):
         found.fit(X, BOTH, validation_data=(X, other), verbose=0)
 
 
+@pytest.mark.broad
 def test_weights_with_the_names_of_the_targets():
     inputs = gx.Input((3,))
     found = gx.Model(inputs, layers.Reshape((2, 1))(layers.Dense(2)(inputs)))
@@ -71,7 +73,7 @@ def test_a_column_alone_may_have_any_name(kind):
 
 
 @pytest.mark.parametrize("names", [["u", "v"], ("v", "u")], ids=["list", "tuple"])
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 def test_several_columns_as_targets(names):
     data = table("ab", u=BOTH[:, 0], c=X[:, 2], v=BOTH[:, 1])
     found = model(2)

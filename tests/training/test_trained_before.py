@@ -52,7 +52,7 @@ OPTIMIZERS = {
 STEPS = {"fit": fit, "train_on_batch": lambda model: model.train_on_batch(X, Y)}
 
 
-@pytest.mark.in_turn(3)
+@pytest.mark.broad
 @pytest.mark.parametrize("train", STEPS.values(), ids=STEPS)
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_an_optimizer_for_each_fold(optimizer, train):
@@ -67,6 +67,7 @@ def test_an_optimizer_for_each_fold(optimizer, train):
         train(made(OPTIMIZERS[optimizer]()))
 
 
+@pytest.mark.broad
 def test_the_copy_that_the_message_speaks_of_begins_anew():
     optimizer = gx.optimizers.Adam(0.1)
     models = [made(copy.deepcopy(optimizer)) for _ in range(3)]
@@ -75,6 +76,7 @@ def test_the_copy_that_the_message_speaks_of_begins_anew():
         assert int(model.optimizer.iterations) == 2
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("train", STEPS.values(), ids=STEPS)
 def test_a_loss_for_each_fold(train):
     shared = Centre()
@@ -112,6 +114,7 @@ def of_another(model, optimizer):
     return made(gx.optimizers.SGD(0.1))
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("train", STEPS.values(), ids=STEPS)
 @pytest.mark.parametrize("follow", [compiled_again, on_top, grafted, of_another])
 def test_what_belongs_together_is_not_told(follow, train):
@@ -128,6 +131,7 @@ def test_iterations_that_were_set_are_not_told():
     fit(begun_anew(model, optimizer))
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("optimizer", ["Adam", "SGD"])
 def test_what_was_restored_is_not_told(optimizer, tmp_path):
     shared = OPTIMIZERS[optimizer]()
@@ -140,6 +144,7 @@ def test_what_was_restored_is_not_told(optimizer, tmp_path):
     fit(second)
 
 
+@pytest.mark.broad
 def test_a_run_that_is_resumed_is_not_told(tmp_path):
     shared = gx.optimizers.Adam(0.1)
     for epochs in (1, 2):
@@ -159,6 +164,7 @@ def test_nothing_is_told_of_models_that_take_turns_after_the_first_time():
             fit(model)
 
 
+@pytest.mark.broad
 def test_evaluations_are_not_told():
     shared = gx.optimizers.SGD(0.1)
     fit(made(shared))
@@ -166,6 +172,7 @@ def test_evaluations_are_not_told():
     made(shared).test_on_batch(X, Y)
 
 
+@pytest.mark.broad
 def test_a_loss_that_is_a_method_of_the_model_is_not_told():
     class Own(gx.Model):
         def __init__(self):

@@ -30,7 +30,7 @@ def run(name, model, y, w=None):
 RUNS = ["fit", "evaluate", "train_on_batch", "test_on_batch"]
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.broad
 @pytest.mark.parametrize(("name", "eagerly"), crossed(RUNS, [False, True]))
 def test_weights_of_an_output_without_a_loss(name, eagerly):
     model = Two()

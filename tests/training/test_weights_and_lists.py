@@ -34,7 +34,7 @@ def batches(count):
 VALUES = [np.nan, np.inf, -np.inf]
 
 
-@pytest.mark.in_turn(6)
+@pytest.mark.in_turn(18)
 @pytest.mark.parametrize("value", VALUES)
 @pytest.mark.parametrize("run", ["fit", "evaluate", "train_on_batch", "test_on_batch", "batches", "validation"])
 def test_weights_that_are_not_finite(run, value):
@@ -60,7 +60,7 @@ def test_weights_of_an_output_are_named():
         line().fit(X, Y, sample_weight={"a": np.ones(8), "b": bad(np.nan, (8, 2))}, verbose=0)
 
 
-@pytest.mark.in_turn(4, 1)
+@pytest.mark.in_turn(12, 1)
 @pytest.mark.parametrize("value", VALUES)
 @pytest.mark.parametrize(
     "objective",
@@ -141,6 +141,7 @@ def test_an_iterator_for_several_validations_is_refused_at_once():
     model.fit(X, Y, validation_data=itertools.repeat((X, Y)), validation_steps=2, epochs=3, verbose=0)
 
 
+@pytest.mark.broad
 def test_an_iterator_that_ends_in_a_later_validation():
     with (
         pytest.warns(UserWarning, match="after 1 of 3 steps"),
@@ -149,6 +150,7 @@ def test_an_iterator_that_ends_in_a_later_validation():
         line().fit(X, Y, validation_data=batches(4), validation_steps=3, epochs=3, verbose=0)
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("run", ["fit", "evaluate", "predict"])
 def test_an_iterator_that_was_used_up_before(run):
     model, source = line(), batches(2)
@@ -158,7 +160,7 @@ def test_an_iterator_that_was_used_up_before(run):
     getattr(model, run)(list(batches(2)), verbose=0)
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 @pytest.mark.parametrize("steps", [None, 2])
 def test_an_iterator_that_ends_while_training_says_what_to_write(steps):
     with pytest.warns(UserWarning, match=r"Instead: fewer steps or epochs.*list\(batches\)"):

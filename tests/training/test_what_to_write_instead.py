@@ -104,6 +104,7 @@ def _scalar(y_true, y_pred):
     return ops.mean((y_true - y_pred) ** 2)
 
 
+@pytest.mark.broad
 def test_weights_of_a_loss_of_one_number_are_told_to_keep_the_rows():
     with pytest.raises(ShapeError) as caught:
         compiled(_scalar).fit(X, Y, sample_weight=np.ones(4), verbose=0)
@@ -113,6 +114,7 @@ def test_weights_of_a_loss_of_one_number_are_told_to_keep_the_rows():
     rows.fit(X, Y, sample_weight=np.ones(4), verbose=0)
 
 
+@pytest.mark.broad
 def test_one_number_as_weight_is_told_to_be_one_for_each_row():
     with pytest.raises(DataError, match="is a single number") as caught:
         compiled().fit(X, Y, sample_weight=2.0, verbose=0)
@@ -172,6 +174,7 @@ def test_objects_answer_as_before_and_classes_of_ones_own_may_have_both():
         Keras(1).get_config()
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("draw", ["normal", "uniform", "truncated_normal", "bernoulli"])
 def test_a_number_in_the_place_of_the_shape_of_draws_is_told_the_order(draw):
     with pytest.raises(gx.errors.ArgumentTypeError, match="the shape comes first") as caught:

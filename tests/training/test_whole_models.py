@@ -106,6 +106,7 @@ def test_a_model_comes_back_and_computes_the_same(name, tmp_path):
     assert not {id(v) for v in again.variables} & {id(v) for v in model.variables}
 
 
+@pytest.mark.broad
 def test_training_goes_on_to_the_same_bits(tmp_path):
     model = graph()
     optimizer = gx.optimizers.AdamW(
@@ -151,7 +152,7 @@ def test_what_is_frozen_and_what_was_changed_later(tmp_path):
     assert again.layers[1].rate == 0.25
 
 
-@pytest.mark.in_turn(2, 1)
+@pytest.mark.broad
 @pytest.mark.parametrize("how", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
 def test_a_copy_is_saved_as_well(how, tmp_path):
     model = how(graph())

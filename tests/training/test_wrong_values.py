@@ -22,7 +22,7 @@ def embed(loss="mse", **options):
     return model
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.broad
 @pytest.mark.parametrize("eagerly", [False, True])
 @pytest.mark.parametrize("size", [2, 5])
 def test_t10_indices_out_of_range_raise_as_in_eager_code(size, eagerly):
@@ -87,7 +87,7 @@ def test_t10_positions_beyond_the_table():
         model.predict(np.zeros((2, 6, 2), "float32"), verbose=0)
 
 
-@pytest.mark.in_turn(4, 1)
+@pytest.mark.broad
 @pytest.mark.parametrize("given", ["metric alone", "loss"])
 @pytest.mark.parametrize("run", ["fit", "evaluate", "train_on_batch", "test_on_batch"])
 def test_t10_labels_out_of_range(given, run):
@@ -128,7 +128,7 @@ def scores(loss, activation=None, **options):
     return model, LOSSES[loss][1]
 
 
-@pytest.mark.in_turn(6, 2)
+@pytest.mark.in_turn(18, 2)
 @pytest.mark.parametrize("run", ["fit", "evaluate", "train_on_batch", "steps"])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_t10_raw_scores_are_told_once(loss, run):
@@ -146,7 +146,7 @@ def test_t10_raw_scores_are_told_once(loss, run):
     assert one.filename == __file__
 
 
-@pytest.mark.in_turn(5, 3)
+@pytest.mark.broad
 @pytest.mark.parametrize("loss", LOSSES)
 def test_t10_nothing_is_said_of_what_fits(loss):
     activation = {"poisson": "softplus", "binary_crossentropy": "sigmoid"}.get(loss, "softmax")

@@ -24,6 +24,7 @@ RUNS = {
 }
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("name", RUNS)
 def test_it_is_told(name):
     with pytest.warns(UserWarning, match="all sample weights in the . batches of Sequential .* are 0") as told:
@@ -31,6 +32,7 @@ def test_it_is_told(name):
     assert len(told) == 1
 
 
+@pytest.mark.broad
 def test_it_is_not_told_where_something_counts():
     some = np.array([0, 0, 0, 0, 0, 0, 0, 1], "float32")
     made().fit(X, Y, sample_weight=some, batch_size=2, verbose=0)

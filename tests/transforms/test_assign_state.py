@@ -29,6 +29,7 @@ def test_it_takes_back_what_state_gave():
     np.testing.assert_array_equal(other.kernel, state["kernel"])
 
 
+@pytest.mark.broad
 def test_random_streams_and_statistics_go_along():
     def net() -> gx.Sequential:
         model = gx.Sequential([gx.layers.Dense(2), gx.layers.BatchNormalization(), gx.layers.Dropout(0.5)])
@@ -62,6 +63,7 @@ def test_it_takes_back_what_pure_state_gave():
         np.testing.assert_array_equal(value, after[path])
 
 
+@pytest.mark.broad
 def test_compiled_code_and_tapes_see_assignments():
     layer = dense(0)
     wanted = {"kernel": np.ones((3, 2), "float32"), "bias": np.zeros(2, "float32")}

@@ -59,6 +59,7 @@ def test_what_a_free_variable_becomes_later_does_not_reach_it(form):
     assert (fn(1.0), kept(1.0)) == (3.0, 2.0)
 
 
+@pytest.mark.in_turn(6)
 @pytest.mark.parametrize("compiled", [False, True], ids=["tape", "compiled"])
 @pytest.mark.parametrize("form", FORMS)
 def test_two_turns_of_a_loop(form, compiled):

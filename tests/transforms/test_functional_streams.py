@@ -31,7 +31,7 @@ def noisy(net, given):
 MODES = pytest.mark.parametrize("mode", [lambda f: f, gx.jit], ids=["eager", "gx.jit"])
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.broad
 @MODES
 @pytest.mark.parametrize("chunk_size", [None, 4])
 def test_a_state_that_is_the_same_for_all_rows_branches(net, mode, chunk_size):
@@ -51,7 +51,7 @@ def test_rows_draw_what_a_call_of_the_module_draws(net):
     np.testing.assert_array_equal(out, vectorized_map(lambda _: net(X, training=True), ROWS))
 
 
-@pytest.mark.in_turn(2, 1)
+@pytest.mark.broad
 @MODES
 def test_states_of_the_rows_own_count(net, mode):
     (path,) = state(net)
@@ -100,6 +100,7 @@ def test_maps_in_maps_gradients_and_scans_branch_too(net):
     assert different(vectorized_map(steps, ROWS)) == 6
 
 
+@pytest.mark.broad
 def test_a_state_that_a_loop_carries_is_taken_as_it_is(net):
     (path,), given = state(net), state(net)
 
@@ -113,6 +114,7 @@ def test_a_state_that_a_loop_carries_is_taken_as_it_is(net):
     assert different(vectorized_map(lambda _: steps(given[path]), ROWS)) == 1
 
 
+@pytest.mark.broad
 def test_outside_of_a_map_a_given_state_is_taken_as_it_is(net):
     given = state(net)
     np.testing.assert_array_equal(noisy(net, given), noisy(net, given))

@@ -158,6 +158,7 @@ def test_gradcheck_names_the_worst_element():
             gx.gradcheck(lambda x: x, args, variables)
 
 
+@pytest.mark.broad
 def test_fn21_run_eagerly_gives_the_same_with_real_values():
     v, seeds, seen = gx.Variable(1.0), gx.SeedGenerator(3), []
 

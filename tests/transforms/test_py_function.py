@@ -60,7 +60,7 @@ def test_pf1_what_goes_through_numpy_has_no_gradient_and_says_so():
     assert float(gx.grad(half)(3.0)) == 3.0, "as on a tape"
 
 
-@pytest.mark.in_turn(2, 1)
+@pytest.mark.broad
 @modes
 def test_integers_structures_and_several_results(mode):
     def fn(x, n):
@@ -147,7 +147,7 @@ def test_pf6_compiled_only_if_allowed(mode):
     assert [float(Model().step(x)) for x in (2.0, -2.0)] == [4.0, -2.0]
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 @modes
 def test_vm9_rows_run_one_after_the_other(mode):
     f = mode(lambda x: gx.vectorized_map(lambda v: gx.py_function(square, [v], SCALAR), x))
@@ -162,7 +162,7 @@ def test_inside_a_scan(mode):
     assert float(f(np.float32([1, -2, 3]))) == 6.0
 
 
-@pytest.mark.in_turn(2, 1)
+@pytest.mark.broad
 @modes
 def test_large_arrays_and_operations_inside(mode):
     x = np.random.default_rng(0).normal(size=(600, 600)).astype("float32")
@@ -191,7 +191,7 @@ def test_on_the_numpy_backend():
         assert float(gx.py_function(square, [3.0])) == 9.0
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 @modes
 def test_free_variables_are_those_of_the_call(mode):
     def looped(x):

@@ -36,6 +36,7 @@ TRANSFORMS = {
 }
 
 
+@pytest.mark.in_turn(10)
 @pytest.mark.parametrize("compiled", [False, True], ids=["eager", "compiled"])
 @pytest.mark.parametrize("name", TRANSFORMS)
 def test_a_key_is_passed_on(name, compiled):

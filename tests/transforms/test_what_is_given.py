@@ -131,6 +131,7 @@ def test_the_rest_of_a_pair_may_come_in_a_list() -> None:
     assert aux["seen"].tolist() == [1.0, 2.0]
 
 
+@pytest.mark.broad
 def test_a_gradient_that_is_wrong_in_an_imaginary_part_is_found() -> None:
     wrong = gx.custom_gradient(lambda x: (2 * x, lambda dy: 3 * dy))
     with pytest.raises(GradientError, match="differences of values say"):

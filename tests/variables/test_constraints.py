@@ -46,6 +46,7 @@ def test_zeros_stay():
         assert not np.asarray(out).any()
 
 
+@pytest.mark.broad
 def test_projections_repeat():
     for name in ("max_norm", "min_max_norm", "unit_norm", "non_neg"):
         once = constraints.get(name)(W)
@@ -86,6 +87,7 @@ def inside(name, w):
     }[name]
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("name", ["box", "linf_ball", "l2_ball", "l1_ball", "simplex"])
 @settings(max_examples=10)
 @given(values=st.lists(st.floats(-10, 10, width=32), min_size=1, max_size=6), seed=st.integers(0, 9))
@@ -103,6 +105,7 @@ def test_a_projection_is_the_nearest_point_of_its_set(name, values, seed):
             assert ((w - nearest) ** 2).sum() <= ((w - point) ** 2).sum() + 1e-3
 
 
+@pytest.mark.broad
 def test_a_point_inside_stays():
     w = np.float32([[0.1, 0.2], [-0.3, 0.1]])
     for name in ("linf_ball", "l2_ball", "l1_ball"):
@@ -121,6 +124,7 @@ def test_radial_averages_each_ring():
         constraints.Radial()(kernel[:3])
 
 
+@pytest.mark.broad
 def test_projections_are_kept_by_optimizers():
     w = gx.Variable([0.2, 0.3, 0.5], constraint=constraints.Simplex())
     gx.optimizers.SGD(1.0).apply([np.float32([1.0, -1.0, 0.0])], [w])
@@ -144,7 +148,7 @@ def test_the_radius_of_a_ball_is_called_so(radius):
         constraints.L1Ball(radius)
 
 
-@pytest.mark.in_turn(3)
+@pytest.mark.broad
 @pytest.mark.parametrize("shape", [(0,), (2, 0), (0, 3)])
 def test_constraints_of_weights_without_elements_give_them_back_or_say_why_not(shape):
     empty = np.zeros(shape, "float32")

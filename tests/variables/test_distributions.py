@@ -75,7 +75,7 @@ def test_a_refusal_moves_no_stream():
     assert generator.state.numpy().tolist() == before
 
 
-@pytest.mark.in_turn(5)
+@pytest.mark.broad
 @pytest.mark.parametrize("kind", [list, np.float32, gx.Variable, ops.asarray])
 @pytest.mark.parametrize("name", ["jax", "numpy"])
 def test_each_draw_may_have_parameters_of_its_own(kind, name, stats):
@@ -100,6 +100,7 @@ def test_draws_have_the_dtype_that_was_asked_for_whatever_that_of_a_parameter(na
                 assert str(draw((2,), np.float32([0, 1]), np.float32([2, 3]), dtype=dtype, seed=0).dtype) == dtype
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("name", ["jax", "numpy"])
 def test_whole_numbers_are_counts_and_logits(name, stats):
     with registry.use(name):

@@ -36,7 +36,7 @@ def test_moments_are_those_of_the_density(draw: Any, mean: float, variance: floa
     assert found.var() == pytest.approx(variance, rel=0.2)
 
 
-@pytest.mark.in_turn(5)
+@pytest.mark.broad
 @each
 def test_a_seed_gives_the_same_everywhere(draw: Any, mean: float, variance: float) -> None:
     with use("numpy"):

@@ -74,6 +74,7 @@ def test_no_addition_is_lost(monkeypatch, tries):
     assert v.numpy().tolist() == [DRAWS] * 3
 
 
+@pytest.mark.broad
 def test_moving_statistics_that_two_threads_move_are_moved_as_often():
     layer, x = layers.BatchNormalization(momentum=0.99), np.ones((2, 3), "float32")
     layer(x)

@@ -90,6 +90,7 @@ SURROUNDINGS = {
 }
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("name", SURROUNDINGS)
 def test_the_first_draw_ever_may_come_anywhere(name):
     draw = SURROUNDINGS[name]

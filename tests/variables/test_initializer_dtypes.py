@@ -24,7 +24,7 @@ def test_laws_of_real_numbers_are_refused_for_complex_variables(initializer):
         Variable(shape=(3, 3), dtype="complex64", initializer=initializer)
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.broad
 @pytest.mark.parametrize(
     "initializer",
     [i.RandomNormal(stddev=1.0), i.VarianceScaling(3.0, "fan_in", "untruncated_normal"), i.Orthogonal(), i.Identity()],
@@ -36,7 +36,7 @@ def test_what_is_defined_for_complex_variables_is_there(initializer):
     assert np.isfinite(value).all()
 
 
-@pytest.mark.in_turn(3, 1)
+@pytest.mark.broad
 @pytest.mark.parametrize("shape", [(30, 30), (20, 40), (3, 3, 4, 8)])
 def test_orthogonal_weights_of_float64_are_so_to_its_digits(shape):
     with jax.enable_x64(True):

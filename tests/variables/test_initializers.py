@@ -28,7 +28,7 @@ def draw(initializer, shape, dtype="float32", seed=0):
     return np.asarray(initializers.get(initializer)(key(seed), shape, dtype))
 
 
-@pytest.mark.in_turn(3)
+@pytest.mark.in_turn(6)
 @pytest.mark.parametrize("name", RANDOM)
 @pytest.mark.parametrize("shape", [(200, 300), (3, 3, 40, 60)])
 def test_variance_and_bounds(name, shape):
@@ -41,7 +41,7 @@ def test_variance_and_bounds(name, shape):
     assert 0.98 * bound < abs(x).max() <= bound * (1 + 1e-6)
 
 
-@pytest.mark.in_turn(4, 1)
+@pytest.mark.broad
 @pytest.mark.parametrize("name", RANDOM)
 def test_values_are_those_of_jax(name):
     """One key gives one draw, whoever asks."""
@@ -83,7 +83,7 @@ def test_statistics(initializer, mean, stddev, bound):
     assert abs(x - mean).max() <= bound
 
 
-@pytest.mark.in_turn(4, 2)
+@pytest.mark.in_turn(8, 2)
 @pytest.mark.parametrize("shape", [(6, 6), (8, 3), (3, 8), (2, 3, 4), (2, 2, 3, 24)])
 @pytest.mark.parametrize("gain", [1.0, 0.5])
 def test_orthogonal(shape, gain):

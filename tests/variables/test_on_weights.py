@@ -137,6 +137,7 @@ def test_a_whole_model_has_it(kind, how, tmp_path):
     assert float(thing_of(again).s) == 0.25
 
 
+@pytest.mark.in_turn(10)
 @pytest.mark.parametrize("how", WAYS)
 @pytest.mark.parametrize("by", ["fit", "minimize", "compiled minimize"])
 def test_what_a_regularizer_has_is_trained(how, by):
@@ -153,6 +154,7 @@ def test_what_a_regularizer_has_is_trained(how, by):
     assert float(thing.s) != 0.5
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("how", ["later", "expression", "on a part"])
 def test_a_compiled_step_notices_what_is_set_after_it(kind, how):
@@ -175,6 +177,7 @@ class Grow(gx.Callback):
         thing.s.assign(thing.s * 1.5)
 
 
+@pytest.mark.broad
 @table
 def test_a_run_that_goes_on_has_it_as_it_was(kind, how, tmp_path):
     def run(folder, epochs):
@@ -187,6 +190,7 @@ def test_a_run_that_goes_on_has_it_as_it_was(kind, how, tmp_path):
     assert run("parts", 4)[-2:] == whole[-2:]
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("how", ["later", "Variable"])
 def test_an_export_names_it(kind, how, tmp_path):

@@ -47,6 +47,7 @@ def test_unseeded_streams_differ_by_path_and_follow_the_global_seed():
     assert keys() != first
 
 
+@pytest.mark.broad
 def test_the_same_draws_eager_and_compiled():
     eager, compiled = SeedGenerator(seed=3), SeedGenerator(seed=3)
     step = jit(lambda: random.normal((4,), seed=compiled))
@@ -55,6 +56,7 @@ def test_the_same_draws_eager_and_compiled():
     assert step.trace_count == 1
 
 
+@pytest.mark.broad
 def test_the_global_stream_in_compiled_functions_and_gradients():
     step = jit(lambda: random.uniform((3,)))
     draws = [np.asarray(step()).tolist() for _ in range(3)]
@@ -100,7 +102,7 @@ def test_a_restored_state_replays():
 N = (20_000,)
 
 
-@pytest.mark.in_turn(5)
+@pytest.mark.broad
 @pytest.mark.parametrize(
     ("draw", "law"),
     [

@@ -152,6 +152,7 @@ def test_what_cannot_be_drawn_is_told(draw, error):
         draw()
 
 
+@pytest.mark.broad
 def test_draws_above_the_largest_number_are_that_number():
     assert np.asarray(random.geometric((5,), 1e-6, dtype="int8", seed=0)).tolist() == [127] * 5
     assert float(random.geometric((), 1e-9, dtype="float16", seed=0)) == 65504

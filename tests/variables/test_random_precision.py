@@ -71,6 +71,7 @@ def test_a_uniform_draw_of_0_is_the_lowest_step_of_an_exponential(dtype, monkeyp
         assert float(draws.exponential(None, (3,), dtype).max()) < 17
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_rare_classes_are_drawn_as_often_as_they_should(dtype):
     logits = np.log(np.array([0.004] * 25 + [0.9]))
@@ -81,6 +82,7 @@ def test_rare_classes_are_drawn_as_often_as_they_should(dtype):
     assert abs(rare - expected) < 5 * math.sqrt(expected / N)
 
 
+@pytest.mark.in_turn(8)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ["glorot_uniform", "he_uniform", "random_uniform", "random_normal", "he_normal"])
 def test_initial_values_have_no_bias(name, dtype):

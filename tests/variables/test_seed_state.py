@@ -138,6 +138,7 @@ def test_copies_draw_what_the_original_draws(seed, how):
     assert draw(how(generator)) == draw(generator)
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("compiled", [lambda f: f, gx.jit, jax.jit], ids=["eager", "gx.jit", "jax.jit"])
 def test_functional_call_has_the_streams_of_a_layer_that_was_called_for_inference(compiled):
     layer = Noise()
@@ -164,6 +165,7 @@ def test_creators_see_the_state_with_its_role_and_path_wherever_it_is_made():
     assert seen == [("seed", "stream/state")]
 
 
+@pytest.mark.broad
 def test_a_state_made_inside_a_compiled_function_is_that_of_plain_code():
     drawn = []
     for compiled in (gx.jit, lambda f: f):
@@ -189,7 +191,7 @@ def call(layer, **arguments):
     return layer(x, x, **arguments) if isinstance(layer, layers.MultiHeadAttention) else layer(x, **arguments)
 
 
-@pytest.mark.in_turn(5)
+@pytest.mark.broad
 @pytest.mark.parametrize("name", STREAMS)
 def test_layers_that_are_built_make_nothing_more_in_training(name):
     layer = STREAMS[name]()

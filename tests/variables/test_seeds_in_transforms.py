@@ -37,6 +37,7 @@ def test_an_array_in_place_of_a_seed_is_refused(taker):
         TAKES_A_SEED[taker](gx.ops.asarray(3))
 
 
+@pytest.mark.broad
 def test_keys_are_arguments_as_the_message_says():
     keys = gx.ops.stack([gx.random.SeedGenerator(seed).next() for seed in range(3)])
     alone = [float(gx.random.normal((), seed=seed)) for seed in keys]
@@ -68,6 +69,7 @@ DRAWS = {
 }
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("name", DRAWS)
 def test_draws_are_the_same_with_x64(name):
     expected = np.asarray(DRAWS[name]())

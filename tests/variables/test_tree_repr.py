@@ -59,6 +59,7 @@ def test_it_goes_to_other_processes_as_texts_do():
     assert f"{pickle.loads(pickle.dumps(text))}" == f"{text}" != str(text)
 
 
+@pytest.mark.broad
 def test_neighbours_that_are_alike_share_their_lines():
     model = gx.Sequential([layers.Dense(4), *(layers.Dense(4) for _ in range(30)), layers.Dense(4, name="head")])
     model.build((None, 7))
@@ -116,6 +117,7 @@ def test_forty_lines_of_eighty_columns_are_enough(count, depth):
         assert "lines left out" in str(model)
 
 
+@pytest.mark.broad
 def test_nothing_is_read_made_or_noted(monkeypatch):
     model = gx.Sequential([layers.Dense(3), layers.BatchNormalization(), layers.Dropout(0.5)])
     model.compile("adam", "mse", metrics=["mae"])

@@ -32,6 +32,7 @@ def test_what_is_joined_comes_out_again(dtype):
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.broad
 def test_a_few_times_need_no_program_and_many_times_give_the_same(monkeypatch):
     compiled = []
     for name in ("_join_parts", "_parts"):
@@ -75,6 +76,7 @@ def test_a_traced_row_is_split_in_the_program():
     np.testing.assert_array_equal(found[2], parts()[2])
 
 
+@pytest.mark.broad
 def test_a_tape_sees_what_is_packed():
     """Found by an ensemble trained with a tape: for the first hundred calls, its weights had no gradients."""
     first, second = gx.Variable([1.0, 2.0]), gx.Variable([3.0])

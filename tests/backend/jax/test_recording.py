@@ -70,6 +70,7 @@ def test_a_jitted_function_is_one_operation():
     assert counting.count == 1
 
 
+@pytest.mark.broad
 def test_a_jitted_function_with_arguments():
     f = jax.jit(lambda a, b: jnp.sum(jnp.sin(a) @ b))
     same_as_grad(f, jnp.ones((3, 4)), jnp.full((4, 2), 0.3))
@@ -148,7 +149,7 @@ def needs_values(x):
 needs_values.defvjp(lambda x: (needs_values(x), x), lambda x, g: (g * 5.0 * x,))
 
 
-@pytest.mark.in_turn(5)
+@pytest.mark.broad
 @pytest.mark.parametrize(
     "f",
     [
@@ -201,7 +202,7 @@ def test_a_custom_rule_that_closes_over_what_is_watched_is_refused():
         tape.gradient(y, SCALAR)
 
 
-@pytest.mark.in_turn(5, 1)
+@pytest.mark.broad
 @pytest.mark.parametrize(
     "f", [jax.nn.relu, jax.nn.gelu, jax.nn.silu, jax.nn.softmax, jax.nn.log_softmax, jax.nn.elu, jax.nn.logsumexp]
 )
@@ -233,12 +234,13 @@ FLOWS = {
 }
 
 
-@pytest.mark.in_turn(5, 2)
+@pytest.mark.in_turn(10, 2)
 @pytest.mark.parametrize("name", FLOWS)
 def test_inside_a_block(name):
     same_as_grad(FLOWS[name], SCALAR)
 
 
+@pytest.mark.broad
 def test_inside_other_transforms():
     def g(x):
         with gx.GradientTape() as tape:
@@ -266,7 +268,7 @@ def test_around_a_jitted_function_with_a_tape_inside():
     close(tape.gradient(g, SCALAR), 12)
 
 
-@pytest.mark.in_turn(3)
+@pytest.mark.broad
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "complex64"])
 def test_other_dtypes(dtype):
     x = jnp.asarray(1.5, dtype)
@@ -291,6 +293,7 @@ def test_mutable_references_are_refused():
     close(tape.gradient(y, X), 2 * X)
 
 
+@pytest.mark.broad
 def test_shards_need_a_compiled_function():
     mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("d",))
     spec = jax.sharding.PartitionSpec("d")

@@ -45,6 +45,7 @@ def checked(program, shapes, dtype, used):
 KINDS = {"of several shapes": ((3, 2), (2,)) * (COUNT // 2), "of one shape": ((3, 2),) * COUNT}
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("shapes", KINDS.values(), ids=KINDS)
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int32", "uint8"])
 def test_many_parts_come_from_places_that_are_computed(shapes, dtype):
@@ -71,6 +72,7 @@ def test_few_parts_and_rows_of_other_kinds_are_split(count, dtype):
     assert "cond" not in names(program)
 
 
+@pytest.mark.broad
 def test_rows_of_other_kinds_beside_one_of_numbers_are_taken_from_as_well():
     shapes = ((3,), (2,)) * 3
     parts = [jnp.zeros(shape, dtype) for dtype in ("bfloat16", "float32") for shape in shapes]
@@ -82,6 +84,7 @@ def test_rows_of_other_kinds_beside_one_of_numbers_are_taken_from_as_well():
         assert np.array_equal(new, row + 1)
 
 
+@pytest.mark.broad
 def test_constants_beside_the_rows_are_no_rows():
     def function(*parts):
         shift = lax.reshape(np.float32(2), (1,))
@@ -98,6 +101,7 @@ def test_what_splits_no_input_stays():
     assert with_hidden_places(traced) is traced
 
 
+@pytest.mark.broad
 def test_the_compiler_does_not_find_the_places():
     """A version of XLA that does compiles each loop by itself again, which takes longer, and gives the same."""
     shapes = KINDS["of several shapes"]

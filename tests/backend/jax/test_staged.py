@@ -46,6 +46,7 @@ def test_another_program_has_another_key(other):
     assert key(double) != key(other)
 
 
+@pytest.mark.broad
 def test_numbers_in_a_program_are_told_apart_by_their_bits():
     assert key(lambda x: x * 0.0) != key(lambda x: x * -0.0)
     assert key(lambda x: jnp.concatenate([x, np.float32([0.0])])) is not None

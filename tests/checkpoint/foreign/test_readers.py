@@ -99,7 +99,7 @@ def test_truncated_files_are_refused(kind, tmp_path, model):
         refused(path, model)
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.broad
 @pytest.mark.parametrize("kind", KINDS)
 def test_flipped_bytes_load_or_are_refused(kind, tmp_path, model):
     """A flip in numbers that no checksum guards loads other numbers; any other one is refused by name."""

@@ -40,7 +40,7 @@ def run(line, names):
         exec(part if not part.startswith("rules=") else f"graftax.optimizers.Adam({part})", dict(names))
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.in_turn(8)
 @pytest.mark.parametrize("name", foreign_names.ATTRIBUTES)
 def test_a4_an_attribute_of_elsewhere_is_answered_with_a_line_that_runs(name, names):
     with pytest.raises(MissingAttributeError, match=f"Adam has no '{name}'") as caught:

@@ -88,7 +88,7 @@ def test_every_argument_of_every_optimizer_and_schedule_says_what_it_takes():
     assert not silent
 
 
-@pytest.mark.in_turn(6)
+@pytest.mark.in_turn(24)
 @pytest.mark.parametrize("name", CLASSES)
 def test_audit_what_makes_no_sense_is_refused_when_made_and_when_assigned(name):
     kinds = kinds_of(CLASSES[name])
@@ -201,6 +201,7 @@ def test_copies_and_pickles_pass_the_checks():
         assert repr(pickle.loads(pickle.dumps(one))) == repr(one)
 
 
+@pytest.mark.broad
 def test_a_schedule_with_a_shape_is_a_rate():
     """`OneCycle` and `WarmupStableDecay` have an attribute of that name, and are no arrays."""
     for schedule in (schedules.OneCycle(0.5, 10), schedules.WarmupStableDecay(0.5, 2, 2, 2, shape="cosine")):

@@ -34,6 +34,7 @@ def left_out(optimizer, a, b, run):
     run(lambda: optimizer.apply([[-1.0]], [a]))()
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("run", [lambda f: f, gx.jit], ids=["eager", "compiled"])
 @pytest.mark.parametrize("way", [frozen, without_gradient, left_out])
 def test_what_an_update_leaves_alone_arrives_at_its_value(way, run):

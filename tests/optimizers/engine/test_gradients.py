@@ -36,6 +36,7 @@ def test_op5_several_limits_act_by_value_then_norm_then_global_norm(three_steps)
 limits = st.none() | st.sampled_from([1e-3, 0.5, 2.0, 100.0])
 
 
+@pytest.mark.broad
 @given(seed=st.integers(0, 2**32 - 1), value=limits, norm=limits, global_norm=limits)
 def test_against_a_transcription(seed, value, norm, global_norm):
     rng = np.random.default_rng(seed)

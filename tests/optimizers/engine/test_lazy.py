@@ -54,7 +54,7 @@ def test_fit_refuses_what_would_do_nothing(make):
         np.testing.assert_array_equal(old, variable.numpy())
 
 
-@pytest.mark.in_turn(2, 1)
+@pytest.mark.broad
 @pytest.mark.parametrize("make", MADE.values(), ids=MADE)
 def test_minimize_and_gradients_of_tapes_are_refused(make):
     model, optimizer = Scores(), make()
@@ -68,7 +68,7 @@ def test_minimize_and_gradients_of_tapes_are_refused(make):
     assert int(optimizer.iterations) == 0
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 @pytest.mark.parametrize("make", MADE.values(), ids=MADE)
 def test_what_the_message_says_moves_the_rows_of_the_batch_alone(make):
     model = ByRows()

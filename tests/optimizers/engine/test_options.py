@@ -67,6 +67,7 @@ def test_op15_accumulation_is_the_large_batch(make, run):
     assert int(optimizer.iterations) == int(large.iterations) == 2
 
 
+@pytest.mark.broad
 def test_op15_nothing_moves_before_the_last_small_batch():
     optimizer = SGD(1.0, weight_decay=0.1, accumulation_steps=2)
     found, step = trained(optimizer, GRADIENTS[:3])
@@ -76,6 +77,7 @@ def test_op15_nothing_moves_before_the_last_small_batch():
     assert step.trace_count == 1
 
 
+@pytest.mark.broad
 def test_accumulation_goes_on_where_a_checkpoint_left_it(tmp_path):
     optimizer = Adam(0.1, accumulation_steps=4)
     found, step = trained(optimizer, GRADIENTS[:6])
@@ -89,6 +91,7 @@ def test_accumulation_goes_on_where_a_checkpoint_left_it(tmp_path):
     assert_close(again, found)
 
 
+@pytest.mark.broad
 def test_what_is_frozen_in_between_stays_and_the_rest_goes_on():
     optimizer = SGD(1.0, accumulation_steps=2)
     found, step = trained(optimizer, GRADIENTS[:1])
@@ -135,6 +138,7 @@ def test_op16_the_average_starts_at_the_first_value_after_a_step(run):
     np.testing.assert_allclose(found[0].numpy(), expected, rtol=1e-6)
 
 
+@pytest.mark.broad
 def test_op16_the_average_moves_with_updates_not_with_small_batches():
     both = SGD(0.1, ema_momentum=0.5, accumulation_steps=2)
     found, _ = trained(both, GRADIENTS)
@@ -201,6 +205,7 @@ def test_rules_do_not_see_the_slots_of_the_base():
 # --- loss scaling ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.broad
 @runs
 def test_op24_a_step_that_is_not_finite_is_left_out_and_halves_the_scale(run):
     optimizer = Adam(0.1, loss_scale=LossScale(1024.0), ema_momentum=0.5)
@@ -218,6 +223,7 @@ def test_op24_a_step_that_is_not_finite_is_left_out_and_halves_the_scale(run):
     assert int(optimizer.iterations) == 2
 
 
+@pytest.mark.broad
 def test_op24_the_scale_doubles_after_good_steps():
     optimizer = SGD(0.1, loss_scale=LossScale(8.0, growth_interval=3))
     _, step = trained(optimizer, GRADIENTS[:7])
@@ -236,6 +242,7 @@ def test_a_fixed_scale_changes_no_result_and_never_itself():
     assert float(loss) < 36
 
 
+@pytest.mark.broad
 def test_small_gradients_of_float16_survive_with_a_scale():
     moved = {}
     for scale in (None, "dynamic"):
@@ -269,6 +276,7 @@ def test_a_scale_that_is_none(scale):
         SGD(0.1, loss_scale=scale)
 
 
+@pytest.mark.broad
 def test_accumulation_leaves_out_what_is_not_finite():
     optimizer = SGD(1.0, loss_scale=LossScale(1.0, None), accumulation_steps=2)
     found, step = trained(optimizer, GRADIENTS[:1])

@@ -43,6 +43,7 @@ def steps(run, draw):
     return [v.numpy() for v in (*variables, *rule.variables)]
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("draw", DRAWS)
 def test_compiled_and_eager_steps_do_the_same(draw):
     for one, other in zip(steps(gx.jit, DRAWS[draw]), steps(lambda f: f, DRAWS[draw]), strict=True):

@@ -40,7 +40,7 @@ def test_op9_rows_that_come_twice_add_up():
         assert w.numpy().tolist() == [1, -1, 1, 0]
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 @pytest.mark.parametrize("make", [lambda **o: SGD(0.1, **o), lambda **o: Adagrad(0.1, **o)], ids=["sgd", "adagrad"])
 def test_lazy_is_the_dense_update_where_a_row_without_gradient_does_not_move(make):
     for options in ({}, {"clipvalue": 0.5, "clipnorm": 1.0, "global_clipnorm": 0.7, "adaptive_clip": 0.1}):
@@ -50,7 +50,7 @@ def test_lazy_is_the_dense_update_where_a_row_without_gradient_does_not_move(mak
             np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-6)
 
 
-@pytest.mark.in_turn(2, 1)
+@pytest.mark.broad
 @runs
 def test_op10_adam_moves_untouched_rows_unless_it_is_lazy(run):
     dense, _ = after(Adam(0.1), dense=True)
@@ -142,6 +142,7 @@ def test_rows_that_do_not_fit(arguments, error):
         gx.IndexedRows(*arguments)
 
 
+@pytest.mark.broad
 def test_rows_for_another_variable_or_out_of_range():
     w = gx.Variable(TABLE, name="w")
     with pytest.raises(ShapeError, match="'w'"):
@@ -165,7 +166,7 @@ def test_sums_and_dense_agree_with_numpy(indices, seed):
     np.testing.assert_allclose(np.sum(np.asarray(sums) ** 2), np.sum(expected**2), rtol=1e-4)
 
 
-@pytest.mark.in_turn(5, 2)
+@pytest.mark.broad
 @runs
 @pytest.mark.parametrize("constraint", ["non_neg", gx.constraints.MaxNorm(0.5, axis=-1), lambda value: value * 0.0])
 def test_a_constraint_projects_the_rows_that_move_and_no_others(run, constraint):
@@ -186,6 +187,7 @@ def test_a_constraint_over_all_rows_refuses_lazy_rows(axis):
     np.testing.assert_array_equal(w.numpy(), TABLE)
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("lazy", [False, True])
 def test_no_rows_at_all(lazy):
     w = gx.Variable(TABLE)

@@ -140,6 +140,7 @@ def test_compiled_as_eager():
     assert int(optimizers[1].iterations) == 10
 
 
+@pytest.mark.broad
 def test_the_direction_is_that_of_the_matrix_of_the_last_pairs():
     net, optimizer = Net(), LBFGS(3, max_iterations=1)
     points, gradients = [net.numpy()], [gradient_of(net)]
@@ -190,7 +191,7 @@ def searched(name, first, **options):
         return start, strong_wolfe(at, start, ops.zeros(1), ops.asarray(first, dtype="float64"), 1e-3, 0.1, **options)
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.in_turn(8)
 @pytest.mark.parametrize("first", [1e-3, 0.1, 1.0, 10.0, 1e3])
 @pytest.mark.parametrize("name", LINES)
 def test_a_step_of_the_strong_wolfe_conditions(name, first):

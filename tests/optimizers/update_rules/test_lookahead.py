@@ -96,6 +96,7 @@ def test_slow_weights_set_out_from_what_the_first_update_meets():
     assert [w.numpy().tolist() for w in weights] == [[0.5], [0.5]]
 
 
+@pytest.mark.broad
 def test_accumulated_gradients_are_no_updates():
     small, large = Net(), Net()
     accumulating = Lookahead(SGD(0.1, accumulation_steps=2), 2)
@@ -170,6 +171,7 @@ def test_iterations_are_those_of_the_optimizer_inside():
     assert sum(v is optimizer.iterations for v in optimizer.named_variables().values()) <= 1
 
 
+@pytest.mark.broad
 def test_fit_counts_its_steps():
     x = np.ones((4, 1), "float32")
     model = gx.Sequential([gx.layers.Dense(1)])

@@ -127,6 +127,7 @@ def test_iterations_are_those_of_the_optimizer_inside():
     assert sum(v is optimizer.iterations for v in optimizer.named_variables().values()) <= 1
 
 
+@pytest.mark.broad
 def test_fit_counts_its_steps():
     x = np.ones((4, 1), "float32")
     model = gx.Sequential([gx.layers.Dense(1)])
@@ -136,6 +137,7 @@ def test_fit_counts_its_steps():
     assert len(history.epoch) == 1
 
 
+@pytest.mark.broad
 def test_16_bit_weights_look_as_far_away_as_those_of_32_bits():
     w, seen = gx.Variable(np.zeros(2000), dtype="float16"), gx.Variable(0.0, trainable=False)
 

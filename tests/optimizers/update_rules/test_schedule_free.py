@@ -58,6 +58,7 @@ def test_sgd_as_the_paper_says(run):
     assert_all_close(moved(optimizer, run), paper(START, GRADIENTS, warm(0.1, 4)))
 
 
+@pytest.mark.in_turn(2)
 @runs
 @pytest.mark.parametrize("correction", ["rate", "root"])
 def test_adamw_as_the_paper_says(correction, run):
@@ -121,6 +122,7 @@ def train(net, optimizer, steps=3, run=lambda f: f):
     return net, optimizer
 
 
+@pytest.mark.broad
 def test_averages_for_good_are_the_averages_from_then_on():
     net, optimizer = train(Net(), ScheduleFreeAdamW(0.1))
     with optimizer.averaged():
@@ -146,6 +148,7 @@ def test_before_the_first_update_the_average_is_the_value():
     np.testing.assert_allclose(net.w.numpy(), y - 0.1, rtol=1e-6)
 
 
+@pytest.mark.broad
 @runs
 def test_in_the_rules_of_another(run):
     """It moves and averages its variables as alone; the one around puts these averages in place, and no others."""
@@ -205,6 +208,7 @@ def two_of_which_one_is_frozen(run):
     return a, b, optimizer
 
 
+@pytest.mark.broad
 @runs
 def test_the_average_of_what_is_frozen_is_its_value(run):
     """The rest learns beside that, and was evaluated beside an average that the weight had when it was frozen."""

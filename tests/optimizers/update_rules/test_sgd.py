@@ -35,6 +35,7 @@ def test_reference_numbers(three_steps, optimizer, expected):
     np.testing.assert_allclose(three_steps(optimizer()), expected, atol=6e-6)
 
 
+@pytest.mark.broad
 @given(seed=st.integers(0, 2**32 - 1), momentum=st.sampled_from([0.0, 0.5, 0.9]), nesterov=st.booleans())
 def test_against_a_transcription(three_steps, walk, seed, momentum, nesterov):
     start, gradients = walk(seed)

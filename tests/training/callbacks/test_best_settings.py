@@ -44,6 +44,7 @@ def run(change, *others, stop=None, epochs=4, **options):
     return model, best
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("change", [rescale, switch])
 @pytest.mark.parametrize("others", [[], [SwapAverages(at_end=False)]], ids=["alone", "beside averages"])
 def test_the_model_computes_what_it_did_in_the_best_epoch(change, others):
@@ -56,6 +57,7 @@ def test_averages_come_with_the_settings_of_their_epoch():
     assert model.layers[0].kernel.adapters["a"].scale == 1.0
 
 
+@pytest.mark.broad
 def test_a_resumed_run_knows_the_settings_of_the_best_epoch():
     stop, other = EarlyStopping(restore_best_weights=True), EarlyStopping(restore_best_weights=True)
     run(switch, stop=stop)
@@ -70,6 +72,7 @@ def test_a_resumed_run_knows_the_settings_of_the_best_epoch():
     other.on_train_end()  # as of an earlier version: weights alone
 
 
+@pytest.mark.broad
 def test_other_weights_than_in_the_best_epoch_are_told():
     def graft(model, epoch):
         if epoch == 2:

@@ -26,6 +26,7 @@ def test_a_line_is_there_when_its_epoch_ends(tmp_path):
     assert [float(row["loss"]) for row in table(path)] == history["loss"]
 
 
+@pytest.mark.broad
 def test_a_column_that_comes_later_is_not_lost(tmp_path):
     path = tmp_path / "log.csv"
     line().fit(
@@ -35,6 +36,7 @@ def test_a_column_that_comes_later_is_not_lost(tmp_path):
     assert [row["val_loss"] for row in rows] == ["", "6.0"]
 
 
+@pytest.mark.broad
 def test_a_new_run_begins_a_new_table_unless_told(tmp_path):
     path = tmp_path / "log.csv"
     for append, lines in ((False, 1), (False, 1), (True, 2)):
@@ -42,6 +44,7 @@ def test_a_new_run_begins_a_new_table_unless_told(tmp_path):
         assert len(table(path)) == lines
 
 
+@pytest.mark.broad
 def test_a_run_that_resumes_writes_again_what_came_after_its_state(tmp_path):
     path, log, states = tmp_path / "log.csv", None, []
     log = CSVLogger(path)
@@ -53,6 +56,7 @@ def test_a_run_that_resumes_writes_again_what_came_after_its_state(tmp_path):
     assert [int(row["epoch"]) for row in table(path)] == [0, 1, 2, 3]
 
 
+@pytest.mark.broad
 def test_a_run_that_resumes_before_a_column_came_keeps_every_line(tmp_path):
     path, whole, states = tmp_path / "log.csv", tmp_path / "whole.csv", []
     validated = {"epochs": 6, "validation_data": (X, Y), "validation_freq": 4, "verbose": 0}
@@ -113,6 +117,7 @@ def test_a_full_disk_is_named_and_the_model_is_whole(tmp_path, monkeypatch):
     model.fit(X, Y, initial_epoch=1, epochs=3, verbose=0, callbacks=[CSVLogger(path)])
 
 
+@pytest.mark.broad
 def test_a_path_that_cannot_be(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(LogError, match="CSVLogger"):

@@ -18,6 +18,7 @@ def fed(values, **options):
     return history.epoch, callback
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize(
     ("values", "options", "epochs"),
     [
@@ -36,6 +37,7 @@ def test_when_training_ends(values, options, epochs):
     assert len(fed(values, **options)[0]) == epochs
 
 
+@pytest.mark.broad
 def test_ft29_best_weights_come_back_also_where_nothing_was_stopped():
     values = iter([3.0, 1.0, 2.0])
     steps = LambdaCallback(
@@ -74,6 +76,7 @@ def test_directions_by_name(name, mode):
     assert EarlyStopping(name).monitor.mode == mode
 
 
+@pytest.mark.broad
 def test_ft27_a_number_that_never_appears_raises_after_the_first_epoch():
     done = []
     count = LambdaCallback(on_epoch_end=lambda epoch, logs: done.append(epoch))
@@ -84,6 +87,7 @@ def test_ft27_a_number_that_never_appears_raises_after_the_first_epoch():
         line().fit(X, Y, epochs=5, validation_data=(X, Y), verbose=0, callbacks=[EarlyStopping("train_loss")])
 
 
+@pytest.mark.broad
 def test_epochs_without_validation_do_not_count():
     stop = EarlyStopping("val_loss", patience=1)
     history = line().fit(X, Y, epochs=8, validation_data=(X, Y), validation_freq=2, verbose=0, callbacks=[stop])
@@ -104,6 +108,7 @@ def test_wrong_numbers_are_refused():
         EarlyStopping(patience="3")
 
 
+@pytest.mark.broad
 def test_its_state_goes_on():
     first = fed([1.0, 0.5, 0.6], patience=9, restore_best_weights=True)[1]
     other = EarlyStopping("val_loss", patience=9, restore_best_weights=True)

@@ -26,6 +26,7 @@ IDLE = {
 }
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("name", IDLE)
 def test_what_does_nothing_is_told(name):
     make, reason = IDLE[name]
@@ -47,12 +48,14 @@ ACTIVE = {
 }
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("name", ACTIVE)
 def test_others_are_not(name):
     make, options = ACTIVE[name]
     fit(make(), **options)
 
 
+@pytest.mark.broad
 def test_a_run_that_is_over_when_it_is_resumed_is_not_told(tmp_path):
     for _ in range(2):
         saves = gx.callbacks.ModelCheckpoint(tmp_path / "run")

@@ -34,6 +34,7 @@ def test_other_optimizers_have_no_rate_there():
     assert list(model.fit(X, Y, verbose=0).history) == ["loss"]
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize(
     ("values", "options", "expected"),
     [

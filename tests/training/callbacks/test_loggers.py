@@ -113,6 +113,7 @@ class FakeMLflow:
         self.active = None
 
 
+@pytest.mark.broad
 def test_mlflow_each_training_has_a_run_with_its_parameters(monkeypatch):
     library = FakeMLflow()
     monkeypatch.setattr("graftax.training.callbacks.mlflow.optional_library", lambda *names: library)
@@ -153,6 +154,7 @@ def test_wandb_sends_to_a_run_that_is_given_and_leaves_it_open():
     assert run.finished == []
 
 
+@pytest.mark.broad
 def test_wandb_makes_a_run_and_goes_on_in_it(monkeypatch):
     made = []
 

@@ -33,6 +33,7 @@ def test_t8_what_a_callback_writes_is_seen_by_others_and_by_the_history():
     assert seen == [2.5, 2.5]
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("wrong", ["x", [1.0], None, X])
 def test_logs_hold_numbers(wrong):
     with pytest.raises(ArgumentTypeError, match="added"):
@@ -75,6 +76,7 @@ def test_a_callback_that_raises_is_named_and_the_others_are_told():
     model.fit(X, Y, verbose=0)
 
 
+@pytest.mark.broad
 def test_hk2_train_end_is_not_called_after_an_error():
     ended = []
 
@@ -109,6 +111,7 @@ class FromElsewhere:
         self._model.stop_training = True
 
 
+@pytest.mark.broad
 def test_callbacks_by_duck_typing():
     other = FromElsewhere()
     history = line().fit(X, Y, batch_size=3, epochs=5, verbose=0, callbacks=[other])

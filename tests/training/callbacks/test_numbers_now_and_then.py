@@ -70,6 +70,7 @@ def test_a_run_that_goes_on_between_two_of_them(tmp_path: Path) -> None:
     assert run(8).stopped_epoch == 6
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize(
     "watch",
     [
@@ -88,6 +89,7 @@ def test_one_that_comes_after_who_watches_is_missed() -> None:
         fitted(callbacks.EarlyStopping("bleu"), Score({0: 0.5}))
 
 
+@pytest.mark.broad
 def test_each_fit_misses_anew() -> None:
     stop = callbacks.EarlyStopping("bleu")
     model = fitted(Score({0: 0.5}), stop, epochs=1)

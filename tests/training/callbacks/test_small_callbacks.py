@@ -21,6 +21,7 @@ def test_ft26_terminate_on_nan(capsys):
     assert "step 3: the loss is nan" in capsys.readouterr().out
 
 
+@pytest.mark.broad
 def test_lambda_callback_calls_at_each_moment():
     seen = []
     hooks = ("train_begin", "epoch_begin", "train_batch_begin", "train_batch_end", "test_begin", "test_end")
@@ -52,6 +53,7 @@ def steps(model, callback, epochs=9):
     return len(seen)
 
 
+@pytest.mark.broad
 def test_hk3_stop_at_step_counts_from_where_training_stands():
     model = line()
     assert steps(model, StopAtStep(last_step=4)) == 4
@@ -59,6 +61,7 @@ def test_hk3_stop_at_step_counts_from_where_training_stands():
     assert steps(model, StopAtStep(last_step=9)) == 1
 
 
+@pytest.mark.broad
 def test_hk4_where_the_last_step_was_taken_there_is_none():
     model = line()
     assert steps(model, StopAtStep(last_step=3)) == 3
@@ -72,6 +75,7 @@ def test_hk3_one_of_both(given):
         StopAtStep(**given)
 
 
+@pytest.mark.broad
 def test_hk8_timing_is_never_negative():
     timing = Timing()
     model = line()
@@ -101,6 +105,7 @@ def averaging():
     return model
 
 
+@pytest.mark.broad
 def test_swap_averages_for_evaluations_and_at_the_end():
     model, weights = averaging(), Weights()
     model.fit(X, Y, batch_size=5, epochs=2, validation_data=(X, Y), verbose=0, callbacks=[SwapAverages(), weights])
@@ -113,6 +118,7 @@ def test_swap_averages_for_evaluations_and_at_the_end():
     assert model.variables[0].numpy().item() == weights.trained[-1]
 
 
+@pytest.mark.broad
 def test_swap_averages_puts_the_weights_back_after_an_error():
     class Fail(gx.Callback):
         def on_test_batch_end(self, batch, logs=None):
@@ -131,6 +137,7 @@ def test_swap_averages_needs_some():
         line().fit(X, Y, verbose=0, callbacks=[SwapAverages()])
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("last", [1, 3, 4, 7])
 def test_no_step_is_run_beyond_the_last_one_where_several_are_run_at_once(last):
     model = line(steps_per_execution=2)
@@ -138,6 +145,7 @@ def test_no_step_is_run_beyond_the_last_one_where_several_are_run_at_once(last):
     assert int(model.optimizer.iterations) == last
 
 
+@pytest.mark.broad
 def test_averages_and_rates_of_an_optimizer_around_another_one():
     model = line()
     model.compile(gx.optimizers.Lookahead(gx.optimizers.SGD(0.1, ema_momentum=0.5)), "mse")

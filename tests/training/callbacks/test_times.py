@@ -83,6 +83,7 @@ def test_the_line_of_an_epoch_says_the_time_of_its_steps(device, capsys, verbose
     assert "500ms/step  20.0s" in second
 
 
+@pytest.mark.broad
 def test_what_comes_after_the_steps_is_none_of_them(device, capsys):
     class Slow(gx.Callback):
         def on_epoch_end(self, epoch, logs=None):

@@ -165,6 +165,7 @@ def test_an_error_of_a_loader_comes_where_its_batch_would():
     assert int(model.optimizer.iterations) == 1
 
 
+@pytest.mark.broad
 def test_labels_out_of_range_are_found_in_prefetched_batches():
     model = gx.Sequential([layers.Dense(2)])
     model.compile("sgd", gx.losses.SparseCategoricalCrossentropy(from_logits=True))

@@ -33,6 +33,7 @@ def model(**options):
     return made
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("ahead", [None, 4], ids=["as they come", "prefetched"])
 @pytest.mark.parametrize("together", [1, 3, 8])
 def test_a_loader_may_reuse_its_arrays(together, ahead):
@@ -57,6 +58,7 @@ def test_a_batch_on_the_device_and_its_like_on_the_host_stay(dtype):
     assert batch.host[2] is None
 
 
+@pytest.mark.broad
 def test_an_index_out_of_range_is_found_in_arrays_that_are_reused():
     made = model()
 

@@ -24,11 +24,13 @@ def test_few_rows_come_in_the_order_of_a_permutation() -> None:
     assert RowOrder((3, 1), 9)[:9].tolist() == np.random.default_rng((3, 1)).permutation(9).tolist()
 
 
+@pytest.mark.broad
 def test_an_order_follows_from_the_seed() -> None:
     first, again, other = (RowOrder(seed, MANY)[:8].tolist() for seed in ((3, 1), (3, 1), (3, 2)))
     assert first == again != other
 
 
+@pytest.mark.broad
 def test_the_order_of_many_rows_is_random() -> None:
     """Rises, places of the first rows, and distances are those of a random order, within four standard deviations."""
     found = RowOrder((0, 0), MANY)[:MANY]

@@ -77,6 +77,7 @@ def test_no_sample_counts_twice_in_one_pass(data):
         line().fit(X, Y, validation_data=data(), validation_steps=4, verbose=0, **options)
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize(("size", "expected"), [(None, [2, 2, 1]), (4, [4, 1])])
 def test_samples_to_validate_on_come_in_batches_of_the_training_or_of_their_own(size, expected):
     class Together(Samples):
@@ -223,7 +224,7 @@ def test_a_loader_that_shuffles_by_itself_is_refused_when_a_run_resumes():
         source.set_state(source.get_state())
 
 
-@pytest.mark.in_turn(5)
+@pytest.mark.broad
 @pytest.mark.parametrize(
     ("third", "said"),
     [
@@ -331,7 +332,7 @@ class Stream:
         return 3
 
 
-@pytest.mark.in_turn(2, 1)
+@pytest.mark.broad
 @pytest.mark.parametrize("knows", [True, False])
 def test_streams_of_tensors_as_those_of_tf_data(knows):
     pairs = Stream(lambda x, y: (x, y), knows)

@@ -83,6 +83,7 @@ def test_t9_one_line_an_epoch(terminal, columns, verbose):
     assert "━" in screen.got.decode() or columns == 40
 
 
+@pytest.mark.broad
 def test_t9_a_validation_is_told_in_the_line_of_its_epoch(terminal, monkeypatch):
     clock = iter(range(100_000))
     monkeypatch.setattr(time, "perf_counter", lambda: next(clock))
@@ -103,6 +104,7 @@ def test_t9_evaluate_and_predict_end_full(terminal):
     assert predicted.startswith("predict  3/3  ")
 
 
+@pytest.mark.broad
 def test_t9_prints_of_callbacks_at_the_end_of_an_epoch_have_lines_of_their_own(terminal):
     screen, said = terminal(80), gx.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: print("said"))
     line().fit(X, Y, batch_size=1, epochs=2, callbacks=[said])
@@ -142,6 +144,7 @@ def test_t9_a_file_gets_a_line_when_its_epoch_ends(tmp_path):
     assert "learning_rate 0" in lines[0]
 
 
+@pytest.mark.broad
 def test_t9_a_long_epoch_in_a_file_tells_once_a_minute(capsys, monkeypatch):
     seconds = []
     monkeypatch.setattr(time, "perf_counter", lambda: sum(seconds))
@@ -152,6 +155,7 @@ def test_t9_a_long_epoch_in_a_file_tells_once_a_minute(capsys, monkeypatch):
     assert all("40.0s/step" in text for text in lines)
 
 
+@pytest.mark.broad
 def test_t9_a_notebook_keeps_one_line_an_epoch(capsys, monkeypatch):
     """What is shown is changed in place, and beside it callbacks may print."""
     shell = SimpleNamespace(kernel=object())
@@ -195,6 +199,7 @@ def test_t9_plain_characters_where_there_are_no_others(monkeypatch):
     assert Screen("auto").width
 
 
+@pytest.mark.broad
 def test_t9_a_reader_that_goes_away_does_not_stop_training(monkeypatch):
     def gone(text):
         raise BrokenPipeError

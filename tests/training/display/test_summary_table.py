@@ -44,6 +44,7 @@ def test_t5_rows_add_up_at_every_level(expand):
     assert sum(row.size for row in summary.rows) == summary.bytes == 4 * summary.parameters
 
 
+@pytest.mark.broad
 def test_t5_a_layer_with_weights_of_its_own_and_layers_inside_shows_its_own():
     rows = {"/".join(row.path): row.parameters for row in Summary(nested()).rows}
     assert rows["layers/0"] == 4
@@ -81,6 +82,7 @@ def test_t5_what_is_not_built_says_how():
     assert "model.build_for(x)" in text
 
 
+@pytest.mark.broad
 def test_t5_what_the_optimizer_keeps_is_counted():
     model = gx.Sequential([layers.Dense(3)])
     model.compile("adam", "mse", metrics=["mae"])
@@ -102,6 +104,7 @@ def test_t5_frozen_layers_are_marked_unless_told():
         model.summary(expand_nested=True)
 
 
+@pytest.mark.broad
 def test_notebooks_get_a_table():
     html = nested()._repr_html_()
     assert html.count("<tr>") == 1 + len(Summary(nested()).rows)
@@ -142,6 +145,7 @@ def test_layers_of_a_model_of_ones_own_are_its_attributes():
     assert [model.get_layer(index=i) for i in range(3)] == [*model.blocks, model.head]
 
 
+@pytest.mark.broad
 def test_predict_on_batch():
     model = nested()
     x = np.ones((2, 4), "float32")

@@ -64,14 +64,17 @@ def test_what_a_subclass_adds_goes_on_beside_what_its_base_says(tmp_path):
     assert (resumed.patience, resumed.limit) == (7, 0.5)  # settings are those of the present run
 
 
+@pytest.mark.broad
 def test_a_base_that_says_nothing(tmp_path):
     assert kill_and_resume(tmp_path, Schedules).epochs == 4
 
 
+@pytest.mark.broad
 def test_what_cannot_be_saved_is_told(tmp_path):
     assert len(check_told(tmp_path, Fills, "window (set)").seen) == 4
 
 
+@pytest.mark.broad
 def test_a_subclass_that_says_its_state_is_asked_alone(tmp_path):
     resumed = kill_and_resume(tmp_path, Says)
     assert resumed.note == "epoch 3"

@@ -79,6 +79,7 @@ def check_told(folder, kind, *lost):
     return resumed
 
 
+@pytest.mark.broad
 def test_what_it_counted_goes_on(tmp_path):
     whole = train(tmp_path / "whole", Counts())
     resumed = kill_and_resume(tmp_path / "broken", Counts, patience=5)
@@ -91,10 +92,12 @@ def test_what_it_counted_goes_on(tmp_path):
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.broad
 def test_what_cannot_be_saved_is_told_where_the_run_goes_on(tmp_path):
     check_told(tmp_path, Holds, "window (set)")
 
 
+@pytest.mark.broad
 def test_nothing_is_told_of_what_has_not_changed(tmp_path):
     class Opens(Counts):
         def __init__(self):
@@ -152,6 +155,7 @@ class Stopping(gx.callbacks.EarlyStopping):
         super().__init__("loss", patience=9)
 
 
+@pytest.mark.broad
 def test_a_callback_of_ones_own_goes_on_without_get_state(tmp_path):
     whole = train(tmp_path / "whole", Own())
     resumed = kill_and_resume(tmp_path / "broken", Own)
@@ -160,10 +164,12 @@ def test_a_callback_of_ones_own_goes_on_without_get_state(tmp_path):
     assert len(resumed.seen) == 4
 
 
+@pytest.mark.broad
 def test_a_container_that_was_filled_and_cannot_be_saved_is_told_once(tmp_path):
     check_told(tmp_path, lambda: Fills(set()), "window (set)")
 
 
+@pytest.mark.broad
 def test_what_says_its_state_is_asked_alone(tmp_path):
     resumed = kill_and_resume(tmp_path, Says)
     assert len(resumed.seen) == 2
@@ -190,6 +196,7 @@ class Draws(gx.Callback):
         self.seen.append([float(self.numpy.normal()), float(self.older.normal()), self.python.gauss(0.0, 1.0)])
 
 
+@pytest.mark.broad
 def test_generators_go_on(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -214,10 +221,12 @@ class Keeps(gx.Callback):
         self.box.count += next(self.numbers)
 
 
+@pytest.mark.broad
 def test_what_changes_in_place_is_told_too(tmp_path):
     check_told(tmp_path, Keeps, "mean (Mean)", "box (Box)", "numbers (range_iterator)")
 
 
+@pytest.mark.broad
 def test_what_is_saved_with_the_run_is_not_missed(tmp_path):
     class Looks(gx.Callback):
         """Holds parts of the model that it trains, some of which are not built yet."""

@@ -104,6 +104,7 @@ def test_a_model_of_two_optimizers_goes_on(tmp_path):
         np.testing.assert_array_equal(one.numpy(), other.numpy(), err_msg=one.path)
 
 
+@pytest.mark.broad
 def test_the_outermost_compile_is_called_again(tmp_path):
     model = gan(Wider)
     model.compile(0.25)
@@ -113,6 +114,7 @@ def test_the_outermost_compile_is_called_again(tmp_path):
     assert float(again.g_optimizer.learning_rate) == 0.25
 
 
+@pytest.mark.broad
 def test_what_is_handed_on_comes_to_the_base(tmp_path):
     model = Late()
     model.compile(3.0, "sgd", "mse", metrics=["mae"])
@@ -123,6 +125,7 @@ def test_what_is_handed_on_comes_to_the_base(tmp_path):
     assert again.evaluate(X, X[:, :1], verbose=0) == model.evaluate(X, X[:, :1], verbose=0)
 
 
+@pytest.mark.broad
 def test_copies_take_it_along(tmp_path):
     model = gan(Wider)
     model.compile(0.25)

@@ -60,6 +60,7 @@ CREATORS = {
 }
 
 
+@pytest.mark.in_turn(6)
 @pytest.mark.parametrize("name", CREATORS)
 def test_weights_of_creators_in_scope_come_back(name, tmp_path):
     model = gx.Sequential([layers.Dense(3), layers.Dense(2)])
@@ -101,6 +102,7 @@ def test_a_global_policy_of_the_time_when_it_was_made_comes_back(name, policy, t
     comes_back(model, tmp_path / "m", custom={"made in build": [Late], "subclass": [Net]}.get(name, ()))
 
 
+@pytest.mark.broad
 def test_a_global_policy_of_the_loader_does_not_matter(tmp_path):
     model = gx.Sequential([Late()])
     model(X)
@@ -114,6 +116,7 @@ def test_a_global_policy_of_the_loader_does_not_matter(tmp_path):
     np.testing.assert_array_equal(again(X), model(X))
 
 
+@pytest.mark.broad
 def test_tied_weights_stay_tied_however_often_they_are_saved(tmp_path):
     embedding = layers.Embedding(9, 4)
     x = np.array([[3, 1], [2, 8]])
@@ -130,6 +133,7 @@ def test_tied_weights_stay_tied_however_often_they_are_saved(tmp_path):
     assert last.layers[1].kernel.source is last.layers[0].embeddings
 
 
+@pytest.mark.broad
 def test_weights_tied_to_one_that_no_layer_holds(tmp_path):
     model = gx.Sequential([layers.Dense(4), layers.Dense(4)])
     with gx.variable_creator_scope(reparam.Shared(gx.Variable(np.eye(4, dtype="float32"))), where="**/kernel"):
@@ -151,6 +155,7 @@ ADAPTED = {
 }
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("name", ADAPTED)
 def test_what_a_layer_learnt_from_data_comes_back(name, tmp_path):
     x = X[:, 0]

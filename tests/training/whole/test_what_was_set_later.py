@@ -237,6 +237,7 @@ CASES = [
 ]
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize(("setter", "kind"), CASES)
 def test_what_was_set_comes_back(setter, kind, tmp_path):
     gx.set_random_seed(0)

@@ -122,6 +122,7 @@ def test_ops_that_look_at_their_numbers_are_checked(look):
         gx.jit(fn, checked=True)(BAD)
 
 
+@pytest.mark.broad
 def test_divisors_of_integers_and_probabilities_are_checked():
     with pytest.raises(errors.NumericsError, match="integer division by zero"):
         gx.jit(lambda x: ops.floor_divide(x, x), checked=True)(ops.asarray([1, 0]))
@@ -129,6 +130,7 @@ def test_divisors_of_integers_and_probabilities_are_checked():
         gx.jit(lambda p: gx.losses.BinaryCrossentropy()(ops.ones((2,)), p), checked=True)(ops.asarray([3.0, -1.0]))
 
 
+@pytest.mark.broad
 def test_negative_indices_are_out_of_range_for_take_only():
     assert float(gx.jit(lambda i: W[i], checked=True)(np.int32(-1))) == 2.0
     with pytest.raises(errors.IndexRangeError, match="= -1 is not in"):
@@ -137,6 +139,7 @@ def test_negative_indices_are_out_of_range_for_take_only():
         gx.jit(total, checked=True)(np.array([3], "int8"))
 
 
+@pytest.mark.broad
 def test_a_checked_function_may_return_none_or_have_none_in_its_result():
     total = gx.Variable(0.0, name="total")
 
@@ -196,6 +199,7 @@ def test_a_nan_is_named_with_layer_line_direction_and_ranges():
         np.testing.assert_array_equal(v.numpy(), old)
 
 
+@pytest.mark.broad
 def test_a_nan_that_comes_in_or_is_masked_by_a_function_of_jax_is_nobodys_fault():
     run = gx.jit(lambda x: ops.sum(ops.where(ops.isnan(x), 0.0, x)), checked=True)
     assert float(run(np.array([1.0, np.nan], "float32"))) == 1.0
@@ -204,6 +208,7 @@ def test_a_nan_that_comes_in_or_is_masked_by_a_function_of_jax_is_nobodys_fault(
     assert float(gx.jit(lambda x: -ops.log(x), checked=True)(0.0)) == np.inf  # an infinity is a number
 
 
+@pytest.mark.broad
 def test_a_checked_function_inside_another():
     inner = gx.jit(total, checked=True)
     with pytest.raises(errors.IndexRangeError):
@@ -216,6 +221,7 @@ def test_a_checked_function_inside_another():
         gx.grad(loss)(ops.asarray([-2.0]))
 
 
+@pytest.mark.broad
 def test_check_shows_its_values_and_is_checked_itself():
     with pytest.raises(errors.CheckError, match=r"x is \[ 1., -1.\]"):
         gx.check(ops.asarray([1.0, -1.0]) > 0, "x is {x}", x=ops.asarray([1.0, -1.0]))

@@ -75,6 +75,7 @@ WAYS = {
 }
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("way", WAYS)
 def test_what_methods_name_is_followed(way, monkeypatch):
     f = WAYS[way]

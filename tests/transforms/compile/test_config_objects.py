@@ -112,6 +112,7 @@ def test_an_object_whose_method_is_compiled_is_followed_and_not_kept_alive():
     assert alive() is None
 
 
+@pytest.mark.broad
 def test_attributes_that_come_go_and_lie_deep():
     inner = Plain([1.0, {"deep": np.ones(1, "float32")}])
     box = Box(cfg={"all": (types.SimpleNamespace(inner=inner),)})

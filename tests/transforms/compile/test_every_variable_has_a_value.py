@@ -35,6 +35,7 @@ def test_fn23_an_exception_while_tracing():
     assert v.numpy().tolist() == [1.0]
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("where", ["top", "scan", "cond"])
 @pytest.mark.filterwarnings("ignore")
 def test_fn23_an_exception_at_run_time(where, caplog):

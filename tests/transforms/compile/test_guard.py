@@ -255,7 +255,7 @@ FORMS = [
 ]
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.in_turn(8)
 @pytest.mark.parametrize(("make", "traces"), FORMS, ids=[make.__name__ for make, _ in FORMS])
 def test_what_the_function_changes_itself_is_seen_by_the_next_call(make, traces):
     eager, compiled = make(), gx.jit(make())
@@ -316,6 +316,7 @@ def test_modules_that_the_function_makes_cause_no_new_trace():
     assert f.trace_count == 1
 
 
+@pytest.mark.broad
 def test_a_first_call_that_builds_takes_one_trace():
     class Stack(gx.Layer):
         def __init__(self):
@@ -350,6 +351,7 @@ def test_a_random_stream_that_starts_in_the_call_takes_one_trace():
     assert not np.array_equal(drawn[0], drawn[1])
 
 
+@pytest.mark.broad
 def test_a_counter_is_told_in_the_log_and_refused_by_max_retraces(caplog):
     f = gx.jit(counter())
     with caplog.at_level(logging.INFO, "graftax"):

@@ -29,7 +29,7 @@ MASKS = {
 }
 
 
-@pytest.mark.in_turn(3)
+@pytest.mark.in_turn(6)
 @pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS)
 @pytest.mark.parametrize("call", ["predict", "jit", "eager"])
 def test_a_change_inside_of_an_array_is_seen(mask, call):
@@ -54,6 +54,7 @@ def test_a_change_through_a_view_and_in_a_container_is_seen():
     assert f.trace_count == 2
 
 
+@pytest.mark.broad
 def test_a_change_of_a_set_is_seen():
     layer = Masked(np.ones(2, "float32"))
     f = gx.jit(layer)

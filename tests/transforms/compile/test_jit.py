@@ -124,6 +124,7 @@ def test_fn6_a_setting_of_jax_is_honoured():
     assert f.trace_count == 2
 
 
+@pytest.mark.broad
 def test_fn5_fn6_traces_by_type_shape_and_dtype():
     f = jit(lambda x: x * 2)
     counts = []
@@ -147,6 +148,7 @@ def test_fn5_fn6_traces_by_type_shape_and_dtype():
     assert (f(1).dtype, f(1.0).dtype) == (jnp.int32, jnp.float32)
 
 
+@pytest.mark.broad
 def test_static_arguments_are_told_apart_by_type_and_value():
     class Mode(IntEnum):
         ADD = 1
@@ -223,6 +225,7 @@ def test_fn12_one_trace_even_if_it_builds():
     assert (len(runs), f.trace_count) == (1, 1)
 
 
+@pytest.mark.broad
 def test_building_inside_a_gradient_a_scan_and_a_vmap():
     for wrap in (
         lambda g: lambda: value_and_grad(lambda x: ops.sum(g(x)))(X)[0],
@@ -275,6 +278,7 @@ def test_compiled_inside_an_eager_gradient():
     assert (float(step(1.0)[0]), float(mean), loss.trace_count) == (8.0, 4.25, 1)
 
 
+@pytest.mark.broad
 def test_threads_compile_on_their_own():
     v = Variable(2.0)
     results = []

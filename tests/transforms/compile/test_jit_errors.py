@@ -64,6 +64,7 @@ def test_fn17_exceptions_keep_their_type():
     assert f.trace_count == 0
 
 
+@pytest.mark.broad
 def test_fn1_it_compiles_or_raises():
     v = Variable([1.0])
 
@@ -84,6 +85,7 @@ def test_fn1_it_compiles_or_raises():
         assert f.trace_count == 0
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize(
     "body",
     [ops.unique, ops.nonzero, lambda x: jnp.unique(x), lambda x: x[x > 1], lambda x: jnp.where(x)[0]],
@@ -106,6 +108,7 @@ def test_fn4_an_index_out_of_range_raises_eagerly():
         switch(7, [lambda: 1.0, lambda: 2.0])
 
 
+@pytest.mark.broad
 def test_fn7_many_traces_are_warned_of_once(caplog):
     f = jit(lambda x: x * 2)
     with caplog.at_level(logging.WARNING, "graftax"):
@@ -125,6 +128,7 @@ def test_fn8_lists_are_structures_and_arguments_those_of_the_function():
         f(1.0, z=2.0)
 
 
+@pytest.mark.broad
 def test_fn10_a_later_trace_may_make_variables_that_are_kept():
     heads = {}
 
@@ -140,6 +144,7 @@ def test_fn10_a_later_trace_may_make_variables_that_are_kept():
     assert f(np.ones((1, 2), "float32")).tolist() == [[10.0, 10.0]]
 
 
+@pytest.mark.broad
 def test_fn15_random_numbers_of_numpy_are_those_of_the_trace():
     f = jit(lambda: (np.random.default_rng().normal(), normal(())))
     (frozen, first), (again, second) = f(), f()
@@ -195,6 +200,7 @@ def test_the_reference_backend_says_that_it_does_not_compile():
         jit(lambda x: x)(1.0)
 
 
+@pytest.mark.broad
 def test_a_compiled_function_in_a_foreign_trace():
     v = Variable(2.0)
     f = jit(lambda x: x * v)
@@ -230,6 +236,7 @@ def test_plain_jax_inside_reads_variables_and_is_not_shared_between_traces():
         assert float(f(1.0)) == pytest.approx(3 * np.cos(3) * k)
 
 
+@pytest.mark.broad
 def test_plain_jax_inside_reads_what_was_assigned_between_two_calls():
     v = Variable(1.0)
     inner = jax.jit(lambda x: x * v.value)

@@ -40,6 +40,7 @@ class InAttribute(InDict):
         return variable - step.learning_rate * self.held, {}
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("nested", [False, True], ids=["jit", "jit_in_jit"])
 @pytest.mark.parametrize("kind", [InDict, InList, InAttribute])
 def test_a_later_run_that_would_read_lost_state_raises(kind: type[InDict], nested: bool) -> None:

@@ -98,6 +98,7 @@ def test_a_new_value_counts():
     np.testing.assert_allclose(layer(X), X @ np.ones((4, 3)), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.broad
 def test_changes_are_honoured():
     layer = gx.layers.Dense(4, use_bias=False, kernel_initializer="identity")
     layer(X)
@@ -113,6 +114,7 @@ def test_changes_are_honoured():
     assert np.array_equal(norm.moving_mean.numpy(), moved)
 
 
+@pytest.mark.broad
 def test_state_is_assigned():
     compiled, plain = gx.layers.BatchNormalization(), gx.layers.BatchNormalization()
     for _ in range(3):
@@ -169,6 +171,7 @@ def test_a_grafted_kernel_is_read_through():
     np.testing.assert_allclose(layer(X), X @ (2 * layer.kernel.half.numpy()), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16"])
 def test_dtypes(policy):
     layer = gx.layers.Dense(3, dtype=policy)
@@ -227,6 +230,7 @@ def test_programs_keep_no_layer_alive():
     assert [ref() for ref in gone] == [None, None]
 
 
+@pytest.mark.broad
 def test_old_programs_are_forgotten(monkeypatch, traces):
     monkeypatch.setattr(eager_call, "_MOST", 2)
     layer = gx.layers.Activation("relu")
@@ -288,6 +292,7 @@ def test_expressions_in_another_order_share_no_program():
         np.testing.assert_allclose(model(X), X @ kernel, rtol=1e-5)
 
 
+@pytest.mark.broad
 def test_an_array_that_gives_way_to_other_dtypes_has_a_program_of_its_own():
     """What comes of a Python number meets bfloat16 in bfloat16; float32 does not, whichever came first."""
     number, array = jnp.broadcast_to(jnp.asarray(1.0), (2,)), jnp.ones((2,), "float32")

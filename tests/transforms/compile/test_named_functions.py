@@ -66,6 +66,7 @@ def notebook(monkeypatch: pytest.MonkeyPatch) -> Notebook:
 AGAIN = "def scale(x):\n    return x * 3.0"
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize(
     ("body", "cell", "expected"),
     [

@@ -86,7 +86,7 @@ CHANGES = {
 }
 
 
-@pytest.mark.in_turn(3)
+@pytest.mark.in_turn(12)
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_what_is_read_is_followed(kind, change):
@@ -148,6 +148,7 @@ def _above(trainer):
     return types.SimpleNamespace(held={"a": trainer}, net=trainer.net)
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("way", WAYS)
 def test_it_is_followed_wherever_it_is(way):
     trainer = Trainer()
@@ -177,6 +178,7 @@ def test_another_object_in_its_place_is_seen():
     assert [*found, float(f(ONE))] == [4.0, 6.0, 15.0, 10.0]
 
 
+@pytest.mark.broad
 def test_whatever_asks_for_an_attribute():
     """Names that no code has, all there is, a file of its own, a copy."""
     elsewhere = types.ModuleType("elsewhere")
@@ -254,6 +256,7 @@ class Counting:
     step = gx.jit(eager)
 
 
+@pytest.mark.broad
 def test_one_that_counts_what_it_reads_is_as_in_eager_code(caplog):
     one, other = Counting(), Counting()
     with caplog.at_level(logging.INFO, "graftax"):

@@ -58,6 +58,7 @@ OTHERS = {
 }
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("name", OTHERS)
 def test_another_kind_of_argument_is_seen(name, taken):
     @gx.jit
@@ -128,6 +129,7 @@ def test_masks_are_seen():
     np.testing.assert_allclose(f(masked), [[2.0, 2.0]], rtol=1e-6)
 
 
+@pytest.mark.broad
 def test_a_batch_of_the_host_takes_it_and_may_be_written_over(taken):
     total = gx.Variable(jnp.zeros(2))
 
@@ -203,6 +205,7 @@ def test_arguments_are_not_kept_alive():
     assert gone() is None
 
 
+@pytest.mark.broad
 def test_a_failure_is_told_as_ever_and_forgetting_forgets():
     w = gx.Variable(jnp.ones(2))
 

@@ -71,6 +71,7 @@ def test_an_attribute_of_a_part(caplog):
     assert float(expect_retrace(caplog, f, "parts/1.k: 2.0 -> 5.0")) == 12.0
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize(
     ("change", "expected"),
     [

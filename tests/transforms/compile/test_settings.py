@@ -37,7 +37,7 @@ CALLED_BY_FIT = gx.callbacks.Callback  # between the compiled steps, which do no
 PLAIN = [cls for cls in plain_classes() if not issubclass(cls, CALLED_BY_FIT)]
 
 
-@pytest.mark.in_turn(3)
+@pytest.mark.in_turn(15)
 @pytest.mark.parametrize("cls", PLAIN, ids=lambda cls: cls.__name__)
 def test_a_setting_of_every_plain_object_is_followed(cls):
     box, one = gx.Module(), cls.__new__(cls)
@@ -58,7 +58,7 @@ def test_a_setting_of_what_cannot_be_followed_is_refused(one):
         setattr(one, next(iter(vars(one))), "float64")
 
 
-@pytest.mark.in_turn(2, 1)
+@pytest.mark.broad
 @pytest.mark.parametrize("run_eagerly", [False, True])
 def test_a_callback_may_anneal_a_regularizer_and_tighten_a_constraint(run_eagerly):
     penalty, limit = gx.regularizers.L2(0.0), gx.constraints.MaxNorm(5.0)
@@ -84,6 +84,7 @@ def test_a_callback_may_anneal_a_regularizer_and_tighten_a_constraint(run_eagerl
     np.testing.assert_allclose(dense.kernel.numpy(), w, rtol=1e-5)
 
 
+@pytest.mark.broad
 def test_an_own_regularizer_is_followed_in_place_too():
     class Weighted(gx.regularizers.BaseRegularizer):
         def __init__(self):
@@ -105,6 +106,7 @@ def test_an_own_regularizer_is_followed_in_place_too():
     assert f.trace_count == 3
 
 
+@pytest.mark.broad
 def test_a_constraint_and_its_settings_are_followed_by_an_optimizer():
     limit = gx.constraints.MaxNorm(5.0)
     w = gx.Variable([3.0, 4.0], constraint=limit)

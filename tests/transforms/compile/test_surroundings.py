@@ -103,6 +103,7 @@ def test_a_change_of_a_list_of_modules_is_seen(way, change, after):
     assert f.trace_count == 2
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("way", WAYS)
 def test_a_list_that_was_empty_is_followed(way):
     net = []

@@ -99,6 +99,7 @@ def test_x13_a_read_gives_a_value_before_or_after_a_step(read, kind, switching):
     assert len({float(part.numpy().max()) for part in model.parts}) == 1  # no step was lost
 
 
+@pytest.mark.broad
 def test_x13_assignments_from_another_thread_are_not_lost(switching):
     model = Counters(SHAPES["small"])
     mark = threading.local()

@@ -145,6 +145,7 @@ CASES = {
 QUICK = ("float", "list", "closure", "plain object")
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize(
     "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.broad) for name in CASES]
 )
@@ -179,6 +180,7 @@ def test_nothing_is_traced_again_where_values_stay(monkeypatch):
     assert cells.known["f"].trace_count == 1
 
 
+@pytest.mark.broad
 def test_the_log_tells_which_value_changed_and_what_helps(monkeypatch, caplog):
     caplog.set_level("INFO", logger="graftax")
     cells = Cells(monkeypatch)
@@ -203,6 +205,7 @@ def test_a_counter_is_refused_where_no_more_traces_are_allowed(monkeypatch):
 OF_OLD = pytest.mark.skipif(tuple(map(int, jax.__version__.split(".")[:2])) > (0, 10), reason="JAX keeps a copy")
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize(
     ("dtype", "times"),
     [

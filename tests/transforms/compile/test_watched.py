@@ -204,7 +204,7 @@ def rows():
 _HIDING = ("deque", "User", "ChainMap", "set", "object", "partial", "list in a partial", "Mapping")
 
 
-@pytest.mark.in_turn(24)
+@pytest.mark.in_turn(24, broad=7)
 @pytest.mark.parametrize(("make", "change", "place", "entry"), list(rows()))
 def test_a_change_is_seen(make, change, place, entry, monkeypatch):
     held = make(entry(2), entry(3))

@@ -37,6 +37,7 @@ OFTEN = {
 }
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("kind", OFTEN)
 def test_the_warning_of_many_traces(kind, caplog):
     function, call, told = OFTEN[kind]
@@ -50,6 +51,7 @@ def test_the_warning_of_many_traces(kind, caplog):
     assert "\n" not in message
 
 
+@pytest.mark.broad
 def test_the_warning_of_a_model(caplog):
     model = gx.Sequential([gx.layers.Dense(2)])
     model.compile("sgd", "mse")

@@ -30,7 +30,7 @@ def recurrence(a, b):
     return np.stack(found)
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.in_turn(8)
 @modes
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 5, 6, 7])
 def test_every_number_of_places(mode, count):
@@ -38,7 +38,7 @@ def test_every_number_of_places(mode, count):
     np.testing.assert_allclose(found, np.cumsum(X[:count], 0), rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.in_turn(4, 1)
+@pytest.mark.in_turn(8, 1)
 @modes
 @pytest.mark.parametrize("axis", [0, 1, 2, -1])
 @pytest.mark.parametrize("reverse", [False, True])
@@ -49,6 +49,7 @@ def test_axes_in_both_directions(mode, axis, reverse):
     np.testing.assert_allclose(found, np.flip(expected, axis) if reverse else expected, rtol=1e-4)
 
 
+@pytest.mark.broad
 @modes
 @pytest.mark.parametrize("backend", ["jax", "numpy"])
 def test_a_linear_recurrence_is_not_commutative_and_right(mode, backend):
@@ -62,7 +63,7 @@ def test_a_linear_recurrence_is_not_commutative_and_right(mode, backend):
         np.testing.assert_allclose(ops.to_numpy(back), recurrence(a[::-1], X[::-1])[::-1], rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 @modes
 def test_gradients_to_elements_and_variables_are_those_of_a_scan(mode):
     w = gx.Variable(np.float32([0.5, -0.4, 0.9]))

@@ -89,6 +89,7 @@ def test_x10_one_row_goes_with_any_number_along_any_axis():
     np.testing.assert_allclose(found, A[:, :, 0] * 2, rtol=1e-6)
 
 
+@pytest.mark.broad
 def test_x10_gradients_pass_through_all_arguments():
     def loss(ab):
         return ops.sum(gx.vectorized_map(lambda x, y: ops.sum(x) * y**2, *ab, in_axes=(1, None)))

@@ -80,6 +80,7 @@ def test_cond_eagerly_is_python_with_real_values():
     assert seen == [4.0]
 
 
+@pytest.mark.broad
 def test_cond_draws_only_in_the_branch_that_runs():
     generator = gx.SeedGenerator(seed=1)
     fn = gx.jit(lambda p: gx.cond(p, lambda: gx.random.normal((), seed=generator), lambda: 0.0))

@@ -18,6 +18,7 @@ def plain(fn):
 modes = pytest.mark.parametrize("mode", [plain, gx.jit], ids=["eager", "compiled"])
 
 
+@pytest.mark.in_turn(2)
 @modes
 @pytest.mark.parametrize("reverse", [False, True])
 def test_scan_state_is_carried_from_step_to_step(mode, reverse):
@@ -82,7 +83,7 @@ class Cell:
             v.assign(value)
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 @modes
 def test_scan_over_layers_equals_the_loop_with_statistics_and_streams(mode):
     cell = Cell()
@@ -98,7 +99,7 @@ def test_scan_over_layers_equals_the_loop_with_statistics_and_streams(mode):
     assert not np.array_equal(start[-1], after[-1]), "the stream of the dropout layer"
 
 
-@pytest.mark.in_turn(4, 1)
+@pytest.mark.broad
 @modes
 @pytest.mark.parametrize("wrap", [plain, gx.remat], ids=["plain", "remat"])
 def test_scan_gradients_equal_those_of_the_loop(mode, wrap):
@@ -173,6 +174,7 @@ def test_eager_scans_that_do_the_same_are_compiled_once():
     assert float(n) == 12
 
 
+@pytest.mark.broad
 def test_loops_that_are_remembered_are_few(monkeypatch):
     monkeypatch.setattr(scanning, "_loops", scanning._Loops(most=2))
     for k in range(4):
@@ -180,6 +182,7 @@ def test_loops_that_are_remembered_are_few(monkeypatch):
     assert len(scanning._loops.compiled) == 2
 
 
+@pytest.mark.broad
 def test_a_number_that_gives_way_is_traced_again():
     jnp = pytest.importorskip("jax.numpy")
     runs = []
@@ -215,6 +218,7 @@ def test_scan_in_a_scan_in_a_cond(mode):
     assert float(total) == 10
 
 
+@pytest.mark.broad
 @modes
 def test_layers_are_built_inside_and_draw_the_same(mode):
     dense, dropout = layers.Dense(4), layers.Dropout(0.5)
@@ -268,7 +272,7 @@ def test_scan_errors_name_the_leaf():
         gx.scan(lambda c, x: (c, None), 0.0, ROWS, length=3)
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 @modes
 def test_map_fn_goes_row_by_row(mode):
     v = gx.Variable(0.0, trainable=False)

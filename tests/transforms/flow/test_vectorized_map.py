@@ -72,7 +72,7 @@ def test_chunk_sizes_that_are_none(chunk_size):
         gx.vectorized_map(lambda row: row, ROWS, chunk_size=chunk_size)
 
 
-@pytest.mark.in_turn(4, 1)
+@pytest.mark.broad
 @modes
 @pytest.mark.parametrize("chunk_size", [None, 3])
 def test_vm6_rows_draw_their_own_numbers_and_the_stream_moves_on(mode, chunk_size):
@@ -137,7 +137,7 @@ def test_vm8_predicates_of_each_row(mode):
     assert mode(lambda x: gx.vectorized_map(grow, x))(x).tolist() == [16.0, 16.0, 12.0]
 
 
-@pytest.mark.in_turn(4, 2)
+@pytest.mark.broad
 @modes
 @pytest.mark.parametrize("chunk_size", [None, 3])
 def test_vm10_per_example_gradients_by_grad_and_by_tape(mode, chunk_size):
@@ -170,7 +170,7 @@ def test_vm10_the_numbers_of_the_notes():
     assert gx.vectorized_map(one, ops.asarray([1.0, 2.0])).tolist() == [6.0, 12.0]
 
 
-@pytest.mark.in_turn(4, 3)
+@pytest.mark.broad
 @modes
 @pytest.mark.parametrize("chunk_size", [None, 1])
 def test_vm11_gradient_through_it(mode, chunk_size):
@@ -184,12 +184,14 @@ def test_vm11_gradient_through_it(mode, chunk_size):
     assert float(mode(gx.grad(total, wrt=w))(x)) == 9.0
 
 
+@pytest.mark.broad
 def test_layers_are_built_inside():
     dense = layers.Dense(4)
     out = gx.vectorized_map(lambda row: dense(row[None])[0], ROWS)
     np.testing.assert_allclose(out, dense(ROWS), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.broad
 def test_a_new_value_of_a_variable_is_seen_by_the_same_function():
     v = gx.Variable(1.0)
 

@@ -55,6 +55,7 @@ def test_while_loop_ends_at_the_bound(mode, bound):
     assert float(mode(lambda x: gx.while_loop(lambda v: v < 100, lambda v: v * 2, x, bound))(1.0)) == 2.0**bound
 
 
+@pytest.mark.broad
 @modes
 def test_while_loop_with_a_bound_is_differentiated(mode):
     w = gx.Variable(2.0)
@@ -67,6 +68,7 @@ def test_while_loop_with_a_bound_is_differentiated(mode):
     assert float(mode(gx.grad(loss))(1.5)) == 8.0
 
 
+@pytest.mark.broad
 def test_while_loop_draws_in_the_body():
     generator = gx.SeedGenerator(seed=2)
 

@@ -248,7 +248,7 @@ def test_x2_eager(program, place):
     check(case, found)
 
 
-@pytest.mark.in_turn(5, 1)
+@pytest.mark.broad
 @pytest.mark.parametrize(("program", "place"), CELLS)
 def test_x2_compiled(program, place):
     case = Case(program, place)
@@ -303,7 +303,7 @@ def test_x2_fit(program, place, eagerly):
     check(case, {"fit": case.after(jnp.asarray(W))["w"] - case.v.w.value})
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 @pytest.mark.parametrize("around", [lambda fn: fn, gx.jit], ids=["eager", "compiled"])
 def test_x2_whole_derivatives(around):
     w, t = gx.Variable(W), gx.Variable(2 * W, trainable=False)

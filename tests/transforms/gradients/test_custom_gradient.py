@@ -190,7 +190,7 @@ def test_cg15_straight_through(around):
         gx.grad(gx.grad_pass_through(ops.sum))(ops.ones(3))
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 @either
 def test_cg16_rows_loops_and_compiled_functions(around):
     v, xs = gx.Variable(2.0), ops.asarray([1.0, 2.0])
@@ -236,7 +236,7 @@ def test_what_is_assigned_takes_effect_once(around):
     close(n.value, 6)
 
 
-@pytest.mark.in_turn(2, 1)
+@pytest.mark.broad
 @either
 def test_random_numbers_of_a_gradient_are_its_own(around):
     gx.set_random_seed(0)

@@ -93,6 +93,7 @@ def test_x12_the_surroundings_count_as_they_are_at_the_call(way, fn):
     assert runs == [2, 3]
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("order", ["grad of grad", "jit", "tapes"])
 def test_x12_second_derivatives(order):
     def cube(x):
@@ -227,6 +228,7 @@ def test_x12_what_is_assigned_inside_carries_its_own_gradient(way, asks):
             gx.grad(lambda x: total(x, float))(3.0)
 
 
+@pytest.mark.broad
 def test_x12_a_gradient_for_what_is_told_nothing_about_raises():
     held = gx.Variable(1.0, trainable=False, name="held")
 
@@ -259,7 +261,7 @@ PARTS = {
 }
 
 
-@pytest.mark.in_turn(5, 1)
+@pytest.mark.broad
 @pytest.mark.parametrize("part", PARTS)
 def test_x12_whatever_takes_a_function_runs_it_with_what_it_is_handed(part):
     """Of a loop, each function has the number that there was when it was handed over; so has one that runs later."""

@@ -182,6 +182,7 @@ def test_fg6_a_variable_that_does_not_matter_has_zeros():
     close(pairs[1][0], 6)
 
 
+@pytest.mark.broad
 def test_reads_inside_compiled_functions_loops_and_rows():
     v = gx.Variable(2.0)
     xs = ops.asarray([1.0, 2.0])

@@ -51,6 +51,7 @@ OTHERS = {
 }
 
 
+@pytest.mark.in_turn(12)
 @pytest.mark.parametrize("compiled", [False, True], ids=["eager", "compiled"])
 @pytest.mark.parametrize("name", [*OF_WEIGHTS, *OTHERS])
 def test_what_is_assigned_inside_is_computed_from_all_of_the_weight(name, compiled):

@@ -30,7 +30,7 @@ def test_gt18_numbers_and_shape(around):
     close(found, [[2, 1], [2, 0], [0, 1]])
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.broad
 @either
 @pytest.mark.parametrize("chunk_size", [None, 5, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 100))])
 def test_gt25_equals_jax_in_chunks_of_any_size(around, chunk_size):
@@ -67,7 +67,7 @@ def test_equals_a_loop_of_gradients(rows, columns):
     close(gx.jacobian(lambda x: ops.tanh(ops.matmul(matrix, x)), x), loop)
 
 
-@pytest.mark.in_turn(2, 1)
+@pytest.mark.broad
 @either
 def test_with_respect_to_variables(around):
     layer = gx.layers.Dense(2)
@@ -104,7 +104,7 @@ def test_assignments_take_effect_once():
     close(n.value, 3)
 
 
-@pytest.mark.in_turn(4, 2)
+@pytest.mark.broad
 @either
 @pytest.mark.parametrize("chunk_size", [None, 2])
 def test_hessian_equals_jax(around, chunk_size):
@@ -133,7 +133,7 @@ def test_gt21_batch_jacobian(around):
     close(around(lambda x: gx.batch_jacobian(lambda x: x**2, x))(x), [[[2, 0], [0, 4]], [[6, 0], [0, 8]]])
 
 
-@pytest.mark.in_turn(2, 1)
+@pytest.mark.broad
 @pytest.mark.parametrize("chunk_size", [None, 1])
 def test_batch_jacobian_equals_a_loop_over_examples(chunk_size):
     layer, x = gx.layers.Dense(3, activation="tanh"), numbers(4, 5)

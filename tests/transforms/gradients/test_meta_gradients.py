@@ -136,7 +136,7 @@ OUTER = {"tape": outer_tape, "grad": outer_grad}
 SLOW = {("momentum", "tape"), ("adam", "tape"), ("minimize", "tape"), ("tape and apply", "grad"), ("by tape", "grad")}
 
 
-@pytest.mark.in_turn(5)
+@pytest.mark.broad
 @pytest.mark.parametrize(
     ("inner", "outer"),
     [

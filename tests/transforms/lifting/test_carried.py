@@ -107,7 +107,7 @@ def _batch_of_one(row):
     return batch
 
 
-@pytest.mark.in_turn(6)
+@pytest.mark.in_turn(12)
 @pytest.mark.parametrize(("name", "compiled"), crossed([*SAME], [False, True]))
 def test_a_transform_computes_with_the_mask_of_its_argument(parts, name, compiled):
     embedding, recurrent = parts
@@ -144,7 +144,7 @@ OUT = {
 }
 
 
-@pytest.mark.in_turn(4, 1)
+@pytest.mark.in_turn(8, 1)
 @pytest.mark.parametrize(("name", "compiled"), crossed([*OUT], [False, True]))
 def test_the_result_of_a_transform_carries_the_mask_that_the_plain_result_carries(parts, name, compiled):
     embedding, passing = parts[0], layers.Activation("tanh")
@@ -152,7 +152,7 @@ def test_the_result_of_a_transform_carries_the_mask_that_the_plain_result_carrie
     np.testing.assert_array_equal(found, TOKENS != 0)
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 @pytest.mark.parametrize("masked", [0, 1])
 def test_a_branch_without_a_mask_counts_all_where_the_other_branch_has_one(parts, masked):
     embedding, recurrent = parts
@@ -202,7 +202,7 @@ def test_a_gradient_check_computes_with_the_mask(parts):
     assert all(seen)
 
 
-@pytest.mark.in_turn(3)
+@pytest.mark.broad
 @pytest.mark.parametrize("derivative", [gx.jacobian, gx.hessian, gx.batch_jacobian], ids=lambda f: f.__name__)
 def test_derivatives_are_those_with_the_mask(parts, derivative):
     embedding, recurrent = parts
@@ -228,6 +228,7 @@ def test_a_mask_that_only_the_body_gives_is_said_to_be_dropped(parts):
         gx.scan(lambda c, _: (embedding(TOKENS), None), ops.zeros((2, 4, 3)), length=1)
 
 
+@pytest.mark.broad
 def test_masks_along_an_axis_that_they_have_not_are_said_to_be_dropped(parts):
     passing = layers.Activation("tanh")
     with pytest.warns(UserWarning, match="no axis of the mask"):

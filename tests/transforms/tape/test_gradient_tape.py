@@ -321,6 +321,7 @@ def test_any_expression_agrees_with_value_and_grad(expression):
     close(found[1], dv)
 
 
+@pytest.mark.broad
 def test_training_agrees_with_value_and_grad():
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(8, 4)).astype("float32"), rng.normal(size=(8, 3)).astype("float32")

@@ -211,6 +211,7 @@ def test_generators():
     three.close()
 
 
+@pytest.mark.broad
 def test_threads():
     wrong = []
 

@@ -29,7 +29,7 @@ def test_gt19_jacobian_unconnected():
     assert tape.jacobian(y, [x, z], unconnected_gradients="zero")[1].shape == (2, 3)
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.broad
 @pytest.mark.parametrize("chunk_size", [None, 1, 7, 1000])
 def test_gt20_gt25_jacobian_in_chunks(chunk_size):
     x = jax.random.normal(jax.random.key(1), (4, 4))
@@ -47,6 +47,7 @@ def test_gt20_gt25_jacobian_in_chunks(chunk_size):
     close(da, expected[1])
 
 
+@pytest.mark.broad
 def test_gt21_batch_jacobian():
     x = ops.asarray([[1.0, 2.0], [3.0, 4.0]])
     with gx.GradientTape() as tape:
@@ -55,7 +56,7 @@ def test_gt21_batch_jacobian():
     close(tape.batch_jacobian(y, x, check=True), [[[2, 0], [0, 4]], [[6, 0], [0, 8]]])
 
 
-@pytest.mark.in_turn(2, 1)
+@pytest.mark.broad
 @pytest.mark.parametrize("chunk_size", [None, 2])
 def test_batch_jacobian_of_a_network(chunk_size):
     w = jax.random.normal(jax.random.key(0), (3, 5))

@@ -79,6 +79,7 @@ def test_gt29_numpy_warns_once():
     assert tape.gradient(y, v) is None
 
 
+@pytest.mark.broad
 def test_gt30_rows_that_are_taken_twice():
     table = gx.Variable(ops.zeros((5, 2)))
     with gx.GradientTape() as tape:

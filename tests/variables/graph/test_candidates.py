@@ -65,6 +65,7 @@ def model():
 FRONT = ["layers/0/layers/0/kernel", "layers/0/layers/0/bias", "layers/0/layers/1/kernel", "layers/0/layers/1/bias"]
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize(
     ("where", "expected"),
     [

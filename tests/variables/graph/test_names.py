@@ -238,7 +238,7 @@ def check(it, values, folder):
 
 
 @pytest.mark.filterwarnings("ignore:.* has no slots of it")  # its variable is no root
-@pytest.mark.in_turn(4)
+@pytest.mark.in_turn(24)
 @pytest.mark.parametrize("first", [True, False], ids=["before_init", "after_init"])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
@@ -252,7 +252,7 @@ def test_o2_names_work_or_are_refused_where_they_are_assigned(family, kind, firs
 
 
 @pytest.mark.filterwarnings("ignore:.* has no slots of it")  # its variable is no root
-@pytest.mark.in_turn(4, 1)
+@pytest.mark.in_turn(8, 1)
 @pytest.mark.parametrize("kind", CLASS_KINDS)
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
 def test_names_work_or_are_refused_in_the_body_of_a_class(family, kind, tmp_path):

@@ -116,6 +116,7 @@ def test_it_is_computed_again_after_a_write_to_what_it_reads_only():
     np.testing.assert_allclose(gx.jit(moved)(), 3 * np.sin([1, 2]) + np.sin([2, 3]), rtol=1e-5)
 
 
+@pytest.mark.broad
 def test_expressions_that_move_state_are_computed_at_each_read_as_in_eager_code():
     a, b = made(Counting, 2)
 

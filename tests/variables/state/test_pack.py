@@ -113,6 +113,7 @@ def is_packed(variable):
     return isinstance(variable._storage.place[0], Pack)
 
 
+@pytest.mark.broad
 def test_weights_and_slots_of_an_elementwise_rule_share_buffers():
     net, optimizer = Net(), gx.optimizers.Adam(0.1)
     step = trained(net, optimizer)
@@ -136,6 +137,7 @@ def test_a_rule_that_is_not_elementwise_sees_each_variable_alone():
     assert not any(map(is_packed, net.weights))
 
 
+@pytest.mark.broad
 def test_large_ones_stay_alone():
     net = Net(2)
     net.weights += [gx.Variable(np.ones(70_000, "float32")) for _ in range(2)]
@@ -143,6 +145,7 @@ def test_large_ones_stay_alone():
     assert [is_packed(w) for w in net.weights] == [True, True, False, False]
 
 
+@pytest.mark.broad
 def test_more_than_sixteen_go_in_groups():
     net = Net(40)
     trained(net, gx.optimizers.SGD(0.1))()
@@ -167,6 +170,7 @@ def test_settings_and_dtypes_are_not_mixed():
         np.testing.assert_allclose(np.asarray(a.numpy(), "float32"), np.asarray(b.numpy(), "float32"), rtol=2e-5)
 
 
+@pytest.mark.broad
 def test_reads_and_assignments_between_steps_are_honoured():
     net, optimizer = Net(), gx.optimizers.Adam(0.1)
     plain, plain_optimizer = copy.deepcopy((net, optimizer))
@@ -185,6 +189,7 @@ def test_reads_and_assignments_between_steps_are_honoured():
     assert step.trace_count == 1
 
 
+@pytest.mark.broad
 def test_another_compiled_function_reads_and_assigns_them():
     net, optimizer = Net(), gx.optimizers.SGD(0.1)
     step = trained(net, optimizer)
@@ -218,6 +223,7 @@ def test_an_array_that_somebody_holds_stays_what_it_was():
     assert net.weights[0].numpy()[0] != expected[0]
 
 
+@pytest.mark.broad
 def test_a_failing_step_loses_nothing():
     net, optimizer = Net(), gx.optimizers.SGD(0.1)
     step = trained(net, optimizer)
@@ -235,6 +241,7 @@ def test_a_failing_step_loses_nothing():
         np.testing.assert_array_equal(w.numpy(), value)
 
 
+@pytest.mark.broad
 def test_freezing_one_leaves_it_as_it_is_and_packs_the_rest():
     net, optimizer = Net(), gx.optimizers.Adam(0.1)
     step = trained(net, optimizer)
@@ -257,6 +264,7 @@ def test_a_model_that_is_gone_leaves_no_memory():
     assert pack() is None
 
 
+@pytest.mark.broad
 def test_nested_in_another_compiled_function_and_in_a_functional_call():
     net, optimizer = Net(), gx.optimizers.Adam(0.1)
     step = trained(net, optimizer)
